@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util'
+
+/** What a run was asked for. */
+export interface RunOptions {
+  /** Workloads to run, in this order; all of them when empty. */
+  readonly workloads: readonly string[]
+  /** Measured rounds per contender; the workload's default when absent. */
+  readonly rounds?: number | undefined
+  /** Length of one measured round, in seconds; the workload's default when absent. */
+  readonly seconds?: number | undefined
+  /** File that takes the results as JSON. */
+  readonly json?: string | undefined
+}
+
+/** What `--help` prints. */
+export const usage = `bench [workload…] [--rounds N] [--seconds S] [--json FILE]
+
+  workload     enqueue, dispatch, service; all of them when none is named
+  --rounds     measured rounds per contender (default 5)
+  --seconds    length of one measured round (default: the workload's own)
+  --json       also writes every round to FILE
+
+OUTLAY_BENCH_DATABASE_URL names a server of your own; a superuser's connection string. Without it an embedded
+PostgreSQL is started with durability on.`
+
+/** Reads the command line; `undefined` when help was asked for. Throws Error with a sentence for what it does not know. */
+export function parseCommandLine(args: readonly string[], known: readonly string[]): RunOptions | undefined {
+  const { values, positionals } = parseArgs({
+    args: args.filter((argument) => argument !== '--'),
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      json: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help === true) return undefined
+  const unknown = positionals.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw new Error(`There is no workload ${unknown.join(', ')}; there are ${known.join(', ')}.`)
+  const rounds = readPositive(values.rounds, '--rounds')
+  if (rounds !== undefined && !Number.isInteger(rounds)) throw new Error('--rounds takes a whole number.')
+  return { workloads: positionals, rounds, seconds: readPositive(values.seconds, '--seconds'), json: values.json }
+}
+
+function readPositive(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (!Number.isFinite(value) || value <= 0) throw new Error(`${name} takes a number above zero, not "${text}".`)
+  return value
+}

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto'
+import { fingerprint, Id } from '@outlay/core'
+import { openDatabase } from '../database.ts'
+import { sampleTransfer } from '../sample-transfer.ts'
+import { createHostTable, type EnqueueHost, pgTransact } from '../workloads/enqueue-host.ts'
+
+const clock = { now: () => new Date() }
+const random = { bytes: (length: number) => randomBytes(length), fraction: () => Math.random() }
+
+/**
+ * The limit: the host's row and one row of a transfer's size, in a table with nothing but a primary key. No validation,
+ * no uniqueness of keys, no event, no job: nothing could send this transfer.
+ */
+export async function openInsertAlone(serverUrl: string, clients: number): Promise<EnqueueHost> {
+  const database = await openDatabase(serverUrl, 'bench_insert_alone', clients)
+  await createHostTable(database.admin)
+  await database.admin.query(`create table transfer (
+    id text collate "C" primary key, account_id text not null, idempotency_key text not null, fingerprint text not null,
+    request jsonb not null, stage text not null default 'queued', status text not null default 'pending',
+    created_at timestamptz not null default clock_timestamp(), updated_at timestamptz not null default clock_timestamp()
+  )`)
+  const anyFingerprint = fingerprint({})
+  return {
+    name: 'INSERT alone',
+    database,
+    transact: pgTransact(database, (client, n) => {
+      const { accountId, idempotencyKey, ...request } = sampleTransfer(n)
+      const values = [Id.generate(clock, random), accountId, idempotencyKey, anyFingerprint, JSON.stringify(request)]
+      return client.query({
+        name: 'insert_transfer',
+        text: `insert into transfer (id, account_id, idempotency_key, fingerprint, request) values ($1, $2, $3, $4, $5)`,
+        values,
+      })
+    }),
+    countComplete: () =>
+      database.count(`select count(*) from invoice i join transfer t on t.idempotency_key = 'invoice-' || i.id`),
+    countRest: async () => [await database.count('select count(*) from transfer')],
+    close: () => database.close(),
+  }
+}
+
+/** For orientation: the host's row and nothing else. */
+export async function openHostRow(serverUrl: string, clients: number): Promise<EnqueueHost> {
+  const database = await openDatabase(serverUrl, 'bench_host_row', clients)
+  await createHostTable(database.admin)
+  return {
+    name: 'host row alone',
+    database,
+    transact: pgTransact(database, () => Promise.resolve()),
+    countComplete: () => database.count('select count(*) from invoice'),
+    countRest: async () => [await database.count('select count(*) from invoice')],
+    close: () => database.close(),
+  }
+}

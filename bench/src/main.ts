@@ -1,0 +1,54 @@
+import { writeFile } from 'node:fs/promises'
+import { parseCommandLine, type RunOptions, usage } from './command-line.ts'
+import { type ContestResult, runContest, type Workload } from './contest.ts'
+import { describeMachine } from './machine.ts'
+import { showProgress } from './progress.ts'
+import { reportContest } from './report.ts'
+import { type BenchServer, openServer } from './server.ts'
+import { dispatch } from './workloads/dispatch.ts'
+import { enqueue } from './workloads/enqueue.ts'
+import { service } from './workloads/service.ts'
+
+const workloads: readonly Workload[] = [enqueue, dispatch, service]
+const defaultRounds = 5
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+async function runWorkload(workload: Workload, server: BenchServer, options: RunOptions) {
+  const { rounds = defaultRounds, seconds = workload.seconds } = options
+  say(`\n## ${workload.name}\n\n${workload.title} ${rounds} rounds of ${seconds} s per contender, interleaved.\n`)
+  const open = await workload.open(server.url)
+  const results: ContestResult[] = []
+  try {
+    for (const contest of open.contests) {
+      const progress = showProgress(contest.contenders.length * (rounds + 1))
+      const onTurn = (turn: string) => progress.step(`${contest.name}: ${turn}`)
+      const result = await runContest(contest, { rounds, seconds, onTurn }).finally(progress.stop)
+      say(reportContest(result))
+      results.push(result)
+    }
+  } finally {
+    await open.close()
+  }
+  return { workload: workload.name, rounds, seconds, results }
+}
+
+async function main(): Promise<void> {
+  const known = workloads.map((workload) => workload.name)
+  const options = parseCommandLine(process.argv.slice(2), known)
+  if (options === undefined) return void say(usage)
+  const chosen = workloads.filter(({ name }) => options.workloads.length === 0 || options.workloads.includes(name))
+  const server = await openServer(process.env['OUTLAY_BENCH_DATABASE_URL'])
+  try {
+    const surroundings = [...describeMachine(), ...server.description]
+    say(surroundings.map((line) => `- ${line}`).join('\n'))
+    const runs = []
+    for (const workload of chosen) runs.push(await runWorkload(workload, server, options))
+    if (options.json !== undefined)
+      await writeFile(options.json, `${JSON.stringify({ surroundings, runs }, null, 2)}\n`)
+  } finally {
+    await server.close()
+  }
+}
+
+await main()

@@ -1,0 +1,69 @@
+import { type ContestResult, quotients, type Ratio } from './contest.ts'
+import type { Measurement } from './measurement.ts'
+import { summarize } from './spread.ts'
+
+/** Writes a contest up as Markdown: the ratios first, then what every contender did. */
+export function reportContest(result: ContestResult): string {
+  return [
+    `### ${result.name}`,
+    '',
+    ...table(
+      ['ratio', 'median', 'lowest', 'highest', 'aim'],
+      result.ratios.map((ratio) => ratioRow(result, ratio)),
+    ),
+    '',
+    ...table(
+      [
+        'contender',
+        'per second',
+        'lowest',
+        'highest',
+        'server µs',
+        'client µs',
+        'p50 ms',
+        'p99 ms',
+        'WAL bytes',
+        'write tx',
+        'statements',
+      ],
+      Object.entries(result.measurements).map(([name, rounds]) => contenderRow(name, rounds)),
+    ),
+    ...Object.entries(result.references).map(([name, rate]) => `\n${name}: ${Math.round(rate)} per second`),
+    '',
+  ].join('\n')
+}
+
+function ratioRow(result: ContestResult, ratio: Ratio): readonly string[] {
+  const { median, min, max } = summarize(quotients(result, ratio))
+  const aim = ratio.aim === undefined ? '' : `≥ ${ratio.aim} ${median >= ratio.aim ? 'met' : 'missed'}`
+  return [`${ratio.of} / ${ratio.to}`, median.toFixed(2), min.toFixed(2), max.toFixed(2), aim]
+}
+
+function contenderRow(name: string, rounds: readonly Measurement[]): readonly string[] {
+  const median = (pick: (measurement: Measurement) => number) => summarize(rounds.map(pick)).median
+  const known = (pick: (measurement: Measurement) => number | null, digits: number) => {
+    const values = rounds.map(pick).filter((value) => value !== null)
+    return values.length === 0 ? '' : summarize(values).median.toFixed(digits)
+  }
+  const rate = summarize(rounds.map((measurement) => measurement.perSecond))
+  return [
+    name,
+    ...[rate.median, rate.min, rate.max].map((value) => value.toFixed(0)),
+    known((measurement) => measurement.serverCpuUs, 0),
+    median((measurement) => measurement.clientCpuUs).toFixed(0),
+    known((measurement) => measurement.p50Ms, 1),
+    known((measurement) => measurement.p99Ms, 1),
+    median((measurement) => measurement.walBytes).toFixed(0),
+    median((measurement) => measurement.transactions).toFixed(2),
+    median((measurement) => measurement.statements).toFixed(2),
+  ]
+}
+
+/** A Markdown table whose columns line up: the first to the left, the others to the right. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`
+  const rule = `| ${widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
+  return [line(head), rule, ...rows.map(line)]
+}

@@ -1,0 +1,98 @@
+import { pgDriver, postgres } from '@outlay/adapters-pg'
+import { type Clock, createEngine, type Engine, type EngineOptions, type Gateway } from '@outlay/core'
+import { type HttpGatewayOptions, httpGateway } from '@outlay/http-client'
+import pg from 'pg'
+
+/** What a host application needs to know. */
+export interface HostSettings {
+  readonly databaseUrl: string
+  readonly serviceUrl: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** A host application with an engine: its effects are rows in a table of its own. */
+export interface Host {
+  readonly engine: Engine<pg.PoolClient>
+  readonly pool: pg.Pool
+  /** Runs `work` in a transaction. */
+  transaction<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** What a test changes about a host. Every member has a default. */
+export interface HostOptions
+  extends Partial<Pick<EngineOptions<pg.PoolClient>, 'catalog' | 'webhooks' | 'follow'>>,
+    Partial<Pick<HttpGatewayOptions, 'timeouts'>> {
+  /** Default: the pair in the settings. */
+  readonly credentials?: HttpGatewayOptions['credentials'] | undefined
+  /** Time as the engine's decisions see it. */
+  readonly clock?: Clock | undefined
+  /** The fraction of every backoff that is waited, instead of a random one. */
+  readonly jitter?: number | undefined
+}
+
+/** Opens a host application; `around` may put something between its engine and its gateway. */
+export function openHost(
+  settings: HostSettings,
+  around: (gateway: Gateway) => Gateway = (gateway) => gateway,
+  options: HostOptions = {},
+): Host {
+  const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 20 })
+  const driver = pgDriver(pool)
+  const gateway = httpGateway({
+    baseUrl: settings.serviceUrl,
+    credentials: options.credentials ?? { clientId: settings.clientId, clientSecret: settings.clientSecret },
+    timeouts: options.timeouts ?? { headersMs: 5_000, bodyMs: 5_000 },
+  })
+  const backend = postgres({ driver })
+  const { clock = backend.runtime.clock, jitter, catalog, webhooks, follow = { maxDelayMs: 300 } } = options
+  const random = jitter === undefined ? backend.runtime.random : { ...backend.runtime.random, fraction: () => jitter }
+  const runtime = { clock, random }
+  const engine = createEngine({ backend, gateway: around(gateway), runtime, catalog, webhooks, follow })
+  engine.subscribe('effects', ['transfer.completed', 'transfer.failed'], async (event, tx) => {
+    await tx.query('insert into effect (transfer_id, type) values ($1, $2)', [event.transferId, event.type])
+  })
+  return {
+    engine,
+    pool,
+    transaction: (work) => driver.transaction(work),
+    async close() {
+      await engine.stop()
+      await pool.end()
+    },
+  }
+}
+
+/** Makes the schema of a host application in an empty database. */
+export async function migrateHost(url: string): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url })
+  await postgres({ driver: pgDriver(pool) }).migrate()
+  await pool.query('create table effect (transfer_id text not null, type text not null)')
+  await pool.end()
+}
+
+/** The settings as environment of a child process. */
+export function toEnvironment(settings: HostSettings): Record<string, string> {
+  return {
+    DATABASE_URL: settings.databaseUrl,
+    SERVICE_URL: settings.serviceUrl,
+    CLIENT_ID: settings.clientId,
+    CLIENT_SECRET: settings.clientSecret,
+  }
+}
+
+/** Reads the settings back in a child process. */
+export function fromEnvironment(env: NodeJS.ProcessEnv): HostSettings {
+  const read = (name: string): string => {
+    const value = env[name]
+    if (value === undefined) throw new Error(`The environment lacks ${name}.`)
+    return value
+  }
+  return {
+    databaseUrl: read('DATABASE_URL'),
+    serviceUrl: read('SERVICE_URL'),
+    clientId: read('CLIENT_ID'),
+    clientSecret: read('CLIENT_SECRET'),
+  }
+}

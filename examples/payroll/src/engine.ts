@@ -1,0 +1,48 @@
+import { postgres } from '@outlay/adapters-pg'
+import { drizzleDriver } from '@outlay/adapters-pg/drizzle'
+import { createEngine, type Engine } from '@outlay/core'
+import { type Credentials, httpGateway } from '@outlay/http-client'
+import { eq, sql } from 'drizzle-orm'
+import type { Database, Transaction } from './database.ts'
+import { payslip } from './schema.ts'
+
+/** Where the money-movement service is, and who we are there. */
+export interface ServiceAccess {
+  readonly baseUrl: string
+  readonly credentials: Credentials
+}
+
+/** Makes the engine on the application's own database. Every process makes one; only workers start it. */
+export function createPayrollEngine(db: Database, service: ServiceAccess): Engine<Transaction> {
+  const engine = createEngine({
+    backend: postgres({ driver: drizzleDriver(db) }),
+    gateway: httpGateway({ baseUrl: service.baseUrl, credentials: service.credentials }),
+    // Days pass in seconds in the sandbox, so a look at a transfer cannot wait for hours.
+    follow: { maxDelayMs: 2_000 },
+  })
+
+  // What happened to a transfer is written to its payslip in the transaction that acknowledges the event.
+  engine.subscribe(
+    'mark-payslips',
+    ['transfer.awaiting_funds', 'transfer.completed', 'transfer.failed', 'transfer.canceled'],
+    async (event, tx) => {
+      const isPayslip = eq(payslip.transferId, event.transferId)
+      if (event.type === 'transfer.awaiting_funds') {
+        await tx
+          .update(payslip)
+          .set({ awaitedFundsAt: new Date(event.occurredAt) })
+          .where(isPayslip)
+        return
+      }
+      const settlements = sql`${payslip.settlements} + 1`
+      if (event.type === 'transfer.completed') {
+        await tx.update(payslip).set({ status: 'paid', settlements }).where(isPayslip)
+        return
+      }
+      const reason = event.transfer.failure?.code ?? event.transfer.status
+      await tx.update(payslip).set({ status: 'refused', reason, settlements }).where(isPayslip)
+    },
+    { batchSize: 100 },
+  )
+  return engine
+}

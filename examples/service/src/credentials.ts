@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Sandbox } from '@outlay/service/sandbox'
+import type { Options } from './options.ts'
+
+/** What a newcomer needs to try the service. */
+export interface Credentials {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly accountId: string
+  /** Custodial wallet with play money. */
+  readonly walletId: string
+  /** External address that can be paid. */
+  readonly payeeId: string
+}
+
+/**
+ * Gives the credentials of the sandbox: those of the last start where the service still takes them, else those of a new
+ * client with an account, 100,000 USDC and somebody to pay.
+ */
+export async function provideCredentials(
+  sandbox: Sandbox,
+  options: Options,
+): Promise<{ readonly credentials: Credentials; readonly isNew: boolean }> {
+  const path = pathOf(options)
+  const kept = await readCredentials(path)
+  if (kept !== undefined && (await signIn(sandbox, kept)) !== undefined) return { credentials: kept, isNew: false }
+  const credentials = await seed(sandbox)
+  await mkdir(options.dataDir, { recursive: true })
+  const partial = `${path}.${process.pid}`
+  await writeFile(partial, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
+  await rename(partial, path)
+  return { credentials, isNew: true }
+}
+
+/** One file per database; the secret is good for play money only. */
+function pathOf({ dataDir, databaseUrl }: Options): string {
+  if (databaseUrl === undefined) return join(dataDir, 'credentials.json')
+  const { host, pathname } = new URL(databaseUrl)
+  const digest = createHash('sha256')
+    .update(host + pathname)
+    .digest('hex')
+  return join(dataDir, `credentials-${digest.slice(0, 8)}.json`)
+}
+
+async function readCredentials(path: string): Promise<Credentials | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Credentials
+  } catch {
+    return undefined
+  }
+}
+
+async function signIn(
+  sandbox: Sandbox,
+  { clientId, clientSecret }: Pick<Credentials, 'clientId' | 'clientSecret'>,
+): Promise<string | undefined> {
+  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+  const response = await fetch(`${sandbox.url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
+  const { access_token: token } = (await response.json()) as { access_token?: string }
+  return response.ok ? token : undefined
+}
+
+async function seed(sandbox: Sandbox): Promise<Credentials> {
+  const funds = [{ valueType: 'USDC', transferType: 'base', amount: '100000' }]
+  const client = await sandbox.seedClient({ name: 'Sandbox', accounts: [{ businessName: 'Acme Payments LLC', funds }] })
+  const [account] = client.accounts
+  const wallet = account?.wallets.find(({ transferTypes }) => transferTypes.includes('base'))
+  const token = await signIn(sandbox, client)
+  if (account === undefined || wallet === undefined || token === undefined) throw new Error('The seed is incomplete.')
+  return {
+    clientId: client.clientId,
+    clientSecret: client.clientSecret,
+    accountId: account.accountId,
+    walletId: wallet.addressId,
+    payeeId: await registerPayee(sandbox, token, account.accountId),
+  }
+}
+
+async function registerPayee(sandbox: Sandbox, token: string, accountId: string): Promise<string> {
+  const response = await fetch(`${sandbox.url}/accounts/${accountId}/addresses/external`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'payee' },
+    body: JSON.stringify({
+      name: 'Supplier',
+      address: '0x52908400098527886E0F7030069857D2E4169EE7',
+      transfer_types: ['base', 'ethereum'],
+    }),
+  })
+  const { id } = (await response.json()) as { id?: string }
+  if (id === undefined) throw new Error(`The payee was not registered: ${response.status}.`)
+  return id
+}

@@ -1,0 +1,39 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startPostgres } from '@outlay/testing'
+import type { Options } from './options.ts'
+
+/** A database that answers. */
+export interface Database {
+  readonly url: string
+  /** Stops the server where it is ours; the data stay. */
+  stop(): Promise<void>
+}
+
+const name = 'outlay_service'
+
+/** Starts the embedded PostgreSQL on its data directory, or takes the database that is given. */
+export async function openDatabase({ dataDir, databaseUrl }: Options): Promise<Database> {
+  if (databaseUrl !== undefined) return { url: databaseUrl, stop: async () => {} }
+  // Not closed to others: as root, the server runs as another user, who has to get through.
+  await mkdir(dataDir, { recursive: true, mode: 0o755 })
+  const postgres = await startPostgres({ provider: 'embedded', dataDir: join(dataDir, 'postgres') })
+  try {
+    return { url: await findOrCreate(postgres), stop: () => postgres.stop() }
+  } catch (error) {
+    await postgres.stop()
+    throw error
+  }
+}
+
+async function findOrCreate(postgres: Awaited<ReturnType<typeof startPostgres>>): Promise<string> {
+  try {
+    return await postgres.createDatabase(name)
+  } catch (error) {
+    const duplicate = error instanceof Error && 'code' in error && error.code === '42P04'
+    if (!duplicate) throw error
+    const url = new URL(postgres.url)
+    url.pathname = `/${name}`
+    return url.href
+  }
+}

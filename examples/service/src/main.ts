@@ -1,0 +1,54 @@
+/**
+ * The service as a command: starts it with simulated rails on the embedded PostgreSQL, seeds it once, and says how to use
+ * it. The data survive a restart.
+ */
+import { join, resolve } from 'node:path'
+import { pinoLogger } from '@outlay/service/logging'
+import { startSandbox } from '@outlay/service/sandbox'
+import { provideCredentials } from './credentials.ts'
+import { openDatabase } from './database.ts'
+import { writeGreeting } from './greeting.ts'
+import { type Options, readOptions, usage } from './options.ts'
+
+const interrupted = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(name, () => {
+    // The second time the process ends at once; the database ends with it, however it ends.
+    if (interrupted.signal.aborted) process.exit(130)
+    interrupted.abort()
+  })
+}
+
+try {
+  const options = readOptions(process.argv.slice(2), {
+    databaseUrl: process.env['DATABASE_URL'],
+    repository: join(import.meta.dirname, '../../..'),
+    uid: process.getuid?.(),
+  })
+  if (options === undefined) process.stdout.write(usage)
+  else await run({ ...options, dataDir: resolve(options.dataDir) })
+} catch (error) {
+  process.stderr.write(`${explain(error)}\n`)
+  process.exitCode = 1
+}
+
+async function run(options: Options): Promise<void> {
+  await using running = new AsyncDisposableStack()
+  const database = await openDatabase(options)
+  running.defer(() => database.stop())
+  const logger = pinoLogger({ level: options.logLevel, destination: process.stderr })
+  const sandbox = running.use(await startSandbox({ databaseUrl: database.url, port: options.port, logger }))
+  const { credentials, isNew } = await provideCredentials(sandbox, options)
+  process.stdout.write(writeGreeting(sandbox.url, credentials, { isNew, dataDir: options.dataDir }))
+  if (!interrupted.signal.aborted)
+    await new Promise((ended) => interrupted.signal.addEventListener('abort', ended, { once: true }))
+  process.stdout.write('\nEnding what is in flight …\n')
+}
+
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if ('code' in error && error.code === 'EADDRINUSE') return 'The port is taken; choose another one with --port.'
+  if (error.message.includes('postmaster.pid'))
+    return 'Another process uses this data directory; end it, or choose one with --data-dir.'
+  return error.message
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+/** How the command was called. */
+export interface Options {
+  readonly port: number
+  /** Directory of the data: the database, unless one is given, and the credentials. */
+  readonly dataDir: string
+  /** A database of one's own; `undefined` for the embedded one. */
+  readonly databaseUrl: string | undefined
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+}
+
+/** What is said to `--help`. */
+export const usage = `Runs the money-movement service on this machine, with simulated rails and play money.
+
+  --port <number>         default 4010
+  --data-dir <directory>  where the data stay; default .outlay/service in the repository
+  --database-url <url>    a PostgreSQL of your own, instead of the embedded one; default DATABASE_URL
+  --log-level <level>     debug, info, warn, error or silent; default info
+`
+
+const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+/**
+ * Reads the command line; `undefined` when help is asked for.
+ * @throws Error with a sentence for what cannot be understood.
+ */
+export function readOptions(
+  args: readonly string[],
+  surroundings: {
+    readonly databaseUrl: string | undefined
+    readonly repository: string
+    /** User id of this process; `undefined` where there are none. */
+    readonly uid: number | undefined
+  },
+): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      help: { type: 'boolean', default: false },
+      port: { type: 'string', default: '4010' },
+      'data-dir': { type: 'string' },
+      'database-url': { type: 'string' },
+      'log-level': { type: 'string', default: 'info' },
+    },
+  })
+  if (values.help) return undefined
+  const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : 65_536
+  if (port > 65_535) throw new Error('--port takes a number from 0 to 65535.')
+  const logLevel = levels.find((level) => level === values['log-level'])
+  if (logLevel === undefined) throw new Error(`--log-level takes ${levels.join(', ')}.`)
+  return {
+    port,
+    logLevel,
+    dataDir: values['data-dir'] ?? defaultDataDir(surroundings),
+    databaseUrl: values['database-url'] ?? (surroundings.databaseUrl || undefined),
+  }
+}
+
+/** PostgreSQL does not run as root, and home directories of root are closed to everybody else. */
+function defaultDataDir({
+  repository,
+  uid,
+}: {
+  readonly repository: string
+  readonly uid: number | undefined
+}): string {
+  if (uid !== 0) return join(repository, '.outlay', 'service')
+  return join('/var/tmp', `outlay-service-${createHash('sha256').update(repository).digest('hex').slice(0, 8)}`)
+}

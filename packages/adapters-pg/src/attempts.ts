@@ -1,0 +1,70 @@
+import { type Claim, Id, type Settlement } from '@outlay/core'
+import type { Driver } from './driver.ts'
+import { ensureJobsText } from './queue.ts'
+import { statements, storableJson } from './statement.ts'
+import { readClaim } from './transfer-row.ts'
+
+const texts = {
+  claim: 'select * from {{schema}}.claim($1::text[], $2::uuid[], $3)',
+  settle: 'select settle as id from {{schema}}.settle($1::jsonb)',
+  unsubmitted: `select t.id from {{schema}}.transfer t
+    where t.remote_id is null and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
+    order by t.id limit $2`,
+  ensure_jobs: ensureJobsText,
+  rewind_clock: `update {{schema}}.dispatch_clock c set tag = 0
+    where c.tag > 1000000000 and not exists (select 1 from {{queue_table}} j where j.name = '{{queue}}')`,
+} as const
+
+/** The store of attempts: what workers take, and what became of it. */
+export type AttemptStore = ReturnType<typeof createAttemptStore>
+
+/** Makes the store of attempts on a driver. */
+export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Takes those of these transfers that may be submitted, one attempt each. */
+    async claim(ids: readonly string[], worker: string): Promise<readonly Claim[]> {
+      return (await driver.query(sql.claim, [ids, ids.map(Id.toUuid), worker])).map(readClaim)
+    },
+    /** Writes outcomes; answers with the ids of those that were still the current attempt. */
+    async settle(settlements: readonly Settlement[]): Promise<readonly string[]> {
+      const rows = await driver.query(sql.settle, [storableJson(settlements.map(writeSettlement))])
+      return rows.map((row) => row['id'] as string)
+    },
+    /** Transfers that have not been submitted and did not change of late, in the order of their ids. */
+    async unsubmittedAfter(id: string, limit: number): Promise<readonly string[]> {
+      return (await driver.query(sql.unsubmitted, [id, limit])).map((row) => row['id'] as string)
+    },
+    /** Gives a job to each of these transfers that has none; returns how many had none. */
+    async ensureJobs(ids: readonly string[]): Promise<number> {
+      return (await driver.query(sql.ensure_jobs, [ids.map(Id.toUuid)])).length
+    },
+    /** Sets the virtual time of the dispatch back when it is high and nothing waits. */
+    async rewindClock(): Promise<void> {
+      await driver.query(sql.rewind_clock, [])
+    },
+  }
+}
+
+function writeSettlement(settlement: Settlement) {
+  return {
+    id: settlement.transferId,
+    job: Id.toUuid(settlement.transferId),
+    attempt: settlement.attempt,
+    stage: settlement.stage,
+    status: settlement.status,
+    failure: settlement.failure,
+    remote_id: settlement.remoteId,
+    reason: settlement.reason,
+    unknown_since: settlement.unknownSince,
+    credentials: settlement.credentials,
+    refusals: settlement.credentialRefusals,
+    retry_ms: settlement.retryAfterMs === null ? null : Math.round(settlement.retryAfterMs),
+    follow_ms: settlement.followAfterMs === null ? null : Math.round(settlement.followAfterMs),
+    events: settlement.events.map((event) => event.type),
+    outcome: settlement.answer.outcome,
+    detail: settlement.answer.detail,
+    http_status: settlement.answer.httpStatus,
+    request_id: settlement.answer.requestId,
+  }
+}

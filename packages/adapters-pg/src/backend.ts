@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Backend, Logger, Workers, WorkHandlers, WorkOptions } from '@outlay/core'
+import { OutlayError } from '@outlay/core'
+import { type AttemptStore, createAttemptStore } from './attempts.ts'
+import { createBacklog } from './backlog.ts'
+import { createCommandStore } from './commands.ts'
+import { type CredentialStore, createCredentialStore } from './credentials.ts'
+import type { Driver } from './driver.ts'
+import { createEnqueue } from './enqueueing.ts'
+import { createLookStore, type LookStore } from './looks.ts'
+import { applyMigrations, migrationScript, readMigrationsSync, withMigrationLock } from './migrate.ts'
+import { locate, migrationsFolder } from './place.ts'
+import { checkQueue, queueCreateSql, queueInstallSql, startQueue } from './queue.ts'
+import { systemRuntime } from './runtime.ts'
+import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
+import { createTransferStore, type TransferStore } from './transfers.ts'
+import { startDispatcher } from './workers/dispatcher.ts'
+import { startFollower } from './workers/follower.ts'
+import { startSubscriber } from './workers/subscriber.ts'
+import { startSweeper } from './workers/sweeper.ts'
+import { startWakeup } from './workers/wakeup.ts'
+
+/** Where the engine keeps its tables. */
+export interface PostgresOptions<Tx> {
+  readonly driver: Driver<Tx>
+  /** Schema of the engine's tables. Default `outlay`. */
+  readonly schema?: string | undefined
+  /** Schema of the queue's tables, used by nobody else. Default the engine's with `_queue` behind it. */
+  readonly queueSchema?: string | undefined
+  /** Default: says nothing. */
+  readonly logger?: Logger | undefined
+}
+
+/**
+ * A backend on Postgres: the transactional outbox and its workers.
+ *
+ * @example
+ * const backend = postgres({ driver: pgDriver(pool), schema: 'outlay' })
+ */
+export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
+  const { driver } = options
+  const { schema, queueSchema, channel, tokens } = locate(options)
+  const runtime = systemRuntime(options.logger)
+  const transfers = createTransferStore(driver, tokens)
+  const stores = {
+    transfers,
+    attempts: createAttemptStore(driver, tokens),
+    looks: createLookStore(driver, tokens),
+    credentials: createCredentialStore(driver, tokens),
+    subscriptions: createSubscriptionStore(driver, tokens),
+  }
+  const plan = () => ({ schema, tokens, migrations: readMigrationsSync(migrationsFolder) })
+
+  return {
+    runtime,
+    transaction: (work) => driver.transaction(work),
+    migrate: () => migrate(driver, queueSchema, plan()),
+    migrationSql: () => [queueInstallSql(queueSchema), queueCreateSql(queueSchema), migrationScript(plan())].join('\n'),
+    check: () =>
+      check(
+        driver,
+        schema,
+        queueSchema,
+        plan().migrations.map((one) => one.name),
+      ),
+    enqueue: createEnqueue(driver, tokens),
+    get: transfers.get,
+    getByKey: transfers.getByKey,
+    observe: transfers.observe,
+    fundsArrived: transfers.fundsArrived,
+    release: transfers.release,
+    ...createCommandStore(driver, tokens),
+    backlog: createBacklog(driver, tokens),
+    work: (handlers, work) =>
+      startWork({ driver, queueSchema, channel, logger: runtime.logger, ...stores, handlers, work }),
+  }
+}
+
+async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parameters<typeof applyMigrations>[1]) {
+  await driver.session(async (session) => {
+    await withMigrationLock(session, queueSchema, async () => {
+      const { rows } = await session.query('select to_regclass($1) as found', [`"${queueSchema}".version`])
+      if (rows[0]?.['found'] === null) await session.query(queueInstallSql(queueSchema))
+      await session.query(queueCreateSql(queueSchema))
+    })
+    await applyMigrations(session, plan)
+  })
+}
+
+async function check<Tx>(driver: Driver<Tx>, schema: string, queueSchema: string, names: readonly string[]) {
+  const { rows: found } = await driver.run('select to_regclass($1) as found', [`"${schema}".migration`])
+  const applied = new Set<unknown>()
+  if (found[0]?.['found'] !== null) {
+    for (const row of (await driver.run(`select name from "${schema}".migration`)).rows) applied.add(row['name'])
+  }
+  const missing = names.filter((name) => !applied.has(name))
+  if (missing.length > 0) {
+    throw new OutlayError(
+      'not_migrated',
+      `The schema "${schema}" lacks ${missing.join(', ')}; run engine.migrate(), or engine.migrationSql() with your own migration tool, then start again.`,
+    )
+  }
+  await checkQueue(driver, queueSchema)
+}
+
+interface Parts<Tx> {
+  readonly driver: Driver<Tx>
+  readonly queueSchema: string
+  readonly channel: string
+  readonly logger: Logger
+  readonly transfers: TransferStore<Tx>
+  readonly attempts: AttemptStore
+  readonly looks: LookStore
+  readonly credentials: CredentialStore
+  readonly subscriptions: SubscriptionStore<Tx>
+  readonly handlers: WorkHandlers<Tx>
+  readonly work: WorkOptions
+}
+
+async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
+  const { driver, logger, handlers, work } = parts
+  const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000 } = work
+  const offError = driver.onError((error) =>
+    logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
+  )
+  for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
+  const boss = await startQueue(driver, parts.queueSchema, logger)
+  const subscribers = handlers.subscriptions.map((subscription) =>
+    startSubscriber({
+      store: parts.subscriptions,
+      subscription,
+      logger,
+      concurrency: work.subscriptionConcurrency ?? 4,
+      pollIntervalMs,
+    }),
+  )
+  const tell = () => {
+    for (const subscriber of subscribers) subscriber.wake()
+  }
+  const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
+  const dispatcher = startDispatcher({ ...parts, boss, worker, concurrency, pollIntervalMs, onSettled: tell })
+  const follower = startFollower({ ...parts, onObserved: tell })
+  const sweeper = startSweeper(parts)
+  const onWake = () => {
+    dispatcher.wake()
+    tell()
+  }
+  const wakeup = work.listen === false ? undefined : startWakeup({ driver, channel: parts.channel, logger, onWake })
+  return {
+    async stop() {
+      await Promise.all([wakeup?.stop(), sweeper.stop(), follower.stop(), dispatcher.stop(stopTimeoutMs)])
+      await Promise.all(subscribers.map((subscriber) => subscriber.stop()))
+      await boss.stop({ graceful: false, close: false })
+      offError()
+    },
+  }
+}

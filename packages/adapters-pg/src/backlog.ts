@@ -1,0 +1,34 @@
+import type { Backlog } from '@outlay/core'
+import type { Driver } from './driver.ts'
+import { type Row, statements } from './statement.ts'
+
+const texts = {
+  // One statement sees one moment: read apart, a transfer could be settled already and its events not yet recorded.
+  backlog: `select t.stage as place, count(*)::integer as count from {{schema}}.transfer t group by t.stage
+    union all
+    select case when d.dead then 'dead_letters' else 'undelivered' end, count(*)::integer from {{schema}}.delivery d group by d.dead`,
+} as const
+
+/** Makes the read of how much is where. */
+export function createBacklog<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+): () => Promise<Backlog> {
+  const sql = statements(tokens, texts)
+  return async () => readBacklog(await driver.query(sql.backlog, []))
+}
+
+function readBacklog(rows: readonly Row[]): Backlog {
+  const counts = new Map(rows.map((row) => [row['place'], row['count'] as number]))
+  const at = (place: string) => counts.get(place) ?? 0
+  return {
+    queued: at('queued'),
+    submitting: at('submitting'),
+    awaitingFunds: at('awaiting_funds'),
+    submitted: at('submitted'),
+    blocked: at('blocked'),
+    settled: at('settled'),
+    undelivered: at('undelivered'),
+    deadLetters: at('dead_letters'),
+  }
+}

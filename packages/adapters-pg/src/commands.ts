@@ -1,0 +1,49 @@
+import { Id } from '@outlay/core'
+import type { Driver } from './driver.ts'
+import { statements } from './statement.ts'
+
+const texts = {
+  cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
+  pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
+    on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
+  resume: `update {{schema}}.account a set paused = false where a.account_id = $1 and a.paused returning a.account_id`,
+  paused_transfers: `select t.id from {{schema}}.transfer t
+    where t.account_id = $1 and t.stage = 'queued' and t.reason = 'account_paused' order by t.id for update`,
+  clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
+  wake_jobs: `update {{queue_table}} j set start_after = clock_timestamp()
+    where j.name = '{{queue}}' and j.id = any ($1::uuid[]) and j.state < 'active'`,
+  credentials_mended: `update {{schema}}.refused_account r set probe_at = clock_timestamp()
+    where r.account_id = $1 returning r.account_id`,
+  notify: `select pg_notify('{{channel}}', '')::text`,
+} as const
+
+/** Makes the commands of operators on a driver; each is rows in the transaction that it is given. */
+export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Ends a transfer that has no effect at the other side for certain. False when that is not certain, or it is final. */
+    async cancel(tx: Tx, transferId: string): Promise<boolean> {
+      const [row] = await driver.execute(tx, sql.cancel, [transferId, Id.toUuid(transferId)])
+      return row?.['canceled'] === true
+    },
+    /** Keeps an account's transfers from being claimed. False when it is paused already. */
+    async pause(tx: Tx, accountId: string): Promise<boolean> {
+      return (await driver.execute(tx, sql.pause, [accountId])).length > 0
+    },
+    /** Lets a paused account go on. False when it is not paused. */
+    async resume(tx: Tx, accountId: string): Promise<boolean> {
+      if ((await driver.execute(tx, sql.resume, [accountId])).length === 0) return false
+      const ids = (await driver.execute(tx, sql.paused_transfers, [accountId])).map((row) => row['id'] as string)
+      if (ids.length > 0) {
+        await driver.execute(tx, sql.clear_reason, [ids])
+        await driver.execute(tx, sql.wake_jobs, [ids.map(Id.toUuid)])
+        await driver.execute(tx, sql.notify, [])
+      }
+      return true
+    },
+    /** Makes the probe of an account's refused credentials due. False when they are not refused. */
+    async credentialsMended(tx: Tx, accountId: string): Promise<boolean> {
+      return (await driver.execute(tx, sql.credentials_mended, [accountId])).length > 0
+    },
+  }
+}

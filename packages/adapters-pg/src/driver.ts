@@ -1,0 +1,41 @@
+import type { Row, Statement } from './statement.ts'
+
+/** A connection that hears notifications. */
+export interface Listener {
+  close(): Promise<void>
+}
+
+/** How to hear notifications. */
+export interface ListenOptions {
+  readonly channel: string
+  readonly onNotification: () => void
+  /** Called once when the connection is lost; the caller opens another. */
+  readonly onLost: (error: Error) => void
+}
+
+/** One connection, for a sequence of statements that must share it. */
+export interface SqlSession {
+  query(text: string, values?: unknown[]): Promise<{ rows: Row[] }>
+}
+
+/**
+ * The way into Postgres through the host's own library. `Tx` is the type that the library gives to the function that runs
+ * inside a transaction; a root handle is of another type, so passing one does not compile.
+ */
+export interface Driver<Tx> {
+  readonly name: string
+  /** Runs one statement inside the host's transaction. */
+  execute(tx: Tx, statement: Statement, values: readonly unknown[]): Promise<readonly Row[]>
+  /** Runs `work` in a new transaction of the host's own type. */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** Runs one statement on its own. */
+  query(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]>
+  /** Runs SQL text of any number of statements, for migrations and the queue. */
+  run(text: string, values?: readonly unknown[]): Promise<{ rows: Row[] }>
+  /** Runs `work` on one connection, outside a transaction. */
+  session<T>(work: (session: SqlSession) => Promise<T>): Promise<T>
+  /** Opens a connection of its own that hears a channel; absent when the library cannot. */
+  listen?(options: ListenOptions): Promise<Listener>
+  /** Calls back for errors of idle connections, so that a restart of the server does not end the process. */
+  onError(listener: (error: Error) => void): () => void
+}

@@ -1,0 +1,45 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { NodePgDatabase, NodePgTransaction } from 'drizzle-orm/node-postgres'
+import type { ExtractTablesWithRelations } from 'drizzle-orm/relations'
+import type { Pool } from 'pg'
+import type { Driver } from '../driver.ts'
+import type { Row } from '../statement.ts'
+import { type PgDriverOptions, poolDriver } from './pool.ts'
+
+/** The transaction that Drizzle hands to `db.transaction(async (tx) => …)`. */
+export type DrizzleTransaction<Schema extends Record<string, unknown>> = NodePgTransaction<
+  Schema,
+  ExtractTablesWithRelations<Schema>
+>
+
+/**
+ * A driver on Drizzle over node-postgres. The transaction is the one that `db.transaction` gives; background work runs on
+ * the pool under Drizzle.
+ *
+ * @example
+ * const db = drizzle({ client: pool, schema })
+ * const engine = createEngine({ backend: postgres({ driver: drizzleDriver(db) }), gateway })
+ */
+export function drizzleDriver<Schema extends Record<string, unknown>>(
+  db: NodePgDatabase<Schema> & { readonly $client: Pool },
+  options: PgDriverOptions = {},
+): Driver<DrizzleTransaction<Schema>> {
+  return {
+    ...poolDriver(db.$client, options),
+    name: 'drizzle',
+    async execute(tx, statement, values) {
+      return (await tx.execute(bind(statement.text, values))).rows as Row[]
+    },
+    transaction: (work) => db.transaction(work),
+  }
+}
+
+/** Turns `$1 … $n` text into a Drizzle query whose parameters are bound as they are. */
+function bind(text: string, values: readonly unknown[]): SQL {
+  const chunks: SQL[] = []
+  for (const [index, part] of text.split(/\$(\d+)/).entries()) {
+    if (index % 2 === 0) chunks.push(sql.raw(part))
+    else chunks.push(sql`${sql.param(values[Number(part) - 1])}`)
+  }
+  return sql.join(chunks)
+}

@@ -1,0 +1,88 @@
+import type { Knex } from 'knex'
+import type { Client } from 'pg'
+import type { Driver, Listener, ListenOptions } from '../driver.ts'
+import type { Row, Statement } from '../statement.ts'
+import { type PgDriverOptions, runOn } from './pool.ts'
+
+/** What Knex's own client offers to whoever needs a connection of its pool. */
+interface KnexClient {
+  acquireConnection(): Promise<Client>
+  releaseConnection(connection: Client): Promise<void>
+}
+
+/**
+ * A driver on Knex with its client `pg`. The transaction is the one that `knex.transaction` gives, nested ones included.
+ *
+ * Statements go to the connection of the transaction itself, so that `postProcessResponse` and `wrapIdentifier` of the
+ * host do not touch them. Listening takes one connection out of Knex's pool for as long as the engine runs.
+ *
+ * @example
+ * const db = knex({ client: 'pg', connection: url })
+ * const engine = createEngine({ backend: postgres({ driver: knexDriver(db) }), gateway })
+ */
+export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Knex.Transaction> {
+  const client = knex.client as KnexClient
+  const inSession = async <T>(work: (connection: Client) => Promise<T>): Promise<T> => {
+    const connection = await client.acquireConnection()
+    try {
+      return await work(connection)
+    } finally {
+      await client.releaseConnection(connection)
+    }
+  }
+  const send: Send = async (connection, { name, text }, values) => {
+    const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
+    return (await connection.query(config)).rows as Row[]
+  }
+  return {
+    name: 'knex',
+    async execute(tx, statement, values) {
+      // By now the connection may be in the hands of somebody else.
+      if (tx.isCompleted()) throw new Error('The Knex transaction has ended; nothing can be written in it any more.')
+      return send(await (tx.client as KnexClient).acquireConnection(), statement, values)
+    },
+    transaction: (work) => knex.transaction(work),
+    query: (statement, values) => inSession((connection) => send(connection, statement, values)),
+    run: (text, values) => inSession((connection) => runOn(connection, text, values)),
+    session: inSession,
+    listen: (listen) => listenInPool(client, listen),
+    // Knex hears the errors of its idle connections and replaces them.
+    onError: () => () => undefined,
+  }
+}
+
+type Send = (connection: Client, statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
+
+/** Keeps one connection of Knex's pool to hear a channel. */
+async function listenInPool(client: KnexClient, options: ListenOptions): Promise<Listener> {
+  const connection = await client.acquireConnection()
+  // A connection that fails to listen is told by the rejection alone, or the caller would open two in its place.
+  let open = false
+  const release = async () => {
+    open = false
+    connection.off('error', lose).off('end', end).off('notification', options.onNotification)
+    await client.releaseConnection(connection)
+  }
+  const lose = (error: Error) => {
+    if (!open) return
+    void release()
+    options.onLost(error)
+  }
+  const end = () => lose(new Error('The listening connection ended.'))
+  connection.on('error', lose).on('end', end).on('notification', options.onNotification)
+  try {
+    await connection.query(`listen "${options.channel}"`)
+  } catch (error) {
+    await release()
+    throw error
+  }
+  open = true
+  return {
+    async close() {
+      if (!open) return
+      open = false
+      await connection.query(`unlisten "${options.channel}"`).catch(() => undefined)
+      await release()
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
+import type { Pool } from 'pg'
+import type { Driver } from '../driver.ts'
+import type { Row } from '../statement.ts'
+import { type PgDriverOptions, poolDriver } from './pool.ts'
+
+/** What {@link kyselyDriver} works on. */
+export interface KyselyDriverOptions<Database> extends PgDriverOptions {
+  readonly db: Kysely<Database>
+  /** The pool that `db` was made with: Kysely does not give it out, and background work and LISTEN need it. */
+  readonly pool: Pool
+}
+
+/**
+ * A driver on Kysely over node-postgres. The transaction is the one that `db.transaction().execute` gives, or a controlled
+ * one; plugins of the host do not touch the statements of the engine.
+ *
+ * @example
+ * const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+ * const engine = createEngine({ backend: postgres({ driver: kyselyDriver({ db, pool }) }), gateway })
+ */
+export function kyselyDriver<Database>(options: KyselyDriverOptions<Database>): Driver<Transaction<Database>> {
+  return {
+    ...poolDriver(options.pool, options),
+    name: 'kysely',
+    async execute(tx, statement, values) {
+      // A plugin that renames columns would rename those of the engine too.
+      const { rows } = await tx.withoutPlugins().executeQuery(CompiledQuery.raw(statement.text, [...values]))
+      return rows as Row[]
+    },
+    transaction: (work) => options.db.transaction().execute(work),
+  }
+}

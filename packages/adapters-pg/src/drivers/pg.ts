@@ -1,0 +1,48 @@
+import type { Pool, PoolClient } from 'pg'
+import type { Driver } from '../driver.ts'
+import type { Row } from '../statement.ts'
+import { type PgDriverOptions, poolDriver } from './pool.ts'
+
+export type { PgDriverOptions }
+
+/**
+ * A driver on node-postgres. The transaction is a `PoolClient` on which the host has run `begin`.
+ *
+ * @example
+ * const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
+ */
+export function pgDriver(pool: Pool, options: PgDriverOptions = {}): Driver<PoolClient> {
+  return {
+    ...poolDriver(pool, options),
+    name: 'pg',
+    async execute(tx, { name, text }, values) {
+      const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
+      return (await tx.query(config)).rows as Row[]
+    },
+    transaction: (work) => inPoolTransaction(pool, work),
+  }
+}
+
+/** Runs `work` between `begin` and `commit` on a client of the pool; a client that cannot even roll back is discarded. */
+async function inPoolTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  const onError = (error: Error) => {
+    broken = error
+  }
+  client.on('error', onError)
+  try {
+    await client.query('begin')
+    const result = await work(client)
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => {
+      broken = failure
+    })
+    throw error
+  } finally {
+    client.off('error', onError)
+    client.release(broken)
+  }
+}

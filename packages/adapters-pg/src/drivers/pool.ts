@@ -1,0 +1,93 @@
+import { Client, type Pool, type PoolClient } from 'pg'
+import type { Driver, Listener, ListenOptions, SqlSession } from '../driver.ts'
+import type { Row } from '../statement.ts'
+
+/** How a driver talks to the server. */
+export interface PgDriverOptions {
+  /** Uses named prepared statements; switch it off behind a pooler that does not track them. Default true. */
+  readonly prepared?: boolean | undefined
+}
+
+/** What a driver does outside the host's transactions. */
+export type PoolDriver = Pick<Driver<never>, 'query' | 'run' | 'session' | 'listen' | 'onError'>
+
+/** The part of a driver that works on a pool of node-postgres, whatever library the host's transactions are of. */
+export function poolDriver(pool: Pool, options: PgDriverOptions = {}): PoolDriver {
+  return {
+    async query(statement, values) {
+      const { name, text } = statement
+      const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
+      return (await pool.query(config)).rows as Row[]
+    },
+    run: (text, values) => runOn(pool, text, values),
+    session: (work) => inPoolSession(pool, work),
+    listen: (listen) => listenBeside(pool, listen),
+    onError: (listener) => onPoolError(pool, listener),
+  }
+}
+
+/** Hears errors of the pool's idle clients, and keeps those of the others from ending the process. */
+function onPoolError(pool: Pool, listener: (error: Error) => void): () => void {
+  // A server that goes down just after a connection opened can fail it between the pool's hand and its taker's, where
+  // nobody listens. Whoever took it learns of the failure from its first query.
+  const guard = (client: PoolClient) => client.on('error', () => undefined)
+  pool.on('connect', guard)
+  pool.on('error', listener)
+  return () => {
+    pool.off('connect', guard)
+    pool.off('error', listener)
+  }
+}
+
+/** Runs SQL text of any number of statements; the rows are those of the last one. */
+export async function runOn(on: SqlSession, text: string, values?: readonly unknown[]): Promise<{ rows: Row[] }> {
+  const result: unknown = await on.query(text, values === undefined ? undefined : [...values])
+  const last = (Array.isArray(result) ? result.at(-1) : result) as { readonly rows?: Row[] } | undefined
+  return { rows: last?.rows ?? [] }
+}
+
+/** Runs `work` on one client of the pool, outside a transaction. */
+async function inPoolSession<T>(pool: Pool, work: (session: SqlSession) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  const onError = (error: Error) => {
+    broken = error
+  }
+  client.on('error', onError)
+  try {
+    return await work(client)
+  } finally {
+    client.off('error', onError)
+    client.release(broken)
+  }
+}
+
+/** Opens a client beside the pool, with the pool's settings, that hears a channel. */
+async function listenBeside(pool: Pool, options: ListenOptions): Promise<Listener> {
+  const client = new Client(pool.options)
+  // A connection that fails to open is told by the rejection alone, or the caller would open two in its place.
+  let open = false
+  const lose = (error: Error) => {
+    if (!open) return
+    open = false
+    options.onLost(error)
+    void client.end().catch(() => undefined)
+  }
+  client.on('error', lose)
+  client.on('end', () => lose(new Error('The listening connection ended.')))
+  client.on('notification', options.onNotification)
+  try {
+    await client.connect()
+    await client.query(`listen "${options.channel}"`)
+  } catch (error) {
+    void client.end().catch(() => undefined)
+    throw error
+  }
+  open = true
+  return {
+    async close() {
+      open = false
+      await client.end()
+    },
+  }
+}

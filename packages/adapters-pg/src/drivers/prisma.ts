@@ -1,0 +1,57 @@
+import type { Pool } from 'pg'
+import type { Driver } from '../driver.ts'
+import type { Row } from '../statement.ts'
+import { type PgDriverOptions, poolDriver } from './pool.ts'
+
+/** Members of a Prisma client that the client of an interactive transaction lacks. */
+type RootMember = '$connect' | '$disconnect' | '$on' | '$use' | '$extends'
+
+/** The transaction that Prisma hands to `prisma.$transaction(async (tx) => …)`; the root client is of another type. */
+export type PrismaTransaction<Root> = Omit<Root, RootMember> & { readonly [Member in RootMember]?: never }
+
+/** How Prisma runs a transaction that the engine opens; times are in milliseconds. */
+export interface PrismaTransactionOptions {
+  /** Longest wait for a connection. Default 10 000. */
+  readonly maxWait?: number
+  /** Longest life of the transaction, handlers of subscriptions included. Default 60 000. */
+  readonly timeout?: number
+}
+
+/** What the driver uses of a Prisma client. Every client that Prisma generates for Postgres has these members. */
+export interface PrismaRoot {
+  $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>
+  $transaction(work: (tx: unknown) => Promise<unknown>, options?: PrismaTransactionOptions): Promise<unknown>
+}
+
+/** What {@link prismaDriver} works on. */
+export interface PrismaDriverOptions<Root extends PrismaRoot> extends PgDriverOptions {
+  readonly prisma: Root
+  /** A pool to the same database, best the one under `PrismaPg`: background work and LISTEN need connections of their own. */
+  readonly pool: Pool
+  /** For the transactions that subscription handlers run in. */
+  readonly transactionOptions?: PrismaTransactionOptions | undefined
+}
+
+/**
+ * A driver on Prisma with its driver adapter for node-postgres. The transaction is the client that an interactive
+ * transaction gives. The driver needs nothing of Prisma itself: it goes by the members of the client it is given.
+ *
+ * @example
+ * const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+ * const engine = createEngine({ backend: postgres({ driver: prismaDriver({ prisma, pool }) }), gateway })
+ */
+export function prismaDriver<Root extends PrismaRoot>(
+  options: PrismaDriverOptions<Root>,
+): Driver<PrismaTransaction<Root>> {
+  const { prisma, pool } = options
+  const transactionOptions = { maxWait: 10_000, timeout: 60_000, ...options.transactionOptions }
+  return {
+    ...poolDriver(pool, options),
+    name: 'prisma',
+    async execute(tx, statement, values) {
+      return (tx as unknown as PrismaRoot).$queryRawUnsafe<readonly Row[]>(statement.text, ...values)
+    },
+    transaction: <T>(work: (tx: PrismaTransaction<Root>) => Promise<T>) =>
+      prisma.$transaction((tx) => work(tx as PrismaTransaction<Root>), transactionOptions) as Promise<T>,
+  }
+}

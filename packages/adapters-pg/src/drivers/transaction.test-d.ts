@@ -1,0 +1,134 @@
+import { createEngine, type EnqueueRequest, type Gateway } from '@outlay/core'
+import type { ITXClientDenyList } from '@prisma/client/runtime/client'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { pgTable, text } from 'drizzle-orm/pg-core'
+import type { Knex } from 'knex'
+import type { ControlledTransaction, Kysely, Transaction } from 'kysely'
+import type { Client, Pool, PoolClient } from 'pg'
+import { expectTypeOf, test } from 'vitest'
+import { postgres } from '../backend.ts'
+import { drizzleDriver } from './drizzle.ts'
+import { knexDriver } from './knex.ts'
+import { kyselyDriver } from './kysely.ts'
+import { pgDriver } from './pg.ts'
+import { prismaDriver } from './prisma.ts'
+
+declare const pool: Pool
+declare const gateway: Gateway
+declare const request: EnqueueRequest
+
+const schema = { invoices: pgTable('invoice', { id: text() }) }
+
+test('the Drizzle engine takes a Drizzle transaction and nothing else', () => {
+  const db = drizzle({ client: pool, schema })
+  const engine = createEngine({ backend: postgres({ driver: drizzleDriver(db) }), gateway })
+  void db.transaction(async (tx) => {
+    await engine.transfers.enqueue(tx, request)
+    await engine.transfers.enqueueMany(tx, [request])
+    await tx.transaction(async (inner) => engine.transfers.enqueue(inner, request))
+  })
+  // @ts-expect-error the root handle is not a transaction
+  void engine.transfers.enqueue(db, request)
+  // @ts-expect-error the root handle is not a transaction
+  void engine.transfers.enqueueMany(db, [request])
+  // @ts-expect-error another library's client is not a Drizzle transaction
+  void engine.transfers.enqueue({} as PoolClient, request)
+  // @ts-expect-error the transaction is mandatory and first
+  void engine.transfers.enqueue(request)
+})
+
+test('a Drizzle subscription hands the same kind of transaction to its handler', () => {
+  const db = drizzle({ client: pool, schema })
+  const engine = createEngine({ backend: postgres({ driver: drizzleDriver(db) }), gateway })
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    expectTypeOf(tx.rollback).toBeFunction()
+    await tx.insert(schema.invoices).values({ id: '1' })
+  })
+  // @ts-expect-error there is no such event
+  engine.subscribe('typed', ['transfer.finished'], async () => undefined)
+})
+
+test('the node-postgres engine takes a client of the pool and not the pool', () => {
+  const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
+  void engine.transfers.enqueue({} as PoolClient, request)
+  // @ts-expect-error the pool is not a transaction: each of its queries may run on another connection
+  void engine.transfers.enqueue(pool, request)
+  // @ts-expect-error a Drizzle handle is not a client
+  void engine.transfers.enqueue(drizzle({ client: pool }), request)
+  expectTypeOf<Client>().not.toEqualTypeOf<PoolClient>()
+})
+
+interface Database {
+  invoice: { id: string }
+}
+
+test('the Kysely engine takes a Kysely transaction of the same database and nothing else', () => {
+  const db = {} as Kysely<Database>
+  const engine = createEngine({ backend: postgres({ driver: kyselyDriver({ db, pool }) }), gateway })
+  void db.transaction().execute((tx) => engine.transfers.enqueue(tx, request))
+  void engine.transfers.enqueue({} as ControlledTransaction<Database>, request)
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    await tx.insertInto('invoice').values({ id: '1' }).execute()
+  })
+  // @ts-expect-error the root handle is not a transaction
+  void engine.transfers.enqueue(db, request)
+  // @ts-expect-error nor is one connection
+  void db.connection().execute((connection) => engine.transfers.enqueue(connection, request))
+  // @ts-expect-error another library's transaction is not a Kysely transaction
+  void engine.transfers.enqueue({} as Knex.Transaction, request)
+  // @ts-expect-error a transaction of another database is not one of this
+  void engine.transfers.enqueue({} as Transaction<{ other: { id: number } }>, request)
+})
+
+test('the Knex engine takes a Knex transaction and nothing else', () => {
+  const db = {} as Knex
+  const engine = createEngine({ backend: postgres({ driver: knexDriver(db) }), gateway })
+  void db.transaction(async (tx) => {
+    await engine.transfers.enqueue(tx, request)
+    await tx.transaction(async (inner) => engine.transfers.enqueue(inner, request))
+  })
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    await tx('invoice').insert({ id: '1' })
+  })
+  // @ts-expect-error the root handle is not a transaction
+  void engine.transfers.enqueue(db, request)
+  // @ts-expect-error another library's client is not a Knex transaction
+  void engine.transfers.enqueue({} as PoolClient, request)
+  // @ts-expect-error another library's transaction is not a Knex transaction
+  void engine.transfers.enqueue({} as Transaction<Database>, request)
+})
+
+/** The shape of a client that Prisma generates: overloads of `$transaction` included. */
+interface PrismaClient {
+  $connect(): Promise<void>
+  $disconnect(): Promise<void>
+  $on(event: never, callback: () => void): PrismaClient
+  $extends: (extension: unknown) => unknown
+  $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): Promise<T>
+  $transaction<P extends Promise<unknown>[]>(steps: [...P], options?: { isolationLevel?: 'Serializable' }): Promise<P>
+  $transaction<R>(
+    work: (tx: Omit<PrismaClient, ITXClientDenyList>) => Promise<R>,
+    options?: { maxWait?: number; timeout?: number; isolationLevel?: 'Serializable' },
+  ): Promise<R>
+  readonly invoice: { create(args: { data: { id: string } }): Promise<{ id: string }> }
+}
+
+test('the Prisma engine takes the client of an interactive transaction and nothing else', () => {
+  const prisma = {} as PrismaClient
+  const engine = createEngine({ backend: postgres({ driver: prismaDriver({ prisma, pool }) }), gateway })
+  void prisma.$transaction(async (tx) => {
+    await engine.transfers.enqueue(tx, request)
+    await tx.$transaction((inner) => engine.transfers.enqueue(inner, request))
+  })
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    await tx.invoice.create({ data: { id: '1' } })
+  })
+  // @ts-expect-error the root client is not a transaction
+  void engine.transfers.enqueue(prisma, request)
+  // @ts-expect-error another library's transaction is not one of Prisma
+  void engine.transfers.enqueue({} as Knex.Transaction, request)
+  // @ts-expect-error a client of another schema is not one of this
+  void engine.transfers.enqueue({} as Omit<PrismaClient, ITXClientDenyList | 'invoice'>, request)
+  // @ts-expect-error what is no Prisma client makes no driver
+  prismaDriver({ prisma: {} as Kysely<Database>, pool })
+})

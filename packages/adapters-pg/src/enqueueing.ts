@@ -1,0 +1,163 @@
+import { type EnqueuedTransfer, Id, type NewTransfer, OutlayError, type StoredTransfer } from '@outlay/core'
+import { type AccountTags, createAccountTags } from './account-tags.ts'
+import type { Driver } from './driver.ts'
+import { type Statement, statements } from './statement.ts'
+import { readOne, readTransfer, transferColumns } from './transfer-row.ts'
+
+const texts = {
+  enqueue_one: 'select {{schema}}.enqueue_one($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10) as written',
+  enqueue_many: `select written, at, tag, taken_position from {{schema}}.enqueue_many(
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[], $9, $10::timestamptz[], $11::timestamptz[])`,
+  taken_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
+  taken_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
+    join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
+} as const
+
+/** Shortest time between two notifications of one process, in milliseconds; commits with one take a lock in turn. */
+const notifyIntervalMs = 10
+
+/** Writes transfers, their events and their jobs in the host's transaction. */
+export type Enqueue<Tx> = (tx: Tx, transfers: readonly NewTransfer[]) => Promise<readonly EnqueuedTransfer[]>
+
+/** Makes the enqueue of one process, on a driver. */
+export function createEnqueue<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): Enqueue<Tx> {
+  const sql = statements(tokens, texts)
+  const tags = createAccountTags()
+  let notifiedAt = 0
+  const shouldNotify = () => {
+    const now = performance.now()
+    if (now - notifiedAt < notifyIntervalMs) return false
+    notifiedAt = now
+    return true
+  }
+  return async (tx, transfers) => {
+    const [only] = transfers
+    if (only === undefined) return []
+    const notify = shouldNotify()
+    if (transfers.length === 1) return enqueueOne(driver, sql, tags, tx, only, notify)
+    return enqueueMany(driver, sql, tags, tx, transfers, notify)
+  }
+}
+
+type Sql = { readonly [K in keyof typeof texts]: Statement }
+
+async function enqueueOne<Tx>(
+  driver: Driver<Tx>,
+  sql: Sql,
+  tags: AccountTags,
+  tx: Tx,
+  transfer: NewTransfer,
+  notify: boolean,
+): Promise<readonly EnqueuedTransfer[]> {
+  const { id, accountId, idempotencyKey, fingerprint } = transfer
+  const request = JSON.stringify(transfer.request)
+  const base = tags.take(accountId, 1)
+  const values = [
+    id,
+    Id.toUuid(id),
+    accountId,
+    idempotencyKey,
+    fingerprint,
+    request,
+    base,
+    notify,
+    transfer.notBefore,
+    transfer.expiresAt,
+  ]
+  const [row] = await driver.execute(tx, sql.enqueue_one, values)
+  const written = row?.['written']
+  if (typeof written === 'string') {
+    const [tag = '0', at = ''] = written.split(' ')
+    tags.advance(accountId, Number(tag))
+    return [fresh(transfer, at)]
+  }
+  const stored = readOne(await driver.execute(tx, sql.taken_key, [accountId, idempotencyKey]))
+  if (stored === undefined) throw takenId(id)
+  return [{ ...stored, reused: true }]
+}
+
+async function enqueueMany<Tx>(
+  driver: Driver<Tx>,
+  sql: Sql,
+  tags: AccountTags,
+  tx: Tx,
+  transfers: readonly NewTransfer[],
+  notify: boolean,
+): Promise<readonly EnqueuedTransfer[]> {
+  const { bases, offsets, counts } = tags.takeMany(transfers.map((transfer) => transfer.accountId))
+  const rows = await driver.execute(tx, sql.enqueue_many, [
+    transfers.map((transfer) => transfer.id),
+    transfers.map((transfer) => Id.toUuid(transfer.id)),
+    transfers.map((transfer) => transfer.accountId),
+    transfers.map((transfer) => transfer.idempotencyKey),
+    transfers.map((transfer) => transfer.fingerprint),
+    transfers.map((transfer) => JSON.stringify(transfer.request)),
+    bases,
+    offsets,
+    notify,
+    transfers.map((transfer) => transfer.notBefore),
+    transfers.map((transfer) => transfer.expiresAt),
+  ])
+  const positions = rows.map((row) => row['taken_position']).filter((position) => typeof position === 'number')
+  const written = rows.find((row) => typeof row['at'] === 'string')
+  const at = written?.['at']
+  if (typeof at !== 'string') throw mismatch(transfers, positions)
+  for (const [accountId, count] of counts) tags.advance(accountId, (written?.['tag'] as number) + count)
+  const taken = new Set(positions.map((position) => position - 1))
+  const stored = await readTaken(driver, sql, tx, transfers, taken)
+  return transfers.map((transfer, index) => {
+    if (!taken.has(index)) return fresh(transfer, at)
+    const found = stored.get(keyOf(transfer))
+    if (found === undefined) throw takenId(transfer.id)
+    return { ...found, reused: true }
+  })
+}
+
+async function readTaken<Tx>(
+  driver: Driver<Tx>,
+  sql: Sql,
+  tx: Tx,
+  transfers: readonly NewTransfer[],
+  taken: ReadonlySet<number>,
+): Promise<ReadonlyMap<string, StoredTransfer>> {
+  if (taken.size === 0) return new Map()
+  const wanted = transfers.filter((_, index) => taken.has(index))
+  const values = [wanted.map((transfer) => transfer.accountId), wanted.map((transfer) => transfer.idempotencyKey)]
+  const rows = await driver.execute(tx, sql.taken_keys, values)
+  return new Map(rows.map(readTransfer).map((transfer) => [keyOf(transfer), transfer]))
+}
+
+const keyOf = (transfer: NewTransfer) => `${transfer.accountId}\n${transfer.idempotencyKey}`
+
+function fresh(transfer: NewTransfer, at: string): EnqueuedTransfer {
+  return {
+    ...transfer,
+    stage: 'queued',
+    status: 'pending',
+    failure: null,
+    remoteId: null,
+    attempt: 0,
+    reason: null,
+    createdAt: at,
+    updatedAt: at,
+    reused: false,
+  }
+}
+
+function takenId(id: string): OutlayError {
+  return new OutlayError('conflict', `Another transfer has the id ${id}; leave the id out or generate a new one.`, {
+    field: 'id',
+  })
+}
+
+function mismatch(transfers: readonly NewTransfer[], positions: readonly number[]): OutlayError {
+  const [first] = positions
+  if (first === undefined) return takenId(transfers[0]?.id ?? '')
+  const issues = positions.map((position) => ({
+    field: `${position - 1}.idempotencyKey`,
+    code: 'idempotency_key_mismatch' as const,
+    message: 'The account has a transfer with this key and another request; use a new key for a new request.',
+  }))
+  const [head, ...rest] = issues
+  return head === undefined ? takenId('') : OutlayError.fromIssues([head, ...rest])
+}

@@ -1,0 +1,78 @@
+import { createEngine } from '@outlay/core'
+import { drain, memoryGateway } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { createAttemptStore } from './attempts.ts'
+import { postgres } from './backend.ts'
+import { pgDriver } from './drivers/pg.ts'
+import { queueTokens } from './queue.ts'
+
+describe('the order of dispatch', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  })
+  afterAll(async () => {
+    await pool.end()
+  })
+  const host = () => {
+    const gateway = memoryGateway()
+    return { gateway, engine: createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway }) }
+  }
+  const payouts = (accountId: string, count: number) => Array.from({ length: count }, () => samplePayout(accountId))
+
+  it('lets ten payouts of each of ten accounts pass a flood of another', async () => {
+    const flooding = host()
+    const late = host()
+    await pgDriver(pool).transaction((tx) => flooding.engine.transfers.enqueueMany(tx, payouts('flood', 3_000)))
+    for (let account = 0; account < 10; account += 1) {
+      await pgDriver(pool).transaction(async (tx) => {
+        for (const request of payouts(`small-${account}`, 10)) await late.engine.transfers.enqueue(tx, request)
+      })
+    }
+    const { engine, gateway } = host()
+    await engine.start({ concurrency: 10 })
+    await drain(engine)
+    await engine.stop()
+    const order = gateway.submissions.map((submission) => submission.accountId)
+    expect(order).toHaveLength(3_100)
+    const lastSmall = order.findLastIndex((accountId) => accountId !== 'flood')
+    expect(lastSmall).toBeLessThan(150)
+    // The flood is not starved either: it has its own share from the start.
+    expect(order.slice(0, lastSmall).filter((accountId) => accountId === 'flood').length).toBeGreaterThan(5)
+  })
+
+  it('goes on counting from the start when the virtual time was set back', async () => {
+    const { engine } = host()
+    await pool.query('delete from outlay_queue.job')
+    await pool.query('update outlay.dispatch_clock set tag = 1500000000')
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('old')))
+    await pool.query('delete from outlay_queue.job')
+    await createAttemptStore(pgDriver(pool), { ...queueTokens('outlay_queue'), schema: '"outlay"' }).rewindClock()
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('old', 2)))
+    const { rows } = await pool.query('select -j.priority as tag from outlay_queue.job j order by tag')
+    expect(rows.map((row) => row.tag)).toEqual([1, 2])
+    await pool.query('delete from outlay_queue.job')
+  })
+
+  it('counts an account that comes back from now, neither from its past nor from the start', async () => {
+    const { engine } = host()
+    await pool.query('update outlay.dispatch_clock set tag = 5000')
+    const tags = async () => {
+      const { rows } = await pool.query(
+        `select -j.priority as tag from outlay_queue.job j where j.name = 'submit' order by j.created_on desc, tag`,
+      )
+      return rows.map((row) => row.tag as number)
+    }
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('back', 3)))
+    expect(await tags()).toEqual([5001, 5002, 5003])
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('back')))
+    expect((await tags())[0]).toBe(5004)
+    await pool.query('update outlay.dispatch_clock set tag = 9000')
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('back')))
+    expect((await tags())[0]).toBe(9001)
+  })
+})

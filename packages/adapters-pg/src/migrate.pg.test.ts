@@ -1,0 +1,84 @@
+import { createEngine } from '@outlay/core'
+import { memoryGateway } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { postgres } from './backend.ts'
+import { pgDriver } from './drivers/pg.ts'
+import { applyMigrations, type Migration } from './migrate.ts'
+
+describe('migrations', async () => {
+  const database = await testDatabase()
+  const pools: pg.Pool[] = []
+  const open = (url: string) => {
+    const pool = new pg.Pool({ connectionString: url })
+    pools.push(pool)
+    return pool
+  }
+  afterAll(async () => {
+    await Promise.all(pools.map((pool) => pool.end()))
+  })
+
+  it('run once when several processes start them at the same time, and again without effect', async () => {
+    const pool = open(database.url)
+    const backend = () => postgres({ driver: pgDriver(pool), schema: 'payments' })
+    await expect(backend().check()).rejects.toMatchObject({ code: 'not_migrated' })
+    await Promise.all([backend().migrate(), backend().migrate(), backend().migrate()])
+    await backend().migrate()
+    await expect(backend().check()).resolves.toBeUndefined()
+    const { rows } = await pool.query('select name from payments.migration order by name')
+    expect(rows.map((row) => row.name)).toEqual(['0001_transfers', '0002_views', 'functions'])
+  })
+
+  it('come as SQL text too, which makes the same schema', async () => {
+    const [migrated, scripted] = [open(await database.another()), open(await database.another())]
+    const backends = [migrated, scripted].map((pool) => postgres({ driver: pgDriver(pool) }))
+    await backends[0]?.migrate()
+    await scripted.query(backends[1]?.migrationSql() ?? '')
+    await backends[1]?.check()
+    expect(await describeSchema(scripted)).toEqual(await describeSchema(migrated))
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(scripted) }), gateway: memoryGateway() })
+    await engine.start()
+    await engine.stop()
+  })
+
+  it('leave nothing behind when one fails, and are refused when one that has run was changed', async () => {
+    const pool = open(await database.another())
+    const client = await pool.connect()
+    const first: Migration = { name: '0001_first', sql: 'create table {{schema}}.one (id integer);', repeatable: false }
+    const broken: Migration = {
+      name: '0002_broken',
+      sql: 'create table {{schema}}.two (id integer); select * from nowhere;',
+      repeatable: false,
+    }
+    await expect(applyMigrations(client, { schema: 'app', migrations: [first, broken] })).rejects.toThrow(/nowhere/)
+    const { rows } = await client.query(`select to_regclass('app.one') as one, to_regclass('app.two') as two`)
+    expect(rows[0]).toEqual({ one: 'app.one', two: null })
+    expect(await applyMigrations(client, { schema: 'app', migrations: [first] })).toEqual([])
+    const changed = { ...first, sql: `${first.sql} -- changed` }
+    await expect(applyMigrations(client, { schema: 'app', migrations: [changed] })).rejects.toThrow(/never change/)
+    client.release()
+  })
+
+  it('refuse a queue schema of a version that was not tested', async () => {
+    const pool = open(await database.another())
+    const backend = postgres({ driver: pgDriver(pool) })
+    await backend.migrate()
+    await pool.query('update outlay_queue.version set version = 44')
+    await expect(backend.check()).rejects.toMatchObject({ code: 'queue_version_untested' })
+  })
+})
+
+async function describeSchema(pool: pg.Pool): Promise<unknown> {
+  const columns = await pool.query(
+    `select table_schema, table_name, column_name, data_type, column_default, is_nullable from information_schema.columns
+     where table_schema in ('outlay', 'outlay_queue') order by 1, 2, 3`,
+  )
+  const indexes = await pool.query(
+    `select indexdef from pg_indexes where schemaname in ('outlay', 'outlay_queue') order by 1`,
+  )
+  const routines = await pool.query(
+    `select proname, prosrc from pg_proc where pronamespace in ('outlay'::regnamespace, 'outlay_queue'::regnamespace) order by 1, 2`,
+  )
+  return { columns: columns.rows, indexes: indexes.rows, routines: routines.rows }
+}

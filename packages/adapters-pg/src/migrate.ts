@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { SqlSession } from './driver.ts'
+import { fillTokens } from './statement.ts'
+
+/** One migration as its file has it: numbered ones run once and never change, repeatable ones run whenever they changed. */
+export interface Migration {
+  /** File name without its ending, for example `0001_transfers`. */
+  readonly name: string
+  /** SQL text with `{{tokens}}`. */
+  readonly sql: string
+  readonly repeatable: boolean
+}
+
+/** Reads the `*.sql` files of a folder: numbered ones in order, then repeatable ones (names without a number). */
+export async function readMigrations(folder: URL): Promise<readonly Migration[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'))
+  return arrange(
+    await Promise.all(files.map(async (file) => [file, await readFile(new URL(file, folder), 'utf8')] as const)),
+  )
+}
+
+/** The same, at once, for callers that cannot wait. */
+export function readMigrationsSync(folder: URL): readonly Migration[] {
+  const files = readdirSync(fileURLToPath(folder)).filter((file) => file.endsWith('.sql'))
+  return arrange(files.map((file) => [file, readFileSync(new URL(file, folder), 'utf8')] as const))
+}
+
+function arrange(files: readonly (readonly [file: string, sql: string])[]): readonly Migration[] {
+  return files
+    .map(([file, sql]) => ({ name: file.slice(0, -'.sql'.length), sql, repeatable: !/^\d/.test(file) }))
+    .sort((a, b) => Number(a.repeatable) - Number(b.repeatable) || (a.name < b.name ? -1 : 1))
+}
+
+/** Where and what to migrate. */
+export interface MigrateOptions {
+  /** Unquoted schema name. */
+  readonly schema: string
+  readonly migrations: readonly Migration[]
+  /** Values of the tokens; `schema` is added. */
+  readonly tokens?: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * Applies what is missing, each migration in its own transaction, under an advisory lock, so that several processes may
+ * call it at once. The connection must not be in a transaction. Returns the names of what ran.
+ * @throws Error when a numbered migration that has run was changed since.
+ */
+export async function applyMigrations(session: SqlSession, options: MigrateOptions): Promise<readonly string[]> {
+  const { schema, migrations } = options
+  return withMigrationLock(session, schema, async () => {
+    await session.query(bookkeepingSql(schema))
+    const { rows } = await session.query(`select name, checksum from "${schema}".migration`)
+    const applied = new Map(rows.map((row) => [row['name'], row['checksum']]))
+    const ran: string[] = []
+    for (const migration of migrations) {
+      const sum = checksum(migration)
+      if (applied.get(migration.name) === sum) continue
+      if (applied.has(migration.name) && !migration.repeatable) {
+        throw new Error(
+          `The migration ${migration.name} has run in "${schema}" with another text; migrations never change.`,
+        )
+      }
+      await session.query(migrationText(migration, options))
+      ran.push(migration.name)
+    }
+    return ran
+  })
+}
+
+/** Runs `work` while no other process migrates the same schema. */
+export async function withMigrationLock<T>(session: SqlSession, schema: string, work: () => Promise<T>): Promise<T> {
+  const lock = lockKey(schema)
+  await session.query('select pg_advisory_lock($1)', [lock])
+  try {
+    return await work()
+  } finally {
+    await session.query('rollback')
+    await session.query('select pg_advisory_unlock($1)', [lock])
+  }
+}
+
+/** All migrations as one SQL text, for the host's own migration tool and an empty database. */
+export function migrationScript(options: MigrateOptions): string {
+  return [bookkeepingSql(options.schema), ...options.migrations.map((one) => migrationText(one, options))].join('\n')
+}
+
+function bookkeepingSql(schema: string): string {
+  return `create schema if not exists "${schema}";
+create table if not exists "${schema}".migration (
+  name text primary key, checksum text not null, applied_at timestamptz not null default now()
+);
+`
+}
+
+function migrationText(migration: Migration, options: MigrateOptions): string {
+  const tokens = { ...options.tokens, schema: `"${options.schema}"` }
+  return `begin;
+${fillTokens(migration.sql, tokens)}
+insert into "${options.schema}".migration (name, checksum) values ('${migration.name}', '${checksum(migration)}')
+  on conflict (name) do update set checksum = excluded.checksum, applied_at = now();
+commit;
+`
+}
+
+/** The mark by which a change of a migration's text is noticed. */
+export function checksum(migration: Migration): string {
+  return createHash('sha256').update(migration.sql).digest('hex')
+}
+
+function lockKey(schema: string): string {
+  return createHash('sha256').update(`outlay:${schema}`).digest().readBigInt64BE(0).toString()
+}

@@ -1,0 +1,32 @@
+import { queueTokens } from './queue.ts'
+import { quoteIdentifier } from './statement.ts'
+
+/** Where an engine is in a database: the names that its SQL is made of. */
+export interface Place {
+  readonly schema: string
+  readonly queueSchema: string
+  /** Channel of its notifications. */
+  readonly channel: string
+  /** Values of the tokens of its SQL. */
+  readonly tokens: Readonly<Record<string, string>>
+}
+
+/** The folder of the engine's migrations. */
+export const migrationsFolder = new URL('../migrations/', import.meta.url)
+
+/** Names an engine's place; the schema is `outlay` and the queue's has `_queue` behind it unless they are given. */
+export function locate(names: {
+  readonly schema?: string | undefined
+  readonly queueSchema?: string | undefined
+}): Place {
+  const { schema = 'outlay' } = names
+  const queueSchema = names.queueSchema ?? `${schema}_queue`
+  quoteIdentifier(queueSchema)
+  const channel = `${schema}_wake`
+  return {
+    schema,
+    queueSchema,
+    channel,
+    tokens: { ...queueTokens(queueSchema), schema: quoteIdentifier(schema), channel },
+  }
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import type { Logger } from '@outlay/core'
+import { OutlayError } from '@outlay/core'
+import { getConstructionPlans, PgBoss } from 'pg-boss'
+import type { Driver } from './driver.ts'
+
+/** Version of pg-boss's own schema that this release was tested with. */
+export const queueSchemaVersion = 43
+
+/** Name of the queue whose jobs are transfers to submit; a job has its transfer's id, as a UUID. */
+export const submitQueue = 'submit'
+
+/** Seconds without a heartbeat after which a job goes back to the queue. */
+const heartbeatSeconds = 10
+
+const queueOptions = {
+  policy: 'standard',
+  partition: true,
+  heartbeatSeconds,
+  // A worker that hangs but lives is caught by the stop and HTTP timeouts; this is the last resort.
+  expireInSeconds: 23 * 3600,
+  retryLimit: 1_000_000_000,
+  retryDelay: 0,
+  retryBackoff: false,
+  retentionSeconds: 3_000_000_000 / 10,
+} as const
+
+/** Columns of pg-boss's job table that our SQL names. */
+const jobColumns = [
+  'id',
+  'name',
+  'state',
+  'retry_limit',
+  'expire_seconds',
+  'heartbeat_seconds',
+  'heartbeat_on',
+  'keep_until',
+  'policy',
+  'start_after',
+  'completed_on',
+] as const
+
+/** SQL that gives a job to each transfer of `$1::uuid[]` that has none which is alive. */
+export const ensureJobsText = `insert into {{queue_table}} as j (id, name, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
+  select n.job, '{{queue}}', {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard'
+  from unnest($1::uuid[]) as n (job)
+  on conflict (name, id) do update set state = 'retry', start_after = clock_timestamp(), completed_on = null
+  where j.state > 'active'
+  returning j.id`
+
+/** Values for the tokens of our SQL that concern the queue. */
+export function queueTokens(queueSchema: string): Readonly<Record<string, string>> {
+  const table = `j${createHash('sha224').update(submitQueue).digest('hex')}`
+  return {
+    queue: submitQueue,
+    queue_table: `"${queueSchema}"."${table}"`,
+    retry_limit: String(queueOptions.retryLimit),
+    expire_seconds: String(queueOptions.expireInSeconds),
+    heartbeat_seconds: String(heartbeatSeconds),
+  }
+}
+
+/** SQL text that creates pg-boss's schema, for a database that has none. */
+export function queueInstallSql(queueSchema: string): string {
+  return getConstructionPlans(queueSchema)
+}
+
+/**
+ * SQL text that creates our queue in pg-boss's schema; safe to run again.
+ *
+ * Its table loses its foreign keys to the table of queues: each insert would lock the one row of our queue there, in every
+ * host transaction at once, for a row that is never deleted.
+ */
+export function queueCreateSql(queueSchema: string): string {
+  const { queue_table: table } = queueTokens(queueSchema)
+  return `select "${queueSchema}".create_queue('${submitQueue}', '${JSON.stringify(queueOptions)}'::jsonb);
+do $$
+declare
+  v_name text;
+begin
+  for v_name in select conname from pg_constraint where conrelid = '${table}'::regclass and contype = 'f' loop
+    execute format('alter table ${table} drop constraint %I', v_name);
+  end loop;
+end
+$$;`
+}
+
+/** Throws `not_migrated` or `queue_version_untested` unless pg-boss's schema is the one that our SQL was written for. */
+export async function checkQueue<Tx>(driver: Driver<Tx>, queueSchema: string): Promise<void> {
+  const found = await driver.run(
+    `select column_name from information_schema.columns where table_schema = $1 and table_name = 'job'`,
+    [queueSchema],
+  )
+  const columns = new Set(found.rows.map((row) => row['column_name']))
+  if (columns.size === 0) {
+    throw new OutlayError('not_migrated', `The schema "${queueSchema}" has no queue; run engine.migrate() first.`)
+  }
+  const missing = jobColumns.filter((column) => !columns.has(column))
+  const { rows } = await driver.run(`select version from "${queueSchema}".version`)
+  const version = Number(rows[0]?.['version'])
+  if (version !== queueSchemaVersion || missing.length > 0) {
+    throw new OutlayError(
+      'queue_version_untested',
+      `The queue in "${queueSchema}" has version ${version}${missing.length > 0 ? ` without ${missing.join(', ')}` : ''}, and this release was tested with version ${queueSchemaVersion} only; install the pg-boss version that this package pins, or give the engine a schema of its own.`,
+    )
+  }
+}
+
+/** Starts pg-boss on the driver's connections: it supervises heartbeats and never migrates. */
+export async function startQueue<Tx>(driver: Driver<Tx>, queueSchema: string, logger: Logger): Promise<PgBoss> {
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => driver.run(text, values) },
+    schema: queueSchema,
+    migrate: false,
+    createSchema: false,
+    schedule: false,
+    supervise: true,
+    superviseIntervalSeconds: 5,
+    monitorIntervalSeconds: 5,
+  })
+  boss.on('error', (error) =>
+    logger.warn({ error: error.message }, 'The queue reported an error; it goes on by itself.'),
+  )
+  boss.on('warning', (warning) => logger.debug({ warning: warning.message }, 'The queue reported a warning.'))
+  await boss.start()
+  // The queue's row is cached on first use; later a miss would cost a query at a bad time.
+  await boss.getQueue(submitQueue)
+  return boss
+}

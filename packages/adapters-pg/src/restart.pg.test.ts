@@ -1,0 +1,71 @@
+import { createEngine } from '@outlay/core'
+import { drain, memoryGateway, type Postgres, recordingLogger, startPostgres, waitUntil } from '@outlay/testing'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { samplePayout } from '../test/outbox.ts'
+import { postgres } from './backend.ts'
+import { pgDriver } from './drivers/pg.ts'
+
+describe('a restart of Postgres under the workers', () => {
+  let server: Postgres
+  let pool: pg.Pool
+
+  beforeAll(async () => {
+    // A server of its own, with fsync: this test takes it down.
+    server = await startPostgres({ provider: 'embedded' })
+    pool = new pg.Pool({ connectionString: await server.createDatabase() })
+    await postgres({ driver: pgDriver(pool) }).migrate()
+    await pool.query('create table effect (transfer_id text)')
+  })
+  afterAll(async () => {
+    await pool.end()
+    await server.stop()
+  })
+
+  it('is survived by the workers, with nothing lost and nothing done twice', async () => {
+    const gateway = memoryGateway()
+    const engines = Array.from({ length: 2 }, () => {
+      const logger = recordingLogger()
+      const engine = createEngine({
+        backend: postgres({ driver: pgDriver(pool), logger }),
+        gateway,
+        runtime: { logger },
+      })
+      engine.subscribe('effects', ['transfer.completed'], async (event, tx) => {
+        await tx.query('insert into effect values ($1)', [event.transferId])
+      })
+      return engine
+    })
+    const [engine] = engines
+    if (engine === undefined) throw new Error('There is no engine.')
+    // Each answer takes a moment, so that every restart meets transfers in each stage.
+    gateway.scriptAfter(() => new Promise((resolve) => setTimeout(() => resolve(undefined), 20 + Math.random() * 200)))
+    await Promise.all(engines.map((one) => one.start({ concurrency: 20 })))
+    const requests = Array.from({ length: 1_500 }, () => samplePayout('acme'))
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, requests))
+    for (const [mode, submitted] of [
+      ['immediate', 100],
+      ['fast', 500],
+      ['immediate', 900],
+    ] as const) {
+      await waitUntil(() => gateway.submissions.length >= submitted, { timeoutMs: 60_000 })
+      await server.restart({ mode })
+    }
+    await waitUntil(() =>
+      pool.query('select 1').then(
+        () => true,
+        () => false,
+      ),
+    )
+    const backlog = await drain(engine, { timeoutMs: 90_000 })
+    expect(backlog).toMatchObject({ settled: 1_500, undelivered: 0, deadLetters: 0, blocked: 0 })
+    expect(gateway.transfers.size).toBe(1_500)
+    const { rows } = await pool.query(
+      'select count(*)::integer as effects, count(distinct transfer_id)::integer as transfers from effect',
+    )
+    expect(rows[0]).toEqual({ effects: 1_500, transfers: 1_500 })
+    const statuses = await pool.query('select distinct status from outlay.transfer')
+    expect(statuses.rows).toEqual([{ status: 'complete' }])
+    await Promise.all(engines.map((one) => one.stop()))
+  }, 180_000)
+})

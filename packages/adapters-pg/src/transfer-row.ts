@@ -1,0 +1,68 @@
+import type {
+  Claim,
+  FollowedTransfer,
+  Stage,
+  StoredTransfer,
+  TransferFailure,
+  TransferRequest,
+  TransferStatus,
+} from '@outlay/core'
+import type { Row } from './statement.ts'
+
+/** What a statement selects of the transfer table `t` for {@link readTransfer}. */
+export const transferColumns = `t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request, t.stage, t.status, t.failure, t.remote_id,
+  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at`
+
+/** Reads the transfer of a statement that finds one at most. */
+export function readOne(rows: readonly Row[]): StoredTransfer | undefined {
+  const [row] = rows
+  return row === undefined ? undefined : readTransfer(row)
+}
+
+/** Reads a row of the transfer table as the statements of this package select it. */
+export function readTransfer(row: Row): StoredTransfer {
+  return {
+    id: row['id'] as string,
+    accountId: row['account_id'] as string,
+    idempotencyKey: row['idempotency_key'] as string,
+    fingerprint: row['fingerprint'] as string,
+    request: row['request'] as TransferRequest,
+    notBefore: (row['not_before'] ?? null) as string | null,
+    expiresAt: (row['expires_at'] ?? null) as string | null,
+    stage: row['stage'] as Stage,
+    status: row['status'] as TransferStatus,
+    failure: (row['failure'] ?? null) as TransferFailure | null,
+    remoteId: (row['remote_id'] ?? null) as string | null,
+    attempt: row['attempt'] as number,
+    reason: (row['reason'] ?? null) as string | null,
+    createdAt: row['created_at'] as string,
+    updatedAt: row['updated_at'] as string,
+  }
+}
+
+/** Reads a claim. */
+export function readClaim(row: Row): Claim {
+  return {
+    transferId: row['id'] as string,
+    accountId: row['account_id'] as string,
+    idempotencyKey: row['idempotency_key'] as string,
+    request: row['request'] as TransferRequest,
+    attempt: row['attempt'] as number,
+    reason: (row['reason'] ?? null) as string | null,
+    unknownSince: (row['unknown_since'] ?? null) as string | null,
+    expiresAt: (row['expires_at'] ?? null) as string | null,
+    credentialRefusals: row['refusals'] as number,
+  }
+}
+
+/** Reads a transfer that is due for a look. */
+export function readFollowed(row: Row): FollowedTransfer {
+  return {
+    transferId: row['id'] as string,
+    accountId: row['account_id'] as string,
+    remoteId: row['remote_id'] as string,
+    status: row['status'] as TransferStatus,
+    transferType: (row['transfer_type'] ?? '') as string,
+    looks: row['looks'] as number,
+  }
+}

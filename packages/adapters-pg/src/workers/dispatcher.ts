@@ -1,0 +1,119 @@
+import { type Claim, Id, type Logger, type WorkHandlers } from '@outlay/core'
+import type { Job, PgBoss } from 'pg-boss'
+import type { AttemptStore } from '../attempts.ts'
+import { submitQueue } from '../queue.ts'
+import { type Loop, startLoop } from './loop.ts'
+import { startSettler } from './settler.ts'
+
+/** Keeps a number of transfers under way at once, refilling each slot as soon as it is free. */
+export interface Dispatcher {
+  wake(): void
+  stop(timeoutMs: number): Promise<void>
+}
+
+/** What a dispatcher works with. */
+export interface DispatcherOptions<Tx> {
+  readonly boss: PgBoss
+  readonly attempts: AttemptStore
+  readonly handlers: WorkHandlers<Tx>
+  readonly logger: Logger
+  /** Name of this worker in the attempts log. */
+  readonly worker: string
+  readonly concurrency: number
+  readonly pollIntervalMs: number
+  readonly onSettled: () => void
+}
+
+/** Most jobs in one fetch. */
+const maxFetch = 200
+
+/** How often the jobs under way are kept alive, in milliseconds. */
+const heartbeatIntervalMs = 3_000
+
+/** Jobs that may be held for each slot, those included whose answers are not written yet. */
+const maxHeldPerSlot = 3
+
+/** Pause while too few slots are free for a fetch to be worth it, in milliseconds. */
+const refillMs = 3
+
+/** Starts a dispatcher. */
+export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
+  const { boss, attempts, handlers, logger, concurrency } = options
+  const abort = new AbortController()
+  const settler = startSettler({ attempts, logger, onSettled: options.onSettled })
+  // A slot is free again when the answer is there; the job is held, and its heartbeat goes on, until that is written.
+  const held = new Set<Job<unknown>>()
+  let busy = 0
+  const worthFetching = Math.max(1, Math.floor(concurrency / 10))
+  let idle: (() => void) | undefined
+
+  const freeSlots = () => Math.min(concurrency - busy, maxHeldPerSlot * concurrency - held.size)
+
+  const submit = async (claim: Claim, job: Job<unknown>) => {
+    held.add(job)
+    busy += 1
+    const settlement = await handlers.submit(claim, abort.signal)
+    busy -= 1
+    wakeWhenWorthwhile()
+    await settler.add(settlement)
+    held.delete(job)
+    wakeWhenWorthwhile()
+    if (held.size === 0) idle?.()
+  }
+  const wakeWhenWorthwhile = () => {
+    if (freeSlots() === worthFetching || busy === 0) fetching.wake()
+  }
+
+  const fetching = startLoop({
+    name: 'dispatch',
+    logger,
+    async turn() {
+      const free = freeSlots()
+      if (free < worthFetching) return options.pollIntervalMs
+      const batchSize = Math.min(free, maxFetch)
+      const jobs = await boss.fetch(submitQueue, { batchSize })
+      if (jobs.length === 0) return options.pollIntervalMs
+      await begin(jobs)
+      return jobs.length < batchSize ? refillMs : 0
+    },
+  })
+
+  const begin = async (jobs: readonly Job<unknown>[]) => {
+    const byId = new Map(jobs.map((job) => [Id.fromUuid(job.id), job]))
+    const claims = await attempts.claim([...byId.keys()], options.worker)
+    for (const claim of claims) {
+      const job = byId.get(claim.transferId)
+      byId.delete(claim.transferId)
+      if (job !== undefined) void submit(claim, job)
+    }
+    // What is left has been submitted already by an earlier attempt whose job came back.
+    if (byId.size > 0) await boss.deleteJob(submitQueue, [...byId.values()])
+  }
+
+  const heart = startHeart(boss, held, logger)
+
+  return {
+    wake: () => fetching.wake(),
+    async stop(timeoutMs) {
+      await fetching.stop()
+      const timer = setTimeout(() => abort.abort(new Error('The engine stops.')), timeoutMs)
+      if (held.size > 0) await new Promise<void>((resolve) => (idle = resolve))
+      clearTimeout(timer)
+      await heart.stop()
+      await settler.stop()
+    },
+  }
+}
+
+/** Keeps the claims of held jobs alive. */
+function startHeart(boss: PgBoss, held: ReadonlySet<Job<unknown>>, logger: Logger): Loop {
+  return startLoop({
+    name: 'heartbeat',
+    logger,
+    async turn() {
+      const jobs = [...held]
+      if (jobs.length > 0) await boss.touch(submitQueue, jobs)
+      return heartbeatIntervalMs
+    },
+  })
+}

@@ -1,0 +1,80 @@
+import type { FollowedTransfer, Logger, Observation, WorkHandlers } from '@outlay/core'
+import type { Driver } from '../driver.ts'
+import type { LookStore } from '../looks.ts'
+import type { TransferStore } from '../transfers.ts'
+import { type Loop, startLoop } from './loop.ts'
+
+/** What a follower works with. */
+export interface FollowerOptions<Tx> {
+  readonly driver: Driver<Tx>
+  readonly transfers: TransferStore<Tx>
+  readonly looks: LookStore
+  readonly handlers: WorkHandlers<Tx>
+  readonly logger: Logger
+  readonly onObserved: () => void
+}
+
+/** Most transfers that one turn looks at. */
+const maxLooks = 500
+
+/** How long other workers keep away from transfers that are being looked at, in milliseconds. */
+const leaseMs = 15_000
+
+/** Pause between looks for due transfers, in milliseconds. */
+const pauseMs = 500
+
+/** Accounts that are looked at side by side. */
+const accountsAtOnce = 4
+
+/** Starts the loop that looks at submitted transfers when they are due, until their status is final. */
+export function startFollower<Tx>(options: FollowerOptions<Tx>): Loop & { readonly stop: () => Promise<void> } {
+  const abort = new AbortController()
+  const loop = startLoop({
+    name: 'follow',
+    logger: options.logger,
+    async turn() {
+      const due = await options.looks.takeDue(maxLooks, leaseMs)
+      const accounts = [...Map.groupBy(due, (transfer) => transfer.accountId).entries()]
+      const workers = Array.from({ length: Math.min(accountsAtOnce, accounts.length) }, async () => {
+        for (let next = accounts.pop(); next !== undefined; next = accounts.pop()) {
+          await followAccount(options, next[0], next[1], abort.signal)
+        }
+      })
+      await Promise.all(workers)
+      return due.length === maxLooks ? 0 : pauseMs
+    },
+  })
+  return {
+    wake: () => loop.wake(),
+    async stop() {
+      abort.abort(new Error('The engine stops.'))
+      await loop.stop()
+    },
+  }
+}
+
+async function followAccount<Tx>(
+  options: FollowerOptions<Tx>,
+  accountId: string,
+  transfers: readonly FollowedTransfer[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { driver, looks, handlers, logger } = options
+  let observations: readonly Observation[] = []
+  try {
+    observations = await handlers.follow(accountId, transfers, signal)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    logger.warn(
+      { accountId, error: message },
+      'The transfers of an account could not be read; they are read again later.',
+    )
+  }
+  if (observations.length > 0) {
+    const changed = await driver.transaction((tx) =>
+      options.transfers.observe(tx, accountId, observations, handlers.decide),
+    )
+    if (changed > 0) options.onObserved()
+  }
+  await looks.lookAgain(transfers.map((transfer) => ({ id: transfer.transferId, ms: handlers.nextLookMs(transfer) })))
+}

@@ -1,0 +1,58 @@
+import type { Logger } from '@outlay/core'
+import { type Alarm, createAlarm } from './alarm.ts'
+
+/** A loop that goes on until it is stopped, through every error. */
+export interface Loop {
+  /** Ends the pause before the next turn. */
+  wake(): void
+  /** Resolves when the turn under way has ended; no further one starts. */
+  stop(): Promise<void>
+}
+
+/** What a loop does. */
+export interface LoopOptions {
+  readonly name: string
+  readonly logger: Logger
+  /** One turn; answers how long to pause in milliseconds, 0 for no pause. */
+  readonly turn: () => Promise<number>
+}
+
+/** Longest pause after errors in a row, in milliseconds. */
+const maxErrorPauseMs = 2_000
+
+/** Starts a loop. An error of a turn is logged and followed by a pause that grows. */
+export function startLoop(options: LoopOptions): Loop {
+  const alarm: Alarm = createAlarm()
+  let stopped = false
+  let errors = 0
+  const turn = async (): Promise<number> => {
+    try {
+      const pauseMs = await options.turn()
+      errors = 0
+      return pauseMs
+    } catch (error) {
+      errors += 1
+      const message = error instanceof Error ? error.message : String(error)
+      options.logger.warn(
+        { loop: options.name, error: message, errors },
+        'A turn failed; it is repeated after a pause.',
+      )
+      return Math.min(maxErrorPauseMs, 50 * 2 ** Math.min(errors, 10))
+    }
+  }
+  const run = async () => {
+    while (!stopped) {
+      const pauseMs = await turn()
+      if (pauseMs > 0 && !stopped) await alarm.wait(pauseMs)
+    }
+  }
+  const running = run()
+  return {
+    wake: () => alarm.ring(),
+    async stop() {
+      stopped = true
+      alarm.ring()
+      await running
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import type { Logger } from '@outlay/core'
+import type { AttemptStore } from '../attempts.ts'
+import type { CredentialStore } from '../credentials.ts'
+import type { LookStore } from '../looks.ts'
+import type { TransferStore } from '../transfers.ts'
+import { type Loop, startLoop } from './loop.ts'
+
+/** Pause between sweeps, in milliseconds. */
+const pauseMs = 30_000
+
+/** Pause between looks for transfers that missed the arrival of their funds, in milliseconds. */
+const fundsPauseMs = 2_000
+
+/** Pause between looks for probes that are due, credentials that are good again and ids that became known, in milliseconds. */
+const newsPauseMs = 1_000
+
+/** Transfers checked in one statement. */
+const pageSize = 5_000
+
+/** What a sweeper works with. */
+export interface SweeperOptions<Tx> {
+  readonly attempts: AttemptStore
+  readonly transfers: TransferStore<Tx>
+  readonly credentials: CredentialStore
+  readonly looks: LookStore
+  readonly logger: Logger
+}
+
+/**
+ * Starts the loops that find what waits for something that has happened: a job to every unsubmitted transfer that lost its
+ * own, funds to those that missed them, credentials that are good again, and looks at those that were told of too early.
+ */
+export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
+  const loops = [startJobs(options), startFunds(options), startCredentials(options), startSightings(options)]
+  return {
+    wake() {
+      for (const loop of loops) loop.wake()
+    },
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()))
+    },
+  }
+}
+
+function startJobs<Tx>({ attempts, logger }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'sweep',
+    logger,
+    async turn() {
+      const repaired = await sweepJobs(attempts)
+      await attempts.rewindClock()
+      if (repaired > 0) logger.warn({ repaired }, 'Some transfers had lost their jobs and have new ones.')
+      return pauseMs
+    },
+  })
+}
+
+function startFunds<Tx>({ transfers, logger }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'sweep funds',
+    logger,
+    async turn() {
+      await transfers.releaseMissed()
+      return fundsPauseMs
+    },
+  })
+}
+
+function startCredentials<Tx>({ credentials, logger }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'sweep credentials',
+    logger,
+    async turn() {
+      await credentials.wakeProbes()
+      return (await credentials.releaseRestored()) ? 0 : newsPauseMs
+    },
+  })
+}
+
+function startSightings<Tx>({ looks, logger }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'sweep sightings',
+    logger,
+    async turn() {
+      await looks.lookAtSighted()
+      return newsPauseMs
+    },
+  })
+}
+
+/** Gives a job to every transfer that waits for one and has none; returns how many. */
+async function sweepJobs(attempts: AttemptStore): Promise<number> {
+  let repaired = 0
+  for (let after = ''; ; ) {
+    const ids = await attempts.unsubmittedAfter(after, pageSize)
+    if (ids.length > 0) repaired += await attempts.ensureJobs(ids)
+    const last = ids.at(-1)
+    if (last === undefined || ids.length < pageSize) return repaired
+    after = last
+  }
+}

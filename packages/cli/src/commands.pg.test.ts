@@ -1,0 +1,206 @@
+import { drain, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+
+describe('the command line', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let host: Host
+  beforeAll(() => {
+    host = openHost(database.url)
+  })
+  afterEach(() => host.reset())
+  afterAll(() => host.close())
+
+  const run = (...args: string[]) => outlay(args, { DATABASE_URL: database.url })
+  const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
+  const reject = () =>
+    host.gateway.script(() => ({ outcome: 'rejected', code: 'closed', detail: 'The account is closed.' }))
+
+  async function blockOne(): Promise<string> {
+    host.gateway.script(() => ({
+      outcome: 'key_mismatch',
+      detail: 'another request',
+      httpStatus: 422,
+      requestId: 'req-7',
+    }))
+    await host.engine.start()
+    const { id } = await host.enqueue({ idempotencyKey: 'INV-1' })
+    await waitUntil(async () => (await host.engine.transfers.get(id))?.stage === 'blocked')
+    await host.engine.stop()
+    host.gateway.script(() => undefined)
+    return id
+  }
+
+  it('says how much is where', async () => {
+    await host.enqueue()
+    const { code, stdout } = await run('status')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/QUEUED +SUBMITTING/)
+    expect(await json('status')).toMatchObject({
+      backlog: { queued: 1, settled: 0 },
+      due: { count: 1 },
+      pausedAccounts: [],
+    })
+  })
+
+  it('lists transfers newest first, narrows them, and pages', async () => {
+    const first = await host.enqueue()
+    const second = await host.enqueue({ accountId: 'other' })
+    expect((await json('transfers', 'list')).map((one: { id: string }) => one.id)).toEqual([second.id, first.id])
+    expect(
+      await json('transfers', 'list', '--account', 'acme', '--stage', 'queued', '--status', 'pending'),
+    ).toMatchObject([
+      { id: first.id, jobState: 'created', amount: '12.50', source: 'USDC base', destination: 'USD ach_credit' },
+    ])
+    expect(await json('transfers', 'list', '--reason', 'rate_limited')).toEqual([])
+    const page = await run('transfers', 'list', '--limit', '1')
+    expect(page.stdout).toContain(`--before ${second.id}`)
+    expect(await json('transfers', 'list', '--before', second.id)).toMatchObject([{ id: first.id }])
+  })
+
+  it('says of a stuck transfer what it waits for and what to do', async () => {
+    const id = await blockOne()
+    const { stdout } = await run('transfers', 'list', '--stuck')
+    expect(stdout).toContain(id)
+    expect(stdout).toContain('the service has its key for another request')
+    const shown = await run('transfers', 'show', '--account', 'acme', '--key', 'INV-1')
+    expect(shown.stdout).toContain('blocked (idempotency_key_mismatch)')
+    expect(shown.stdout).toContain('req-7')
+    expect(shown.stdout).toMatch(/what to do +Find what the key was used for/)
+  })
+
+  it('releases a blocked transfer and says what changed, all of them or none', async () => {
+    const id = await blockOne()
+    const settled = await host.enqueue()
+    await host.commit((tx) => host.engine.transfers.cancel(tx, settled.id))
+    const refused = await run('transfers', 'release', id, settled.id)
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('only a blocked or waiting one is released')
+    expect((await host.engine.transfers.get(id))?.stage).toBe('blocked')
+    const { code, stdout } = await run('transfers', 'release', id)
+    expect(code).toBe(0)
+    expect(stdout).toContain('blocked/pending (idempotency_key_mismatch) → queued/pending')
+  })
+
+  it('cancels what was not sent and refuses what may have been', async () => {
+    const { id } = await host.enqueue()
+    expect((await run('transfers', 'cancel', id)).stdout).toContain('queued/pending → settled/canceled')
+    const again = await run('transfers', 'cancel', id)
+    expect(again.code).toBe(1)
+    expect(again.stderr).toContain('it is canceled')
+    expect(again.stderr).toContain('outlay prove')
+    expect((await run('transfers', 'cancel', 'nonsense')).stderr).toContain('ULID')
+  })
+
+  it('resubmits a failed transfer as a new one', async () => {
+    reject()
+    await host.engine.start()
+    const { id } = await host.enqueue({ idempotencyKey: 'first' })
+    await drain(host.engine)
+    const again = await json('transfers', 'resubmit', id, '--key', 'second')
+    expect(again).toMatchObject({ idempotencyKey: 'second', reused: false, resubmits: id })
+    expect((await run('transfers', 'resubmit', '01J0000000000000000000000Z')).stderr).toContain('outlay transfers list')
+  })
+
+  it('pauses and resumes an account', async () => {
+    await host.enqueue()
+    expect((await run('accounts', 'pause', 'acme')).stdout).toContain('acme is paused')
+    expect((await run('accounts', 'pause', 'acme')).stdout).toContain('paused already')
+    expect(await json('accounts', 'list', '--paused')).toMatchObject([{ accountId: 'acme', paused: true, queued: 1 }])
+    expect(await json('accounts', 'resume', 'acme')).toEqual({ accountId: 'acme', paused: false, changed: true })
+    expect((await run('accounts', 'list')).stdout).toMatch(/acme +- +1/)
+  })
+
+  it('sends transfers out again when funds have arrived', async () => {
+    host.gateway.script(() => ({ outcome: 'insufficient_balance', detail: 'short' }))
+    await host.engine.start()
+    const { id } = await host.enqueue()
+    await waitUntil(async () => (await host.engine.transfers.get(id))?.stage === 'awaiting_funds')
+    host.gateway.script(() => undefined)
+    expect((await run('accounts', 'funded', 'acme')).stdout).toContain('1 transfer of acme sent out again')
+    await drain(host.engine)
+    expect((await run('accounts', 'funded', 'acme')).stdout).toContain('no transfer that awaits funds')
+    expect((await run('accounts', 'mended', 'acme')).stdout).toContain('not refused')
+  })
+
+  it('lists dead letters and puts them back', async () => {
+    let broken = true
+    const engine = host.again()
+    engine.subscribe('books', ['transfer.completed'], async () => {
+      if (broken) throw new Error('the books are closed')
+    })
+    await engine.start()
+    await host.enqueue()
+    await waitUntil(
+      async () => (await host.pool.query('select 1 from outlay.delivery where failures > 0')).rowCount === 1,
+    )
+    await host.pool.query('update outlay.delivery set dead = true')
+    expect((await run('events', 'dead', 'books')).stdout).toContain('the books are closed')
+    expect((await run('events', 'subscriptions')).stdout).toMatch(/books +0 +0 +1/)
+    broken = false
+    expect(await json('events', 'replay', 'books')).toEqual({ subscription: 'books', replayed: 1 })
+    await drain(engine)
+    expect((await run('events', 'replay', 'books')).stdout).toContain('nothing changed')
+    expect((await run('events', 'replay', 'nobody')).stderr).toContain('There are: books.')
+  })
+
+  it('follows events, each once, and ends when it is told to', async () => {
+    const { id } = await host.enqueue()
+    await host.engine.start()
+    await drain(host.engine)
+    // A transaction that is open in any database of the server holds the stream up, so a look may be early.
+    const lines = await waitUntil(async () => {
+      const { stdout } = await run('events', 'tail', '--since', '10m', '--once', '--transfer', id, '--json')
+      const told = stdout.split('\n').filter((line) => line !== '')
+      return told.length >= 3 ? told : undefined
+    })
+    const types = lines.map((line) => JSON.parse(line).type)
+    expect(types).toEqual(['transfer.enqueued', 'transfer.submitted', 'transfer.completed'])
+    const abort = new AbortController()
+    const following = outlay(['events', 'tail', '--account', 'acme'], { DATABASE_URL: database.url }, abort.signal)
+    await waitUntil(
+      async () =>
+        (await host.pool.query(`select 1 from pg_stat_activity where application_name = 'outlay-cli'`)).rowCount,
+    )
+    abort.abort()
+    expect((await following).code).toBe(0)
+  })
+
+  it('proves one effect although the first answer was lost', async () => {
+    host.gateway.scriptAfter(({ attempt }) => (attempt === 1 ? { outcome: 'unknown', detail: 'reset' } : undefined))
+    const engine = host.again()
+    engine.subscribe('books', ['transfer.completed'], async () => undefined)
+    await engine.start()
+    const { id } = await host.enqueue({ idempotencyKey: 'INV-9' })
+    await drain(engine)
+    const { code, stdout } = await run('prove', id)
+    expect(code).toBe(0)
+    expect(stdout).toContain('ONE EFFECT. All 2 attempts carried the key INV-9')
+    expect(stdout).toContain('One attempt got no answer, and a later one with the same key did.')
+    expect(stdout).toContain('Told, and acknowledged in full: books.')
+    expect(await json('prove', id)).toMatchObject({
+      verdict: { conclusion: 'one_effect' },
+      attempts: [{ outcome: 'unknown' }, { outcome: 'accepted' }],
+    })
+    await host.pool.query('delete from outlay.attempt where attempt = 2')
+    const tampered = await run('prove', id)
+    expect(tampered.code).toBe(1)
+    expect(tampered.stdout).toContain('CONTRADICTION')
+  })
+
+  it('migrates an empty database, says beforehand what it would do, and prints the same as SQL', async () => {
+    const url = await database.another()
+    const options = ['--database-url', url, '--schema', 'payments']
+    const missing = await outlay(['status', ...options])
+    expect(missing).toMatchObject({ code: 1, stdout: '' })
+    expect(missing.stderr).toContain('outlay migrate')
+    const planned = await outlay(['migrate', '--dry-run', ...options, '--json'])
+    expect(JSON.parse(planned.stdout).wouldRun).toContain('0002_views')
+    expect((await outlay(['migrate', ...options])).stdout).toContain('ran 0002_views')
+    expect((await outlay(['migrate', ...options])).stdout).toContain('nothing to do')
+    expect((await outlay(['status', ...options])).code).toBe(0)
+    const printed = await outlay(['migrate', '--print', '--schema', 'payments'])
+    expect(printed.stdout).toContain('create view "payments".stuck_transfers')
+  })
+})

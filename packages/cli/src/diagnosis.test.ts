@@ -1,0 +1,75 @@
+import type { HealthFacts } from '@outlay/adapters-pg'
+import { describe, expect, it } from 'vitest'
+import { diagnose } from './diagnosis.ts'
+import { formatFindings } from './doctor.ts'
+
+const none = { count: 0, samples: [], oldestMs: null }
+const hour = 3_600_000
+const well: HealthFacts = {
+  server: { version: '18', clockSkewMs: 0, clockErrorMs: 1, autovacuum: true, readOnly: false },
+  workers: { supervisedMs: 4_000, claimedMs: 100, names: ['a'], listening: 1 },
+  jobs: { missing: none, stray: none, silent: none, due: none },
+  transfers: { unknown: none, blocked: [], awaitingFunds: none, unfollowed: none, submitted: none },
+  refusedAccounts: [],
+  pausedAccounts: [],
+  subscriptions: [],
+  orphanDeliveries: 0,
+  snapshots: [],
+  tables: [{ table: 'outlay.transfer', liveRows: 10, deadRows: 9, vacuumedMs: null, autovacuum: true }],
+}
+const connection = { hears: true, pooled: false }
+const codes = (facts: Partial<HealthFacts>, at = connection) =>
+  diagnose({ ...well, ...facts }, at).map(({ code, severity }) => `${severity} ${code}`)
+
+describe('a diagnosis', () => {
+  it('of a place that is well is empty', () => {
+    expect(codes({})).toEqual([])
+    expect(formatFindings([])).toBe('All is well.')
+  })
+
+  it('finds clocks that differ by more than asking took', () => {
+    const server = (clockSkewMs: number, clockErrorMs = 1) => ({
+      server: { ...well.server, clockSkewMs, clockErrorMs },
+    })
+    expect(codes(server(3_000))).toEqual(['warning clock_skew'])
+    expect(codes(server(-60_000))).toEqual(['serious clock_skew'])
+    expect(codes(server(3_000, 2_000))).toEqual([])
+    const [finding] = diagnose({ ...well, ...server(-60_000) }, connection)
+    expect(finding?.what).toContain('1m ahead of that of Postgres')
+    expect(finding?.cure).toContain('NTP')
+  })
+
+  it('finds a replica, and a connection that hears nothing', () => {
+    expect(codes({ server: { ...well.server, readOnly: true } })).toEqual(['serious read_only'])
+    expect(codes({}, { hears: false, pooled: false })).toEqual(['warning listen_unheard'])
+  })
+
+  it('finds what holds a snapshot, and names the way to end each kind', () => {
+    const holder = { name: '4711', detail: 'psql, idle in transaction', ageMs: 2 * hour, transactions: 5 }
+    const kinds = ['session', 'prepared transaction', 'replication slot'] as const
+    const findings = diagnose({ ...well, snapshots: kinds.map((kind) => ({ ...holder, kind })) }, connection)
+    expect(findings.map((finding) => finding.severity)).toEqual(['serious', 'serious', 'serious'])
+    expect(findings[0]?.cure).toContain('pg_terminate_backend(4711)')
+    expect(codes({ snapshots: [{ ...holder, kind: 'session', ageMs: 1_000 }] })).toEqual([])
+    const slot = { ...holder, kind: 'replication slot' as const, ageMs: null, transactions: 2_000_000 }
+    expect(codes({ snapshots: [slot] })).toEqual(['warning snapshot_held'])
+  })
+
+  it('finds tables that are not cleaned up', () => {
+    const table = { table: 'outlay.delivery', liveRows: 100, deadRows: 50_000, vacuumedMs: hour, autovacuum: true }
+    expect(codes({ tables: [table] })).toEqual(['warning vacuum_lag'])
+    expect(codes({ tables: [{ ...table, liveRows: 10_000_000 }] })).toEqual([])
+    expect(codes({ server: { ...well.server, autovacuum: false } })).toEqual(['serious autovacuum_off'])
+  })
+
+  it('puts what is serious first, and says how many there are', () => {
+    const due = { count: 3, samples: ['01J'], oldestMs: 10 * 60_000 }
+    const facts = { ...well, jobs: { ...well.jobs, due, missing: { count: 7, samples: ['01K'], oldestMs: 1 } } }
+    const findings = diagnose(facts, connection)
+    expect(findings.map((finding) => finding.code)).toEqual(['job_missing', 'workers_behind'])
+    const text = formatFindings(findings)
+    expect(text).toContain('7 transfers without a job: 01K and 6 more.')
+    expect(text).toMatch(/SERIOUS {2}job_missing\n {2}.*\n {2}→ .*/)
+    expect(text).toContain('2 findings, 1 serious.')
+  })
+})

@@ -1,0 +1,190 @@
+import { findPgBouncer, startPgBouncer, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import type { Finding } from './finding.ts'
+
+const pgBouncer = await findPgBouncer()
+
+describe('the doctor', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let host: Host
+  beforeAll(() => {
+    host = openHost(database.url)
+  })
+  afterEach(() => host.reset())
+  afterAll(() => host.close())
+
+  async function examine(url = database.url) {
+    const { code, stdout, stderr } = await outlay(['doctor', '--json'], { DATABASE_URL: url })
+    if (stdout === '') throw new Error(stderr)
+    const { findings } = JSON.parse(stdout) as { findings: readonly Finding[] }
+    return { code, findings, codes: findings.map((finding) => finding.code) }
+  }
+  const find = async (code: string): Promise<Finding> => {
+    const { findings, codes } = await examine()
+    const found = findings.find((finding) => finding.code === code)
+    if (found === undefined) throw new Error(`Found only ${codes.join(', ')}`)
+    return found
+  }
+  const sql = (text: string, values: unknown[] = []) => host.pool.query(text, values)
+  const age = (column: string, interval: string) =>
+    sql(`update outlay.transfer set ${column} = now() - interval '${interval}'`)
+
+  it('finds nothing where all is well and a worker runs', async () => {
+    await host.engine.start()
+    await waitUntil(async () => (await examine()).codes.length === 0)
+    const { code, stdout } = await outlay(['doctor'], { DATABASE_URL: database.url })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'All is well.\n' })
+  })
+
+  it('finds that nothing was migrated, and names the command', async () => {
+    const { code, findings } = await examine(await database.another().then((url) => emptied(url)))
+    expect(code).toBe(1)
+    expect(findings).toMatchObject([{ code: 'not_migrated', cure: expect.stringContaining('outlay migrate') }])
+  })
+
+  it('finds a schema that is behind, a queue of another version, and a newer release', async () => {
+    const url = await database.another()
+    const pool = new pg.Pool({ connectionString: url })
+    await pool.query(`delete from outlay.migration where name = 'functions'`)
+    await pool.query('update outlay_queue.version set version = 44')
+    await pool.query(`insert into outlay.migration (name, checksum) values ('0099_later', 'x')`)
+    await pool.query(`update outlay.migration set checksum = 'x' where name = '0001_transfers'`)
+    await pool.end()
+    const { codes, code } = await examine(url)
+    expect(code).toBe(1)
+    expect(codes).toEqual(['schema_behind', 'migration_changed', 'schema_ahead', 'queue_version_untested'])
+  })
+
+  it('finds a transfer without a job', async () => {
+    const { id } = await host.enqueue()
+    await sql('delete from outlay_queue.job')
+    const finding = await find('job_missing')
+    expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('sweep') })
+    expect(finding.what).toContain(id)
+  })
+
+  it('finds a job without a transfer', async () => {
+    const { id } = await host.enqueue()
+    await sql('delete from outlay.transfer where id = $1', [id])
+    expect(await find('job_stray')).toMatchObject({
+      severity: 'warning',
+      cure: expect.stringContaining('drop such jobs'),
+    })
+  })
+
+  it('finds due transfers that nobody takes', async () => {
+    await host.enqueue()
+    await sql(
+      `update outlay_queue.queue set monitor_on = now() - interval '1 hour', monitor_claim_on = now() - interval '1 hour'`,
+    )
+    await sql(`update outlay_queue.job set start_after = now() - interval '1 hour'`)
+    const finding = await find('no_workers')
+    expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('engine.start()') })
+    await sql('update outlay_queue.queue set monitor_on = now(), monitor_claim_on = now()')
+    expect(await find('workers_behind')).toMatchObject({
+      severity: 'serious',
+      cure: expect.stringContaining('concurrency'),
+    })
+  })
+
+  it('finds a transfer whose worker is gone', async () => {
+    await host.enqueue()
+    await sql(`update outlay_queue.job set state = 'active', heartbeat_on = now() - interval '2 minutes'`)
+    await sql(`update outlay.transfer set stage = 'submitting'`)
+    expect(await find('worker_lost')).toMatchObject({ cure: expect.stringContaining('same keys') })
+  })
+
+  it('finds an old unknown outcome', async () => {
+    await host.enqueue()
+    await age('unknown_since', '13 hours')
+    expect(await find('outcome_unknown')).toMatchObject({ severity: 'serious', cure: expect.stringContaining('prove') })
+  })
+
+  it('finds blocked transfers, with the cure that fits the reason', async () => {
+    await host.enqueue()
+    await sql(`update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown'`)
+    expect((await find('blocked')).cure).toContain('cannot pay twice')
+    await sql(`update outlay.transfer set reason = 'idempotency_key_mismatch'`)
+    expect((await find('blocked')).cure).toContain('new key')
+  })
+
+  it('finds refused credentials', async () => {
+    host.gateway.script(() => ({ outcome: 'unauthorized', detail: 'no' }))
+    await host.engine.start()
+    await host.enqueue()
+    await waitUntil(async () => (await examine()).codes.includes('credentials_refused'))
+    const finding = await find('credentials_refused')
+    expect(finding.what).toContain('1 account, for up to 0s: acme')
+    expect(finding.cure).toContain('outlay accounts mended')
+    const { stdout } = await outlay(['accounts', 'mended', 'acme'], { DATABASE_URL: database.url })
+    expect(stdout).toContain('are tried again now')
+  })
+
+  it('finds transfers that await funds for long', async () => {
+    await host.enqueue()
+    await sql(`update outlay.transfer set stage = 'awaiting_funds', created_at = now() - interval '2 days'`)
+    expect((await find('awaiting_funds')).cure).toContain('fundsArrived')
+  })
+
+  it('finds submitted transfers that nobody follows, and those that take very long', async () => {
+    await host.enqueue()
+    await sql(
+      `update outlay.transfer set stage = 'submitted', follow_at = now() - interval '1 hour', created_at = now() - interval '8 days'`,
+    )
+    expect((await find('unfollowed')).cure).toContain('worker')
+    expect((await find('submitted_long')).cure).toContain('service')
+  })
+
+  it('finds a paused account', async () => {
+    await host.enqueue()
+    await host.commit((tx) => host.engine.accounts.pause(tx, 'acme'))
+    const finding = await find('account_paused')
+    expect(finding.what).toContain('1 transfer waiting: acme')
+    expect(finding.cure).toContain('outlay accounts resume')
+  })
+
+  it('finds dead letters, a subscription that is behind, and deliveries to nobody', async () => {
+    await sql(`insert into outlay.subscription (name, types) values ('books', array['transfer.enqueued'])`)
+    await host.enqueue()
+    await host.enqueue()
+    await sql(`update outlay.event set occurred_at = now() - interval '2 hours'`)
+    await sql(
+      `update outlay.delivery set dead = true, failures = 40, last_error = 'Error: closed' where ctid = (select min(ctid) from outlay.delivery)`,
+    )
+    const dead = await find('dead_letters')
+    expect(dead.what).toContain('Error: closed')
+    expect(dead.cure).toContain('outlay events replay books')
+    expect((await find('subscription_lag')).what).toContain('2h')
+    await sql('delete from outlay.subscription')
+    expect(await find('deliveries_orphaned')).toMatchObject({ severity: 'warning' })
+  })
+
+  it('finds a table without autovacuum', async () => {
+    await sql('alter table outlay.transfer set (autovacuum_enabled = false)')
+    try {
+      expect((await find('autovacuum_off')).what).toContain('outlay.transfer')
+    } finally {
+      await sql('alter table outlay.transfer reset (autovacuum_enabled)')
+    }
+  })
+
+  it.skipIf(pgBouncer === undefined)('finds that a pooler swallows notifications', async () => {
+    await using bouncer = await startPgBouncer({ url: database.url, poolSize: 4 })
+    const { findings } = await examine(bouncer.url)
+    const finding = findings.find((one) => one.code === 'listen_unheard')
+    expect(finding?.what).toContain('pooler')
+    expect(finding?.cure).toContain('listen: false')
+  })
+})
+
+/** Takes the engine out of a database. */
+async function emptied(url: string): Promise<string> {
+  const pool = new pg.Pool({ connectionString: url })
+  await pool.query('drop schema outlay cascade')
+  await pool.query('drop schema outlay_queue cascade')
+  await pool.end()
+  return url
+}

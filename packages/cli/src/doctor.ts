@@ -1,0 +1,38 @@
+import { diagnose } from './diagnosis.ts'
+import { diagnoseSchema } from './diagnosis-schema.ts'
+import type { Finding } from './finding.ts'
+import { testListening } from './listening.ts'
+import type { Session } from './session.ts'
+import { plural, printable } from './table.ts'
+
+/** Looks for everything that is known to go wrong. Returns the exit code: 1 when something is serious. */
+export async function runDoctor(session: Session): Promise<number> {
+  const findings = await examine(session)
+  const grave = findings.filter((finding) => finding.severity === 'serious').length
+  session.write({ healthy: grave === 0, findings }, () => formatFindings(findings))
+  return grave === 0 ? 0 : 1
+}
+
+async function examine(session: Session): Promise<readonly Finding[]> {
+  session.progress('Looking at the schema and the queue …')
+  const schema = diagnoseSchema(await session.inspection.schema())
+  // Views of another release, or none at all, would fail rather than tell.
+  if (schema.some((finding) => finding.severity === 'serious')) return schema
+  session.progress('Looking at transfers, jobs, subscriptions and the server …')
+  const health = await session.inspection.health()
+  session.progress('Listening for a notification …')
+  const connection = await testListening(session)
+  return [...schema, ...diagnose(health, connection)]
+}
+
+/** Writes findings, each with its cure. */
+export function formatFindings(findings: readonly Finding[]): string {
+  if (findings.length === 0) return 'All is well.'
+  const lines = findings.map(({ severity, code, what, cure }) => {
+    const mark = severity === 'serious' ? 'SERIOUS' : 'warning'
+    return `${mark}  ${code}\n  ${printable(what)}\n  → ${printable(cure)}`
+  })
+  const grave = findings.filter((finding) => finding.severity === 'serious').length
+  const sum = `${plural(findings.length, 'finding')}, ${grave === 0 ? 'none of them serious' : `${grave} serious`}.`
+  return [...lines, sum].join('\n\n')
+}

@@ -1,0 +1,2 @@
+export { runOutlay } from './run.ts'
+export type { Surroundings } from './surroundings.ts'

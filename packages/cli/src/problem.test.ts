@@ -1,0 +1,31 @@
+import { OutlayError } from '@outlay/core'
+import { describe, expect, it } from 'vitest'
+import { explain, Refusal } from './problem.ts'
+
+describe('a problem', () => {
+  it('says what to do next, whatever failed', () => {
+    const failures: unknown[] = [
+      new Refusal('No.', 'Do this.'),
+      new OutlayError('not_migrated', 'lacks 0001'),
+      Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
+      Object.assign(new Error('permission denied'), { code: '42501' }),
+      new Error('odd'),
+      'a string',
+      null,
+    ]
+    for (const failure of failures) expect(explain(failure).next).toMatch(/\.$/)
+    expect(explain(failures[1])).toMatchObject({
+      code: 'not_migrated',
+      next: expect.stringContaining('outlay migrate'),
+    })
+    expect(explain(failures[3])).toMatchObject({ code: '42501', message: expect.stringContaining('permission denied') })
+  })
+
+  it('is found inside an error of several addresses, which says nothing itself', () => {
+    const inner = Object.assign(new Error('connect ECONNREFUSED ::1:5432'), { code: 'ECONNREFUSED' })
+    expect(explain(new AggregateError([inner], ''))).toMatchObject({
+      code: 'ECONNREFUSED',
+      message: 'No server answers there. (connect ECONNREFUSED ::1:5432)',
+    })
+  })
+})

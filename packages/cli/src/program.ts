@@ -1,0 +1,232 @@
+import { type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { fundAccount, listAccounts, mendAccount, pauseAccount, resumeAccount } from './accounts.ts'
+import { runDoctor } from './doctor.ts'
+import { parseDuration } from './duration.ts'
+import { listDeadLetters, listSubscriptions, replayDeadLetters, tailEvents } from './events.ts'
+import { migrate } from './migration.ts'
+import { proveTransfer } from './proof.ts'
+import { type GlobalOptions, nameBackend, type Session, withSession } from './session.ts'
+import { showStatus } from './status.ts'
+import type { Surroundings } from './surroundings.ts'
+import { cancelTransfers, listTransfers, releaseTransfers, resubmitTransfer, showTransfer } from './transfers.ts'
+
+/** A command's work; it may answer with an exit code. */
+type Work = (session: Session) => Promise<number | undefined> | Promise<void>
+
+/** Runs a command's work in a session of the options that it was given. */
+type Perform = (command: Command, work: Work, needs?: 'current schema' | 'nothing') => Promise<void>
+
+/** Makes the commands. `onCode` gets the exit code of a command that has one of its own. */
+export function createProgram(around: Surroundings, version: string, onCode: (code: number) => void): Command {
+  const perform: Perform = async (command, work, needs = 'current schema') => {
+    const code = await withSession(command.optsWithGlobals<GlobalOptions>(), around, async (session) => {
+      if (needs === 'current schema') await session.backend.check()
+      return work(session)
+    })
+    if (typeof code === 'number') onCode(code)
+  }
+  const program = new Command('outlay')
+    .description("Looks after Outlay's engine in a Postgres database.")
+    .version(version)
+    .option('--database-url <url>', 'connection string (default: DATABASE_URL)')
+    .option('--schema <name>', 'schema of the engine (default: outlay)')
+    .option('--queue-schema <name>', "schema of the queue (default: the engine's with _queue behind it)")
+    .option('--json', 'write results as JSON')
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => around.stdout(text), writeErr: (text) => around.stderr(text) })
+    .showHelpAfterError('Run it with --help to see what it takes.')
+  addPlace(program, perform, around)
+  addTransfers(program, perform)
+  addAccounts(program, perform)
+  addEvents(program, perform, around)
+  return program
+}
+
+function addPlace(program: Command, perform: Perform, around: Surroundings): void {
+  program
+    .command('migrate')
+    .description('bring the schema to this release; safe to run again and from several places at once')
+    .option('--dry-run', 'only say what would run')
+    .option('--print', "write the SQL for an empty database, for the host's own migration tool; needs no database")
+    .action(async (options: { dryRun?: true; print?: true }, command: Command) => {
+      if (options.print) around.stdout(nameBackend(command.optsWithGlobals<GlobalOptions>()).migrationSql())
+      else await perform(command, (session) => migrate(session, options), 'nothing')
+    })
+  program
+    .command('doctor')
+    .description('look for what is wrong and say what to do; exits with 1 when something is serious')
+    .action((_options: unknown, command: Command) => perform(command, runDoctor, 'nothing'))
+  program
+    .command('status')
+    .description('how much is where, who works, who is behind')
+    .action((_options: unknown, command: Command) => perform(command, showStatus))
+  withReference(program.command('prove'))
+    .description('lay out the evidence about a transfer and what it comes to')
+    .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
+      perform(command, (session) => proveTransfer(session, { id, accountId: options.account, key: options.key })),
+    )
+}
+
+interface ReferenceOptions {
+  readonly account?: string
+  readonly key?: string
+}
+
+const withReference = (command: Command): Command =>
+  command
+    .argument('[transfer]', 'id of the transfer')
+    .option('--account <id>', 'with --key instead of the id')
+    .option('--key <key>', 'idempotency key, with --account')
+
+interface ListOptions {
+  readonly account?: string
+  readonly stage?: Stage
+  readonly status?: TransferStatus
+  readonly reason?: string
+  readonly stuck?: true
+  readonly before?: string
+  readonly limit: number
+}
+
+function addTransfers(program: Command, perform: Perform): void {
+  const transfers = program.command('transfers').description('transfers: look at them, and decide about stuck ones')
+  transfers
+    .command('list')
+    .description('transfers, newest first')
+    .option('--account <id>', 'only of this account')
+    .addOption(new Option('--stage <stage>', 'only in this stage of the engine').choices(stages))
+    .addOption(new Option('--status <status>', 'only with this status at the service').choices(transferStatuses))
+    .option('--reason <code>', 'only with this reason')
+    .option('--stuck', 'those that wait for something other than their turn, and what to do')
+    .option('--before <transfer>', 'only those older than this one: the next page')
+    .option('--limit <count>', 'at most so many', parseCount, 50)
+    .action((options: ListOptions, command: Command) => {
+      const { account: accountId, ...filter } = options
+      return perform(command, (session) => listTransfers(session, { accountId, ...filter }))
+    })
+  withReference(transfers.command('show'))
+    .description('one transfer: how it stands, what it waits for, what happened')
+    .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
+      perform(command, (session) => showTransfer(session, { id, accountId: options.account, key: options.key })),
+    )
+  transfers
+    .command('cancel')
+    .description('end transfers that have no effect for certain; all of them or none')
+    .argument('<transfer...>', 'ids')
+    .action((ids: string[], _options: unknown, command: Command) =>
+      perform(command, (session) => cancelTransfers(session, ids)),
+    )
+  transfers
+    .command('release')
+    .description('put blocked or waiting transfers back into the queue with their own keys; all of them or none')
+    .argument('<transfer...>', 'ids')
+    .action((ids: string[], _options: unknown, command: Command) =>
+      perform(command, (session) => releaseTransfers(session, ids)),
+    )
+  transfers
+    .command('resubmit')
+    .description('enqueue the request of a failed or canceled transfer again, as a new one with a new key')
+    .argument('<transfer>', 'id')
+    .option('--key <key>', 'idempotency key of the new one (default: made up)')
+    .action((id: string, options: { key?: string }, command: Command) =>
+      perform(command, (session) => resubmitTransfer(session, id, options.key)),
+    )
+}
+
+function addAccounts(program: Command, perform: Perform): void {
+  const accounts = program.command('accounts').description('accounts: what waits in each, pause and resume')
+  accounts
+    .command('list')
+    .description('accounts with something unsettled, and paused ones')
+    .option('--paused', 'only paused ones')
+    .option('--limit <count>', 'at most so many', parseCount, 1000)
+    .action((options: { paused?: true; limit: number }, command: Command) =>
+      perform(command, (session) => listAccounts(session, options)),
+    )
+  accounts
+    .command('pause')
+    .description("keep an account's transfers from being submitted")
+    .argument('<account>', 'id')
+    .action((id: string, _options: unknown, command: Command) =>
+      perform(command, (session) => pauseAccount(session, id)),
+    )
+  accounts
+    .command('resume')
+    .description('let a paused account go on')
+    .argument('<account>', 'id')
+    .action((id: string, _options: unknown, command: Command) =>
+      perform(command, (session) => resumeAccount(session, id)),
+    )
+  accounts
+    .command('funded')
+    .description('send the transfers of an account that await funds out again')
+    .argument('<account>', 'id')
+    .action((id: string, _options: unknown, command: Command) =>
+      perform(command, (session) => fundAccount(session, id)),
+    )
+  accounts
+    .command('mended')
+    .description('try the credentials of an account again at once, after the service refused them')
+    .argument('<account>', 'id')
+    .action((id: string, _options: unknown, command: Command) =>
+      perform(command, (session) => mendAccount(session, id)),
+    )
+}
+
+interface TailOptions {
+  readonly account?: string
+  readonly transfer?: string
+  readonly type?: string
+  readonly since?: number
+  readonly once?: true
+}
+
+function addEvents(program: Command, perform: Perform, around: Surroundings): void {
+  const events = program.command('events').description('events, subscriptions and their dead letters')
+  events
+    .command('tail')
+    .description('print events as they are committed, each once; with --json one object a line')
+    .option('--account <id>', 'only of this account')
+    .option('--transfer <id>', 'only of this transfer')
+    .option('--type <type>', 'only of this type, for example transfer.failed')
+    .option('--since <duration>', 'also those recorded within, for example 15m', parseTime)
+    .option('--once', 'end when there are no more')
+    .action((options: TailOptions, command: Command) => {
+      const { account: accountId, transfer: transferId, since: sinceMs, type, once } = options
+      return perform(command, (session) => tailEvents(session, around, { accountId, transferId, sinceMs, type, once }))
+    })
+  events
+    .command('subscriptions')
+    .description('subscriptions and how far they are behind')
+    .action((_options: unknown, command: Command) => perform(command, listSubscriptions))
+  events
+    .command('dead')
+    .description('events whose handler failed too often')
+    .argument('[subscription]', 'only of this one')
+    .option('--limit <count>', 'at most so many', parseCount, 100)
+    .action((subscription: string | undefined, options: { limit: number }, command: Command) =>
+      perform(command, (session) => listDeadLetters(session, subscription, options.limit)),
+    )
+  events
+    .command('replay')
+    .description('put the dead letters of a subscription back, to be handled again')
+    .argument('<subscription>', 'name')
+    .option('--transfer <id>', 'only those of this transfer')
+    .action((subscription: string, options: { transfer?: string }, command: Command) =>
+      perform(command, (session) => replayDeadLetters(session, subscription, options.transfer)),
+    )
+}
+
+function parseCount(text: string): number {
+  const count = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  if (count < 1) throw new InvalidArgumentError('It is a number from 1 to 999999.')
+  return count
+}
+
+function parseTime(text: string): number {
+  const ms = parseDuration(text)
+  if (ms === undefined) throw new InvalidArgumentError('Write it as 90s, 15m, 2h or 1d.')
+  return ms
+}

@@ -1,0 +1,109 @@
+import { type Inspection, inspect, pgDriver, postgres } from '@outlay/adapters-pg'
+import { type Backend, createEngine, type Engine, type Gateway } from '@outlay/core'
+import pg from 'pg'
+import { Refusal } from './problem.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Options that every command takes. */
+export interface GlobalOptions {
+  readonly databaseUrl?: string | undefined
+  readonly schema?: string | undefined
+  readonly queueSchema?: string | undefined
+  readonly json?: boolean | undefined
+}
+
+/** What a command works with: the place, and somewhere to write. */
+export interface Session {
+  readonly pool: pg.Pool
+  readonly schema: string
+  readonly backend: Backend<pg.PoolClient>
+  readonly engine: Engine<pg.PoolClient>
+  readonly inspection: Inspection<pg.PoolClient>
+  /** Runs `work` in one transaction. */
+  transaction<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T>
+  /** Writes a result: as JSON when that was asked for, else as text. */
+  write(data: unknown, text: () => string): void
+  /** Writes a line about what goes on, when a person watches. */
+  progress(text: string): void
+  readonly signal: AbortSignal
+  readonly json: boolean
+}
+
+/** Nothing is ever sent from here: workers do that, in the host's own processes. */
+const noGateway: Gateway = {
+  submit: () => Promise.reject(new Error('The command line sends nothing.')),
+  get: () => Promise.reject(new Error('The command line asks nothing.')),
+}
+
+/** Names the engine's place without connecting, for what needs no database. */
+export function nameBackend(options: GlobalOptions): Backend<pg.PoolClient> {
+  return postgres({ driver: pgDriver(new pg.Pool()), ...namesOf(options) })
+}
+
+/** Opens a session, runs `work` in it, and closes it. */
+export async function withSession<T>(
+  options: GlobalOptions,
+  around: Surroundings,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const pool = new pg.Pool({
+    connectionString: readUrl(options, around),
+    max: 4,
+    application_name: 'outlay-cli',
+    connectionTimeoutMillis: 10_000,
+  })
+  // An idle connection that fails is opened again by the next statement.
+  pool.on('error', () => undefined)
+  try {
+    return await work(openSession(pool, options, around))
+  } finally {
+    await pool.end()
+  }
+}
+
+function openSession(pool: pg.Pool, options: GlobalOptions, around: Surroundings): Session {
+  // Unnamed statements work behind every pooler, and a command runs each of its own only once.
+  const driver = pgDriver(pool, { prepared: false })
+  const names = namesOf(options)
+  const backend = postgres({ driver, ...names })
+  const json = options.json === true
+  return {
+    pool,
+    schema: names.schema ?? 'outlay',
+    backend,
+    engine: createEngine({ backend, gateway: noGateway }),
+    inspection: inspect({ driver, ...names }),
+    transaction: (work) => driver.transaction(work),
+    write: (data, text) => around.stdout(json ? `${JSON.stringify(data, null, 2)}\n` : `${text()}\n`),
+    progress: (text) => {
+      if (around.interactive) around.stderr(`${text}\n`)
+    },
+    signal: around.signal,
+    json,
+  }
+}
+
+const schemaPattern = /^[a-z_][a-z0-9_]{0,50}$/
+
+function namesOf({ schema, queueSchema }: GlobalOptions) {
+  for (const [option, name] of [
+    ['--schema', schema],
+    ['--queue-schema', queueSchema],
+  ] as const) {
+    if (name === undefined || schemaPattern.test(name)) continue
+    throw new Refusal(`${option} is no schema name.`, 'Use lower-case letters, digits and underscores, at most 51.')
+  }
+  return { schema, queueSchema }
+}
+
+/** The connection string; it may hold a password, so it is never part of a message. */
+function readUrl(options: GlobalOptions, around: Surroundings): string {
+  const url = options.databaseUrl ?? around.env['DATABASE_URL']
+  if (url === undefined || url === '') {
+    throw new Refusal('There is no database to connect to.', 'Give --database-url, or set DATABASE_URL.')
+  }
+  if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol)) {
+    throw new Refusal('The database URL cannot be read.', 'Write it as postgres://user:password@host:5432/database.')
+  }
+  return url
+}

@@ -1,0 +1,216 @@
+import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
+import { Id, OutlayError, type StoredTransfer } from '@outlay/core'
+import { formatDuration } from './duration.ts'
+import { Refusal } from './problem.ts'
+import type { Session } from './session.ts'
+import { formatFields, formatTable, plural } from './table.ts'
+
+/** Lists transfers, newest first; with `stuck` those that wait for something, the longest first. */
+export async function listTransfers(
+  session: Session,
+  filter: TransferFilter & { readonly stuck?: boolean | undefined },
+): Promise<void> {
+  const { stuck, ...rest } = filter
+  if (stuck === true) return listStuck(session, rest)
+  const transfers = await session.inspection.transfers(rest)
+  session.write(transfers, () => {
+    if (transfers.length === 0) return 'No transfer.'
+    const more = transfers.length < (rest.limit ?? 50) ? '' : `\n\nMore with --before ${transfers.at(-1)?.id}`
+    return formatTable(transfers, columns) + more
+  })
+}
+
+async function listStuck(session: Session, { accountId, limit }: TransferFilter): Promise<void> {
+  const stuck = await session.inspection.stuck({ accountId, ...(limit === undefined ? {} : { limit }) })
+  session.write(stuck, () => {
+    if (stuck.length === 0) return 'Nothing is stuck.'
+    return formatTable(stuck, [
+      ['id', (row) => row.id],
+      ['account', (row) => row.accountId],
+      ['stage', (row) => row.stage],
+      ['for', (row) => formatDuration(row.waitingMs)],
+      ['waits for', (row) => row.waitsFor],
+      ['what to do', (row) => row.remedy],
+    ])
+  })
+}
+
+const columns = [
+  ['id', (row: TransferSummary) => row.id],
+  ['account', (row: TransferSummary) => row.accountId],
+  ['amount', (row: TransferSummary) => `${row.amount} ${row.currency}`],
+  ['from', (row: TransferSummary) => row.source],
+  ['to', (row: TransferSummary) => row.destination],
+  ['stage', (row: TransferSummary) => row.stage],
+  ['status', (row: TransferSummary) => row.status],
+  ['reason', (row: TransferSummary) => row.reason ?? row.failureCode],
+  ['attempts', (row: TransferSummary) => row.attempts],
+  ['age', (row: TransferSummary) => formatDuration(row.ageMs)],
+  ['next', (row: TransferSummary) => row.nextAttemptAt ?? row.nextLookAt],
+] as const
+
+/** Shows one transfer: how it stands, what it waits for, what happened to it. */
+export async function showTransfer(session: Session, reference: TransferReference): Promise<void> {
+  const evidence = await findEvidence(session, reference)
+  const [stuck] = await session.inspection.stuck({ id: evidence.transfer.id })
+  session.write({ ...evidence, waitsFor: stuck?.waitsFor ?? null, remedy: stuck?.remedy ?? null }, () => {
+    const { summary, attempts, events, deliveries } = evidence
+    return [
+      describe(summary, stuck),
+      attempts.length === 0 ? 'It was never sent.' : formatAttempts(attempts),
+      formatTable(events, [
+        ['event', (row) => row.type],
+        ['at', (row) => row.occurredAt],
+        ['stage', (row) => row.stage],
+        ['status', (row) => row.status],
+        ['reason', (row) => row.reason],
+      ]),
+      deliveries.length === 0 ? 'No subscription has yet to hear of it.' : formatDeliveries(deliveries),
+    ].join('\n\n')
+  })
+}
+
+/** The one transfer that is meant. */
+export interface TransferReference {
+  readonly id?: string | undefined
+  readonly accountId?: string | undefined
+  readonly key?: string | undefined
+}
+
+type Evidence = NonNullable<Awaited<ReturnType<Session['inspection']['evidence']>>>
+
+/** Finds all that is known about a transfer, by its id or by its account and key. */
+export async function findEvidence(session: Session, reference: TransferReference): Promise<Evidence> {
+  const { id, accountId, key } = reference
+  if (id === undefined && (accountId === undefined || key === undefined)) {
+    throw new Refusal('Which transfer is meant?', 'Give its id, or both --account and --key.')
+  }
+  const found = id ?? (await session.engine.transfers.getByKey(accountId ?? '', key ?? ''))?.id
+  const evidence = found === undefined ? undefined : await session.inspection.evidence(Id.parse(found))
+  if (evidence !== undefined) return evidence
+  throw new OutlayError('transfer_not_found', `There is no transfer ${id ?? `with the key "${key}" in ${accountId}`}.`)
+}
+
+function describe(summary: TransferSummary, stuck: { readonly waitsFor: string; readonly remedy: string } | undefined) {
+  return formatFields([
+    ['transfer', summary.id],
+    ['account', summary.accountId],
+    ['key', summary.idempotencyKey],
+    ['amount', `${summary.amount} ${summary.currency}`],
+    ['from', summary.source],
+    ['to', summary.destination],
+    ['stage', summary.reason === null ? summary.stage : `${summary.stage} (${summary.reason})`],
+    ['status', summary.status],
+    ['failure', summary.failureCode === null ? null : `${summary.failureCode}: ${summary.failureDetail}`],
+    ['at the service', summary.remoteId],
+    ['enqueued', `${summary.createdAt} (${formatDuration(summary.ageMs)} ago)`],
+    ['not before', summary.notBefore],
+    ['expires', summary.expiresAt],
+    ['unknown since', summary.unknownSince],
+    ['next attempt', summary.nextAttemptAt],
+    ['next look', summary.nextLookAt],
+    ['job', summary.jobState],
+    ['waits for', stuck?.waitsFor ?? null],
+    ['what to do', stuck?.remedy ?? null],
+  ])
+}
+
+/** Writes attempts with their answers. */
+export function formatAttempts(attempts: Evidence['attempts']): string {
+  return formatTable(attempts, [
+    ['attempt', (row) => row.attempt],
+    ['sent', (row) => row.claimedAt],
+    ['answered', (row) => row.answeredAt],
+    ['outcome', (row) => row.outcome ?? 'unanswered'],
+    ['http', (row) => row.httpStatus],
+    ['request id', (row) => row.requestId],
+    ['detail', (row) => row.detail],
+    ['worker', (row) => row.worker],
+  ])
+}
+
+/** Writes what subscriptions have yet to handle. */
+export function formatDeliveries(deliveries: Evidence['deliveries']): string {
+  return formatTable(deliveries, [
+    ['subscription', (row) => row.subscription],
+    ['event', (row) => row.sequence],
+    ['due', (row) => (row.dead ? 'dead letter' : row.dueAt)],
+    ['failures', (row) => row.failures],
+    ['last error', (row) => row.lastError],
+  ])
+}
+
+/** What a command did to one transfer. */
+interface Change {
+  readonly id: string
+  readonly from: string
+  readonly to: string
+}
+
+const standing = (transfer: StoredTransfer): string =>
+  `${transfer.stage}/${transfer.status}${transfer.reason === null ? '' : ` (${transfer.reason})`}`
+
+/** Cancels transfers, all of them or none. */
+export async function cancelTransfers(session: Session, ids: readonly string[]): Promise<void> {
+  await changeAll(session, ids, 'canceled', async (tx, { id }) => session.engine.transfers.cancel(tx, id))
+}
+
+/** Puts transfers back into the queue with their own keys, all of them or none. */
+export async function releaseTransfers(session: Session, ids: readonly string[]): Promise<void> {
+  await changeAll(session, ids, 'released', async (tx, transfer) => {
+    if (await session.engine.transfers.release(tx, transfer.id)) return
+    const message = `The transfer ${transfer.id} is ${standing(transfer)}; only a blocked or waiting one is released.`
+    throw new OutlayError('conflict', message)
+  })
+}
+
+type Transaction = Parameters<Parameters<Session['transaction']>[0]>[0]
+
+async function changeAll(
+  session: Session,
+  ids: readonly string[],
+  verb: string,
+  change: (tx: Transaction, transfer: StoredTransfer) => Promise<void>,
+): Promise<void> {
+  const before = await readAll(
+    session,
+    [...new Set(ids)].map((id) => Id.parse(id)),
+  )
+  await session.transaction(async (tx) => {
+    for (const transfer of before) await change(tx, transfer)
+  })
+  const after = await readAll(
+    session,
+    before.map((transfer) => transfer.id),
+  )
+  const changes = before.map((transfer, index): Change => {
+    const now = after[index]
+    return { id: transfer.id, from: standing(transfer), to: now === undefined ? '' : standing(now) }
+  })
+  session.write(changes, () => {
+    const lines = changes.map(({ id, from, to }) => `${id}  ${from} → ${to}`)
+    return [...lines, `${plural(changes.length, 'transfer')} ${verb}, in one transaction.`].join('\n')
+  })
+}
+
+async function readAll(session: Session, ids: readonly string[]): Promise<readonly StoredTransfer[]> {
+  const transfers: StoredTransfer[] = []
+  for (const id of ids) {
+    const transfer = await session.engine.transfers.get(id)
+    if (transfer === undefined) throw new OutlayError('transfer_not_found', `There is no transfer ${id}.`)
+    transfers.push(transfer)
+  }
+  return transfers
+}
+
+/** Enqueues the request of a failed or canceled transfer again, as a new one with a new key. */
+export async function resubmitTransfer(session: Session, id: string, key: string | undefined): Promise<void> {
+  const again = await session.transaction((tx) =>
+    session.engine.transfers.resubmit(tx, Id.parse(id), { idempotencyKey: key }),
+  )
+  const { id: newId, idempotencyKey, reused } = again
+  session.write({ id: newId, idempotencyKey, reused, resubmits: id }, () => {
+    if (reused) return `The key ${idempotencyKey} has this request already, as ${newId}; nothing was enqueued.`
+    return `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.`
+  })
+}

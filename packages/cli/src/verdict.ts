@@ -1,0 +1,100 @@
+import type { TransferEvidence } from '@outlay/adapters-pg'
+import { fingerprint } from '@outlay/core'
+
+/** What the evidence comes to. */
+export interface Verdict {
+  /**
+   * - `one_effect`: the service has it, once
+   * - `no_effect`: nothing was sent, or the service refused it
+   * - `undecided`: it is under way, and nothing says more than that
+   * - `unknown`: a request left whose answer is not known; money may have moved, at most once
+   * - `contradiction`: the evidence does not fit together
+   */
+  readonly conclusion: 'one_effect' | 'no_effect' | 'undecided' | 'unknown' | 'contradiction'
+  /** Sentences that say why. */
+  readonly because: readonly string[]
+  /** What was checked, and whether it holds. */
+  readonly checks: readonly { readonly check: string; readonly holds: boolean }[]
+}
+
+/** Judges the evidence about one transfer. Pure. */
+export function judge(evidence: TransferEvidence): Verdict {
+  const checks = runChecks(evidence)
+  const broken = checks.filter((one) => !one.holds)
+  if (broken.length > 0) {
+    return { conclusion: 'contradiction', because: broken.map((one) => `This does not hold: ${one.check}.`), checks }
+  }
+  return { ...conclude(evidence), checks }
+}
+
+function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: TransferEvidence): Verdict['checks'] {
+  const counts = (numbers: readonly number[]) => numbers.every((number, index) => number === index + 1)
+  const sequences = events.map((event) => event.sequence)
+  const attempted = attempts.map((attempt) => attempt.attempt)
+  const last = events.at(-1)
+  const remoteIds = new Set(events.flatMap((event) => event.remoteId ?? []))
+  return [
+    {
+      check: 'the request is the one that was enqueued',
+      holds: fingerprint(transfer.request) === transfer.fingerprint,
+    },
+    { check: 'every attempt is in the log', holds: counts(attempted) && attempted.length === transfer.attempt },
+    { check: 'every event is recorded', holds: counts(sequences) && sequences.length === eventSequence },
+    { check: 'the last event says what the transfer says', holds: last?.status === transfer.status },
+    {
+      check: 'one id at the service, ever',
+      holds: remoteIds.size <= 1 && [...remoteIds].every((id) => id === transfer.remoteId),
+    },
+    { check: 'no other transfer has that id', holds: sameRemoteId.length === 0 },
+    {
+      check: 'an id at the service comes from an answer that accepted',
+      holds: transfer.remoteId === null || attempts.some((attempt) => attempt.outcome === 'accepted'),
+    },
+  ]
+}
+
+function conclude({ transfer, attempts, unknownSince }: TransferEvidence): Pick<Verdict, 'conclusion' | 'because'> {
+  const { remoteId, stage, status, idempotencyKey } = transfer
+  const open = attempts.filter((attempt) => attempt.outcome === null || attempt.outcome === 'unknown')
+  const all = attempts.length === 1 ? 'Its one attempt' : `All ${attempts.length} attempts`
+  const sameKey = `${all} carried the key ${idempotencyKey}, under which the service does a thing once.`
+  if (remoteId !== null) {
+    const lost =
+      open.length === 0 ? [] : [`${count(open.length)} got no answer, and a later one with the same key did.`]
+    return {
+      conclusion: 'one_effect',
+      because: [sameKey, ...lost, `The service has it as ${remoteId}, and it is ${status}.`],
+    }
+  }
+  if (attempts.length === 0)
+    return { conclusion: stage === 'settled' ? 'no_effect' : 'undecided', because: ['No request has ever left.'] }
+  if (unknownSince !== null) {
+    const because = [
+      `Since ${unknownSince} it is not known what became of a request.`,
+      sameKey,
+      'Money moved once or not at all.',
+    ]
+    return { conclusion: 'unknown', because }
+  }
+  if (stage === 'settled') {
+    const code = transfer.failure?.code ?? status
+    const lost =
+      open.length === 0 ? [] : [`${count(open.length)} got no answer; the service was asked again with the same key.`]
+    return {
+      conclusion: 'no_effect',
+      because: [sameKey, ...lost, `The last answer ended it without an effect: ${code}.`],
+    }
+  }
+  if (open.length > 0) {
+    return {
+      conclusion: 'unknown',
+      because: [sameKey, `${count(open.length)} got no answer. Money moved once or not at all.`],
+    }
+  }
+  return {
+    conclusion: 'undecided',
+    because: [sameKey, 'Every answer so far was a refusal that leaves nothing behind.'],
+  }
+}
+
+const count = (attempts: number) => (attempts === 1 ? 'One attempt' : `${attempts} attempts`)

@@ -1,0 +1,109 @@
+import { defaultTransferTypes, type TransferType, type TransferTypeInput } from './transfer-type.ts'
+import { defaultValueTypes, type ValueType, type ValueTypeInput } from './value-type.ts'
+
+/** What a host adds to the default catalog. */
+export interface CatalogExtension {
+  readonly valueTypes?: readonly ValueTypeInput[] | undefined
+  readonly transferTypes?: readonly TransferTypeInput[] | undefined
+}
+
+/** The value types and transfer types that a deployment knows; frozen. */
+export interface Catalog {
+  /** In the order of definition. */
+  readonly valueTypes: readonly ValueType[]
+  /** In the order of definition. */
+  readonly transferTypes: readonly TransferType[]
+  /** Finds a value type by its name or an alias; `undefined` when there is none. */
+  valueType(name: string): ValueType | undefined
+  /** Finds a transfer type by its name or an alias; `undefined` when there is none. */
+  transferType(name: string): TransferType | undefined
+  /** True when the value type moves on the transfer type: fiat on banks, tokens on chains. Takes canonical names. */
+  pairs(valueType: string, transferType: string): boolean
+}
+
+// Both cases of a name occur in the wild: usd and USD, polygon and Polygon.
+const spellings = (name: string): string[] => [
+  name.toLowerCase(),
+  name.toUpperCase(),
+  name.charAt(0).toUpperCase() + name.slice(1).toLowerCase(),
+]
+
+const aliasesOf = (name: string, given: readonly string[] = []): readonly string[] => {
+  const all = new Set([name, ...given].flatMap((spelling) => [spelling, ...spellings(spelling)]))
+  all.delete(name)
+  return Object.freeze([...all])
+}
+
+const completeTransferType = (input: TransferTypeInput): TransferType => {
+  const bank = input.family === 'bank'
+  if (bank && input.valueTypes == null)
+    throw new Error(`transfer type ${input.name}: a bank rail lists its value types`)
+  return Object.freeze({
+    environment: bank ? null : 'mainnet',
+    inbound: true,
+    outbound: true,
+    brandable: false,
+    wire: false,
+    inboundLimit: null,
+    ...input,
+    valueTypes: input.valueTypes == null ? null : Object.freeze([...input.valueTypes]),
+    aliases: aliasesOf(input.name, input.aliases),
+    coveredBy: Object.freeze([...(input.coveredBy ?? [])]),
+  })
+}
+
+const namePattern = /^[A-Za-z0-9_]{1,64}$/
+
+const index = <T extends { readonly name: string; readonly aliases: readonly string[] }>(
+  kind: string,
+  entries: readonly T[],
+): ReadonlyMap<string, T> => {
+  const byName = new Map<string, T>()
+  for (const entry of entries) {
+    for (const name of [entry.name, ...entry.aliases]) {
+      if (!namePattern.test(name)) throw new Error(`${kind} ${name}: a name has letters, digits and underscores only`)
+      const other = byName.get(name)
+      if (other !== undefined) throw new Error(`${kind} ${name}: already the name or an alias of ${other.name}`)
+      byName.set(name, entry)
+    }
+  }
+  return byName
+}
+
+/**
+ * Makes a catalog of the default value types and transfer types and those of a host.
+ *
+ * Throws Error when a name or an alias is taken, when a rail names an unknown value type, or when a scale is not 0 to 18.
+ */
+export const createCatalog = (extension: CatalogExtension = {}): Catalog => {
+  const valueTypes = [...defaultValueTypes, ...(extension.valueTypes ?? [])].map(
+    (input): ValueType => Object.freeze({ ...input, aliases: aliasesOf(input.name, input.aliases) }),
+  )
+  const transferTypes = [...defaultTransferTypes, ...(extension.transferTypes ?? [])].map(completeTransferType)
+  const byValue = index('value type', valueTypes)
+  const byTransfer = index('transfer type', transferTypes)
+  for (const { name, scale } of valueTypes) {
+    if (!Number.isInteger(scale) || scale < 0 || scale > 18)
+      throw new Error(`value type ${name}: scale must be 0 to 18`)
+  }
+  for (const { name, valueTypes: names } of transferTypes) {
+    const unknown = names?.find((value) => byValue.get(value)?.name !== value)
+    if (unknown !== undefined) throw new Error(`transfer type ${name}: unknown value type ${unknown}`)
+  }
+  const pairs = (valueType: string, transferType: string): boolean => {
+    const rail = byTransfer.get(transferType)
+    const value = byValue.get(valueType)
+    if (rail === undefined || value === undefined) return false
+    return rail.valueTypes === null ? value.kind === 'token' : rail.valueTypes.includes(value.name)
+  }
+  return Object.freeze({
+    valueTypes: Object.freeze(valueTypes),
+    transferTypes: Object.freeze(transferTypes),
+    valueType: (name: string) => byValue.get(name),
+    transferType: (name: string) => byTransfer.get(name),
+    pairs,
+  })
+}
+
+/** The catalog without additions. */
+export const defaultCatalog: Catalog = createCatalog()

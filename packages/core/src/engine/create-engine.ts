@@ -1,0 +1,146 @@
+import { type Catalog, defaultCatalog } from '../catalog.ts'
+import type { Backend, FollowedTransfer, Subscription, Workers, WorkHandlers } from '../ports/backend.ts'
+import type { Gateway, SubmitResult } from '../ports/gateway.ts'
+import type { Runtime } from '../ports/runtime.ts'
+import type { WebhookVerifier } from '../ports/webhooks.ts'
+import { followDelayMs } from '../retry.ts'
+import { cancelTransfer, findEnded } from './commands.ts'
+import type { Engine, Transfers } from './engine.ts'
+import { checkReused, prepareTransfer } from './enqueueing.ts'
+import { decideChange, followTransfers } from './following.ts'
+import { decideExpired, decideSubmission } from './submission.ts'
+import { takeWebhook } from './webhooks.ts'
+
+/** What an engine is made of. */
+export interface EngineOptions<Tx> {
+  readonly backend: Backend<Tx>
+  readonly gateway: Gateway
+  /** Verifies webhooks, for {@link Engine.webhook}. Default: none, statuses come by polling alone. */
+  readonly webhooks?: WebhookVerifier | undefined
+  /** Value types and transfer types; default the ones that ship. */
+  readonly catalog?: Catalog | undefined
+  /** Clock, randomness and logger; default the backend's. */
+  readonly runtime?: Partial<Runtime> | undefined
+  /** The pace of looks at submitted transfers. Default: a quarter of the rail's expected time, then slower. */
+  readonly follow?: {
+    /** Longest pause between two looks, in milliseconds; useful where time runs faster, as in a sandbox. */
+    readonly maxDelayMs?: number | undefined
+  }
+}
+
+/**
+ * Makes an engine. It does nothing by itself until {@link Engine.start}: a process that only enqueues need not start it.
+ *
+ * @example
+ * const engine = createEngine({ backend: postgres({ driver: drizzleDriver(db) }), gateway: httpGateway({ … }) })
+ * await db.transaction(async (tx) => { await engine.transfers.enqueue(tx, { … }) })
+ */
+export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
+  const { backend, gateway } = options
+  const runtime: Runtime = { ...backend.runtime, ...options.runtime }
+  const subscriptions = new Map<string, Subscription<Tx>>()
+  let workers: Promise<Workers> | undefined
+
+  const subscribe: Engine<Tx>['subscribe'] = (name, types, handler, { batchSize = 1 } = {}) => {
+    if (workers !== undefined) throw new Error(`Subscribe "${name}" before start(): a running engine takes no more.`)
+    if (subscriptions.has(name)) throw new Error(`There is a subscription "${name}" already; names are unique.`)
+    subscriptions.set(name, { name, types, handler, batchSize })
+  }
+  const stop = async () => {
+    const running = workers
+    workers = undefined
+    await (await running)?.stop()
+    await gateway.close?.()
+  }
+  return {
+    transfers: createTransfers(options, runtime),
+    accounts: {
+      fundsArrived: (tx, accountId) => backend.fundsArrived(tx, accountId),
+      pause: (tx, accountId) => backend.pause(tx, accountId),
+      resume: (tx, accountId) => backend.resume(tx, accountId),
+      credentialsMended: (tx, accountId) => backend.credentialsMended(tx, accountId),
+    },
+    subscribe,
+    async webhook(webhook, { accountId }) {
+      if (options.webhooks === undefined) throw new Error('Give createEngine() `webhooks` to take webhooks.')
+      return takeWebhook(backend, options.webhooks, webhook, accountId)
+    },
+    migrate: () => backend.migrate(),
+    migrationSql: () => backend.migrationSql(),
+    backlog: () => backend.backlog(),
+    async start({ signal, ...work } = {}) {
+      if (workers !== undefined) throw new Error('The engine is running already; stop() it first.')
+      if (signal?.aborted === true) return
+      workers = startWorkers(options, runtime, [...subscriptions.values()], work)
+      await workers.catch((error) => {
+        workers = undefined
+        throw error
+      })
+      signal?.addEventListener('abort', () => void stop(), { once: true })
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime): Transfers<Tx> {
+  const { backend, catalog = defaultCatalog } = options
+  const enqueue: Transfers<Tx>['enqueue'] = async (tx, request) => {
+    const transfer = prepareTransfer(request, catalog, runtime, '')
+    const [enqueued] = await backend.enqueue(tx, [transfer])
+    if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
+    checkReused(transfer, enqueued)
+    return enqueued
+  }
+  return {
+    enqueue,
+    async enqueueMany(tx, requests) {
+      const transfers = requests.map((request, index) => prepareTransfer(request, catalog, runtime, `${index}.`))
+      return backend.enqueue(tx, transfers)
+    },
+    get: (transferId) => backend.get(transferId),
+    getByKey: (accountId, idempotencyKey) => backend.getByKey(accountId, idempotencyKey),
+    cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
+    async resubmit(tx, transferId, { idempotencyKey } = {}) {
+      const { accountId, request } = await findEnded(backend, tx, transferId)
+      return enqueue(tx, { ...request, accountId, idempotencyKey })
+    },
+    release: (tx, transferId) => backend.release(tx, transferId),
+    observe: (tx, accountId, observations) => backend.observe(tx, accountId, observations, decideChange),
+  }
+}
+
+async function startWorkers<Tx>(
+  options: EngineOptions<Tx>,
+  runtime: Runtime,
+  subscriptions: readonly Subscription<Tx>[],
+  work: Parameters<Backend<Tx>['work']>[1],
+): Promise<Workers> {
+  const { backend, gateway, catalog = defaultCatalog } = options
+  const { clock, random, logger } = runtime
+  const lookMs = (transferType: string, looks: number) => {
+    const expectedMs = catalog.transferType(transferType)?.expectedMs ?? 60_000
+    return Math.min(followDelayMs({ expectedMs, looks }), options.follow?.maxDelayMs ?? Number.POSITIVE_INFINITY)
+  }
+  const handlers: WorkHandlers<Tx> = {
+    async submit(claim, signal) {
+      const { transferId, accountId, idempotencyKey, request, attempt } = claim
+      const expired = decideExpired(claim, clock.now())
+      if (expired !== undefined) return expired
+      const submission = { transferId, accountId, idempotencyKey, request, attempt }
+      const result = await gateway.submit(submission, { signal }).catch((error: unknown): SubmitResult => {
+        const detail = error instanceof Error ? error.message : String(error)
+        logger.error({ transferId, attempt, error: detail }, 'The gateway threw; the outcome is taken as unknown.')
+        return { outcome: 'unknown', detail }
+      })
+      const firstLookMs = lookMs(request.destination.transferType, 0)
+      return decideSubmission(claim, result, { now: clock.now(), fraction: random.fraction(), firstLookMs })
+    },
+    follow: (accountId, transfers, signal) => followTransfers(gateway, logger, accountId, transfers, signal),
+    nextLookMs: (transfer: FollowedTransfer) => lookMs(transfer.transferType, transfer.looks),
+    decide: decideChange,
+    subscriptions,
+  }
+  await backend.check()
+  return backend.work(handlers, work)
+}

@@ -1,0 +1,112 @@
+import type { EventType } from '../event.ts'
+import type { Backlog, EnqueuedTransfer, EventHandler, StoredTransfer, WorkOptions } from '../ports/backend.ts'
+import type { Observation } from '../ports/gateway.ts'
+import type { IncomingWebhook } from '../ports/webhooks.ts'
+import type { TransferRequest } from '../transfer.ts'
+import type { WebhookAnswer } from './webhooks.ts'
+
+/** A transfer to enqueue. */
+export interface EnqueueRequest extends TransferRequest {
+  /** The account at the service that pays or is paid; also the tenant. */
+  readonly accountId: string
+  /** 1 to 255 visible ASCII characters, unique per account. Generated when absent. */
+  readonly idempotencyKey?: string | undefined
+  /** ULID of the transfer. Generated when absent. */
+  readonly id?: string | undefined
+  /** Keeps the transfer in the queue until then. ISO 8601, or a Date. Default: at once. */
+  readonly notBefore?: string | Date | undefined
+  /**
+   * Fails the transfer with the failure `expired` instead of sending it for the first time after this. ISO 8601, or a Date.
+   * Once a request may have left it is carried through all the same. Default: no end.
+   */
+  readonly expiresAt?: string | Date | undefined
+}
+
+/** The commands and reads that concern transfers. Commands take the host's transaction first. */
+export interface Transfers<Tx> {
+  /**
+   * Validates, then writes transfer, event and job in the host's transaction. Nothing leaves before that commits.
+   *
+   * A refusal happens before any SQL, so the transaction stays usable.
+   * @throws OutlayError any code of a broken rule, with the field; `idempotency_key_mismatch` when the account has the
+   *   key for another request.
+   */
+  enqueue(tx: Tx, request: EnqueueRequest): Promise<EnqueuedTransfer>
+  /** The same for many, in one statement; all or none. Fields of refusals start with the index, `3.amount.value`. */
+  enqueueMany(tx: Tx, requests: readonly EnqueueRequest[]): Promise<readonly EnqueuedTransfer[]>
+  /** One transfer; `undefined` when there is none. */
+  get(transferId: string): Promise<StoredTransfer | undefined>
+  /** One transfer by the key that it was enqueued with. */
+  getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
+  /** Puts a blocked or waiting transfer back into the queue with its own key. False when it is in no such stage. */
+  release(tx: Tx, transferId: string): Promise<boolean>
+  /**
+   * Ends a transfer that was not sent, or whose every attempt was answered and refused.
+   * @throws OutlayError `transfer_not_found`; `transfer_not_cancelable` when its money may have moved, or it is final.
+   */
+  cancel(tx: Tx, transferId: string): Promise<void>
+  /**
+   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key.
+   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled.
+   */
+  resubmit(
+    tx: Tx,
+    transferId: string,
+    options?: { readonly idempotencyKey?: string | undefined },
+  ): Promise<EnqueuedTransfer>
+  /** Applies what is known at the other side: from a webhook, a rail, a statement. Statuses only move forward. */
+  observe(tx: Tx, accountId: string, observations: readonly Observation[]): Promise<number>
+}
+
+/** The commands that concern a whole account. */
+export interface Accounts<Tx> {
+  /** Sends the account's transfers that await funds out again. Returns how many. */
+  fundsArrived(tx: Tx, accountId: string): Promise<number>
+  /** Keeps the account's transfers from being submitted; what is on its way is finished. False when it is paused already. */
+  pause(tx: Tx, accountId: string): Promise<boolean>
+  /** Lets a paused account go on. False when it is not paused. */
+  resume(tx: Tx, accountId: string): Promise<boolean>
+  /**
+   * Tries the credentials of an account that the service refused again now, instead of on the backoff of up to five
+   * minutes. False when they are not refused.
+   */
+  credentialsMended(tx: Tx, accountId: string): Promise<boolean>
+}
+
+/** The engine, typed by the host's own transaction. */
+export interface Engine<Tx> {
+  readonly transfers: Transfers<Tx>
+  readonly accounts: Accounts<Tx>
+  /**
+   * Registers a durable subscription; call it before {@link Engine.start}. It gets every event that is recorded from its
+   * first start on, at least once, in order per transfer, in a transaction that commits with the acknowledgement. `batchSize` (default 1) lets that many
+   * events share a transaction: faster, and repeated together when one of their handlers fails.
+   */
+  subscribe(
+    name: string,
+    types: readonly EventType[],
+    handler: EventHandler<Tx>,
+    options?: { readonly batchSize?: number | undefined },
+  ): void
+  /**
+   * Verifies a webhook of the service and applies what it tells about a transfer of the account, in a transaction of its
+   * own. Repetitions, late ones and ones about other transfers are harmless. Needs no {@link Engine.start}.
+   *
+   * What the vault or the database throws is passed on: answer it with a 5xx, and the service sends the webhook again.
+   * @example
+   * const body = new Uint8Array(await request.arrayBuffer())
+   * const { status } = await engine.webhook({ body, headers: request.headers }, { accountId })
+   */
+  webhook(webhook: IncomingWebhook, options: { readonly accountId: string }): Promise<WebhookAnswer>
+  /** Brings the schema to the version of this release. */
+  migrate(): Promise<void>
+  /** The same as SQL text, for the host's own migration tool. */
+  migrationSql(): string
+  /** Checks the schema and starts the workers of this process. Never migrates. */
+  start(options?: WorkOptions & { readonly signal?: AbortSignal | undefined }): Promise<void>
+  /** Lets what is in flight end, hands the rest back, and closes the gateway. Safe to call twice. */
+  stop(): Promise<void>
+  /** How much is where, right now. */
+  backlog(): Promise<Backlog>
+  [Symbol.asyncDispose](): Promise<void>
+}

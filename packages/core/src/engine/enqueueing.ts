@@ -1,0 +1,60 @@
+import type { Catalog } from '../catalog.ts'
+import { OutlayError } from '../error.ts'
+import { Id } from '../id.ts'
+import { fingerprint, IdempotencyKey } from '../idempotency.ts'
+import type { EnqueuedTransfer, NewTransfer } from '../ports/backend.ts'
+import type { Runtime } from '../ports/runtime.ts'
+import { parseTransferRequest } from '../transfer-request.ts'
+import type { EnqueueRequest } from './engine.ts'
+
+/** An id of the service, opaque here. */
+const accountIdPattern = /^[\x21-\x7e]{1,255}$/
+
+/**
+ * Validates a request and completes it with id, key and fingerprint. No I/O: a refusal leaves the transaction usable.
+ * @throws OutlayError with every broken rule; fields start with `prefix`.
+ */
+export function prepareTransfer(
+  request: EnqueueRequest,
+  catalog: Catalog,
+  runtime: Runtime,
+  prefix: string,
+): NewTransfer {
+  const { accountId, id: givenId, idempotencyKey: givenKey } = request
+  if (typeof accountId !== 'string' || !accountIdPattern.test(accountId)) {
+    const field = `${prefix}accountId`
+    const message = 'must be the id of the account at the service: 1 to 255 visible ASCII characters'
+    throw OutlayError.fromIssues([{ field, code: accountId === undefined ? 'missing_field' : 'invalid_id', message }])
+  }
+  const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, ...body } = request
+  const canonical = parseTransferRequest(body, catalog, { fieldPrefix: prefix })
+  const id = givenId === undefined ? Id.generate(runtime.clock, runtime.random) : Id.parse(givenId, `${prefix}id`)
+  const idempotencyKey = givenKey === undefined ? id : IdempotencyKey.parse(givenKey, `${prefix}idempotencyKey`)
+  return {
+    id,
+    accountId,
+    idempotencyKey,
+    fingerprint: fingerprint(canonical),
+    request: canonical,
+    notBefore: readTime(notBefore, `${prefix}notBefore`),
+    expiresAt: readTime(expiresAt, `${prefix}expiresAt`),
+  }
+}
+
+/** Reads a moment; null when there is none. */
+function readTime(value: string | Date | undefined, field: string): string | null {
+  if (value === undefined) return null
+  const time = value instanceof Date ? value.getTime() : Date.parse(value)
+  if (!Number.isNaN(time)) return new Date(time).toISOString()
+  throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: 'must be a date and time in ISO 8601' }])
+}
+
+/** Throws `idempotency_key_mismatch` when the account's transfer with this key was enqueued for another request. */
+export function checkReused(asked: NewTransfer, stored: EnqueuedTransfer): void {
+  if (!stored.reused || stored.fingerprint === asked.fingerprint) return
+  throw new OutlayError(
+    'idempotency_key_mismatch',
+    `The account has the transfer ${stored.id} with this key and another request; use a new key for a new request.`,
+    { field: 'idempotencyKey' },
+  )
+}

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import type { Claim } from '../ports/backend.ts'
+import type { SubmitResult } from '../ports/gateway.ts'
+import { decideExpired, decideSubmission } from './submission.ts'
+
+const now = new Date('2026-11-20T12:00:00.000Z')
+const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000).toISOString()
+
+const claim = (overrides: Partial<Claim> = {}): Claim => ({
+  transferId: '01J00000000000000000000001',
+  accountId: 'acme',
+  idempotencyKey: 'key',
+  request: {
+    amount: { value: '1.00', currency: 'USDC' },
+    source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
+    destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
+  },
+  attempt: 1,
+  reason: null,
+  unknownSince: null,
+  expiresAt: null,
+  credentialRefusals: 0,
+  ...overrides,
+})
+
+const decide = (result: SubmitResult, overrides: Partial<Claim> = {}, fraction = 0.5) =>
+  decideSubmission(claim(overrides), result, { now, fraction, firstLookMs: 7_500 })
+
+describe('the decision about an answer', () => {
+  it('follows an accepted transfer, and forgets that an earlier outcome was unknown', () => {
+    const accepted = decide(
+      { outcome: 'accepted', remoteId: 'r', httpStatus: 201, requestId: 'q' },
+      { unknownSince: hoursAgo(1) },
+    )
+    expect(accepted).toMatchObject({
+      stage: 'submitted',
+      status: 'pending',
+      remoteId: 'r',
+      unknownSince: null,
+      retryAfterMs: null,
+      followAfterMs: 7_500,
+      events: [{ type: 'transfer.submitted' }],
+      answer: { outcome: 'accepted', detail: null, httpStatus: 201, requestId: 'q' },
+    })
+  })
+
+  it.each([
+    ['pending', 'submitted', ['transfer.submitted']],
+    ['processing', 'submitted', ['transfer.submitted', 'transfer.processing']],
+    ['complete', 'settled', ['transfer.submitted', 'transfer.completed']],
+    ['canceled', 'settled', ['transfer.submitted', 'transfer.canceled']],
+  ] as const)('takes the status that comes with the answer: %s', (status, stage, events) => {
+    const observation = { remoteId: 'r', status, failure: null }
+    const accepted = decide({ outcome: 'accepted', remoteId: 'r', observation })
+    expect(accepted).toMatchObject({ stage, status, followAfterMs: stage === 'settled' ? null : 7_500 })
+    expect(accepted.events.map((event) => event.type)).toEqual(events)
+  })
+
+  it('settles an answer that already says failed for good, and follows one that may be cured', () => {
+    const failure = {
+      type: 'rejected',
+      code: 'R03',
+      detail: '',
+      occurredAt: now.toISOString(),
+      retriable: false,
+    } as const
+    const answer = (retriable: boolean) =>
+      decide({
+        outcome: 'accepted',
+        remoteId: 'r',
+        observation: { remoteId: 'r', status: 'failed', failure: { ...failure, retriable } },
+      })
+    expect(answer(false)).toMatchObject({ stage: 'settled', status: 'failed', followAfterMs: null })
+    expect(answer(true)).toMatchObject({ stage: 'submitted', status: 'failed', followAfterMs: 7_500 })
+  })
+
+  it('parks a transfer that lacks funds, and says so once', () => {
+    const short = { outcome: 'insufficient_balance', detail: 'short' } as const
+    expect(decide(short)).toMatchObject({
+      stage: 'awaiting_funds',
+      reason: 'insufficient_balance',
+      retryAfterMs: 15_000,
+      events: [{ type: 'transfer.awaiting_funds' }],
+    })
+    const again = decide(short, { attempt: 9, reason: 'insufficient_balance' }, 0.999)
+    expect(again.events).toEqual([])
+    expect(again.retryAfterMs).toBeLessThanOrEqual(600_000)
+    expect(again.retryAfterMs).toBeGreaterThan(500_000)
+  })
+
+  it('fails a refused transfer for good with the code of the service', () => {
+    expect(
+      decide({ outcome: 'rejected', code: 'invalid_account_number', detail: 'no' }, { unknownSince: hoursAgo(2) }),
+    ).toMatchObject({
+      stage: 'settled',
+      status: 'failed',
+      unknownSince: null,
+      retryAfterMs: null,
+      failure: {
+        type: 'rejected',
+        code: 'invalid_account_number',
+        detail: 'no',
+        occurredAt: now.toISOString(),
+        retriable: false,
+      },
+      events: [{ type: 'transfer.failed' }],
+    })
+  })
+
+  it('blocks a key that the service has for another request', () => {
+    expect(decide({ outcome: 'key_mismatch', detail: 'other' })).toMatchObject({
+      stage: 'blocked',
+      status: 'pending',
+      reason: 'idempotency_key_mismatch',
+      retryAfterMs: null,
+      events: [{ type: 'transfer.blocked' }],
+    })
+  })
+
+  it('comes back slower after refused credentials than after anything else', () => {
+    expect(decide({ outcome: 'unauthorized', detail: '401' })).toMatchObject({
+      stage: 'queued',
+      reason: 'unauthenticated',
+      retryAfterMs: 2_500,
+      unknownSince: null,
+      credentials: 'refused',
+    })
+  })
+
+  it('probes refused credentials at the pace of their refusals, whichever transfer is the probe', () => {
+    const refused = { outcome: 'unauthorized', detail: '401' } as const
+    const pause = (credentialRefusals: number, attempt: number) =>
+      decide(refused, { credentialRefusals, attempt }, 0.5).retryAfterMs
+    expect([pause(0, 7), pause(1, 1), pause(2, 1), pause(40, 1)]).toEqual([2_500, 5_000, 10_000, 150_000])
+  })
+
+  it.each([
+    [{ outcome: 'accepted', remoteId: 'r' }, 'good'],
+    [{ outcome: 'insufficient_balance', detail: '' }, 'good'],
+    [{ outcome: 'key_mismatch', detail: '' }, 'good'],
+    [{ outcome: 'rejected', code: 'no', detail: '' }, 'good'],
+    [{ outcome: 'throttled', detail: '' }, null],
+    [{ outcome: 'unknown', detail: '' }, null],
+  ] as const)('takes from %o about the credentials: %s', (result, credentials) => {
+    expect(decide(result).credentials).toBe(credentials)
+  })
+
+  it('comes back when the service asks for it, and keeps what is unknown unknown', () => {
+    const throttled = { outcome: 'throttled', detail: '429', retryAfterMs: 30_000 } as const
+    const decided = decide(throttled, { unknownSince: hoursAgo(3) })
+    expect(decided).toMatchObject({ stage: 'queued', reason: 'rate_limited', unknownSince: hoursAgo(3) })
+    expect(decided.retryAfterMs).toBeGreaterThanOrEqual(30_000)
+  })
+
+  it('takes a missing answer for an unknown outcome from its first time on, and blocks it after 24 hours, never fails it', () => {
+    const lost = { outcome: 'unknown', detail: 'reset' } as const
+    expect(decide(lost)).toMatchObject({ stage: 'queued', reason: 'outcome_unknown', unknownSince: now.toISOString() })
+    expect(decide(lost, { unknownSince: hoursAgo(23.99) })).toMatchObject({
+      stage: 'queued',
+      unknownSince: hoursAgo(23.99),
+    })
+    expect(decide(lost, { unknownSince: hoursAgo(24) })).toMatchObject({
+      stage: 'blocked',
+      status: 'pending',
+      reason: 'outcome_unknown',
+      unknownSince: hoursAgo(24),
+      events: [{ type: 'transfer.blocked' }],
+    })
+  })
+
+  it('never waits longer than five minutes for an unknown outcome', () => {
+    const pauses = Array.from(
+      { length: 40 },
+      (_, attempt) => decide({ outcome: 'unknown', detail: '' }, { attempt: attempt + 1 }, 0.999).retryAfterMs,
+    )
+    expect(Math.max(...pauses.map(Number))).toBeLessThanOrEqual(300_000)
+    expect(pauses[0]).toBeLessThan(Number(pauses[5]))
+  })
+})
+
+describe('the decision about an expiry', () => {
+  it('lets a transfer without one, before it, or that may have been sent, go on', () => {
+    expect(decideExpired(claim(), now)).toBeUndefined()
+    expect(decideExpired(claim({ expiresAt: '2026-11-20T12:00:00.001Z' }), now)).toBeUndefined()
+    expect(decideExpired(claim({ expiresAt: hoursAgo(1), unknownSince: hoursAgo(2) }), now)).toBeUndefined()
+  })
+
+  it('fails the others', () => {
+    expect(decideExpired(claim({ expiresAt: now.toISOString() }), now)).toMatchObject({
+      stage: 'settled',
+      status: 'failed',
+      failure: { type: 'expired', retriable: false },
+      credentials: null,
+      events: [{ type: 'transfer.failed' }],
+    })
+  })
+})

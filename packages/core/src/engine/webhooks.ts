@@ -1,0 +1,43 @@
+import { type ErrorCode, OutlayError } from '../error.ts'
+import type { Backend } from '../ports/backend.ts'
+import type { IncomingWebhook, WebhookVerifier } from '../ports/webhooks.ts'
+import { decideChange } from './following.ts'
+
+/** What became of a webhook: everything that a host needs to answer it, in whatever framework. */
+export interface WebhookAnswer {
+  /**
+   * HTTP status to answer with. 200: taken, also when it was a repetition, late, or about a transfer of somebody else.
+   * 400: genuine, but it cannot be read. 401: not genuine, or signed too long ago.
+   */
+  readonly status: 200 | 400 | 401
+  /** Why it was refused; null when it was taken. Never tell the sender. */
+  readonly code: ErrorCode | null
+  /** Transfers that it changed: 1 for news, 0 for anything else. */
+  readonly changed: number
+}
+
+const refusals = {
+  webhook_signature_invalid: 401,
+  webhook_timestamp_out_of_tolerance: 401,
+  unreadable_response: 400,
+} as const satisfies Partial<Record<ErrorCode, WebhookAnswer['status']>>
+
+/** Verifies a webhook and applies what it tells, in a transaction of its own. */
+export async function takeWebhook<Tx>(
+  backend: Backend<Tx>,
+  verifier: WebhookVerifier,
+  webhook: IncomingWebhook,
+  accountId: string,
+): Promise<WebhookAnswer> {
+  try {
+    const observation = await verifier.verify(webhook, accountId)
+    if (observation === undefined) return { status: 200, code: null, changed: 0 }
+    const apply = (tx: Tx) => backend.observe(tx, accountId, [observation], decideChange)
+    return { status: 200, code: null, changed: await backend.transaction(apply) }
+  } catch (error) {
+    for (const [code, status] of Object.entries(refusals) as [keyof typeof refusals, 400 | 401][]) {
+      if (OutlayError.is(error, code)) return { status, code, changed: 0 }
+    }
+    throw error
+  }
+}

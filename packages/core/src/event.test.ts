@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { eventOfChange, eventTypes, matchesEventType, statusEvent, statusEvents, webhookEventTypes } from './event.ts'
+import type { TransferFailure } from './transfer-failure.ts'
+import type { TransferStatus } from './transfer-status.ts'
+
+const state = (status: TransferStatus, failure: TransferFailure | null = null) => ({ status, failure })
+const failure = (occurredAt: string, retriable: boolean): TransferFailure => ({
+  type: 'returned',
+  code: 'R01',
+  detail: '',
+  occurredAt,
+  retriable,
+})
+
+describe('eventOfChange', () => {
+  it('tells every status but pending, once', () => {
+    expect(eventOfChange(state('pending'), state('processing'))).toBe('transfer.processing')
+    expect(eventOfChange(state('processing'), state('complete'))).toBe('transfer.completed')
+    expect(eventOfChange(state('pending'), state('canceled'))).toBe('transfer.canceled')
+    expect(eventOfChange(state('processing'), state('processing'))).toBeUndefined()
+    expect(eventOfChange(state('pending'), state('pending'))).toBeUndefined()
+  })
+
+  it('tells a failure again when it is another one or has become final', () => {
+    const first = state('failed', failure('2026-01-01T00:00:00Z', true))
+    expect(eventOfChange(state('processing'), first)).toBe('transfer.failed')
+    expect(eventOfChange(first, first)).toBeUndefined()
+    expect(eventOfChange(first, state('failed', failure('2026-01-02T00:00:00Z', true)))).toBe('transfer.failed')
+    expect(eventOfChange(first, state('failed', failure('2026-01-01T00:00:00Z', false)))).toBe('transfer.failed')
+  })
+})
+
+describe('event types', () => {
+  it('has each status event on both sides', () => {
+    for (const type of Object.values(statusEvents)) {
+      expect(eventTypes).toContain(type)
+      expect(webhookEventTypes).toContain(type)
+    }
+    expect(statusEvent('complete')).toBe('transfer.completed')
+    expect(statusEvent('pending')).toBe('transfer.submitted')
+  })
+
+  it('matches exactly, by group or all', () => {
+    expect(matchesEventType('transfer.completed', 'transfer.completed')).toBe(true)
+    expect(matchesEventType('transfer.*', 'transfer.completed')).toBe(true)
+    expect(matchesEventType('*', 'account.updated')).toBe(true)
+    expect(matchesEventType('transfer.*', 'account.updated')).toBe(false)
+    expect(matchesEventType('transfer', 'transfer.completed')).toBe(false)
+    expect(matchesEventType('trans.*', 'transfer.completed')).toBe(false)
+  })
+})

@@ -1,0 +1,99 @@
+import { OutlayError } from './error.ts'
+
+/** A ULID: 26 characters of Crockford's base 32, 48 bits of time and then 80 random ones. Sorts by time. */
+export type Id = string
+
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const pattern = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const values: ReadonlyMap<string, number> = new Map([...alphabet].map((character, value) => [character, value]))
+
+// 130 bits make 26 characters, so 16 octets are written with two zero bits in front.
+const encode = (octets: Uint8Array): Id => {
+  let text = ''
+  let bits = 0
+  let pending = 2
+  for (const octet of octets) {
+    bits = (bits << 8) | octet
+    pending += 8
+    while (pending >= 5) {
+      pending -= 5
+      text += alphabet[(bits >>> pending) & 31]
+    }
+    bits &= (1 << pending) - 1
+  }
+  return text
+}
+
+const decode = (id: Id): Uint8Array => {
+  const octets = new Uint8Array(16)
+  let bits = 0
+  let pending = -2
+  let at = 0
+  for (const character of id) {
+    bits = (bits << 5) | (values.get(character) ?? 0)
+    pending += 5
+    if (pending >= 8) {
+      pending -= 8
+      octets[at++] = bits >>> pending
+      bits &= (1 << pending) - 1
+    }
+  }
+  return octets
+}
+
+const is = (value: unknown): value is Id => typeof value === 'string' && pattern.test(value)
+
+const parse = (value: unknown, field = 'id'): Id => {
+  if (is(value)) return value
+  throw OutlayError.fromIssues([{ field, code: 'invalid_id', message: 'must be a ULID of 26 characters' }])
+}
+
+const generate = (clock: { now(): Date }, random: { bytes(length: number): Uint8Array }): Id => {
+  const octets = new Uint8Array(16)
+  let time = clock.now().getTime()
+  for (let at = 5; at >= 0; at -= 1) {
+    octets[at] = time % 256
+    time = Math.floor(time / 256)
+  }
+  octets.set(random.bytes(10), 6)
+  return encode(octets)
+}
+
+const toUuid = (id: Id): string => {
+  if (!is(id)) throw new Error('Id.toUuid needs a ULID')
+  let hex = ''
+  for (const octet of decode(id)) hex += (octet + 256).toString(16).slice(1)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+const fromUuid = (uuid: string): Id => {
+  if (!uuidPattern.test(uuid)) throw new Error('Id.fromUuid needs a UUID')
+  const hex = uuid.replaceAll('-', '')
+  return encode(Uint8Array.from({ length: 16 }, (_, at) => Number.parseInt(hex.slice(at * 2, at * 2 + 2), 16)))
+}
+
+const timeOf = (id: Id): Date => {
+  if (!is(id)) throw new Error('Id.timeOf needs a ULID')
+  return new Date(
+    decode(id)
+      .subarray(0, 6)
+      .reduce((time, octet) => time * 256 + octet, 0),
+  )
+}
+
+/** Makes and reads ULIDs. */
+export const Id = {
+  /** Makes an id of the clock's millisecond. Ids of one millisecond are in no particular order. */
+  generate,
+  /** True for a ULID in its canonical upper case. */
+  is,
+  /** Reads a ULID; throws `invalid_id`. */
+  parse,
+  /** The same 128 bits as a lower-case UUID. Throws Error for anything but a ULID. */
+  toUuid,
+  /** The inverse of `toUuid`. Throws Error for anything but a UUID. */
+  fromUuid,
+  /** The moment that a ULID was made at. */
+  timeOf,
+} as const

@@ -1,0 +1,91 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { OutlayError } from './error.ts'
+
+/** 1 to 255 visible ASCII characters, one per logical action. Specification: "Errors", idempotency. */
+export type IdempotencyKey = string
+
+/** What an answer means for the key: send it again with the same key, or make a new key for a corrected request. */
+export type KeyDecision = 'reuse' | 'renew'
+
+/** An answer to a create, as far as it matters here. */
+export interface KeyAnswer {
+  /** HTTP status; `undefined` when no answer came. */
+  readonly status?: number | undefined
+  /** Error code of the answer. */
+  readonly code?: string | undefined
+}
+
+const pattern = /^[\x21-\x7e]{1,255}$/
+
+const is = (value: unknown): value is IdempotencyKey => typeof value === 'string' && pattern.test(value)
+
+const parse = (value: unknown, field = 'idempotencyKey'): IdempotencyKey => {
+  if (value === undefined || value === null || value === '') {
+    throw OutlayError.fromIssues([{ field, code: 'idempotency_key_missing', message: 'is required' }])
+  }
+  if (is(value)) return value
+  const message = 'must be 1 to 255 visible ASCII characters'
+  throw OutlayError.fromIssues([{ field, code: 'idempotency_key_invalid', message }])
+}
+
+const decide = ({ status, code }: KeyAnswer): KeyDecision => {
+  if (code === 'insufficient_balance' || code === 'idempotency_key_in_flight') return 'reuse'
+  if (code === 'idempotency_key_mismatch') return 'renew'
+  if (status === undefined || status < 400 || status >= 500) return 'reuse'
+  return [401, 403, 408, 409, 425, 429].includes(status) ? 'reuse' : 'renew'
+}
+
+/** Rules of idempotency keys. */
+export const IdempotencyKey = {
+  /** True for 1 to 255 visible ASCII characters. */
+  is,
+  /** Reads a key; throws `idempotency_key_missing` or `idempotency_key_invalid`. */
+  parse,
+  /**
+   * What an answer means for the key. Reuse it while the outcome is open or the account lacks funds; renew it when the
+   * request itself has to change. A create that was intended twice takes a new key whatever the answer was.
+   */
+  decide,
+} as const
+
+const canonicalObject = (value: object): string => {
+  let text = ''
+  for (const key of Object.keys(value).sort()) {
+    const inner = (value as Readonly<Record<string, unknown>>)[key]
+    if (inner !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(inner)}`
+  }
+  return `{${text}}`
+}
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
+}
+
+/**
+ * JSON text that is equal for equal data: keys sorted by code unit, no whitespace, members that are `undefined` left out.
+ * Throws Error for what JSON cannot hold exactly: bigint, NaN, Infinity, functions, and objects of a class.
+ */
+export const canonicalJson = (value: unknown): string => {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return JSON.stringify(value)
+    case 'number':
+      if (Number.isFinite(value)) return JSON.stringify(value)
+      break
+    case 'object':
+      if (value === null) return 'null'
+      if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+      if (isPlain(value)) return canonicalObject(value)
+  }
+  throw new Error(
+    `canonicalJson takes plain JSON data, not ${typeof value === 'object' ? 'an object of a class' : String(value)}`,
+  )
+}
+
+const encoder = new TextEncoder()
+
+/** SHA-256 of the canonical JSON, as 64 lower-case hexadecimal digits: equal for equal data only. Throws what canonicalJson throws. */
+export const fingerprint = (value: unknown): string => bytesToHex(sha256(encoder.encode(canonicalJson(value))))

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import * as core from './index.ts'
+
+describe('the package', () => {
+  it('exports exactly these values', () => {
+    expect(Object.keys(core).sort()).toEqual([
+      'Account',
+      'Address',
+      'Amount',
+      'Automation',
+      'BankAccount',
+      'FinancialInstitution',
+      'Id',
+      'IdempotencyKey',
+      'Limits',
+      'OutlayError',
+      'TransferFlow',
+      'TransferStatus',
+      'accountStatuses',
+      'accountTransitions',
+      'addressStatuses',
+      'addressTypes',
+      'automationStatuses',
+      'automationTransitions',
+      'bankAccountTypes',
+      'canonicalJson',
+      'classifyAnswer',
+      'createCatalog',
+      'createEngine',
+      'defaultCatalog',
+      'defaultTransferTypes',
+      'defaultValueTypes',
+      'errorCodes',
+      'eventOfChange',
+      'eventTypes',
+      'families',
+      'financialInstitutionStatuses',
+      'fingerprint',
+      'followDelayMs',
+      'loginRequiredEventType',
+      'matchesEventType',
+      'parseAutomationRequest',
+      'parseExternalAddress',
+      'parseLinkTokenRequest',
+      'parseRegisterAccountRequest',
+      'parseTransferRequest',
+      'retryDelayMs',
+      'stages',
+      'statusEvent',
+      'statusEvents',
+      'transferFlows',
+      'transferStatuses',
+      'transferTransitions',
+      'webhookEventTypes',
+    ])
+  })
+
+  it('keeps its list of files sorted', () => {
+    const text = readFileSync(join(import.meta.dirname, 'index.ts'), 'utf8')
+    const files = [...text.matchAll(/from '(.+)\.ts'/g)].map(([, file]) => file ?? '')
+    expect(files).toEqual([...files].sort())
+  })
+
+  it('keeps its limits frozen', () => {
+    expect(Object.isFrozen(core.Limits)).toBe(true)
+    expect(core.Limits.cantonAcceptanceMs).toBe(259_200_000)
+  })
+})

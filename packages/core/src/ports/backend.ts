@@ -1,0 +1,254 @@
+import type { EventType } from '../event.ts'
+import type { TransferFailure, TransferRequest } from '../transfer.ts'
+import type { TransferStatus } from '../transfer-status.ts'
+import type { Observation } from './gateway.ts'
+import type { Runtime } from './runtime.ts'
+
+/**
+ * Where a transfer stands inside the engine, beside its status.
+ *
+ * - `queued`: has a job, waits for a worker or for its next attempt
+ * - `submitting`: a worker holds it; its request may be on its way
+ * - `awaiting_funds`: refused for lack of funds; the same key goes out again when funds arrive, or on a slow backoff
+ * - `submitted`: the other side has it; it is followed until its status is final
+ * - `blocked`: only a person can decide; `reason` says why
+ * - `settled`: its status is final, or the request was refused
+ */
+export const stages = ['queued', 'submitting', 'awaiting_funds', 'submitted', 'blocked', 'settled'] as const
+
+/** Where a transfer stands inside the engine. */
+export type Stage = (typeof stages)[number]
+
+/** A transfer to be written in the host's transaction. */
+export interface NewTransfer {
+  /** ULID. */
+  readonly id: string
+  readonly accountId: string
+  readonly idempotencyKey: string
+  /** Fingerprint of the request: equal for equal requests only. */
+  readonly fingerprint: string
+  readonly request: TransferRequest
+  /** Not sent before this, ISO 8601; null for at once. */
+  readonly notBefore: string | null
+  /** Not sent for the first time after this, ISO 8601; null for no end. */
+  readonly expiresAt: string | null
+}
+
+/** A transfer as the engine keeps it. */
+export interface StoredTransfer extends NewTransfer {
+  readonly stage: Stage
+  readonly status: TransferStatus
+  readonly failure: TransferFailure | null
+  /** Id at the other side, once it is known. */
+  readonly remoteId: string | null
+  /** Number of attempts so far. */
+  readonly attempt: number
+  /** Why it waits or is blocked: a code; null when it does neither. */
+  readonly reason: string | null
+  /** ISO 8601, UTC. */
+  readonly createdAt: string
+  /** ISO 8601, UTC. */
+  readonly updatedAt: string
+}
+
+/** What an enqueue came to. */
+export interface EnqueuedTransfer extends StoredTransfer {
+  /** True when the account already had a transfer with this key and the same request. */
+  readonly reused: boolean
+}
+
+/** A transfer that a worker has claimed: nobody else submits it while the claim is alive. */
+export interface Claim {
+  readonly transferId: string
+  readonly accountId: string
+  readonly idempotencyKey: string
+  readonly request: TransferRequest
+  /** Fences the settlement: a later claim has a greater one. */
+  readonly attempt: number
+  /** Why the transfer waited before this claim: a code; null at its first attempt. */
+  readonly reason: string | null
+  /** Since when the outcome of an earlier attempt is unknown, ISO 8601; null when every attempt so far was answered. */
+  readonly unknownSince: string | null
+  /** Not sent for the first time after this, ISO 8601; null for no end. */
+  readonly expiresAt: string | null
+  /** How often in a row the account's credentials were refused; 0 while they are good, so this claim is no probe. */
+  readonly credentialRefusals: number
+}
+
+/** An event to be written beside a change. */
+export interface NewEvent {
+  readonly type: EventType
+}
+
+/** The outcome of one attempt, to be written with its transfer, its events and its job in one transaction. */
+export interface Settlement {
+  readonly transferId: string
+  readonly attempt: number
+  readonly stage: Stage
+  readonly status: TransferStatus
+  readonly failure: TransferFailure | null
+  readonly remoteId: string | null
+  readonly reason: string | null
+  readonly unknownSince: string | null
+  /**
+   * What the answer says about the account's credentials; null when it says nothing. From `refused` on the account's other
+   * transfers wait, one at a time probes, and the first that finds them `good` lets all go on.
+   */
+  readonly credentials: 'good' | 'refused' | null
+  /** Refusals that the claim knew of; the verdict counts only while there were no more since. */
+  readonly credentialRefusals: number
+  /** How long until the next attempt, in milliseconds; null when there is none. */
+  readonly retryAfterMs: number | null
+  /** How long until the first look at its status, in milliseconds; null when it need not be followed. */
+  readonly followAfterMs: number | null
+  readonly events: readonly NewEvent[]
+  /** For the attempts log. */
+  readonly answer: {
+    readonly outcome: string
+    readonly detail: string | null
+    readonly httpStatus: number | null
+    readonly requestId: string | null
+  }
+}
+
+/** A submitted transfer that is due for a look at its status. */
+export interface FollowedTransfer {
+  readonly transferId: string
+  readonly accountId: string
+  readonly remoteId: string
+  readonly status: TransferStatus
+  /** Rail or chain of the destination, which sets the pace. */
+  readonly transferType: string
+  /** How often it was looked at so far. */
+  readonly looks: number
+}
+
+/** What one observation changes; `undefined` from the decision means nothing. */
+export interface StatusChange {
+  readonly stage: Stage
+  readonly status: TransferStatus
+  readonly failure: TransferFailure | null
+  readonly events: readonly NewEvent[]
+}
+
+/** Decides what an observation changes; pure. */
+export type DecideChange = (
+  current: Pick<StoredTransfer, 'stage' | 'status' | 'failure'>,
+  observation: Observation,
+) => StatusChange | undefined
+
+/** An event as a subscriber gets it. */
+export interface TransferEvent {
+  /** Identifies the event; the same on every delivery. */
+  readonly id: string
+  readonly type: EventType
+  readonly accountId: string
+  readonly transferId: string
+  /** 1, 2, 3 … within one transfer. */
+  readonly sequence: number
+  /** ISO 8601, UTC. */
+  readonly occurredAt: string
+  /** The transfer as it was when the event was recorded. */
+  readonly transfer: StoredTransfer
+}
+
+/** Handles one event inside a transaction; its writes commit together with the acknowledgement. */
+export type EventHandler<Tx> = (event: TransferEvent, tx: Tx) => Promise<void>
+
+/** A durable named subscription. */
+export interface Subscription<Tx> {
+  readonly name: string
+  readonly types: readonly EventType[]
+  readonly handler: EventHandler<Tx>
+  /** Events that may share one transaction; when a handler fails, all of them are rolled back and go one by one. */
+  readonly batchSize: number
+}
+
+/** What the engine does with the work that a backend hands it. */
+export interface WorkHandlers<Tx> {
+  /** Submits one claimed transfer and decides what its answer means. Never rejects. */
+  submit(claim: Claim, signal: AbortSignal): Promise<Settlement>
+  /** Looks at transfers of one account and answers with what it saw; those that it could not read are left out. */
+  follow(
+    accountId: string,
+    transfers: readonly FollowedTransfer[],
+    signal: AbortSignal,
+  ): Promise<readonly Observation[]>
+  /** How long until the next look, in milliseconds. */
+  nextLookMs(transfer: FollowedTransfer): number
+  readonly decide: DecideChange
+  readonly subscriptions: readonly Subscription<Tx>[]
+}
+
+/** How the workers of one process behave. Every member has a default. */
+export interface WorkOptions {
+  /** Transfers being submitted at once by this process. Default 100. */
+  readonly concurrency?: number | undefined
+  /** Longest pause between two looks into an empty queue, in milliseconds. Default 200. */
+  readonly pollIntervalMs?: number | undefined
+  /** Events being handled at once per subscription by this process. Default 4. */
+  readonly subscriptionConcurrency?: number | undefined
+  /** Time that {@link WorkHandlers.submit} gets to end by itself when the engine stops, in milliseconds. Default 10 000. */
+  readonly stopTimeoutMs?: number | undefined
+  /** Uses LISTEN for wake-ups; switch it off behind a pooler in transaction mode. Default true. */
+  readonly listen?: boolean | undefined
+}
+
+/** Workers at work. */
+export interface Workers {
+  /** Stops fetching, lets what is in flight end, settles it, and hands the rest back to the queue. */
+  stop(): Promise<void>
+}
+
+/** How much is where, right now. */
+export interface Backlog {
+  readonly queued: number
+  readonly submitting: number
+  readonly awaitingFunds: number
+  readonly submitted: number
+  readonly blocked: number
+  readonly settled: number
+  /** Events that a subscription has yet to handle, dead letters not counted. */
+  readonly undelivered: number
+  readonly deadLetters: number
+}
+
+/** The database side of the engine. `Tx` is the host's own transaction type. */
+export interface Backend<Tx> {
+  readonly runtime: Runtime
+  /** Runs `work` in a transaction of its own, in the host's type. */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** Brings the schema to the version of this release. Safe to run again and from several processes at once. */
+  migrate(): Promise<void>
+  /** The same as SQL text, for the host's own migration tool. */
+  migrationSql(): string
+  /** Throws `not_migrated`, `schema_too_new` or `queue_version_untested`. */
+  check(): Promise<void>
+  /**
+   * Writes transfers, events and jobs in the host's transaction, in the order given. A key that the account already has
+   * yields the stored transfer with `reused: true`, whatever its fingerprint; the engine compares.
+   */
+  enqueue(tx: Tx, transfers: readonly NewTransfer[]): Promise<readonly EnqueuedTransfer[]>
+  /** One transfer as the transaction sees it, or as it is committed when none is given. */
+  get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
+  getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
+  /**
+   * Applies observations of one account in the given transaction; returns how many transfers changed. One with an unknown
+   * remote id changes nothing, but is kept in mind: a transfer that turns out to have that id is looked at right away.
+   */
+  observe(tx: Tx, accountId: string, observations: readonly Observation[], decide: DecideChange): Promise<number>
+  /** Sends the account's transfers that await funds out again with their own keys. Returns how many. */
+  fundsArrived(tx: Tx, accountId: string): Promise<number>
+  /** Puts one blocked or waiting transfer back into the queue with its own key. False when it is in no such stage. */
+  release(tx: Tx, transferId: string): Promise<boolean>
+  /** Ends a transfer without an effect. False when it may have one, when it is final, or when there is none. */
+  cancel(tx: Tx, transferId: string): Promise<boolean>
+  /** Keeps an account's transfers from being submitted. False when it is paused already. */
+  pause(tx: Tx, accountId: string): Promise<boolean>
+  /** Lets a paused account go on. False when it is not paused. */
+  resume(tx: Tx, accountId: string): Promise<boolean>
+  /** Lets an account whose credentials are refused probe them now. False when they are not refused. */
+  credentialsMended(tx: Tx, accountId: string): Promise<boolean>
+  backlog(): Promise<Backlog>
+  work(handlers: WorkHandlers<Tx>, options: WorkOptions): Promise<Workers>
+}

@@ -1,0 +1,63 @@
+import type { Transfer, TransferFailure, TransferRequest } from '../transfer.ts'
+import type { TransferStatus } from '../transfer-status.ts'
+
+/** One transfer on its way out. The idempotency key is the same on every attempt. */
+export interface Submission {
+  /** The engine's own id of the transfer. */
+  readonly transferId: string
+  readonly accountId: string
+  readonly idempotencyKey: string
+  readonly request: TransferRequest
+  /** 1 for the first attempt. */
+  readonly attempt: number
+}
+
+/** What is known at the other side about one transfer at one moment. */
+export interface Observation {
+  readonly remoteId: string
+  readonly status: TransferStatus
+  readonly failure: TransferFailure | null
+  /** When the status was reached, ISO 8601: what tells a transfer that goes on after a failure from an old report. */
+  readonly reachedAt?: string | undefined
+  /** The whole transfer, when the other side gave it. */
+  readonly transfer?: Transfer | undefined
+}
+
+/** Marks of the answer, for the attempts log. */
+export interface AnswerMarks {
+  readonly httpStatus?: number | undefined
+  readonly requestId?: string | undefined
+}
+
+/**
+ * What became of one submission. A gateway answers with a value for everything that the other side can say or fail to say;
+ * it throws only for a programmer's mistake, and the engine then takes the outcome as unknown.
+ */
+export type SubmitResult = AnswerMarks &
+  (
+    | { readonly outcome: 'accepted'; readonly remoteId: string; readonly observation?: Observation | undefined }
+    | { readonly outcome: 'insufficient_balance'; readonly detail: string }
+    | { readonly outcome: 'key_mismatch'; readonly detail: string }
+    | { readonly outcome: 'rejected'; readonly code: string; readonly detail: string }
+    | { readonly outcome: 'unauthorized'; readonly detail: string }
+    | { readonly outcome: 'throttled'; readonly retryAfterMs?: number | undefined; readonly detail: string }
+    | { readonly outcome: 'unknown'; readonly retryAfterMs?: number | undefined; readonly detail: string }
+  )
+
+/** The way to the other side: an HTTP service, or a set of rails. */
+export interface Gateway {
+  /** Sends one transfer, once in effect for its idempotency key. */
+  submit(submission: Submission, options: { readonly signal: AbortSignal }): Promise<SubmitResult>
+  /** Reads one transfer; `undefined` when the other side does not know it. Throws OutlayError when it cannot be read now. */
+  get(accountId: string, remoteId: string, options: { readonly signal: AbortSignal }): Promise<Observation | undefined>
+  /**
+   * Reads the newest transfers of an account, newest first, at most `limit` of them, from where `cursor` stands.
+   * Optional: without it the engine reads transfers one by one.
+   */
+  list?(
+    accountId: string,
+    options: { readonly cursor?: string | undefined; readonly limit: number; readonly signal: AbortSignal },
+  ): Promise<{ readonly observations: readonly Observation[]; readonly next?: string | undefined }>
+  /** Closes connections. */
+  close?(): Promise<void>
+}

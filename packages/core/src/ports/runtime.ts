@@ -1,0 +1,27 @@
+/** The time, as an explicit dependency: core reads no clock of its own. */
+export interface Clock {
+  now(): Date
+}
+
+/** Randomness, as an explicit dependency. */
+export interface Random {
+  /** Fills and returns `bytes` with cryptographically strong random octets. */
+  bytes(length: number): Uint8Array
+  /** A uniform number in [0, 1), for jitter only. */
+  fraction(): number
+}
+
+/** Where the engine reports what it does; every member is optional to call and must not throw. */
+export interface Logger {
+  debug(fields: Readonly<Record<string, unknown>>, message: string): void
+  info(fields: Readonly<Record<string, unknown>>, message: string): void
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void
+  error(fields: Readonly<Record<string, unknown>>, message: string): void
+}
+
+/** What an engine needs from its surroundings. */
+export interface Runtime {
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+}

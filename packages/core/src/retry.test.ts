@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { classifyAnswer, followDelayMs, retryDelayMs } from './retry.ts'
+
+describe('classifyAnswer', () => {
+  it.each([
+    [{ status: 201 }, 'accepted'],
+    [{ status: 200 }, 'accepted'],
+    [{ status: 201, readable: false }, 'unknown'],
+    [{ status: 401 }, 'unauthorized'],
+    [{ status: 403, readable: false }, 'unauthorized'],
+    [{ status: 422, code: 'insufficient_balance' }, 'insufficient_balance'],
+    [{ status: 422, code: 'idempotency_key_mismatch' }, 'key_mismatch'],
+    [{ status: 422, code: 'invalid_account_number' }, 'rejected'],
+    [{ status: 400 }, 'rejected'],
+    [{ status: 404 }, 'rejected'],
+    [{ status: 422, readable: false }, 'unknown'],
+    [{ status: 409 }, 'throttled'],
+    [{ status: 409, code: 'idempotency_key_in_flight' }, 'throttled'],
+    [{ status: 409, code: 'conflict' }, 'rejected'],
+    [{ status: 429, readable: false }, 'throttled'],
+    [{ status: 408 }, 'unknown'],
+    [{ status: 500 }, 'unknown'],
+    [{ status: 503, code: 'insufficient_balance' }, 'unknown'],
+    [{ status: 302 }, 'unknown'],
+    [{ status: 100 }, 'unknown'],
+    [{}, 'unknown'],
+  ] as const)('takes %j for %s', (answer, outcome) => {
+    expect(classifyAnswer(answer)).toBe(outcome)
+  })
+})
+
+describe('retryDelayMs', () => {
+  it('doubles its bound up to five minutes, with full jitter below it', () => {
+    const bounds = [1, 2, 3, 4, 8, 9, 10, 2000].map((attempt) => retryDelayMs({ attempt, fraction: 0.999999 }))
+    expect(bounds).toEqual([999, 1999, 3999, 7999, 127_999, 255_999, 299_999, 299_999])
+    expect(retryDelayMs({ attempt: 5, fraction: 0 })).toBe(0)
+    expect(retryDelayMs({ attempt: 5, fraction: 0.5 })).toBe(8000)
+  })
+
+  it('never returns before it was asked to, up to an hour', () => {
+    expect(retryDelayMs({ attempt: 1, fraction: 0, retryAfterMs: 30_000 })).toBe(30_000)
+    expect(retryDelayMs({ attempt: 1, fraction: 0.5, retryAfterMs: 30_000 })).toBe(30_500)
+    expect(retryDelayMs({ attempt: 1, fraction: 0, retryAfterMs: 10 ** 12 })).toBe(3_600_000)
+    expect(retryDelayMs({ attempt: 1, fraction: 0.5, retryAfterMs: -1 })).toBe(500)
+    expect(retryDelayMs({ attempt: 1, fraction: 0.5, retryAfterMs: Number.NaN })).toBe(500)
+  })
+
+  it('takes other bounds', () => {
+    expect(retryDelayMs({ attempt: 9, fraction: 0.5, baseMs: 10, capMs: 100 })).toBe(50)
+  })
+
+  it('is a whole number within its bounds for any attempt', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1e6 }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (attempt, fraction) => {
+          const delay = retryDelayMs({ attempt, fraction })
+          expect(Number.isInteger(delay) && delay >= 0 && delay < 300_000).toBe(true)
+        },
+      ),
+    )
+  })
+})
+
+describe('followDelayMs', () => {
+  const looks = (expectedMs: number) =>
+    [0, 1, 2, 3, 4, 5, 6, 99].map((count) => followDelayMs({ expectedMs, looks: count }))
+
+  it('looks at quarters of the expected time and then ever more rarely', () => {
+    expect(looks(10_000)).toEqual([2500, 2500, 2500, 2500, 5000, 10_000, 20_000, 900_000])
+  })
+
+  it('keeps to a quarter where that is longer than fifteen minutes', () => {
+    expect(looks(7_200_000)).toEqual(Array.from({ length: 8 }, () => 1_800_000))
+  })
+
+  it('never looks more than once a second', () => {
+    expect(followDelayMs({ expectedMs: 0, looks: 0 })).toBe(1000)
+  })
+})

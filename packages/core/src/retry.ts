@@ -1,0 +1,92 @@
+/** What an answer to a create comes to; the same names as the outcomes of a gateway. */
+export type AnswerOutcome =
+  | 'accepted'
+  | 'insufficient_balance'
+  | 'key_mismatch'
+  | 'rejected'
+  | 'unauthorized'
+  | 'throttled'
+  | 'unknown'
+
+/** An answer to a create, as far as it matters here. */
+export interface Answer {
+  /** HTTP status; `undefined` when no answer came. */
+  readonly status?: number | undefined
+  /** Error code of the answer. */
+  readonly code?: string | undefined
+  /** False when the body could not be read. Default true. */
+  readonly readable?: boolean | undefined
+}
+
+const isRefusal = (status: number): boolean => status >= 400 && status < 500
+
+const classifyRefusal = (status: number, code: string | undefined): AnswerOutcome => {
+  if (code === 'insufficient_balance') return 'insufficient_balance'
+  if (code === 'idempotency_key_mismatch') return 'key_mismatch'
+  if (status === 409) return code === 'conflict' ? 'rejected' : 'throttled'
+  return 'rejected'
+}
+
+/**
+ * What an answer to a create comes to. Specification: "Errors".
+ *
+ * Only an answer that says so means that nothing happened: whatever is missing, broken or odd is `unknown`, since money
+ * may have moved.
+ */
+export const classifyAnswer = ({ status, code, readable = true }: Answer): AnswerOutcome => {
+  if (status === undefined) return 'unknown'
+  if (status === 401 || status === 403) return 'unauthorized'
+  if (status === 429) return 'throttled'
+  if (!readable || status === 408 || status === 425) return 'unknown'
+  if (status >= 200 && status < 300) return 'accepted'
+  return isRefusal(status) ? classifyRefusal(status, code) : 'unknown'
+}
+
+/** What a pause depends on. */
+export interface RetryDelay {
+  /** Attempts made so far, 1 after the first. */
+  readonly attempt: number
+  /** A random number in [0, 1). */
+  readonly fraction: number
+  /** How long the service asked to wait, in milliseconds; honoured up to an hour. */
+  readonly retryAfterMs?: number | undefined
+  /** Longest pause after the first attempt, in milliseconds. Default 1 000. */
+  readonly baseMs?: number | undefined
+  /** Longest pause after any attempt, in milliseconds. Default 300 000. */
+  readonly capMs?: number | undefined
+}
+
+const longestRetryAfterMs = 3_600_000
+
+/**
+ * How long until the next attempt, in milliseconds: exponential with full jitter. With `retryAfterMs` never less than
+ * that, plus a jitter of up to `baseMs`, so that those who were told the same do not return together.
+ */
+export const retryDelayMs = (options: RetryDelay): number => {
+  const { attempt, fraction, retryAfterMs, baseMs = 1000, capMs = 300_000 } = options
+  const backoff = Math.floor(fraction * Math.min(capMs, baseMs * 2 ** Math.max(0, attempt - 1)))
+  if (retryAfterMs === undefined || !(retryAfterMs > 0)) return backoff
+  const asked = Math.ceil(Math.min(retryAfterMs, longestRetryAfterMs)) + Math.floor(fraction * baseMs)
+  return Math.max(asked, backoff)
+}
+
+/** What the pause before a look at a status depends on. */
+export interface FollowDelay {
+  /** Usual time until a transfer is final on its slowest rail, in milliseconds. */
+  readonly expectedMs: number
+  /** Looks made so far, 0 before the first. */
+  readonly looks: number
+}
+
+const shortestLookMs = 1000
+const longestLookMs = 900_000
+
+/**
+ * How long until the next look at a status, in milliseconds. The first four looks come at quarters of the expected time,
+ * the pause then doubles up to 15 minutes, or stays at a quarter where that is longer. Never less than a second.
+ */
+export const followDelayMs = ({ expectedMs, looks }: FollowDelay): number => {
+  const quarter = Math.max(shortestLookMs, Math.round(expectedMs / 4))
+  const doublings = Math.min(30, Math.max(0, looks - 3))
+  return Math.min(quarter * 2 ** doublings, Math.max(quarter, longestLookMs))
+}

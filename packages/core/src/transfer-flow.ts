@@ -1,0 +1,110 @@
+import type { Catalog } from './catalog.ts'
+import { type ErrorCode, OutlayError } from './error.ts'
+import { type ParseOptions, pathUnder } from './input.ts'
+import type { TransferType } from './transfer-type.ts'
+
+/** What a transfer can do. Specification: "What the service does", 3. */
+export const transferFlows = ['onramp', 'offramp', 'swap', 'payout'] as const
+
+/** What a transfer does: fiat to token, token to fiat, one token to another, or tokens to somebody else. */
+export type TransferFlow = (typeof transferFlows)[number]
+
+/** One side of a transfer, as far as its flow depends on it. */
+export interface FlowLeg {
+  readonly addressId?: string | undefined
+  readonly valueType: string
+  readonly transferType: string
+}
+
+/** Both sides of a transfer; a TransferRequest is one. */
+export interface FlowLegs {
+  readonly source: FlowLeg
+  readonly destination: FlowLeg
+}
+
+/** Kinds of the two addresses, as far as they are known. */
+export interface KnownAddressTypes {
+  readonly source?: 'internal' | 'external' | undefined
+  readonly destination?: 'internal' | 'external' | undefined
+}
+
+/** Why a source and a destination make no flow. */
+export interface FlowProblem {
+  readonly side: 'source' | 'destination'
+  readonly member: 'addressId' | 'transferType'
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+const problem = (
+  side: FlowProblem['side'],
+  member: FlowProblem['member'],
+  message: string,
+  code: ErrorCode = 'unsupported_flow',
+): FlowProblem => ({ side, member, code, message })
+
+const betweenChains = (
+  { source, destination }: FlowLegs,
+  from: TransferType,
+  to: TransferType,
+  known: KnownAddressTypes,
+): TransferFlow | FlowProblem => {
+  if (from.environment !== to.environment) {
+    return problem('destination', 'transferType', `must be in the environment of ${from.name}`, 'mixed_environments')
+  }
+  if (from.name !== to.name) {
+    const message = `must be on the chain of the source, ${from.name}`
+    return problem('destination', 'transferType', message, 'swap_chain_mismatch')
+  }
+  const converts = source.valueType !== destination.valueType
+  if (!converts && source.addressId === destination.addressId) {
+    return problem('destination', 'addressId', 'must differ from the source')
+  }
+  return converts && known.destination !== 'external' ? 'swap' : 'payout'
+}
+
+/** The flow of two legs whose rails are given, or why there is none. */
+export const flowOf = (
+  legs: FlowLegs,
+  from: TransferType,
+  to: TransferType,
+  known: KnownAddressTypes = {},
+): TransferFlow | FlowProblem => {
+  if (!from.inbound) return problem('source', 'transferType', `${from.name} cannot be a source`)
+  if (!to.outbound) return problem('destination', 'transferType', `${to.name} cannot be a destination`)
+  if (from.family === 'bank') {
+    if (to.family === 'bank') return problem('destination', 'transferType', 'must be a chain when the source is a bank')
+    return known.source === 'internal' ? problem('source', 'addressId', 'must be a bank account') : 'onramp'
+  }
+  if (known.source === 'external') return problem('source', 'addressId', 'must be an internal address')
+  if (to.family !== 'bank') return betweenChains(legs, from, to, known)
+  return known.destination === 'internal' ? problem('destination', 'addressId', 'must be a bank account') : 'offramp'
+}
+
+const railOf = (catalog: Catalog, legs: FlowLegs, side: FlowProblem['side']): TransferType | FlowProblem =>
+  catalog.transferType(legs[side].transferType) ??
+  problem(side, 'transferType', 'is not in the catalog', 'unknown_transfer_type')
+
+const classify = (
+  legs: FlowLegs,
+  catalog: Catalog,
+  known: KnownAddressTypes = {},
+  options: ParseOptions = {},
+): TransferFlow => {
+  const from = railOf(catalog, legs, 'source')
+  const to = railOf(catalog, legs, 'destination')
+  const flow = 'code' in from ? from : 'code' in to ? to : flowOf(legs, from, to, known)
+  if (typeof flow === 'string') return flow
+  const field = pathUnder(options, flow.side, flow.member)
+  throw OutlayError.fromIssues([{ field, code: flow.code, message: flow.message }])
+}
+
+/** Tells what a transfer does. */
+export const TransferFlow = {
+  /**
+   * Classifies source and destination, whose names are canonical or aliases. Where the kind of the destination is not
+   * known, two value types on one chain are a swap. Throws `unsupported_flow`, `swap_chain_mismatch`,
+   * `mixed_environments` or `unknown_transfer_type`, with the field in camelCase unless `options.spelling` says snake.
+   */
+  classify,
+} as const

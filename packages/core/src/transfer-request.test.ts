@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest'
+import { defaultCatalog } from './catalog.ts'
+import { OutlayError } from './error.ts'
+import type { ParseOptions } from './input.ts'
+import { parseTransferRequest } from './transfer-request.ts'
+
+const parse = (body: unknown, options?: ParseOptions) => parseTransferRequest(body, defaultCatalog, options)
+
+const issuesOf = (body: unknown, options?: ParseOptions): string[] => {
+  try {
+    parse(body, options)
+  } catch (error) {
+    if (OutlayError.is(error)) return error.issues.map(({ code, field }) => `${code} ${field}`).sort()
+    throw error
+  }
+  return []
+}
+
+const usd = (value: string) => ({ value, currency: 'USD' })
+const onBase = (addressId: string, valueType = 'USDC') => ({ addressId, valueType, transferType: 'base' })
+const atBank = (transferType: string, addressId = 'bank') => ({ addressId, valueType: 'USD', transferType })
+const offramp = { amount: usd('1250.00'), source: onBase('wallet'), destination: atBank('wire') }
+
+describe('parseTransferRequest accepts', () => {
+  it('the scenarios of the specification', () => {
+    const inboundWire = { valueType: 'USD', transferType: 'wire' }
+    const accepted = [
+      { ...offramp, source: inboundWire, destination: onBase('wallet', 'SBC') },
+      { ...offramp, source: atBank('ach_debit'), destination: onBase('wallet', 'SBC') },
+      offramp,
+      { ...offramp, destination: { ...atBank('wire'), wireMemo: 'INV-42' } },
+      { ...offramp, destination: atBank('ach_credit'), brand: { accountId: 'acme' } },
+      { ...offramp, destination: atBank('same_day_ach_credit') },
+      { ...offramp, destination: atBank('rtp'), note: 'rent' },
+      { ...offramp, amount: { value: '0.000001', currency: 'USDC' }, destination: onBase('other', 'YSBC') },
+      {
+        ...offramp,
+        amount: { value: '5', currency: 'YSBC' },
+        source: onBase('wallet', 'YSBC'),
+        destination: onBase('x'),
+      },
+    ]
+    for (const body of accepted) expect(parse(body)).toEqual(body)
+  })
+
+  it('snake case and known aliases, and answers canonically', () => {
+    const body = {
+      amount: { value: '1', currency: 'usd' },
+      source: { address_id: 'wallet', value_type: 'usdc', transfer_type: 'Polygon' },
+      destination: { address_id: 'bank', value_type: 'usd', transfer_type: 'rtp_credit', wire_memo: null },
+      note: null,
+      brand: null,
+      unheard_of: 1,
+    }
+    expect(parse(body)).toEqual({
+      amount: usd('1'),
+      source: { addressId: 'wallet', valueType: 'USDC', transferType: 'polygon' },
+      destination: { addressId: 'bank', valueType: 'USD', transferType: 'rtp' },
+    })
+  })
+
+  it('exactly 50,000 USD by ACH debit, and any amount by wire', () => {
+    const debit = { ...offramp, source: atBank('ach_debit'), destination: onBase('wallet') }
+    expect(issuesOf({ ...debit, amount: usd('50000.00') })).toEqual([])
+    expect(issuesOf({ ...debit, amount: usd('50000.01') })).toEqual(['ach_limit_exceeded amount.value'])
+    expect(issuesOf({ ...debit, amount: usd('100000') })).toEqual(['ach_limit_exceeded amount.value'])
+    expect(issuesOf({ ...debit, amount: { value: '50001', currency: 'USDC' } })).toEqual([
+      'ach_limit_exceeded amount.value',
+    ])
+    expect(issuesOf({ ...offramp, amount: usd('900000000') })).toEqual([])
+    expect(issuesOf({ ...offramp, amount: usd('50000.01'), destination: atBank('ach_credit') })).toEqual([])
+  })
+
+  it('an amount in the currency that both tokens are worth one of', () => {
+    const swap = { source: onBase('w', 'USDC'), destination: onBase('w', 'SBC') }
+    expect(issuesOf({ ...offramp, ...swap, amount: usd('5.00') })).toEqual([])
+    expect(issuesOf({ ...offramp, ...swap, amount: { value: '5.00', currency: 'USDT' } })).toEqual([
+      'currency_mismatch amount.currency',
+    ])
+  })
+
+  it('a memo of 140 characters and a note of 255, an emoji counting as one', () => {
+    const memo = (wireMemo: string) => ({ ...offramp, destination: { ...atBank('wire'), wireMemo } })
+    expect(issuesOf(memo('m'.repeat(140)))).toEqual([])
+    expect(issuesOf(memo('m'.repeat(141)))).toEqual(['wire_memo_too_long destination.wireMemo'])
+    expect(issuesOf({ ...offramp, note: '🧾'.repeat(255) })).toEqual([])
+    expect(issuesOf({ ...offramp, note: '🧾'.repeat(256) })).toEqual(['note_too_long note'])
+  })
+})
+
+describe('parseTransferRequest refuses', () => {
+  it.each([
+    ['zero', { amount: usd('0.00') }, 'amount_not_positive amount.value'],
+    ['a number for money', { amount: { value: 5, currency: 'USD' } }, 'invalid_amount amount.value'],
+    ['no value', { amount: { currency: 'USD' } }, 'missing_field amount.value'],
+    ['no amount', { amount: undefined }, 'missing_field amount'],
+    ['a third digit of cents', { amount: usd('1.001') }, 'amount_too_precise amount.value'],
+    [
+      'a token amount that no bank can pay',
+      { amount: { value: '1.001', currency: 'USDC' } },
+      'amount_too_precise amount.value',
+    ],
+    ['an endless amount', { amount: usd('1'.repeat(31)) }, 'amount_too_large amount.value'],
+    ['a currency of neither leg', { amount: { value: '1', currency: 'MXN' } }, 'currency_mismatch amount.currency'],
+    ['an unknown currency', { amount: { value: '1', currency: 'EUR' } }, 'unknown_value_type amount.currency'],
+    ['an unknown value type', { source: onBase('w', 'DOGE') }, 'unknown_value_type source.valueType'],
+    ['an unknown rail', { destination: atBank('pigeon') }, 'unknown_transfer_type destination.transferType'],
+    ['no source', { source: undefined }, 'missing_field source'],
+    ['a source that is no object', { source: 'w' }, 'invalid_request source'],
+    [
+      'a wallet without its id',
+      { source: { valueType: 'USDC', transferType: 'base' } },
+      'missing_field source.addressId',
+    ],
+    [
+      'a bank without its id',
+      { destination: { valueType: 'USD', transferType: 'wire' } },
+      'missing_field destination.addressId',
+    ],
+    ['an id with a space', { source: onBase('a b') }, 'invalid_id source.addressId'],
+    ['fiat on a chain', { source: onBase('w', 'USD') }, 'transfer_type_not_supported source.transferType'],
+    [
+      'a transaction id',
+      { source: { ...onBase('w'), transactionId: 'x' } },
+      'response_only_field source.transactionId',
+    ],
+    [
+      'payment details',
+      { destination: { ...atBank('wire'), paymentDetails: {} } },
+      'response_only_field destination.paymentDetails',
+    ],
+    [
+      'a financial institution',
+      { source: { ...onBase('w'), financialInstitutionId: 'x' } },
+      'response_only_field source.financialInstitutionId',
+    ],
+    ['a status', { status: 'complete' }, 'response_only_field status'],
+    ['an id', { id: 'x' }, 'response_only_field id'],
+    ['bank to bank', { source: atBank('ach_debit', 'a') }, 'unsupported_flow destination.transferType'],
+    [
+      'a pull by credit',
+      { source: atBank('ach_credit'), destination: onBase('w') },
+      'unsupported_flow source.transferType',
+    ],
+    ['a payout by debit', { destination: atBank('ach_debit') }, 'unsupported_flow destination.transferType'],
+    [
+      'a swap across chains',
+      {
+        destination: { addressId: 'x', valueType: 'SBC', transferType: 'polygon' },
+        amount: { value: '1', currency: 'SBC' },
+      },
+      'swap_chain_mismatch destination.transferType',
+    ],
+    [
+      'a swap across environments',
+      {
+        destination: { addressId: 'x', valueType: 'SBC', transferType: 'amoy' },
+        amount: { value: '1', currency: 'SBC' },
+      },
+      'mixed_environments destination.transferType',
+    ],
+    [
+      'a memo by ACH',
+      { destination: { ...atBank('ach_credit'), wireMemo: 'x' } },
+      'wire_memo_not_supported destination.wireMemo',
+    ],
+    ['a memo at the source', { source: { ...onBase('w'), wireMemo: 'x' } }, 'wire_memo_not_supported source.wireMemo'],
+    ['a brand on a wire', { brand: { accountId: 'acme' } }, 'brand_not_supported brand'],
+    ['a brand without an account', { destination: atBank('ach_credit'), brand: {} }, 'missing_field brand.accountId'],
+    ['a note that no database stores', { note: 'a\0b' }, 'invalid_request note'],
+    ['half an emoji', { note: '\ud83e' }, 'invalid_request note'],
+  ])('%s', (_, change, issue) => {
+    expect(issuesOf({ ...offramp, ...change })).toEqual([issue])
+  })
+
+  it.each([undefined, null, 'x', 7, []])('%j for a body', (body) => {
+    expect(issuesOf(body, { fieldPrefix: '4' })).toEqual(['invalid_request 4'])
+  })
+
+  it('everything at once, in the spelling of the caller, under the prefix', () => {
+    const body = {
+      amount: { value: '1e3', currency: 'USD' },
+      source: { value_type: 'USDC', transfer_type: 'base', transaction_id: 'x' },
+      destination: { address_id: 'bank', value_type: 'USD', transfer_type: 'ach_credit', wire_memo: 'x' },
+    }
+    expect(issuesOf(body, { fieldPrefix: '3' })).toEqual([
+      'invalid_amount 3.amount.value',
+      'missing_field 3.source.address_id',
+      'response_only_field 3.source.transaction_id',
+      'wire_memo_not_supported 3.destination.wire_memo',
+    ])
+  })
+
+  it('missing members in the spelling that was asked for', () => {
+    const bare = { amount: usd('1'), source: {}, destination: {} }
+    expect(issuesOf(bare)).toContain('missing_field source.valueType')
+    expect(issuesOf(bare, { spelling: 'snake' })).toContain('missing_field source.value_type')
+  })
+})

@@ -1,0 +1,241 @@
+import { type Amount, amountProblem } from './amount.ts'
+import type { Catalog } from './catalog.ts'
+import type { ErrorCode } from './error.ts'
+import {
+  closeInput,
+  enter,
+  has,
+  type Input,
+  member,
+  openInput,
+  type ParseOptions,
+  read,
+  readId,
+  readText,
+  refuse,
+} from './input.ts'
+import { Limits } from './limits.ts'
+import { flowOf } from './transfer-flow.ts'
+import type { TransferType } from './transfer-type.ts'
+import type { ValueType } from './value-type.ts'
+
+/** Where value comes from, as it is sent on create. Specification: "Transfer", TransferEndpoint. */
+export interface TransferSource {
+  /** Omitted only for an inbound wire. */
+  readonly addressId?: string | undefined
+  readonly valueType: string
+  readonly transferType: string
+}
+
+/** Where value goes, as it is sent on create. */
+export interface TransferDestination {
+  readonly addressId: string
+  readonly valueType: string
+  readonly transferType: string
+  /** Outbound wire only, at most 140 characters. */
+  readonly wireMemo?: string | undefined
+}
+
+/** What a caller asks for: the body of a create, in TypeScript spelling. */
+export interface TransferRequest {
+  readonly amount: Amount
+  readonly source: TransferSource
+  readonly destination: TransferDestination
+  /** The account whose business name the receiving bank shows; ACH only. */
+  readonly brand?: { readonly accountId: string } | undefined
+  /** Free text, at most 255 characters. */
+  readonly note?: string | undefined
+}
+
+const members = {
+  amount: member('amount'),
+  value: member('value'),
+  currency: member('currency'),
+  source: member('source'),
+  destination: member('destination'),
+  addressId: member('addressId'),
+  valueType: member('valueType'),
+  transferType: member('transferType'),
+  wireMemo: member('wireMemo'),
+  brand: member('brand'),
+  accountId: member('accountId'),
+  note: member('note'),
+} as const
+
+const responseOnly = ['id', 'status', 'failure', 'createdAt', 'updatedAt', 'automationId', 'wireInstructions'].map(
+  member,
+)
+const responseOnlyOnLeg = ['transactionId', 'paymentDetails', 'financialInstitutionId'].map(member)
+
+/** One leg while it is read: members that broke a rule are undefined. */
+interface Leg {
+  readonly input: Input
+  readonly addressId: string | undefined
+  readonly value: ValueType | undefined
+  readonly rail: TransferType | undefined
+}
+
+const refuseResponseOnly = (input: Input, list: typeof responseOnly): void => {
+  for (const at of list) if (has(input.record, at)) refuse(input, at, 'response_only_field', 'is set by the service')
+}
+
+const readName = <T>(
+  input: Input,
+  at: (typeof members)['valueType'],
+  find: (name: string) => T | undefined,
+  code: ErrorCode,
+): T | undefined => {
+  const name = read(input.record, at)
+  if (typeof name !== 'string' || name === '') {
+    return refuse(input, at, name === undefined || name === '' ? 'missing_field' : 'invalid_request', 'must be a name')
+  }
+  return find(name) ?? refuse(input, at, code, 'is not in the catalog')
+}
+
+const readLeg = (parent: Input, side: 'source' | 'destination', catalog: Catalog): Leg | undefined => {
+  const input = enter(parent, members[side])
+  if (input === undefined) return undefined
+  refuseResponseOnly(input, responseOnlyOnLeg)
+  const value = readName(input, members.valueType, catalog.valueType, 'unknown_value_type')
+  const rail = readName(input, members.transferType, catalog.transferType, 'unknown_transfer_type')
+  const addressId = readId(input, members.addressId, side === 'source' && rail?.wire === true)
+  if (value !== undefined && rail !== undefined && !catalog.pairs(value.name, rail.name)) {
+    refuse(input, members.transferType, 'transfer_type_not_supported', `${value.name} does not move on ${rail.name}`)
+  }
+  return { input, addressId, value, rail }
+}
+
+const readAmount = (
+  parent: Input,
+  catalog: Catalog,
+  source: Leg | undefined,
+  destination: Leg | undefined,
+): Amount | undefined => {
+  const input = enter(parent, members.amount)
+  if (input === undefined) return undefined
+  const currency = readName(input, members.currency, catalog.valueType, 'unknown_value_type')
+  const scales = [currency, source?.value, destination?.value].flatMap((type) =>
+    type === undefined ? [] : [type.scale],
+  )
+  const value = read(input.record, members.value)
+  const problem = amountProblem(value, scales.length === 0 ? undefined : Math.min(...scales))
+  if (value === undefined) refuse(input, members.value, 'missing_field', 'is required')
+  else if (problem !== undefined) refuse(input, members.value, problem.code, problem.message)
+  else if (!/[1-9]/.test(String(value))) refuse(input, members.value, 'amount_not_positive', 'must be more than zero')
+  if (currency !== undefined && source?.value !== undefined && destination?.value !== undefined) {
+    const pegged = source.value.peg === currency.name && destination.value.peg === currency.name
+    if (currency !== source.value && currency !== destination.value && !pegged) {
+      const message = 'must be the value type of the source or the destination, or the currency that both are worth'
+      refuse(input, members.currency, 'currency_mismatch', message)
+    }
+  }
+  if (typeof value !== 'string' || problem !== undefined || currency === undefined) return undefined
+  return { value, currency: currency.name }
+}
+
+// Both are plain decimals without leading zeros, so more digits before the point mean more money.
+const exceeds = (value: string, limit: string): boolean => {
+  const [whole = '', fraction = ''] = value.split('.')
+  if (whole.length !== limit.length) return whole.length > limit.length
+  return whole > limit || (whole === limit && /[1-9]/.test(fraction))
+}
+
+const readMemo = (destination: Leg): string | undefined => {
+  const memo = readText(destination.input, members.wireMemo, {
+    optional: true,
+    empty: true,
+    max: Limits.wireMemoCharacters,
+    tooLong: 'wire_memo_too_long',
+  })
+  if (memo !== undefined && destination.rail !== undefined && !destination.rail.wire) {
+    return refuse(destination.input, members.wireMemo, 'wire_memo_not_supported', 'is for an outbound wire only')
+  }
+  return memo
+}
+
+const readBrand = (input: Input, source: Leg | undefined, destination: Leg | undefined): string | undefined => {
+  const brand = enter(input, members.brand, true)
+  if (brand === undefined) return undefined
+  const accountId = readId(brand, members.accountId)
+  if (source?.rail !== undefined && destination?.rail !== undefined) {
+    if (!source.rail.brandable && !destination.rail.brandable) {
+      return refuse(input, members.brand, 'brand_not_supported', 'is for ACH only')
+    }
+  }
+  return accountId
+}
+
+const checkLimit = (input: Input, amount: Amount | undefined, source: Leg | undefined): void => {
+  const limit = source?.rail?.inboundLimit ?? null
+  if (limit === null || amount === undefined || !exceeds(amount.value, limit)) return
+  const prefix = enter(input, members.amount)
+  if (prefix === undefined) return
+  refuse(prefix, members.value, 'ach_limit_exceeded', `must be at most ${limit} for ${source?.rail?.name}`)
+}
+
+const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void => {
+  if (source?.value === undefined || source.rail === undefined) return
+  if (destination?.value === undefined || destination.rail === undefined) return
+  const legs = {
+    source: { addressId: source.addressId, valueType: source.value.name, transferType: source.rail.name },
+    destination: {
+      addressId: destination.addressId,
+      valueType: destination.value.name,
+      transferType: destination.rail.name,
+    },
+  }
+  const flow = flowOf(legs, source.rail, destination.rail)
+  if (typeof flow === 'string') return
+  const { input } = flow.side === 'source' ? source : destination
+  refuse(input, members[flow.member], flow.code, flow.message)
+}
+
+/**
+ * Reads the body that creates a transfer. Members may be spelled `addressId` or `address_id`; value types and transfer
+ * types come out under their canonical names; unknown members are dropped. Specification: "Transfers".
+ *
+ * Throws one OutlayError whose `issues` name every broken rule, each with its field as the caller spelled it:
+ * `missing_field`, `invalid_request`, `response_only_field`, `invalid_id`, `unknown_value_type`,
+ * `unknown_transfer_type`, `transfer_type_not_supported`, `invalid_amount`, `amount_not_positive`, `amount_too_large`,
+ * `amount_too_precise`, `currency_mismatch`, `ach_limit_exceeded`, `unsupported_flow`,
+ * `swap_chain_mismatch`, `mixed_environments`, `wire_memo_not_supported`, `wire_memo_too_long`, `brand_not_supported`,
+ * `note_too_long`.
+ */
+export const parseTransferRequest = (body: unknown, catalog: Catalog, options: ParseOptions = {}): TransferRequest => {
+  const input = openInput(body, options)
+  refuseResponseOnly(input, responseOnly)
+  const source = readLeg(input, 'source', catalog)
+  const destination = readLeg(input, 'destination', catalog)
+  const amount = readAmount(input, catalog, source, destination)
+  checkLimit(input, amount, source)
+  checkFlow(source, destination)
+  if (source !== undefined && has(source.input.record, members.wireMemo)) {
+    refuse(source.input, members.wireMemo, 'wire_memo_not_supported', 'belongs to the destination')
+  }
+  const wireMemo = destination === undefined ? undefined : readMemo(destination)
+  const brand = readBrand(input, source, destination)
+  const noteRule = { optional: true, empty: true, max: Limits.noteCharacters, tooLong: 'note_too_long' } as const
+  const note = readText(input, members.note, noteRule)
+  closeInput(input)
+  if (amount === undefined || source?.value === undefined || source.rail === undefined) throw new Error(unread)
+  if (destination?.value === undefined || destination.rail === undefined) throw new Error(unread)
+  if (destination.addressId === undefined) throw new Error(unread)
+  return {
+    amount,
+    source: {
+      ...(source.addressId === undefined ? {} : { addressId: source.addressId }),
+      valueType: source.value.name,
+      transferType: source.rail.name,
+    },
+    destination: {
+      addressId: destination.addressId,
+      valueType: destination.value.name,
+      transferType: destination.rail.name,
+      ...(wireMemo === undefined ? {} : { wireMemo }),
+    },
+    ...(brand === undefined ? {} : { brand: { accountId: brand } }),
+    ...(note === undefined ? {} : { note }),
+  }
+}
+
+const unread = 'parseTransferRequest: nothing was refused and something was not read'

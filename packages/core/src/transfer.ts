@@ -1,0 +1,41 @@
+import type { Amount } from './amount.ts'
+import type { PaymentDetails, WireInstructions } from './payment.ts'
+import type { TransferFailure } from './transfer-failure.ts'
+import type { TransferStatus } from './transfer-status.ts'
+
+export {
+  parseTransferRequest,
+  type TransferDestination,
+  type TransferRequest,
+  type TransferSource,
+} from './transfer-request.ts'
+export type { TransferFailure }
+
+/** One leg of a transfer as the service reports it. */
+export interface TransferEndpoint {
+  readonly addressId?: string | undefined
+  readonly valueType: string
+  readonly transferType: string
+  readonly financialInstitutionId?: string | undefined
+  /** On-chain hash or payment reference, once the leg is submitted. */
+  readonly transactionId?: string | undefined
+  readonly wireMemo?: string | undefined
+  readonly paymentDetails?: PaymentDetails | undefined
+}
+
+/** A transfer as the service reports it, in its one canonical form. Specification: "Transfer". */
+export interface Transfer {
+  readonly id: string
+  readonly status: TransferStatus
+  readonly failure: TransferFailure | null
+  readonly amount: Amount
+  readonly source: TransferEndpoint
+  readonly destination: TransferEndpoint
+  readonly note: string | null
+  /** ISO 8601, UTC. */
+  readonly createdAt: string
+  /** ISO 8601, UTC: the last time the status changed. */
+  readonly updatedAt: string
+  readonly automationId?: string | undefined
+  readonly wireInstructions?: WireInstructions | undefined
+}

@@ -1,0 +1,27 @@
+/** A currency or token. Specification: "Conventions", value_type. */
+export interface ValueType {
+  /** Canonical name, for example `USD`. */
+  readonly name: string
+  /** Other spellings that are accepted on create, for example `usd`. */
+  readonly aliases: readonly string[]
+  /** Money at a bank, or a token on a chain. */
+  readonly kind: 'fiat' | 'token'
+  /** Most digits after the point. */
+  readonly scale: number
+  /** Currency that one token is worth one of, for example `USD`; an amount may be given in it. */
+  readonly peg?: string | undefined
+}
+
+/** What describes a value type to a catalog. */
+export type ValueTypeInput = Omit<ValueType, 'aliases'> & Partial<Pick<ValueType, 'aliases'>>
+
+/** Value types that every catalog has. */
+export const defaultValueTypes: readonly ValueTypeInput[] = [
+  { name: 'USD', kind: 'fiat', scale: 2 },
+  { name: 'MXN', kind: 'fiat', scale: 2 },
+  { name: 'USDC', kind: 'token', scale: 6, peg: 'USD' },
+  { name: 'USDT', kind: 'token', scale: 6, peg: 'USD' },
+  { name: 'PYUSD', kind: 'token', scale: 6, peg: 'USD' },
+  { name: 'SBC', kind: 'token', scale: 6, peg: 'USD' },
+  { name: 'YSBC', kind: 'token', scale: 6, peg: 'USD' },
+]

@@ -1,0 +1,91 @@
+import { type ErrorCode, errorCodes, OutlayError } from '@outlay/core'
+import type { Attempt } from './connection.ts'
+import { collectSensitive } from './redaction.ts'
+import { type Refusal, readRefusal } from './refusal.ts'
+import type { Call } from './request.ts'
+
+/** What an {@link OutlayError} of this package has as its `cause`: what the service said, in its own words. */
+export interface ServiceAnswer {
+  /** The service's own code, also where the error's code is a broader one. */
+  readonly code: string | undefined
+  readonly detail: string
+  /** Key of the create that failed: the one to repeat it with. */
+  readonly idempotencyKey: string | undefined
+}
+
+/** Codes that are found on this side of the wire only; a service that sends one is not believed. */
+const ownCodes: ReadonlySet<string> = new Set<ErrorCode>([
+  'service_unavailable',
+  'outcome_unknown',
+  'unreadable_response',
+  'rejected_by_service',
+  'aborted',
+  'not_migrated',
+  'schema_too_new',
+  'queue_version_untested',
+  'webhook_signature_invalid',
+  'webhook_timestamp_out_of_tolerance',
+])
+
+const readCode = (code: string | undefined): ErrorCode | undefined =>
+  errorCodes.find((known) => known === code && !ownCodes.has(known))
+
+const byStatus: Readonly<Record<number, ErrorCode>> = {
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  429: 'rate_limited',
+}
+
+/** Code of a refusal: by status where that says it all, otherwise the service's own when it is one of ours. */
+function classifyRefusal(refusal: Refusal): ErrorCode {
+  if (refusal.status >= 500 || refusal.status === 408) return 'service_unavailable'
+  if (refusal.status < 400) return 'unreadable_response'
+  const fallback = refusal.status === 409 ? 'conflict' : 'rejected_by_service'
+  return byStatus[refusal.status] ?? readCode(refusal.code) ?? fallback
+}
+
+/** Reads the refusal of an attempt, with everything confidential of its call taken out. */
+export function readAttemptRefusal(call: Call, attempt: Attempt & { kind: 'answer' }, now: Date): Refusal {
+  const sent = call.body === undefined ? [] : collectSensitive(JSON.parse(call.body))
+  return readRefusal(attempt.answer, now, [attempt.token, ...sent])
+}
+
+/**
+ * Makes the error of an attempt that brought no success.
+ *
+ * `outcomeUnknown` is true when this or an earlier attempt may have had its effect without an answer: then the code of
+ * everything but a definite refusal is `outcome_unknown`, and only the same idempotency key is safe.
+ */
+export function createAttemptError(call: Call, attempt: Attempt, now: Date, outcomeUnknown: boolean): OutlayError {
+  if (attempt.kind === 'answer') return createRefusalError(call, readAttemptRefusal(call, attempt, now), outcomeUnknown)
+  const { detail } = attempt
+  const cause: ServiceAnswer = { code: undefined, detail, idempotencyKey: call.idempotencyKey }
+  const options = { cause, retryAfterMs: attempt.kind === 'unavailable' ? attempt.retryAfterMs : undefined }
+  if (attempt.kind === 'denied') {
+    return new OutlayError('unauthenticated', `no access: ${detail}`, { ...options, status: attempt.status })
+  }
+  if (attempt.kind === 'failure' && attempt.reason === 'aborted') {
+    return new OutlayError('aborted', outcomeUnknown ? `${detail}; ${advise(call)}` : detail, options)
+  }
+  if (outcomeUnknown) return new OutlayError('outcome_unknown', `${detail}; ${advise(call)}`, options)
+  return new OutlayError('service_unavailable', detail, options)
+}
+
+const advise = (call: Call): string =>
+  call.idempotencyKey === undefined
+    ? 'whether it took effect is unknown'
+    : 'whether it took effect is unknown: repeat it with the same idempotency key'
+
+const createRefusalError = (call: Call, refusal: Refusal, outcomeUnknown: boolean): OutlayError => {
+  const { status, code: serviceCode, detail, requestId, retryAfterMs } = refusal
+  const found = classifyRefusal(refusal)
+  const transient = found === 'service_unavailable' || found === 'rate_limited' || found === 'unreadable_response'
+  const code = outcomeUnknown && transient ? 'outcome_unknown' : found
+  const cause: ServiceAnswer = { code: serviceCode, detail, idempotencyKey: call.idempotencyKey }
+  const message = `the service answered ${[status, serviceCode].filter(Boolean).join(' ')}: ${detail}`
+  const issues = refusal.issues
+    .filter((issue) => issue.field !== '')
+    .map((issue) => ({ field: issue.field, code: readCode(issue.code) ?? code, message: issue.message }))
+  return new OutlayError(code, message, { cause, status, requestId, retryAfterMs, issues })
+}

@@ -1,0 +1,146 @@
+import type { Dispatcher } from 'undici'
+
+/** One HTTP request, ready to be written: everything about it is decided. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  readonly origin: string
+  /** Path with its query, percent-encoded. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+}
+
+/** A complete answer: status, headers and the whole body. */
+export interface HttpAnswer {
+  readonly kind: 'answer'
+  readonly status: number
+  /** Names are in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+}
+
+/** No complete answer came. */
+export interface HttpFailure {
+  readonly kind: 'failure'
+  readonly reason: 'timeout' | 'aborted' | 'connection' | 'body_too_large'
+  /** False only when no byte of the request left: it was refused before, or still waited for a connection. */
+  readonly sent: boolean
+  /** One phrase without hosts, credentials or content. */
+  readonly detail: string
+}
+
+/** Bounds of one exchange. */
+export interface ExchangeLimits {
+  /** From the request to the last header, in milliseconds. */
+  readonly headersMs: number
+  /** Between two pieces of the body, in milliseconds. */
+  readonly bodyMs: number
+  /** The whole exchange, including the wait for a connection, in milliseconds. */
+  readonly totalMs: number
+  /** Longest body that is read, in bytes. */
+  readonly maxBodyBytes: number
+}
+
+interface Progress {
+  sent: boolean
+  status: number
+  headers: HttpAnswer['headers']
+  chunks: Buffer[]
+  bytes: number
+}
+
+const timeoutCodes = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ETIMEDOUT',
+])
+
+const describeFailure = (error: unknown, sent: boolean): HttpFailure => {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown'
+  const reason = timeoutCodes.has(code) ? 'timeout' : 'connection'
+  return {
+    kind: 'failure',
+    reason,
+    sent,
+    detail: `${reason === 'timeout' ? 'timed out' : 'connection failed'} (${code})`,
+  }
+}
+
+const failure = (reason: HttpFailure['reason'], sent: boolean, detail: string): HttpFailure => ({
+  kind: 'failure',
+  reason,
+  sent,
+  detail,
+})
+
+/**
+ * Does one HTTP exchange and answers with a value, whatever happens on the network.
+ *
+ * It speaks to the dispatcher directly rather than through streams, because only so it is known whether a request that
+ * failed had left: one that never left has no unknown outcome.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: HttpRequest,
+  limits: ExchangeLimits,
+  signal?: AbortSignal,
+): Promise<HttpAnswer | HttpFailure> {
+  if (signal?.aborted) return Promise.resolve(failure('aborted', false, 'aborted before it was sent'))
+  return new Promise((resolve) => {
+    const progress: Progress = { sent: false, status: 0, headers: {}, chunks: [], bytes: 0 }
+    let settled = false
+    let controller: Dispatcher.DispatchController | undefined
+    const settle = (result: HttpAnswer | HttpFailure) => {
+      if (settled) return
+      settled = true
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+      resolve(result)
+    }
+    const give = (reason: HttpFailure['reason'], detail: string) => {
+      settle(failure(reason, progress.sent, detail))
+      controller?.abort(new Error(detail))
+    }
+    const onAbort = () => give('aborted', progress.sent ? 'aborted while in flight' : 'aborted before it was sent')
+    const timer = setTimeout(() => give('timeout', 'timed out (whole exchange)'), limits.totalMs)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(started) {
+        controller = started
+        if (settled) started.abort(new Error('given up before it was sent'))
+        else progress.sent = true
+      },
+      onResponseStart(_, status, headers) {
+        progress.status = status
+        progress.headers = headers
+      },
+      onResponseData(_, chunk) {
+        progress.bytes += chunk.length
+        if (progress.bytes > limits.maxBodyBytes) give('body_too_large', 'answer is too large')
+        else progress.chunks.push(chunk)
+      },
+      onResponseEnd: () => settle(readAnswer(progress)),
+      onResponseError: (_, error) => settle(describeFailure(error, progress.sent)),
+    }
+    try {
+      dispatcher.dispatch({ ...request, body: request.body ?? null, ...timeouts(limits) }, handler)
+    } catch (error) {
+      settle(describeFailure(error, progress.sent))
+    }
+  })
+}
+
+const timeouts = (limits: ExchangeLimits) => ({ headersTimeout: limits.headersMs, bodyTimeout: limits.bodyMs })
+
+const readAnswer = (progress: Progress): HttpAnswer => {
+  const [only] = progress.chunks
+  const body = progress.chunks.length === 1 && only !== undefined ? only : Buffer.concat(progress.chunks)
+  return { kind: 'answer', status: progress.status, headers: progress.headers, text: body.toString('utf8') }
+}
+
+/** One header as text; the first value when it was sent several times. */
+export function readHeader(answer: HttpAnswer, name: string): string | undefined {
+  const value = answer.headers[name]
+  return typeof value === 'string' ? value : value?.[0]
+}

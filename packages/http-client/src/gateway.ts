@@ -1,0 +1,152 @@
+import {
+  type AnswerMarks,
+  type Catalog,
+  classifyAnswer,
+  defaultCatalog,
+  type Gateway,
+  IdempotencyKey,
+  type Observation,
+  OutlayError,
+  type SubmitResult,
+} from '@outlay/core'
+import { type Attempt, type Connection, type ConnectionOptions, createConnection } from './connection.ts'
+import { createAttemptError, readAttemptRefusal } from './errors.ts'
+import type { HttpAnswer } from './exchange.ts'
+import { decodePage, encodePageQuery, type ForwardCursor } from './pagination.ts'
+import { type Refusal, readRequestId } from './refusal.ts'
+import { type Call, path } from './request.ts'
+import { parseJson, readId } from './wire/json.ts'
+import { decodeTransfer, encodeTransferRequest, observe } from './wire/transfer.ts'
+
+/** How the engine's gateway reaches the service. */
+export interface HttpGatewayOptions extends ConnectionOptions {
+  /** Name of the forward cursor. Default `page[after]`. */
+  readonly forwardCursor?: ForwardCursor | undefined
+  /** Value types and transfer types in whose spelling transfers are read. Default: the catalog of core. */
+  readonly catalog?: Catalog | undefined
+}
+
+/**
+ * Makes the engine's way to a service over HTTP.
+ *
+ * It repeats nothing by itself, except once with a fresh token after a 401: the engine owns the retries, because it
+ * remembers attempts in the database and this process may not live to see the next one.
+ *
+ * @example
+ * const gateway = httpGateway({ baseUrl: 'https://api.example.com', credentials: (accountId) => vault.read(accountId) })
+ */
+export function httpGateway(options: HttpGatewayOptions): Gateway {
+  const connection = createConnection(options)
+  const { forwardCursor = 'page[after]', catalog = defaultCatalog } = options
+  return {
+    async submit(submission, { signal }) {
+      const call: Call = {
+        accountId: submission.accountId,
+        method: 'POST',
+        path: path`/accounts/${submission.accountId}/transfers`,
+        body: JSON.stringify(encodeTransferRequest(submission.request)),
+        idempotencyKey: IdempotencyKey.parse(submission.idempotencyKey),
+      }
+      return readSubmitResult(call, await connection.attempt(call, signal), connection.clock.now(), catalog)
+    },
+    async get(accountId, remoteId, { signal }) {
+      const call: Call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers/${remoteId}` }
+      const body = await read(connection, call, signal)
+      return body === undefined ? undefined : observe(decodeTransfer(body, catalog))
+    },
+    async list(accountId, { cursor, limit, signal }) {
+      const query = encodePageQuery({}, { pageSize: Math.min(Math.max(limit, 1), 100), after: cursor }, forwardCursor)
+      const call: Call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers` + query }
+      const body = (await read(connection, call, signal)) ?? []
+      const page = decodePage(body, 'transfers', (item) => observeLoosely(item, catalog))
+      return { observations: page.items.filter((item) => item !== undefined).slice(0, limit), next: page.next }
+    },
+    close: () => connection.close(),
+  }
+}
+
+/** One transfer that cannot be read must not hide the others of its page; the engine reads it by itself then. */
+const observeLoosely = (item: unknown, catalog: Catalog): Observation | undefined => {
+  try {
+    return observe(decodeTransfer(item, catalog))
+  } catch (error) {
+    if (OutlayError.is(error, 'unreadable_response')) return undefined
+    throw error
+  }
+}
+
+const read = async (connection: Connection, call: Call, signal: AbortSignal): Promise<unknown> => {
+  const attempt = await connection.attempt(call, signal)
+  if (attempt.kind === 'answer' && attempt.answer.status === 404) return undefined
+  if (attempt.kind === 'answer' && isSuccess(attempt.answer)) return parseJson(attempt.answer.text)
+  throw createAttemptError(call, attempt, connection.clock.now(), false)
+}
+
+/** Longest text about a refused request, in characters. */
+const longestDetail = 500
+
+const isSuccess = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300
+
+/**
+ * Says what an attempt of a create means for its transfer. Pure, and total: every answer and every failure has a result.
+ *
+ * What never left is `throttled`, not `unknown`: no money can have moved, so the transfer stays free to be canceled.
+ */
+export function readSubmitResult(
+  call: Call,
+  attempt: Attempt,
+  now: Date,
+  catalog: Catalog = defaultCatalog,
+): SubmitResult {
+  switch (attempt.kind) {
+    case 'denied':
+      return { outcome: 'unauthorized', detail: attempt.detail }
+    case 'unavailable':
+      return { outcome: 'throttled', retryAfterMs: attempt.retryAfterMs, detail: `not sent: ${attempt.detail}` }
+    case 'failure':
+      if (attempt.sent) return { outcome: 'unknown', detail: attempt.detail }
+      return { outcome: 'throttled', detail: `not sent: ${attempt.detail}` }
+    case 'answer':
+      return isSuccess(attempt.answer) ? readAccepted(attempt.answer, catalog) : readRefused(call, attempt, now)
+  }
+}
+
+const readAccepted = (answer: HttpAnswer, catalog: Catalog): SubmitResult => {
+  const marks: AnswerMarks = { httpStatus: answer.status, requestId: readRequestId(answer) }
+  try {
+    const body = parseJson(answer.text)
+    const remoteId = readId(body)
+    if (remoteId === undefined) return { ...marks, outcome: 'unknown', detail: `HTTP ${answer.status}, but no id` }
+    // A body with an id is an acceptance, even when the rest of it is missing or makes no sense: the next look will tell.
+    return { ...marks, outcome: 'accepted', remoteId, observation: observeLoosely(body, catalog) }
+  } catch (error) {
+    const why = OutlayError.is(error) ? error.message : 'unreadable'
+    return { ...marks, outcome: 'unknown', detail: `HTTP ${answer.status}, but ${why}` }
+  }
+}
+
+const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Date): SubmitResult => {
+  const refusal = readAttemptRefusal(call, attempt, now)
+  const { status, code, detail, requestId, retryAfterMs } = refusal
+  const marks: AnswerMarks = { httpStatus: status, requestId }
+  const outcome = classifyAnswer({ status, code })
+  switch (outcome) {
+    case 'rejected':
+      return { ...marks, outcome, code: code ?? `http_${status}`, detail: tellMembers(refusal) }
+    case 'throttled':
+    case 'unknown':
+      return { ...marks, outcome, retryAfterMs, detail }
+    case 'accepted':
+      throw new Error('readRefused is for refusals')
+    default:
+      return { ...marks, outcome, detail }
+  }
+}
+
+/** What is wrong with which member of the request, where the service says so: a failed transfer shows nothing else of it. */
+const tellMembers = ({ detail, issues }: Refusal): string => {
+  const told = issues
+    .filter(({ field }) => field !== '')
+    .map(({ field, message }) => (message.startsWith(field) ? message : `${field}: ${message}`))
+  return told.length === 0 ? detail : told.join('; ').slice(0, longestDetail)
+}

@@ -1,0 +1,26 @@
+/** Members whose values are kept out of every message. */
+const sensitiveMembers = new Set(['account_number', 'ssn', 'ein', 'date_of_birth', 'public_token', 'client_secret'])
+
+/** Shorter values would blacken ordinary words and numbers. */
+const shortest = 4
+
+/** Replaces every occurrence of the given values in a text that someone else wrote. */
+export function redact(text: string, values: readonly string[]): string {
+  let redacted = text
+  for (const value of values) if (value.length >= shortest) redacted = redacted.replaceAll(value, '[redacted]')
+  return redacted
+}
+
+/** Collects the values of sensitive members of a body that was sent, so that an answer which repeats them can be redacted. */
+export function collectSensitive(body: unknown): readonly string[] {
+  const found: string[] = []
+  const visit = (value: unknown, depth: number): void => {
+    if (typeof value !== 'object' || value === null || depth > 6) return
+    for (const [name, member] of Object.entries(value)) {
+      if (typeof member === 'string' && sensitiveMembers.has(name)) found.push(member, member.replaceAll(/\D/g, ''))
+      else visit(member, depth + 1)
+    }
+  }
+  visit(body, 0)
+  return found
+}

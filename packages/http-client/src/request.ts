@@ -1,0 +1,54 @@
+import { IdempotencyKey, OutlayError } from '@outlay/core'
+import type { HttpRequest } from './exchange.ts'
+
+/** One call of the API, before it is bound to a token and an origin. */
+export interface Call {
+  /** Whose credentials are used; also the account in the path, where there is one. */
+  readonly accountId: string
+  readonly method: HttpRequest['method']
+  /** Path below the base address with its query, percent-encoded. */
+  readonly path: string
+  /** JSON text. The same on every attempt. */
+  readonly body?: string | undefined
+  /** On create POSTs and nowhere else. The same on every attempt. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** What a request takes from its surroundings. */
+interface RequestTarget {
+  readonly baseUrl: URL
+  readonly userAgent: string
+}
+
+/**
+ * Builds the HTTP request of a call. Pure: equal calls are equal requests, byte for byte.
+ *
+ * @throws OutlayError `idempotency_key_invalid` for a key that is not 1 to 255 visible ASCII characters
+ */
+export function buildRequest(call: Call, target: RequestTarget, token: string): HttpRequest {
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${token}`,
+    accept: 'application/json',
+    'user-agent': target.userAgent,
+  }
+  if (call.body !== undefined) headers['content-type'] = 'application/json'
+  if (call.idempotencyKey !== undefined) headers['idempotency-key'] = IdempotencyKey.parse(call.idempotencyKey)
+  const prefix = target.baseUrl.pathname.replace(/\/+$/, '')
+  return { method: call.method, origin: target.baseUrl.origin, path: prefix + call.path, headers, body: call.body }
+}
+
+/**
+ * Joins a path of literal parts and ids, ids percent-encoded, for example `` path`/accounts/${accountId}/transfers` ``.
+ *
+ * @throws OutlayError `invalid_id` for an id that is empty, or that would change the path
+ */
+export function path(parts: TemplateStringsArray, ...ids: readonly string[]): string {
+  return parts.reduce((joined, part, index) => joined + encodeId(ids[index - 1]) + part)
+}
+
+const encodeId = (id: string | undefined): string => {
+  if (typeof id !== 'string' || id === '' || id === '.' || id === '..' || id.length > 255) {
+    throw new OutlayError('invalid_id', 'an id is a string of 1 to 255 characters')
+  }
+  return encodeURIComponent(id)
+}

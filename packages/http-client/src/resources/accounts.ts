@@ -1,0 +1,46 @@
+import type { Account } from '@outlay/core'
+import { decodePage } from '../pagination.ts'
+import { path } from '../request.ts'
+import { type AccountRequest, decodeAccount, decodeAccountId, encodeAccountRequest } from '../wire/account.ts'
+import type { WithRaw } from '../wire/json.ts'
+import { type CallOptions, type CreateOptions, create, type ResourceContext } from './resource.ts'
+
+/** What a registration was answered with. */
+export interface CreatedAccount {
+  readonly id: string
+  /** The key that was sent: the caller's, or the generated one. */
+  readonly idempotencyKey: string
+  /** The whole account; `undefined` when the service answered with its id only. */
+  readonly account: WithRaw<Account> | undefined
+}
+
+/** Businesses and their end customers. Specification: "Accounts". */
+export interface AccountsResource {
+  /** Registers an account that this account manages; its custodial wallets are created with it. */
+  create(accountId: string, request: AccountRequest, options?: CreateOptions): Promise<CreatedAccount>
+  /** One account; `undefined` when there is none with this id. */
+  get(accountId: string, options?: CallOptions): Promise<WithRaw<Account> | undefined>
+  /** Ids of the accounts that this account's credentials may see, its own first. */
+  list(accountId: string, options?: CallOptions): Promise<readonly string[]>
+}
+
+/** Makes the accounts of a client. */
+export function createAccounts(context: ResourceContext): AccountsResource {
+  const { requester } = context
+  return {
+    async create(accountId, request, options = {}) {
+      const input = { accountId, path: '/accounts', body: encodeAccountRequest(request) }
+      const { full, ...created } = await create(context, input, options, decodeAccount)
+      return { ...created, account: full }
+    },
+    async get(accountId, options = {}) {
+      const call = { accountId, method: 'GET', path: path`/accounts/${accountId}` } as const
+      const body = await requester.find(call, options.signal)
+      return body === undefined ? undefined : decodeAccount(body)
+    },
+    async list(accountId, options = {}) {
+      const body = await requester.perform({ accountId, method: 'GET', path: '/accounts' }, options.signal)
+      return decodePage(body, 'accounts', decodeAccountId).items
+    },
+  }
+}

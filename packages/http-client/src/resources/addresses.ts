@@ -1,0 +1,111 @@
+import {
+  type BankAccountRequest,
+  type CantonPartyRequest,
+  parseExternalAddress,
+  type WalletAddressRequest,
+} from '@outlay/core'
+import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest } from '../pagination.ts'
+import { path } from '../request.ts'
+import { decodeAddress, encodeExternalAddress, type ReadAddress } from '../wire/address.ts'
+import type { WithRaw } from '../wire/json.ts'
+import { type CallOptions, type CreateOptions, create, type ResourceContext, readLoosely } from './resource.ts'
+
+/** An external address to register: a wallet, a Canton party or a bank account, told apart by its members. */
+export type ExternalAddressInput =
+  | Omit<WalletAddressRequest, 'kind'>
+  | Omit<CantonPartyRequest, 'kind'>
+  | Omit<BankAccountRequest, 'kind'>
+
+/** Which addresses: exact, and all of them have to match. */
+export interface AddressFilters extends PageRequest {
+  readonly type?: 'internal' | 'external' | undefined
+  /** The on-chain address. */
+  readonly address?: string | undefined
+  readonly transferType?: string | undefined
+}
+
+/** What to change of an address. */
+export interface AddressChange {
+  /** Added to those that it has. */
+  readonly transferTypes?: readonly string[] | undefined
+  readonly name?: string | undefined
+  /** External addresses only. */
+  readonly status?: 'active' | 'archived' | undefined
+}
+
+/** What a registration was answered with. */
+export interface CreatedAddress {
+  /** To be used as `addressId`. */
+  readonly id: string
+  /** The key that was sent: the caller's, or the generated one. */
+  readonly idempotencyKey: string
+  /** The whole record; `undefined` when the service answered with its id only. */
+  readonly address: WithRaw<ReadAddress> | undefined
+}
+
+/** Custodial wallets and counterparties. Specification: "Addresses". */
+export interface AddressesResource {
+  /**
+   * Registers a counterparty, once in effect for its idempotency key.
+   *
+   * @throws OutlayError what `parseExternalAddress` finds wrong, before anything is sent; then what the service refuses
+   */
+  createExternal(accountId: string, address: ExternalAddressInput, options?: CreateOptions): Promise<CreatedAddress>
+  /** One address; `undefined` when the account has none with this id. */
+  get(accountId: string, addressId: string, options?: CallOptions): Promise<WithRaw<ReadAddress> | undefined>
+  /** One page of the addresses of an account: its custodial wallets, and whatever else the service lists. */
+  list(accountId: string, filters?: AddressFilters, options?: CallOptions): Promise<Page<WithRaw<ReadAddress>>>
+  /** All addresses of an account; a page is read when the one before is used up. */
+  iterate(accountId: string, filters?: AddressFilters, options?: CallOptions): AsyncIterable<WithRaw<ReadAddress>>
+  /** One page of the addresses of every account that this account's credentials may see. */
+  listAll(accountId: string, filters?: AddressFilters, options?: CallOptions): Promise<Page<WithRaw<ReadAddress>>>
+  /** Changes an address; the new record, or `undefined` when the service does not show it. */
+  update(
+    accountId: string,
+    addressId: string,
+    change: AddressChange,
+    options?: CallOptions,
+  ): Promise<WithRaw<ReadAddress> | undefined>
+}
+
+/** Makes the addresses of a client. */
+export function createAddresses(context: ResourceContext): AddressesResource {
+  const { requester, forwardCursor, catalog } = context
+  const decode = (value: unknown) => decodeAddress(value, catalog)
+  const readPage = async (accountId: string, where: string, filters: AddressFilters, options: CallOptions) => {
+    const query = encodePageQuery(encodeFilters(filters), filters, forwardCursor)
+    const body = await requester.perform({ accountId, method: 'GET', path: where + query }, options.signal)
+    return decodePage(body, 'addresses', decode)
+  }
+  const list: AddressesResource['list'] = (accountId, filters = {}, options = {}) =>
+    readPage(accountId, path`/accounts/${accountId}/addresses`, filters, options)
+  return {
+    async createExternal(accountId, address, options = {}) {
+      const body = encodeExternalAddress(parseExternalAddress(address, catalog))
+      const input = { accountId, path: path`/accounts/${accountId}/addresses/external`, body }
+      const { full, ...created } = await create(context, input, options, decode)
+      return { ...created, address: full }
+    },
+    async get(accountId, addressId, options = {}) {
+      const call = { accountId, method: 'GET', path: path`/accounts/${accountId}/addresses/${addressId}` } as const
+      const body = await requester.find(call, options.signal)
+      return body === undefined ? undefined : decode(body)
+    },
+    list,
+    iterate: (accountId, filters = {}, options = {}) =>
+      iteratePages((after) => list(accountId, { ...filters, after }, options), filters.after),
+    listAll: (accountId, filters = {}, options = {}) => readPage(accountId, '/addresses', filters, options),
+    async update(accountId, addressId, { transferTypes, name, status }, options = {}) {
+      const body = JSON.stringify({ transfer_types: transferTypes, name, status })
+      const call = { accountId, method: 'PATCH', path: path`/addresses/${addressId}`, body } as const
+      const answer = await requester.perform(call, options.signal)
+      return readLoosely(answer, decode)
+    },
+  }
+}
+
+const encodeFilters = ({ type, address, transferType }: AddressFilters) => ({
+  type,
+  address,
+  transfer_type: transferType,
+})

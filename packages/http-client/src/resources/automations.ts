@@ -1,0 +1,77 @@
+import { type Automation, type AutomationRequest, parseAutomationRequest } from '@outlay/core'
+import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest } from '../pagination.ts'
+import { path } from '../request.ts'
+import { decodeAutomation, encodeAutomationRequest } from '../wire/automation.ts'
+import type { WithRaw } from '../wire/json.ts'
+import { type CallOptions, type CreateOptions, create, type ResourceContext, readLoosely } from './resource.ts'
+
+/** What to change of an automation. */
+export interface AutomationChange {
+  readonly name?: string | undefined
+  /** `disabled` stops it, `active` takes a disabled one back into use, `archived` ends it for good. */
+  readonly status?: 'active' | 'disabled' | 'archived' | undefined
+}
+
+/** What a create was answered with. */
+export interface CreatedAutomation {
+  readonly id: string
+  /** The key that was sent: the caller's, or the generated one. */
+  readonly idempotencyKey: string
+  /** The whole automation; `undefined` when the service answered with its id only. */
+  readonly automation: WithRaw<Automation> | undefined
+}
+
+/** Virtual bank accounts whose deposits become transfers. Specification: "Automations". */
+export interface AutomationsResource {
+  /**
+   * Creates an automation; its funding instructions are there once it is active.
+   *
+   * @throws OutlayError what `parseAutomationRequest` finds wrong, before anything is sent; then what the service refuses
+   */
+  create(accountId: string, request: AutomationRequest, options?: CreateOptions): Promise<CreatedAutomation>
+  /** One automation; `undefined` when the account has none with this id. */
+  get(accountId: string, automationId: string, options?: CallOptions): Promise<WithRaw<Automation> | undefined>
+  /** The automations of an account; one page, where the service has pages. */
+  list(accountId: string, page?: PageRequest, options?: CallOptions): Promise<Page<WithRaw<Automation>>>
+  /** All automations of an account; a page is read when the one before is used up. */
+  iterate(accountId: string, page?: PageRequest, options?: CallOptions): AsyncIterable<WithRaw<Automation>>
+  /** Changes an automation; its new record, or `undefined` when the service does not show it. */
+  update(
+    accountId: string,
+    automationId: string,
+    change: AutomationChange,
+    options?: CallOptions,
+  ): Promise<WithRaw<Automation> | undefined>
+}
+
+/** Makes the automations of a client. */
+export function createAutomations(context: ResourceContext): AutomationsResource {
+  const { requester, forwardCursor, catalog } = context
+  const decode = (value: unknown) => decodeAutomation(value, catalog)
+  const list: AutomationsResource['list'] = async (accountId, page = {}, options = {}) => {
+    const where = path`/accounts/${accountId}/automations` + encodePageQuery({}, page, forwardCursor)
+    const body = await requester.perform({ accountId, method: 'GET', path: where }, options.signal)
+    return decodePage(body, 'automations', decode)
+  }
+  return {
+    async create(accountId, request, options = {}) {
+      const body = encodeAutomationRequest(parseAutomationRequest(request, catalog))
+      const input = { accountId, path: path`/accounts/${accountId}/automations`, body }
+      const { full, ...created } = await create(context, input, options, decode)
+      return { ...created, automation: full }
+    },
+    async get(accountId, automationId, options = {}) {
+      const call = { accountId, method: 'GET', path: path`/accounts/${accountId}/automations/${automationId}` } as const
+      const body = await requester.find(call, options.signal)
+      return body === undefined ? undefined : decode(body)
+    },
+    list,
+    iterate: (accountId, page = {}, options = {}) =>
+      iteratePages((after) => list(accountId, { ...page, after }, options), page.after),
+    async update(accountId, automationId, { name, status }, options = {}) {
+      const where = path`/accounts/${accountId}/automations/${automationId}`
+      const call = { accountId, method: 'PATCH', path: where, body: JSON.stringify({ name, status }) } as const
+      return readLoosely(await requester.perform(call, options.signal), decode)
+    },
+  }
+}

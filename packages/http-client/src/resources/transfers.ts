@@ -1,0 +1,82 @@
+import { parseTransferRequest, type Transfer, type TransferRequest, type TransferStatus } from '@outlay/core'
+import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest } from '../pagination.ts'
+import { path } from '../request.ts'
+import type { WithRaw } from '../wire/json.ts'
+import { decodeTransfer, encodeTransferRequest } from '../wire/transfer.ts'
+import { type CallOptions, type CreateOptions, create, type ResourceContext } from './resource.ts'
+
+/** Which transfers: every filter matches exactly, case included, and all of them have to. */
+export interface TransferFilters extends PageRequest {
+  readonly automationId?: string | undefined
+  /** Matches the source or the destination. */
+  readonly valueType?: string | undefined
+  /** Matches the source or the destination. */
+  readonly transferType?: string | undefined
+  /** On-chain hash or payment reference of either leg. */
+  readonly transactionId?: string | undefined
+  readonly status?: TransferStatus | undefined
+  /** Matches the source or the destination. */
+  readonly addressId?: string | undefined
+}
+
+/** What a create was answered with. */
+export interface CreatedTransfer {
+  readonly id: string
+  /** The key that was sent: the caller's, or the generated one. */
+  readonly idempotencyKey: string
+  /** The whole transfer; `undefined` when the service answered with its id only. */
+  readonly transfer: WithRaw<Transfer> | undefined
+}
+
+/** Transfers of one account at a time. Specification: "Transfers". */
+export interface TransfersResource {
+  /**
+   * Creates a transfer, once in effect for its idempotency key however often it is repeated.
+   *
+   * @throws OutlayError what `parseTransferRequest` finds wrong, before anything is sent; then `insufficient_balance`, `idempotency_key_mismatch`, `invalid_account_number`,
+   *   `rejected_by_service` and others; `outcome_unknown` when only a repetition with the same key can tell
+   */
+  create(accountId: string, request: TransferRequest, options?: CreateOptions): Promise<CreatedTransfer>
+  /** One transfer; `undefined` when the account has none with this id. */
+  get(accountId: string, transferId: string, options?: CallOptions): Promise<WithRaw<Transfer> | undefined>
+  /** One page. */
+  list(accountId: string, filters?: TransferFilters, options?: CallOptions): Promise<Page<WithRaw<Transfer>>>
+  /** All transfers from the first page, or from `after`, on; a page is read when the one before is used up. */
+  iterate(accountId: string, filters?: TransferFilters, options?: CallOptions): AsyncIterable<WithRaw<Transfer>>
+}
+
+/** Makes the transfers of a client. */
+export function createTransfers(context: ResourceContext): TransfersResource {
+  const { requester, forwardCursor, catalog } = context
+  const decode = (value: unknown) => decodeTransfer(value, catalog)
+  const list: TransfersResource['list'] = async (accountId, filters = {}, options = {}) => {
+    const query = encodePageQuery(encodeFilters(filters), filters, forwardCursor)
+    const call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers` + query } as const
+    return decodePage(await requester.perform(call, options.signal), 'transfers', decode)
+  }
+  return {
+    async create(accountId, request, options = {}) {
+      const body = encodeTransferRequest(parseTransferRequest(request, catalog))
+      const input = { accountId, path: path`/accounts/${accountId}/transfers`, body }
+      const { full, ...created } = await create(context, input, options, decode)
+      return { ...created, transfer: full }
+    },
+    async get(accountId, transferId, options = {}) {
+      const call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers/${transferId}` } as const
+      const body = await requester.find(call, options.signal)
+      return body === undefined ? undefined : decode(body)
+    },
+    list,
+    iterate: (accountId, filters = {}, options = {}) =>
+      iteratePages((after) => list(accountId, { ...filters, after }, options), filters.after),
+  }
+}
+
+const encodeFilters = (filters: TransferFilters) => ({
+  automation_id: filters.automationId,
+  value_type: filters.valueType,
+  transfer_type: filters.transferType,
+  transaction_id: filters.transactionId,
+  status: filters.status,
+  address_id: filters.addressId,
+})

@@ -1,0 +1,175 @@
+import { OutlayError } from '@outlay/core'
+import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest } from '../pagination.ts'
+import { path } from '../request.ts'
+import { isRecord, readOptionalText, type WithRaw } from '../wire/json.ts'
+import {
+  decodeEventTypes,
+  decodeResent,
+  decodeWebhookDelivery,
+  decodeWebhookSubscription,
+  type WebhookDelivery,
+  type WebhookSubscription,
+} from '../wire/webhook-subscription.ts'
+import { type CallOptions, type CreateOptions, create, type ResourceContext, readLoosely } from './resource.ts'
+
+/** Where events are to be sent. */
+export interface WebhookRequest {
+  /** http or https. */
+  readonly url: string
+  /** Event types, `noun.*` or `*`. Default: all of them. */
+  readonly eventTypes?: readonly string[] | undefined
+}
+
+/** What to change of a subscription. */
+export interface WebhookChange extends Partial<WebhookRequest> {
+  readonly status?: 'active' | 'disabled' | undefined
+}
+
+/** Which deliveries: exact, and all of them have to match. */
+export interface WebhookDeliveryFilters extends PageRequest {
+  readonly subscriptionId?: string | undefined
+  readonly eventId?: string | undefined
+  readonly status?: 'pending' | 'delivered' | 'failed' | 'canceled' | undefined
+}
+
+/** What a registration was answered with. */
+export interface CreatedWebhook {
+  readonly id: string
+  /** The key that was sent: the caller's, or the generated one. */
+  readonly idempotencyKey: string
+  /** For `verifyWebhook`. The service shows it this once; `undefined` when it does not show it at all. */
+  readonly secret: string | undefined
+  /** The whole record; `undefined` when the service answered with less. */
+  readonly subscription: WithRaw<WebhookSubscription> | undefined
+}
+
+/** What the replacement of a secret was answered with. */
+export interface RotatedWebhook extends CreatedWebhook {
+  /** Until when the secret before it signs too, as the service wrote it; `undefined` when it does not say. */
+  readonly previousSecretUntil: string | undefined
+}
+
+/** Where an account's events go, and how they got there. */
+export interface WebhooksResource {
+  /**
+   * Registers a URL for events.
+   *
+   * @throws OutlayError `invalid_request` for a URL that is not http or https, before anything is sent; then what the
+   *   service refuses
+   */
+  create(accountId: string, request: WebhookRequest, options?: CreateOptions): Promise<CreatedWebhook>
+  /** One subscription; `undefined` when the account has none with this id. */
+  get(
+    accountId: string,
+    subscriptionId: string,
+    options?: CallOptions,
+  ): Promise<WithRaw<WebhookSubscription> | undefined>
+  /** The subscriptions of an account. */
+  list(accountId: string, options?: CallOptions): Promise<readonly WithRaw<WebhookSubscription>[]>
+  /** Changes a subscription; the new record, or `undefined` when the service does not show it. */
+  update(
+    accountId: string,
+    subscriptionId: string,
+    change: WebhookChange,
+    options?: CallOptions,
+  ): Promise<WithRaw<WebhookSubscription> | undefined>
+  /**
+   * Replaces the secret of a subscription. For a while deliveries are signed with both, so that `verifyWebhook` finds the
+   * one it has; give it the new one before `previousSecretUntil`.
+   */
+  rotate(accountId: string, subscriptionId: string, options?: CreateOptions): Promise<RotatedWebhook>
+  /** Removes a subscription. One that is not there is removed already, so a repetition does no harm. */
+  remove(accountId: string, subscriptionId: string, options?: CallOptions): Promise<void>
+  /** Event types that can be asked for. */
+  listEventTypes(accountId: string, options?: CallOptions): Promise<readonly string[]>
+  /** One page of the log of deliveries. */
+  listDeliveries(
+    accountId: string,
+    filters?: WebhookDeliveryFilters,
+    options?: CallOptions,
+  ): Promise<Page<WithRaw<WebhookDelivery>>>
+  /** The whole log of deliveries; a page is read when the one before is used up. */
+  iterateDeliveries(
+    accountId: string,
+    filters?: WebhookDeliveryFilters,
+    options?: CallOptions,
+  ): AsyncIterable<WithRaw<WebhookDelivery>>
+  /** Sends an event again, with the id that it had; how many times it goes out, or `undefined` when the service does not say. */
+  resend(accountId: string, eventId: string, options?: CallOptions): Promise<number | undefined>
+}
+
+/** Makes the webhooks of a client. */
+export function createWebhooks(context: ResourceContext): WebhooksResource {
+  const { requester, forwardCursor } = context
+  const read = (accountId: string, where: string, options: CallOptions) =>
+    requester.perform({ accountId, method: 'GET', path: where }, options.signal)
+  const subscriptionPath = (accountId: string, id: string) => path`/accounts/${accountId}/webhooks/subscriptions/${id}`
+  const listDeliveries: WebhooksResource['listDeliveries'] = async (accountId, filters = {}, options = {}) => {
+    const query = encodePageQuery(encodeFilters(filters), filters, forwardCursor)
+    const body = await read(accountId, path`/accounts/${accountId}/webhooks/deliveries` + query, options)
+    return decodePage(body, 'deliveries', decodeWebhookDelivery)
+  }
+  return {
+    async create(accountId, request, options = {}) {
+      const input = { accountId, path: path`/accounts/${accountId}/webhooks`, body: encodeWebhook(request) }
+      const { full, ...created } = await create(context, input, options, decodeCreated)
+      return { ...created, secret: full?.secret, subscription: full?.subscription }
+    },
+    async get(accountId, id, options = {}) {
+      const call = { accountId, method: 'GET', path: subscriptionPath(accountId, id) } as const
+      const body = await requester.find(call, options.signal)
+      return body === undefined ? undefined : decodeWebhookSubscription(body)
+    },
+    async list(accountId, options = {}) {
+      const body = await read(accountId, path`/accounts/${accountId}/webhooks`, options)
+      return decodePage(body, 'webhooks', decodeWebhookSubscription).items
+    },
+    async update(accountId, id, change, options = {}) {
+      const body = JSON.stringify({ ...encodeWebhook(change), status: change.status })
+      const call = { accountId, method: 'PATCH', path: subscriptionPath(accountId, id), body } as const
+      return readLoosely(await requester.perform(call, options.signal), decodeWebhookSubscription)
+    },
+    async rotate(accountId, id, options = {}) {
+      const input = { accountId, path: `${subscriptionPath(accountId, id)}/rotate`, body: {} }
+      const { full, ...rotated } = await create(context, input, options, decodeRotated)
+      const { secret, subscription, previousSecretUntil } = full ?? {}
+      return { ...rotated, secret, subscription, previousSecretUntil }
+    },
+    async remove(accountId, id, options = {}) {
+      await requester.find({ accountId, method: 'DELETE', path: subscriptionPath(accountId, id) }, options.signal)
+    },
+    async listEventTypes(accountId, options = {}) {
+      return decodeEventTypes(await read(accountId, path`/accounts/${accountId}/webhooks/event_types`, options))
+    },
+    listDeliveries,
+    iterateDeliveries: (accountId, filters = {}, options = {}) =>
+      iteratePages((after) => listDeliveries(accountId, { ...filters, after }, options), filters.after),
+    async resend(accountId, eventId, options = {}) {
+      const where = path`/accounts/${accountId}/webhooks/events/${eventId}/resend`
+      return decodeResent(await requester.perform({ accountId, method: 'POST', path: where }, options.signal))
+    },
+  }
+}
+
+const encodeFilters = ({ subscriptionId, eventId, status }: WebhookDeliveryFilters) => ({
+  subscription_id: subscriptionId,
+  event_id: eventId,
+  status,
+})
+
+const encodeWebhook = ({ url, eventTypes }: WebhookChange) => {
+  if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) {
+    throw new OutlayError('invalid_request', 'url: must be an http or https URL', { field: 'url' })
+  }
+  return { url, event_types: eventTypes }
+}
+
+const decodeCreated = (body: unknown) => ({
+  secret: isRecord(body) ? readOptionalText(body, 'secret') : undefined,
+  subscription: readLoosely(body, decodeWebhookSubscription),
+})
+
+const decodeRotated = (body: unknown) => ({
+  ...decodeCreated(body),
+  previousSecretUntil: isRecord(body) ? readOptionalText(body, 'previous_secret_until') : undefined,
+})

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OutlayError, retryDelayMs } from '@outlay/core'
+import type { Attempt, Connection } from './connection.ts'
+import { createAttemptError } from './errors.ts'
+import { type HttpAnswer, readHeader } from './exchange.ts'
+import { readRequestId } from './refusal.ts'
+import type { Call } from './request.ts'
+import { readRetryAfterMs } from './retry-after.ts'
+import { parseJson } from './wire/json.ts'
+
+/** How often and how patiently a client repeats a request, always with the same idempotency key. */
+export interface RetryOptions {
+  /** Repetitions after the first attempt. Default 3; 0 switches them off. */
+  readonly times?: number | undefined
+  /** Upper bound of the first wait, in milliseconds; it doubles every time, and the wait is drawn from 0 to it. Default 250. */
+  readonly baseMs?: number | undefined
+  /** Longest wait, in milliseconds. A service that asks for more gets no repetition: the error carries its wish. Default 20 000. */
+  readonly maxMs?: number | undefined
+}
+
+/** Waits for a number of milliseconds, or rejects when the signal aborts. */
+export type Wait = (ms: number, signal?: AbortSignal) => Promise<void>
+
+/** Does calls with repetitions; the standalone client's way. */
+export interface Requester {
+  /**
+   * Does one call and gives the body of its success, parsed.
+   *
+   * @throws OutlayError with the code of the refusal; `outcome_unknown` for a write whose fate is open;
+   *   `service_unavailable` for a read that got no answer; `unreadable_response`; `aborted`
+   */
+  perform(call: Call, signal?: AbortSignal): Promise<unknown>
+  /** The same, and `undefined` for a 404. */
+  find(call: Call, signal?: AbortSignal): Promise<unknown>
+}
+
+const isSuccess = (attempt: Attempt): attempt is Attempt & { kind: 'answer' } =>
+  attempt.kind === 'answer' && attempt.answer.status >= 200 && attempt.answer.status < 300
+
+const isTransient = (attempt: Attempt): boolean => {
+  if (attempt.kind === 'failure') return attempt.reason === 'timeout' || attempt.reason === 'connection'
+  if (attempt.kind !== 'answer') return attempt.kind === 'unavailable'
+  const { status } = attempt.answer
+  // A 409 with Retry-After is a first request with the same key that is still under way.
+  return (
+    status === 408 || status === 429 || status >= 500 || (status === 409 && retryAfter(attempt.answer) !== undefined)
+  )
+}
+
+const retryAfter = (answer: HttpAnswer): string | undefined => readHeader(answer, 'retry-after')
+
+/** True when the attempt may have had its effect without saying so. */
+function isOutcomeUnknown(attempt: Attempt): boolean {
+  if (attempt.kind === 'failure') return attempt.sent
+  if (attempt.kind !== 'answer') return false
+  const { status } = attempt.answer
+  return status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)
+}
+
+const wishMs = (attempt: Attempt, now: Date): number | undefined => {
+  if (attempt.kind === 'answer') return readRetryAfterMs(retryAfter(attempt.answer), now)
+  return attempt.kind === 'unavailable' ? attempt.retryAfterMs : undefined
+}
+
+/** Makes the requester of a client. */
+export function createRequester(connection: Connection, options: RetryOptions, wait: Wait = waitFor): Requester {
+  const { times = 3, baseMs = 250, maxMs = 20_000 } = options
+  const waitMs = (attempt: Attempt, repetition: number): number => {
+    const retryAfterMs = wishMs(attempt, connection.clock.now())
+    const fraction = connection.random.fraction()
+    return retryDelayMs({ attempt: repetition + 1, fraction, retryAfterMs, baseMs, capMs: maxMs })
+  }
+
+  const run = async (call: Call, signal: AbortSignal | undefined): Promise<HttpAnswer | OutlayError> => {
+    let unknown = false
+    for (let repetition = 0; ; repetition += 1) {
+      const attempt = await connection.attempt(call, signal)
+      if (isSuccess(attempt)) return attempt.answer
+      unknown ||= call.method !== 'GET' && isOutcomeUnknown(attempt)
+      const error = createAttemptError(call, attempt, connection.clock.now(), unknown)
+      if (repetition >= times || !isTransient(attempt)) return error
+      const ms = waitMs(attempt, repetition)
+      if (ms > maxMs + baseMs) return error
+      try {
+        await wait(ms, signal)
+      } catch {
+        return createAttemptError(call, abortedWhileWaiting, connection.clock.now(), unknown)
+      }
+    }
+  }
+
+  const perform = async (call: Call, signal?: AbortSignal): Promise<unknown> => {
+    const result = await run(call, signal)
+    if (OutlayError.is(result)) throw result
+    return readSuccess(call, result)
+  }
+  return {
+    perform,
+    async find(call, signal) {
+      const result = await run(call, signal)
+      if (!OutlayError.is(result)) return readSuccess(call, result)
+      if (result.status === 404) return undefined
+      throw result
+    },
+  }
+}
+
+const abortedWhileWaiting = {
+  kind: 'failure',
+  reason: 'aborted',
+  sent: false,
+  detail: 'aborted between two attempts',
+} as const
+
+const waitFor: Wait = async (ms, signal) => {
+  await sleep(ms, undefined, signal === undefined ? {} : { signal })
+}
+
+const readSuccess = (call: Call, answer: HttpAnswer): unknown => {
+  // A write may be answered with nothing, as a 204 is.
+  if (call.method !== 'GET' && answer.text === '') return undefined
+  try {
+    return parseJson(answer.text)
+  } catch (error) {
+    if (call.method === 'GET' || !OutlayError.is(error)) throw error
+    const cause = { code: undefined, detail: error.message, idempotencyKey: call.idempotencyKey }
+    throw new OutlayError('outcome_unknown', `the service answered ${answer.status}, but ${error.message}`, {
+      cause,
+      status: answer.status,
+      requestId: readRequestId(answer),
+    })
+  }
+}

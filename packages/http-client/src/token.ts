@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '@outlay/core'
+import { type HttpAnswer, type HttpFailure, type HttpRequest, readHeader } from './exchange.ts'
+import { readRefusal } from './refusal.ts'
+import { readRetryAfterMs } from './retry-after.ts'
+import { isRecord } from './wire/json.ts'
+
+/** What the service knows a client by. One environment, testnet or mainnet, has one pair. */
+export interface Credentials {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** One pair for everything, or a way to find the pair of an account, for example in a vault. */
+export type CredentialsSource = Credentials | ((accountId: string) => Credentials | Promise<Credentials>)
+
+/** A token, or why there is none. No request that needed it has left. */
+export type TokenResult =
+  | { readonly kind: 'token'; readonly value: string }
+  | { readonly kind: 'denied'; readonly status: number; readonly detail: string }
+  | { readonly kind: 'unavailable'; readonly retryAfterMs?: number | undefined; readonly detail: string }
+
+/** Access tokens, one per pair of credentials. Specification: "Authentication". */
+interface TokenSource {
+  /** The token of an account: from memory, or fetched once for all who wait for it. Never rejects. */
+  get(accountId: string): Promise<TokenResult>
+  /** Forgets a token that the service refused; does nothing when it has been replaced already. */
+  discard(accountId: string, token: string): void
+  /**
+   * Asks for the account's credentials again before its next request, since a token was forbidden something. A token that
+   * is older than a minute is forgotten too: another one may have more scopes.
+   */
+  doubt(accountId: string, token: string): void
+}
+
+/** What a token source is made of. */
+interface TokenSourceOptions {
+  readonly tokenUrl: URL
+  readonly credentials: CredentialsSource
+  readonly scope?: string | undefined
+  readonly clock: Clock
+  readonly userAgent: string
+  /** Does one exchange with the token endpoint. */
+  readonly send: (request: HttpRequest) => Promise<HttpAnswer | HttpFailure>
+}
+
+interface Slot {
+  token: { readonly value: string; readonly fetchedAtMs: number; readonly refreshAtMs: number } | undefined
+  pending: Promise<TokenResult> | undefined
+}
+
+/** Accounts and pairs of credentials that are remembered; the oldest is forgotten first. */
+const mostRemembered = 10_000
+
+/** A token of this age is replaced when it was forbidden something, in milliseconds. */
+const doubtedAfterMs = 60_000
+
+/** A token without a stated lifetime is believed for five minutes. */
+const defaultLifetimeS = 300
+
+/** Makes the request for a token. RFC 6749: sections 2.3.1 and 4.4.2. */
+export function buildTokenRequest(
+  tokenUrl: URL,
+  credentials: Credentials,
+  options: { readonly scope?: string | undefined; readonly userAgent: string },
+): HttpRequest {
+  const form = new URLSearchParams({ grant_type: 'client_credentials' })
+  if (options.scope !== undefined) form.set('scope', options.scope)
+  return {
+    method: 'POST',
+    origin: tokenUrl.origin,
+    path: tokenUrl.pathname + tokenUrl.search,
+    headers: {
+      authorization: `Basic ${encodeBasic(credentials)}`,
+      accept: 'application/json',
+      'content-type': 'application/x-www-form-urlencoded',
+      'user-agent': options.userAgent,
+    },
+    body: form.toString(),
+  }
+}
+
+const encodeForm = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1)
+
+const encodeBasic = ({ clientId, clientSecret }: Credentials): string =>
+  Buffer.from(`${encodeForm(clientId)}:${encodeForm(clientSecret)}`).toString('base64')
+
+const checkCredentials = (credentials: Credentials): Credentials => {
+  const { clientId, clientSecret } = credentials
+  if (typeof clientId !== 'string' || typeof clientSecret !== 'string')
+    throw new TypeError('credentials are two strings')
+  return { clientId, clientSecret }
+}
+
+/** A token as the endpoint granted it. */
+interface Grant {
+  readonly kind: 'grant'
+  readonly value: string
+  /** In milliseconds. */
+  readonly lifetimeMs: number
+}
+
+/** Reads the answer of the token endpoint. RFC 6749: sections 5.1 and 5.2. */
+export function readTokenAnswer(
+  answer: HttpAnswer | HttpFailure,
+  now: Date,
+  confidential: readonly string[],
+): Grant | Exclude<TokenResult, { kind: 'token' }> {
+  if (answer.kind === 'failure') return { kind: 'unavailable', detail: `token endpoint: ${answer.detail}` }
+  const { status } = answer
+  if (status >= 200 && status < 300) return readGrant(answer.text)
+  const refusal = readRefusal(answer, now, confidential)
+  const detail = `token endpoint: HTTP ${status} ${refusal.code ?? refusal.detail}`
+  if (status === 400 || status === 401 || status === 403) return { kind: 'denied', status, detail }
+  return { kind: 'unavailable', retryAfterMs: readRetryAfterMs(readHeader(answer, 'retry-after'), now), detail }
+}
+
+const readGrant = (text: string): Grant | Exclude<TokenResult, { kind: 'token' }> => {
+  const unreadable = { kind: 'unavailable', detail: 'token endpoint: the answer is not a bearer token' } as const
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return unreadable
+  }
+  if (!isRecord(body)) return unreadable
+  const { access_token: value, token_type: type = 'bearer', expires_in: expiresIn } = body
+  // Anything else could not stand in a header.
+  if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value)) return unreadable
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return unreadable
+  const seconds = Number(expiresIn ?? Number.NaN)
+  return { kind: 'grant', value, lifetimeMs: (seconds > 0 ? seconds : defaultLifetimeS) * 1000 }
+}
+
+/** Refreshes a minute before the end, or at nine tenths of a life that is shorter than ten minutes. */
+const refreshAtMs = (fetchedAtMs: number, lifetimeMs: number): number =>
+  fetchedAtMs + lifetimeMs - Math.min(60_000, lifetimeMs / 10)
+
+const remember = <V>(map: Map<string, V>, key: string, value: V): V => {
+  if (map.size >= mostRemembered && !map.has(key)) {
+    const oldest = map.keys().next()
+    if (!oldest.done) map.delete(oldest.value)
+  }
+  map.set(key, value)
+  return value
+}
+
+/** Makes a token source. Tokens live in memory only, and secrets only as long as a request for a token takes. */
+export function createTokenSource(options: TokenSourceOptions): TokenSource {
+  const { credentials: source, clock } = options
+  const slots = new Map<string, Slot>()
+  const accounts = new Map<string, Slot>()
+  const lookups = new Map<string, Promise<TokenResult>>()
+
+  const fetchToken = async (slot: Slot, credentials: Credentials): Promise<TokenResult> => {
+    const request = buildTokenRequest(options.tokenUrl, credentials, options)
+    const secrets = [credentials.clientSecret, encodeForm(credentials.clientSecret), encodeBasic(credentials)]
+    const askedAt = clock.now().getTime()
+    const grant = readTokenAnswer(await options.send(request), clock.now(), secrets)
+    if (grant.kind !== 'grant') return grant
+    slot.token = { value: grant.value, fetchedAtMs: askedAt, refreshAtMs: refreshAtMs(askedAt, grant.lifetimeMs) }
+    return { kind: 'token', value: grant.value }
+  }
+
+  const readSlot = (slot: Slot | undefined): TokenResult | undefined => {
+    const token = slot?.token
+    if (token === undefined || clock.now().getTime() >= token.refreshAtMs) return undefined
+    return { kind: 'token', value: token.value }
+  }
+
+  const lookUp = async (accountId: string): Promise<TokenResult> => {
+    let credentials: Credentials
+    try {
+      credentials = checkCredentials(typeof source === 'function' ? await source(accountId) : source)
+    } catch (error) {
+      // What a vault says may hold a secret, so only the kind of its error is told.
+      const name = error instanceof Error ? error.name : 'error'
+      return { kind: 'unavailable', detail: `the credentials of the account could not be read (${name})` }
+    }
+    const key = createHash('sha256').update(`${credentials.clientId}\n${credentials.clientSecret}`).digest('base64')
+    const slot = slots.get(key) ?? remember<Slot>(slots, key, { token: undefined, pending: undefined })
+    remember(accounts, typeof source === 'function' ? accountId : '', slot)
+    const known = readSlot(slot)
+    if (known !== undefined) return known
+    slot.pending ??= fetchToken(slot, credentials).finally(() => {
+      slot.pending = undefined
+    })
+    return slot.pending
+  }
+
+  return {
+    get(accountId) {
+      const account = typeof source === 'function' ? accountId : ''
+      const known = readSlot(accounts.get(account))
+      if (known !== undefined) return Promise.resolve(known)
+      const running = lookups.get(account)
+      if (running !== undefined) return running
+      const started = lookUp(account).finally(() => lookups.delete(account))
+      lookups.set(account, started)
+      return started
+    },
+    discard(accountId, token) {
+      const slot = accounts.get(typeof source === 'function' ? accountId : '')
+      if (slot?.token?.value === token) slot.token = undefined
+    },
+    doubt(accountId, token) {
+      const account = typeof source === 'function' ? accountId : ''
+      const slot = accounts.get(account)
+      if (slot?.token?.value !== token) return
+      accounts.delete(account)
+      if (clock.now().getTime() - slot.token.fetchedAtMs >= doubtedAfterMs) slot.token = undefined
+    },
+  }
+}

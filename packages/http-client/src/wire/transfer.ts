@@ -1,0 +1,150 @@
+import {
+  type Catalog,
+  defaultCatalog,
+  type Observation,
+  type Transfer,
+  type TransferEndpoint,
+  type TransferFailure,
+  type TransferRequest,
+  type TransferStatus,
+  transferStatuses,
+} from '@outlay/core'
+import { decodeAmount } from './amount.ts'
+import { readTransferType, readValueType } from './catalog.ts'
+import {
+  attachRaw,
+  isRecord,
+  type JsonRecord,
+  readMember,
+  readNullableText,
+  readOptionalText,
+  readRecord,
+  readText,
+  readTimestamp,
+  unreadable,
+  type WithRaw,
+} from './json.ts'
+import { decodePaymentDetails, decodeWireInstructions } from './payment.ts'
+
+/**
+ * Writes the body of a create, members always in the same order, so that a repetition is the same bytes.
+ * Specification: "POST /accounts/{account_id}/transfers".
+ */
+export function encodeTransferRequest(request: TransferRequest): JsonRecord {
+  const { amount, source, destination, brand, note } = request
+  return {
+    amount: { value: amount.value, currency: amount.currency },
+    source: { address_id: source.addressId, value_type: source.valueType, transfer_type: source.transferType },
+    destination: {
+      address_id: destination.addressId,
+      value_type: destination.valueType,
+      transfer_type: destination.transferType,
+      wire_memo: destination.wireMemo,
+    },
+    brand: brand === undefined ? undefined : { account_id: brand.accountId },
+    note,
+  }
+}
+
+/**
+ * Reads one transfer into its canonical form; value types and transfer types in the spelling of the catalog, those that it
+ * does not have as they came. Specification: "Transfer".
+ *
+ * @throws OutlayError `unreadable_response`, with the member
+ */
+export function decodeTransfer(value: unknown, catalog: Catalog = defaultCatalog): WithRaw<Transfer> {
+  if (!isRecord(value)) throw unreadable('', 'a transfer')
+  const createdAt = readTimestamp(value, 'created_at') ?? readTimestamp(value, 'created')
+  if (createdAt === undefined) throw unreadable('created_at', 'a timestamp')
+  const updatedAt = readTimestamp(value, 'updated_at') ?? readTimestamp(value, 'updated') ?? createdAt
+  const status = decodeStatus(value)
+  const transfer: Transfer = {
+    id: readText(value, 'id', 'id'),
+    status,
+    failure:
+      decodeFailure(readMember(value, 'failure'), updatedAt) ?? (status === 'failed' ? unexplained(updatedAt) : null),
+    amount: decodeAmount(value, 'amount', catalog),
+    source: decodeEndpoint(value, 'source', catalog),
+    destination: decodeEndpoint(value, 'destination', catalog),
+    note: readNullableText(value, 'note') ?? null,
+    createdAt,
+    updatedAt,
+    automationId: readOptionalText(value, 'automation_id'),
+    wireInstructions: decodeWireInstructions(value, 'wire_instructions'),
+  }
+  return attachRaw(transfer, value)
+}
+
+const decodeEndpoint = (transfer: JsonRecord, name: string, catalog: Catalog): TransferEndpoint => {
+  const endpoint = readRecord(transfer, name, name)
+  return {
+    addressId: readOptionalText(endpoint, 'address_id'),
+    valueType: readValueType(endpoint, 'value_type', `${name}.value_type`, catalog),
+    transferType: readTransferType(endpoint, 'transfer_type', `${name}.transfer_type`, catalog),
+    financialInstitutionId: readOptionalText(endpoint, 'financial_institution_id'),
+    transactionId: readOptionalText(endpoint, 'transaction_id'),
+    wireMemo: readOptionalText(endpoint, 'wire_memo'),
+    paymentDetails: decodePaymentDetails(endpoint),
+  }
+}
+
+const statusAliases = new Map<string, TransferStatus>([
+  ...transferStatuses.map((status) => [status, status] as const),
+  ['completed', 'complete'],
+  ['cancelled', 'canceled'],
+])
+
+/** Reads a status in any case; `completed` and `cancelled` are the canonical `complete` and `canceled`. */
+function decodeStatus(transfer: JsonRecord): TransferStatus {
+  const status = statusAliases.get(readText(transfer, 'status', 'status').toLowerCase())
+  if (status === undefined) throw unreadable('status', 'a status of a transfer')
+  return status
+}
+
+const failureTypes = ['rejected', 'returned', 'expired', 'insufficient_balance', 'service_error', 'unknown'] as const
+
+const isCode = (text: string): boolean => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(text)
+
+/** Reads a failure that is null, a code, a sentence, or an object of any known spelling. */
+export function decodeFailure(failure: unknown, updatedAt: string): TransferFailure | null {
+  if (typeof failure === 'string' && failure !== '') {
+    const code = isCode(failure) ? failure : 'unknown'
+    return { type: 'unknown', code, detail: failure, occurredAt: updatedAt, retriable: false }
+  }
+  if (!isRecord(failure)) return null
+  const text = (...names: string[]) => names.map((name) => readOptionalText(failure, name)).find((t) => t !== undefined)
+  const type = text('type')
+  const code = text('code', 'reason', 'error') ?? type ?? 'unknown'
+  return {
+    type: failureTypes.find((known) => known === type) ?? 'unknown',
+    code,
+    detail: text('detail', 'message', 'description', 'reason') ?? code,
+    occurredAt: readTimestamp(failure, 'occurred_at') ?? updatedAt,
+    retriable: readMember(failure, 'retriable') === true,
+    achReturn: decodeAchReturn(readMember(failure, 'ach_return')),
+  }
+}
+
+const unexplained = (occurredAt: string): TransferFailure => ({
+  type: 'unknown',
+  code: 'unknown',
+  detail: 'the service gave no reason',
+  occurredAt,
+  retriable: false,
+})
+
+const decodeAchReturn = (value: unknown): TransferFailure['achReturn'] => {
+  if (!isRecord(value)) return undefined
+  const code = readOptionalText(value, 'code')
+  if (code === undefined) return undefined
+  return {
+    code,
+    reason: readOptionalText(value, 'reason') ?? code,
+    category: readOptionalText(value, 'category') ?? 'unknown',
+  }
+}
+
+/** What a transfer says about itself, for the engine. */
+export function observe(transfer: Transfer): Observation {
+  return { remoteId: transfer.id, status: transfer.status, failure: transfer.failure, transfer }
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '@outlay/core'
+import type { ServiceContext } from '../context.ts'
+import type { BankLinking, BankLinkProvider } from './port.ts'
+import { type BankLinkSimulation, createSimulatedBankLinks } from './simulated.ts'
+
+/** How a service links banks. */
+export interface BankLinkingOptions {
+  /** `simulated` has no banks and adds `/simulations/bank-links`. */
+  readonly provider: BankLinkProvider | 'simulated'
+  /** Segment of the paths, for example the provider's name. Default `banklink`. */
+  readonly pathSegment?: string | undefined
+  /** Further segments under which the same endpoints answer. Default: none. */
+  readonly pathAliases?: readonly string[] | undefined
+  /**
+   * Where the public token of an account goes after the flow; `origin` is that of the request. Default: the endpoint that
+   * registers it, `<origin>/accounts/<id>/financial-institutions/register-account`.
+   */
+  readonly callbackUrl?: ((accountId: string, origin: string) => string) | undefined
+}
+
+/** Makes what the routes of bank linking work with; `simulation` is there for the simulated provider only. */
+export function createBankLinking(
+  options: BankLinkingOptions,
+  context: Pick<ServiceContext, 'pool' | 'schema' | 'random' | 'secrets'>,
+  clock: Clock,
+): { readonly linking: BankLinking; readonly simulation: BankLinkSimulation | undefined } {
+  const segments = [options.pathSegment ?? 'banklink', ...(options.pathAliases ?? [])] as const
+  for (const segment of segments) {
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(segment))
+      throw new Error('A path segment of bank linking has 1 to 64 letters, digits, _ or -.')
+  }
+  const callbackUrl = options.callbackUrl ?? registrationUrl
+  if (options.provider !== 'simulated') {
+    return { linking: { provider: options.provider, segments, callbackUrl }, simulation: undefined }
+  }
+  const { pool, schema, random, secrets } = context
+  const simulated = createSimulatedBankLinks({ pool, schema, random, secrets, clock })
+  return { linking: { provider: simulated, segments, callbackUrl }, simulation: simulated.simulation }
+}
+
+function registrationUrl(accountId: string, origin: string): string {
+  return `${origin}/accounts/${accountId}/financial-institutions/register-account`
+}

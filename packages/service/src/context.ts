@@ -1,0 +1,67 @@
+import type { Catalog, Clock, Engine, Logger, Random } from '@outlay/core'
+import type { Pool, PoolClient } from 'pg'
+import type { Rails } from './rails/port.ts'
+import type { Secrets } from './secrets.ts'
+
+/** A transaction of the service: one connection between `begin` and `commit`. */
+export type Tx = PoolClient
+
+/** What the onboarding review says about a new account. */
+export type KybReview = (account: { readonly businessName: string }) => 'complete' | 'pending' | 'rejected'
+
+/** What every part of the service works with. */
+export interface ServiceContext {
+  readonly pool: Pool
+  /** The Postgres schema that holds the service's tables. */
+  readonly schema: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly catalog: Catalog
+  readonly engine: Engine<Tx>
+  readonly rails: Rails
+  readonly secrets: Secrets
+  readonly logger: Logger
+  /** True while the engine's workers of this process run; absent where there are none. */
+  readonly isRunning?: (() => boolean) | undefined
+  /** Uses named prepared statements; switch it off behind a pooler that does not track them. Default true. */
+  readonly prepared?: boolean | undefined
+  /** Decides the status of a new account. Default: every account is complete at once. */
+  readonly kybReview?: KybReview | undefined
+  /** Requests per second and burst that one client may send. Default 2,000 and 2,000. */
+  readonly rateLimit?: { readonly perSecond: number; readonly burst: number } | undefined
+  /** How long a request waits for another one with its idempotency key, in milliseconds. Default 10,000. */
+  readonly idempotencyWaitMs?: number | undefined
+  /** How long an authenticated token stays in memory before it is looked up again, in milliseconds. Default 3,000. */
+  readonly tokenCacheMs?: number | undefined
+  /** Lets webhooks go to private and loopback addresses and over plain HTTP: for local development. Default false. */
+  readonly allowPrivateWebhooks?: boolean | undefined
+}
+
+/** Runs `work` between `begin` and `commit`; any rejection rolls back. A broken connection never returns to the pool. */
+export async function inTransaction<T>(
+  context: Pick<ServiceContext, 'pool'>,
+  work: (tx: Tx) => Promise<T>,
+  options: { readonly begin?: string | undefined } = {},
+): Promise<T> {
+  const client = await context.pool.connect()
+  let broken: Error | undefined
+  const onError = (error: Error) => {
+    broken = error
+  }
+  client.on('error', onError)
+  try {
+    await client.query(options.begin ?? 'begin')
+    const result = await work(client)
+    const ended = await client.query('commit')
+    if (ended.command !== 'COMMIT') throw new Error('The transaction was aborted by a statement whose error got lost.')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => {
+      broken = failure
+    })
+    throw error
+  } finally {
+    client.off('error', onError)
+    client.release(broken)
+  }
+}

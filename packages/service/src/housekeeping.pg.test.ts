@@ -1,0 +1,75 @@
+import { manualClock, recordingLogger } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { Pool } from 'pg'
+import { afterAll, expect, it } from 'vitest'
+import { sampleAccount, testContext, testSchema, testService } from '../test/service.ts'
+import { inTransaction } from './context.ts'
+import { keepHouse, migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
+import { migrateService } from './migrations.ts'
+import { recordEvent } from './webhooks.ts'
+
+const database = await testDatabase({
+  key: 'service-http',
+  prepare: async (url) => {
+    const pool = new Pool({ connectionString: url })
+    await migrateService({ pool, schema: testSchema })
+    await pool.end()
+  },
+})
+const pool = new Pool({ connectionString: database.url, max: 4 })
+afterAll(() => pool.end())
+
+const clock = manualClock()
+const logger = recordingLogger()
+const context = testContext({ pool, clock, logger, allowPrivateWebhooks: true })
+const service = testService(context)
+const count = async (table: string) =>
+  Number((await pool.query(`select count(*) from ${testSchema}.${table}`)).rows[0].count)
+
+it('forgets keys, tokens and events past their time, and no event that is still to be delivered', async () => {
+  const { token } = await service.signIn()
+  const accountId = await service.createAccount(token)
+  await service.call(`/accounts/${accountId}/webhooks`, {
+    method: 'POST',
+    token,
+    key: 'w',
+    body: { url: 'http://127.0.0.1:1/' },
+  })
+  const record = () =>
+    inTransaction(context, (tx) => recordEvent(tx, context, { accountId, type: 'transfer.created', data: {} }))
+  await record()
+  await pool.query(`update ${testSchema}.webhook_delivery set status = 'delivered'`)
+  await record()
+  await keepHouse(context)
+  expect([await count('access_token'), await count('idempotency_key'), await count('webhook_event')]).toEqual([1, 2, 2])
+  clock.advance(31 * 24 * 3_600_000)
+  await service.signIn()
+  await keepHouse(context)
+  expect([await count('access_token'), await count('idempotency_key'), await count('webhook_event')]).toEqual([1, 0, 1])
+})
+
+it('keeps what was created: only its key is forgotten', async () => {
+  const { token } = await service.signIn()
+  const accountId = await service.createAccount(token, { business_name: sampleAccount.business_name })
+  clock.advance(31 * 24 * 3_600_000)
+  await keepHouse(context)
+  expect(await count(`account where id = '${accountId}'`)).toBe(1)
+})
+
+it('schedules itself in a queue of its own and stops', async () => {
+  await expect(startHousekeeping(context)).rejects.toThrow()
+  await migrateHousekeeping(context)
+  const housekeeping = await startHousekeeping(context)
+  const { rows } = await pool.query(`select name, cron from ${testSchema}_jobs.schedule`)
+  expect(rows).toEqual([{ name: 'housekeeping', cron: '17 * * * *' }])
+  await housekeeping.stop()
+  expect(logger.entries.filter((entry) => entry.level !== 'info')).toEqual([])
+})
+
+it('migrates twice and from two processes at once without a change', async () => {
+  const schema = 'another_service'
+  const [first, second] = await Promise.all([migrateService({ pool, schema }), migrateService({ pool, schema })])
+  expect([first, second].filter((ran) => ran.length > 0)).toHaveLength(1)
+  expect(await migrateService({ pool, schema })).toEqual([])
+  await expect(migrateService({ pool, schema: 'No; drop' })).rejects.toThrow('schema name')
+})

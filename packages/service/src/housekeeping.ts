@@ -1,0 +1,67 @@
+import { type ConstructorOptions, PgBoss } from 'pg-boss'
+import type { ServiceContext } from './context.ts'
+import { pruneKeys } from './idempotency.ts'
+import { pruneTokens } from './tokens.ts'
+import { pruneEvents } from './webhook-deliveries.ts'
+import { prunePreviousSecrets } from './webhook-rotation.ts'
+
+/** How long things are kept, in days. */
+export interface Retention {
+  /** Idempotency keys with their responses. Default 30. */
+  readonly idempotencyKeyDays?: number | undefined
+  /** Webhook events whose deliveries are over. Default 30. */
+  readonly webhookEventDays?: number | undefined
+}
+
+const queue = 'housekeeping'
+const dayMs = 24 * 3_600_000
+
+/** Forgets keys, tokens, events and replaced webhook secrets that are past their time. */
+export async function keepHouse(context: ServiceContext, retention: Retention = {}): Promise<void> {
+  const daysAgo = (days: number) => new Date(context.clock.now().getTime() - days * dayMs)
+  await pruneTokens(context.pool, context, daysAgo(0))
+  await pruneKeys(context.pool, context, daysAgo(retention.idempotencyKeyDays ?? 30))
+  await pruneEvents(context.pool, context, daysAgo(retention.webhookEventDays ?? 30))
+  await prunePreviousSecrets(context.pool, context, daysAgo(0))
+}
+
+/** Brings the queue of the housekeeping, in the schema `<schema>_jobs`, to this release. */
+export async function migrateHousekeeping(context: ServiceContext): Promise<void> {
+  const boss = createBoss(context, { migrate: true, supervise: false, schedule: false })
+  await boss.start()
+  await boss.stop({ graceful: false })
+}
+
+/**
+ * Runs {@link keepHouse} once an hour, in one of the processes. Never migrates.
+ * @throws Error before {@link migrateHousekeeping} has run.
+ */
+export async function startHousekeeping(
+  context: ServiceContext,
+  retention: Retention = {},
+): Promise<{ stop(): Promise<void> }> {
+  const boss = createBoss(context, { migrate: false })
+  await boss.start()
+  await boss.createQueue(queue, {
+    policy: 'singleton',
+    retryLimit: 2,
+    expireInSeconds: 1_800,
+    deleteAfterSeconds: 86_400,
+  })
+  await boss.schedule(queue, '17 * * * *')
+  await boss.work(queue, { pollingIntervalSeconds: 30 }, () => keepHouse(context, retention))
+  return { stop: () => boss.stop({ graceful: true, timeout: 5_000 }) }
+}
+
+function createBoss(context: ServiceContext, options: ConstructorOptions): PgBoss {
+  const { logger, pool } = context
+  const boss = new PgBoss({
+    ...options,
+    schema: `${context.schema}_jobs`,
+    db: { executeSql: async (text, values) => await pool.query(text, values === undefined ? undefined : [...values]) },
+  })
+  boss.on('error', (error: unknown) => {
+    logger.warn({ error: error instanceof Error ? error.name : 'Error' }, 'The housekeeping queue has a problem.')
+  })
+  return boss
+}

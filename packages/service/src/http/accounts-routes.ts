@@ -1,0 +1,28 @@
+import { parseNewAccount } from '../account-input.ts'
+import { createAccount, findAccount } from '../accounts.ts'
+import { listAccountIds } from '../clients.ts'
+import type { RouteModule } from './app.ts'
+import { notFound, requireAccount, requireClient } from './authenticate.ts'
+import { answerOnce } from './idempotent.ts'
+
+/** Mounts registration and reading of accounts. Specification: "Accounts". */
+export const accountsRoutes: RouteModule = (app, context) => {
+  app.post('/accounts', async (c) => {
+    const caller = await requireClient(c, context, 'accounts:write')
+    return await answerOnce(c, context, caller, {}, (tx, { body }) =>
+      createAccount(tx, context, caller, parseNewAccount(body)),
+    )
+  })
+
+  app.get('/accounts', async (c) => {
+    const caller = await requireClient(c, context, 'accounts:read')
+    return c.json({ accounts: await listAccountIds(context.pool, context, caller.clientId) })
+  })
+
+  app.get('/accounts/:account_id', async (c) => {
+    const { accountId } = await requireAccount(c, context, 'accounts:read')
+    const account = await findAccount(context.pool, context, accountId)
+    if (account === undefined) throw notFound('account')
+    return c.json(account)
+  })
+}

@@ -1,0 +1,48 @@
+import { changeAutomation, parseAutomationChange } from '../automation-changes.ts'
+import { createAutomation } from '../automation-creation.ts'
+import { type AutomationRow, automationView, findAutomation, listAutomations } from '../automations.ts'
+import { inTransaction } from '../context.ts'
+import type { RouteModule, ServiceRequest } from './app.ts'
+import { isId, notFound, requireAccount } from './authenticate.ts'
+import { readJson } from './body.ts'
+import { createIdempotently } from './idempotent.ts'
+
+/** Mounts automations: create, list, read, and change of name and status. Specification: "Automations". */
+export const automationsRoutes: RouteModule = (app, context) => {
+  app.post('/accounts/:account_id/automations', (c) =>
+    createIdempotently(c, context, { scope: 'automations:write' }, (tx, { body, caller, accountId }) =>
+      createAutomation(tx, context, caller, accountId, body),
+    ),
+  )
+
+  app.get('/accounts/:account_id/automations', async (c) => {
+    const { accountId } = await requireAccount(c, context, 'automations:read')
+    const rows = await listAutomations(context.pool, context, accountId)
+    return c.json({ automations: rows.map((row) => automationView(context, row)) })
+  })
+
+  app.get('/accounts/:account_id/automations/:automation_id', async (c) => {
+    const { accountId } = await requireAccount(c, context, 'automations:read')
+    const row = await findAutomation(context.pool, context, accountId, automationIdOf(c))
+    return c.json(automationView(context, found(row)))
+  })
+
+  app.patch('/accounts/:account_id/automations/:automation_id', async (c) => {
+    const { accountId } = await requireAccount(c, context, 'automations:write')
+    const automationId = automationIdOf(c)
+    const change = parseAutomationChange(await readJson(c))
+    const changed = await inTransaction(context, (tx) => changeAutomation(tx, context, accountId, automationId, change))
+    return c.json(automationView(context, found(changed)))
+  })
+}
+
+function automationIdOf(c: ServiceRequest): string {
+  const automationId = c.req.param('automation_id') ?? ''
+  if (!isId(automationId)) throw notFound('automation')
+  return automationId
+}
+
+function found(row: AutomationRow | undefined): AutomationRow {
+  if (row === undefined) throw notFound('automation')
+  return row
+}

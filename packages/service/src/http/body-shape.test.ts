@@ -1,0 +1,72 @@
+import { OutlayError } from '@outlay/core'
+import { expect, it } from 'vitest'
+import { checkShape } from './body-shape.ts'
+import { findOperation } from './openapi-operations.ts'
+
+const check = (path: string, body: unknown): unknown => {
+  const documented = findOperation('POST', path)?.body
+  if (documented === undefined) throw new Error('There is no such operation.')
+  try {
+    checkShape(documented, body)
+    return []
+  } catch (error) {
+    if (!OutlayError.is(error)) throw error
+    return error.issues.map(({ field, code, message }) => [field, code, message])
+  }
+}
+const transfers = '/accounts/:account_id/transfers'
+const addresses = '/accounts/:account_id/addresses/external'
+
+const transfer = {
+  amount: { value: '1', currency: 'USDC' },
+  source: { address_id: 'a', value_type: 'USDC', transfer_type: 'base' },
+  destination: { address_id: 'b', value_type: 'USDC', transfer_type: 'base' },
+}
+const camelTransfer = {
+  amount: { value: '1', currency: 'USDC' },
+  source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
+  destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
+}
+
+it('takes a body in either spelling, with null for what is optional and with members that it does not know', () => {
+  for (const path of [transfers, '/accounts/:account_id/transfer']) {
+    expect(check(path, transfer)).toEqual([])
+    expect(check(path, camelTransfer)).toEqual([])
+    expect(check(path, { ...transfer, note: null, brand: null, more: 1 })).toEqual([])
+  }
+})
+
+it('names every member that is missing or of another type, without quoting it', () => {
+  const body = { amount: { value: 12.5 }, source: 'secret', destination: { ...transfer.destination, address_id: 7 } }
+  expect(check(transfers, body)).toEqual([
+    ['amount.value', 'invalid_amount', 'must be a string'],
+    ['amount.currency', 'missing_field', 'is required'],
+    ['source', 'invalid_request', 'must be an object'],
+    ['destination.address_id', 'invalid_id', 'must be a string'],
+  ])
+})
+
+it('names members as the caller spelled them', () => {
+  const { valueType: _, ...source } = camelTransfer.source
+  expect(check(transfers, { ...camelTransfer, source: { ...source, addressId: 7 } })).toEqual([
+    ['source.addressId', 'invalid_id', 'must be a string'],
+    ['source.valueType', 'missing_field', 'is required'],
+  ])
+})
+
+it.each([null, [], 'text', 1, true])('refuses %j, which is no object', (body) => {
+  expect(check(transfers, body)).toEqual([['', 'invalid_request', 'must be an object']])
+})
+
+it('tells a bank account from a wallet by its members', () => {
+  const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: 62701 }
+  expect(check(addresses, { name: 'A', transfer_types: ['wire'], owner: 'B', bank_address: place })).toEqual([
+    ['account_number', 'missing_field', 'is required'],
+    ['account_type', 'missing_field', 'is required'],
+    ['bank_address.zip', 'invalid_request', 'must be a string'],
+    ['beneficiary_address', 'missing_field', 'is required'],
+  ])
+  expect(check(addresses, { name: 'A', address: '0x', transfer_types: 'base' })).toEqual([
+    ['transfer_types', 'invalid_request', 'must be an array'],
+  ])
+})

@@ -1,0 +1,90 @@
+import { type ErrorCode, type Issue, OutlayError } from '@outlay/core'
+import type { z } from 'zod'
+import type { Operation } from './schemas/operation.ts'
+
+/**
+ * Checks the shape of a body: which members there are and of which type. The rules of the domain come after it. A body
+ * whose members are spelled in camelCase has the shape when it has it in snake_case.
+ * @throws OutlayError `missing_field`, `invalid_id`, `invalid_amount` or `invalid_request`, with every member that is
+ *   wrong, in the caller's own spelling. Messages never quote what was sent.
+ */
+export function checkShape(body: NonNullable<Operation['body']>, given: unknown): void {
+  if (body.check === 'route') return
+  const schema = body.check === undefined ? body.schema : body.check(given)
+  if (schema.safeParse(given).success) return
+  const parsed = schema.safeParse(snakeCased(given))
+  if (parsed.success) return
+  const [first, ...rest] = parsed.error.issues.map((issue) => issueOf(given, issue))
+  if (first === undefined) throw new Error('A refused body has no issue.')
+  throw OutlayError.fromIssues([first, ...rest])
+}
+
+const depthLimit = 4
+
+function snakeCased(value: unknown, depth = 0): unknown {
+  if (!isRecord(value) || depth > depthLimit) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [snake(name), snakeCased(inner, depth + 1)]))
+}
+
+function issueOf(body: unknown, issue: z.core.$ZodIssue): Issue {
+  const { path, value } = locate(body, issue.path)
+  const field = path.join('.')
+  if (field !== '' && (value === undefined || value === null))
+    return { field, code: 'missing_field', message: 'is required' }
+  return { field, code: codeOf(path), message: messageOf(issue) }
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
+  return issue.code === 'invalid_union' ? 'is of no known shape' : issue.message
+}
+
+function codeOf(path: readonly string[]): ErrorCode {
+  const last = path.at(-1) ?? ''
+  if (/_id$|Id$/.test(last)) return 'invalid_id'
+  return path.join('.') === 'amount.value' ? 'invalid_amount' : 'invalid_request'
+}
+
+/** The path as the caller spelled it, and what is there. A missing member is spelled like the others. */
+function locate(
+  body: unknown,
+  path: readonly PropertyKey[],
+): { readonly path: readonly string[]; readonly value: unknown } {
+  const camelCased = !hasUnderscore(body)
+  const spelled: string[] = []
+  let value = body
+  for (const name of path.map(String)) {
+    const record = isRecord(value) || Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : {}
+    const isCamel = !(name in record) && (camel(name) in record || camelCased)
+    spelled.push(isCamel ? camel(name) : name)
+    value = record[isCamel ? camel(name) : name]
+  }
+  return { path: spelled, value }
+}
+
+function hasUnderscore(value: unknown, depth = 0): boolean {
+  if (!isRecord(value) || depth > depthLimit) return false
+  const entries = Object.entries(value)
+  // Without a member in two words nothing tells the spelling, and the documented one is meant.
+  if (depth === 0 && !mentionsCamel(value)) return true
+  return entries.some(([name, inner]) => name.includes('_') || hasUnderscore(inner, depth + 1))
+}
+
+function mentionsCamel(value: unknown, depth = 0): boolean {
+  if (!isRecord(value) || depth > depthLimit) return false
+  return Object.entries(value).some(([name, inner]) => /[a-z][A-Z]/.test(name) || mentionsCamel(inner, depth + 1))
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function snake(name: string): string {
+  return name
+    .replaceAll(/[A-Z]|[0-9]+/g, (part, at: number) => (at === 0 ? part : `_${part.toLowerCase()}`))
+    .replaceAll('__', '_')
+}
+
+function camel(name: string): string {
+  return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}

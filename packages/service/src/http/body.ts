@@ -1,0 +1,105 @@
+import { OutlayError } from '@outlay/core'
+import { routePath } from 'hono/route'
+import type { ServiceRequest } from './app.ts'
+import { checkShape } from './body-shape.ts'
+import { findOperation } from './openapi-operations.ts'
+
+/** Largest body that is read, in octets. */
+const maxBodyBytes = 256 * 1024
+
+/** Deepest nesting of objects and arrays in a JSON body. */
+const maxBodyDepth = 16
+
+/**
+ * Reads a JSON body of bounded size and depth, and checks its shape.
+ * @throws OutlayError what {@link readAnyJson} and {@link checkBody} throw.
+ */
+export async function readJson(c: ServiceRequest): Promise<unknown> {
+  const body = await readAnyJson(c)
+  checkBody(c, body)
+  return body
+}
+
+/**
+ * Checks the shape of a body against the schema that the document shows for this route.
+ * @throws OutlayError `missing_field`, `invalid_id`, `invalid_amount` or `invalid_request`, naming the members.
+ */
+export function checkBody(c: ServiceRequest, body: unknown): void {
+  const documented = findOperation(c.req.method, routePath(c))?.body
+  if (documented !== undefined) checkShape(documented, body)
+}
+
+/**
+ * Reads a JSON body of bounded size and depth, whatever its shape.
+ * @throws OutlayError `invalid_request` with status 415, 413 or 400, or 422 for text that cannot be stored.
+ */
+export async function readAnyJson(c: ServiceRequest): Promise<unknown> {
+  const type = c.req.header('content-type')
+  if (type !== undefined && !/^application\/([a-z0-9.-]+\+)?json\b/i.test(type))
+    throw refusal(415, 'Send the body as application/json.')
+  const text = await readText(c, maxBodyBytes)
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw refusal(400, 'The body is not JSON.')
+  }
+  checkValue(body, '', 0)
+  return body
+}
+
+/** Reads a form-encoded body of bounded size. */
+export async function readForm(c: ServiceRequest): Promise<URLSearchParams> {
+  return new URLSearchParams(await readText(c, 16 * 1024))
+}
+
+/** The body when it is an object; refuses everything else. */
+export function asObject(body: unknown): Readonly<Record<string, unknown>> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new OutlayError('invalid_request', 'The body is a JSON object.', { field: '' })
+  return body as Readonly<Record<string, unknown>>
+}
+
+async function readText(c: ServiceRequest, maxBytes: number): Promise<string> {
+  const announced = c.req.header('content-length')
+  if (announced !== undefined && Number(announced) > maxBytes) throw tooLarge(maxBytes)
+  if (announced !== undefined) {
+    const text = await c.req.text()
+    if (Buffer.byteLength(text) > maxBytes) throw tooLarge(maxBytes)
+    return text
+  }
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of c.req.raw.body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) throw tooLarge(maxBytes)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function checkValue(value: unknown, field: string, depth: number): void {
+  if (typeof value === 'string') {
+    if (value.includes('\u0000') || !value.isWellFormed())
+      throw new OutlayError('invalid_request', 'Text must be well-formed Unicode without NUL.', { field })
+    return
+  }
+  // JSON has no infinity, yet a literal such as 1e400 is read as one.
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new OutlayError('invalid_request', 'Numbers must be finite.', { field })
+  if (typeof value !== 'object' || value === null) return
+  if (depth >= maxBodyDepth) throw refusal(400, `The body is nested deeper than ${maxBodyDepth} levels.`)
+  const prefix = field === '' ? '' : `${field}.`
+  for (const [name, member] of Object.entries(value)) {
+    checkValue(name, field, depth)
+    checkValue(member, prefix + name, depth + 1)
+  }
+}
+
+function tooLarge(maxBytes: number): OutlayError {
+  return refusal(413, `The body is larger than ${maxBytes} octets.`)
+}
+
+function refusal(status: number, message: string): OutlayError {
+  return new OutlayError('invalid_request', message, { status })
+}

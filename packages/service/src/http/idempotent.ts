@@ -1,0 +1,251 @@
+import { fingerprint, OutlayError } from '@outlay/core'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { Caller, Scope } from '../clients.ts'
+import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { claimKey, findKey, type KeyedRequest, type StoredResponse, storeResponse } from '../idempotency.ts'
+import type { ServiceRequest } from './app.ts'
+import { requireAccount } from './authenticate.ts'
+import { checkBody, readAnyJson } from './body.ts'
+import { problemOf } from './problem.ts'
+
+/** What the effect of a create gets. */
+export interface CreateInput {
+  readonly body: unknown
+  readonly caller: Caller
+  /** The account in the path. */
+  readonly accountId: string
+  readonly idempotencyKey: string
+}
+
+/** How a create answers. */
+export interface CreateOptions {
+  readonly scope: Scope
+  /** Status of the first success and of its replays. Default 201. */
+  readonly status?: ContentfulStatusCode | undefined
+  /** Encrypts the stored response, for one that shows a secret. Default false. */
+  readonly sealed?: boolean | undefined
+  /** True for one that takes no body: what is sent is not read. Default false. */
+  readonly bodyless?: boolean | undefined
+  /**
+   * Work before the transaction, such as a call to a provider; a replay skips it. What it throws counts as thrown by the
+   * effect.
+   */
+  readonly prepare?: ((body: unknown) => Promise<void>) | undefined
+}
+
+interface Answer extends StoredResponse {
+  readonly replayed: boolean
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const mostTries = 4
+const notStored = new Set(['insufficient_balance', 'account_not_ready', 'bank_login_required'])
+
+/**
+ * Runs a create of one account once per idempotency key and answers it. Key, effect and stored response commit together;
+ * a later request with the same key gets the same octets and `Idempotent-Replayed: true`. Specification: "Idempotency
+ * behaviour".
+ *
+ * Refusals that would come out the same again are kept and replayed. 5xx, 409, 429, `insufficient_balance`,
+ * `account_not_ready` and `bank_login_required` leave nothing behind, so the same key can be sent again.
+ */
+export async function createIdempotently(
+  c: ServiceRequest,
+  context: ServiceContext,
+  options: CreateOptions,
+  work: (tx: Tx, input: CreateInput) => Promise<unknown>,
+): Promise<Response> {
+  const caller = await requireAccount(c, context, options.scope)
+  return await answerOnce(c, context, caller, options, (tx, { body, idempotencyKey }) =>
+    work(tx, { body, caller, accountId: caller.accountId, idempotencyKey }),
+  )
+}
+
+/** The same for a create that belongs to no account: the caller is authenticated already. */
+export async function answerOnce(
+  c: ServiceRequest,
+  context: ServiceContext,
+  caller: Caller,
+  options: Omit<CreateOptions, 'scope'>,
+  work: (tx: Tx, input: { readonly body: unknown; readonly idempotencyKey: string }) => Promise<unknown>,
+): Promise<Response> {
+  const idempotencyKey = readIdempotencyKey(c)
+  const body = options.bodyless === true ? null : await readAnyJson(c)
+  const plain = fingerprint({ method: c.req.method, path: c.req.path, body })
+  const request: KeyedRequest = {
+    clientId: caller.clientId,
+    idempotencyKey,
+    fingerprint: context.secrets.mac('idempotency_key.fingerprint', plain),
+  }
+  const inFlight = c.get('inFlight')
+  const key = `${caller.clientId} ${idempotencyKey}`
+  const waited = await inFlight.wait(key)
+  if (waited === 'timeout') throw keyInFlight()
+  const decided = waited === 'ended' ? await findReplay(context, request) : undefined
+  const perform = () =>
+    performOnce(c, context, request, {
+      status: options.status ?? 201,
+      sealed: options.sealed ?? false,
+      prepare:
+        options.prepare &&
+        (async () => {
+          checkBody(c, body)
+          await options.prepare?.(body)
+        }),
+      work: (tx) => {
+        checkBody(c, body)
+        return work(tx, { body, idempotencyKey })
+      },
+    })
+  return respond(c, decided ?? (await inFlight.track(key, perform)))
+}
+
+/**
+ * The key of a request: 1 to 255 visible ASCII characters, bare or as a quoted string.
+ * @throws OutlayError `idempotency_key_missing`, `idempotency_key_invalid`.
+ */
+function readIdempotencyKey(c: ServiceRequest): string {
+  const header = c.req.header('idempotency-key')
+  const field = 'Idempotency-Key:'
+  if (header === undefined || header === '')
+    throw new OutlayError('idempotency_key_missing', 'A create needs an Idempotency-Key header.', { field })
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new OutlayError('idempotency_key_invalid', 'The key has 1 to 255 visible ASCII characters.', { field })
+  return key
+}
+
+interface Effect {
+  readonly status: number
+  readonly sealed: boolean
+  readonly prepare: (() => Promise<void> | undefined) | undefined
+  readonly work: (tx: Tx) => Promise<unknown>
+}
+
+async function performOnce(
+  c: ServiceRequest,
+  context: ServiceContext,
+  request: KeyedRequest,
+  effect: Effect,
+): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const answer = (await tryEffect(context, request, effect)) ?? (await findReplay(context, request))
+      if (answer !== undefined) return answer
+    } catch (error) {
+      const refusal = refusalOf(c, error)
+      if (refusal !== undefined) {
+        const answer = (await storeRefusal(context, request, refusal)) ?? (await findReplay(context, request))
+        if (answer !== undefined) return answer
+      } else if (tries >= mostTries || !isTransient(error)) throw translated(error)
+    }
+    if (tries >= mostTries) throw keyInFlight()
+  }
+}
+
+/** The answer of the effect, or `undefined` when another request has the key. */
+async function tryEffect(context: ServiceContext, request: KeyedRequest, effect: Effect): Promise<Answer | undefined> {
+  if (effect.prepare !== undefined) {
+    const replay = await findReplay(context, request)
+    if (replay !== undefined) return replay
+    await effect.prepare()
+  }
+  return await inTransaction(
+    context,
+    async (tx) => {
+      if (!(await claimOrTimeOut(tx, context, request))) return undefined
+      const response = { status: effect.status, body: JSON.stringify(await effect.work(tx)) }
+      await storeResponse(tx, context, request, response, effect.sealed)
+      return { ...response, replayed: false }
+    },
+    { begin: beginOf(context) },
+  )
+}
+
+/** Keeps a refusal whose effects are rolled back; `undefined` when another request got the key in the meantime. */
+async function storeRefusal(
+  context: ServiceContext,
+  request: KeyedRequest,
+  refusal: StoredResponse,
+): Promise<Answer | undefined> {
+  return await inTransaction(
+    context,
+    async (tx) => {
+      if (!(await claimOrTimeOut(tx, context, request))) return undefined
+      await storeResponse(tx, context, request, refusal, false)
+      return { ...refusal, replayed: false }
+    },
+    { begin: beginOf(context) },
+  )
+}
+
+async function findReplay(context: ServiceContext, request: KeyedRequest): Promise<Answer | undefined> {
+  const record = await findKey(context.pool, context, request)
+  if (record === undefined) return undefined
+  if (record.fingerprint !== request.fingerprint)
+    throw new OutlayError(
+      'idempotency_key_mismatch',
+      'The idempotency key cannot be reused with a different payload or URI.',
+      { field: 'Idempotency-Key:' },
+    )
+  return { ...record.response, replayed: true }
+}
+
+async function claimOrTimeOut(tx: Tx, context: ServiceContext, request: KeyedRequest): Promise<boolean> {
+  try {
+    return await claimKey(tx, context, request)
+  } catch (error) {
+    throw sqlStateOf(error) === lockNotAvailable ? keyInFlight() : error
+  }
+}
+
+/** The problem to keep for an error, or `undefined` when the error leaves the key free. */
+function refusalOf(c: ServiceRequest, error: unknown): StoredResponse | undefined {
+  if (!OutlayError.is(error) || notStored.has(error.code)) return undefined
+  const { problem } = problemOf(error, c.get('requestId'))
+  const storable = [400, 404, 413, 415, 422].includes(problem.status) && error.code !== 'idempotency_key_mismatch'
+  return storable ? { status: problem.status, body: JSON.stringify(problem) } : undefined
+}
+
+function respond(c: ServiceRequest, answer: Answer): Response {
+  return c.body(answer.body, answer.status as ContentfulStatusCode, {
+    'content-type': answer.status >= 400 ? 'application/problem+json' : 'application/json',
+    ...(answer.replayed ? { 'idempotent-replayed': 'true' } : {}),
+  })
+}
+
+function keyInFlight(): OutlayError {
+  return new OutlayError('idempotency_key_in_flight', 'A request with this key is still being worked on.', {
+    retryAfterMs: 1_000,
+  })
+}
+
+const lockNotAvailable = '55P03'
+const transient = new Set(['40P01', '40001'])
+
+function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || OutlayError.is(error)) return undefined
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? code : undefined
+}
+
+function isTransient(error: unknown): boolean {
+  return transient.has(sqlStateOf(error) ?? '')
+}
+
+function translated(error: unknown): unknown {
+  const state = sqlStateOf(error)
+  if (state !== lockNotAvailable && !transient.has(state ?? '')) return error
+  return new OutlayError(
+    'service_unavailable',
+    'Too much is going on at once; send the request again with the same key.',
+    {
+      retryAfterMs: 1_000,
+      cause: error,
+    },
+  )
+}
+
+function beginOf(context: ServiceContext): string {
+  return `begin; set local lock_timeout = ${Math.ceil(context.idempotencyWaitMs ?? 10_000)}`
+}

@@ -1,0 +1,138 @@
+import { type ErrorCode, type Issue, OutlayError } from '@outlay/core'
+
+/** Where in the request the fault lies. */
+export type ProblemSource = { readonly pointer: string } | { readonly parameter: string } | { readonly header: string }
+
+/** The body of every refusal, `application/problem+json`. */
+export interface Problem {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly code: string
+  /** The same sentence as `detail`. */
+  readonly message: string
+  readonly request_id: string
+  readonly errors: readonly {
+    readonly code: string
+    readonly status: string
+    readonly title: string
+    readonly detail: string
+    readonly source?: ProblemSource
+  }[]
+}
+
+/** A problem with the headers that go with it. */
+export interface ProblemResponse {
+  readonly problem: Problem
+  readonly headers: Readonly<Record<string, string>>
+  /** True when nothing that the caller did explains it: it is logged, and its cause stays inside. */
+  readonly unexpected: boolean
+}
+
+const statuses: Partial<Record<ErrorCode, number>> = {
+  idempotency_key_missing: 400,
+  idempotency_key_invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  transfer_not_found: 404,
+  conflict: 409,
+  idempotency_key_in_flight: 409,
+  transfer_not_cancelable: 409,
+  rate_limited: 429,
+  not_migrated: 503,
+  schema_too_new: 503,
+  queue_version_untested: 503,
+  service_unavailable: 503,
+  outcome_unknown: 503,
+  unreadable_response: 503,
+  aborted: 503,
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Not authenticated',
+  403: 'Not allowed',
+  404: 'Not found',
+  409: 'Conflict',
+  413: 'Body too large',
+  415: 'Unsupported media type',
+  422: 'The request cannot be processed',
+  429: 'Too many requests',
+  500: 'Internal error',
+  503: 'Service unavailable',
+}
+
+/** HTTP status that an error code is answered with: 422 unless the code says otherwise. */
+export function statusOf(code: ErrorCode): number {
+  return statuses[code] ?? 422
+}
+
+/**
+ * A refusal of a query parameter or a header. Its field starts with `?` or ends with `:`, which tells the problem from a
+ * member of the body.
+ */
+export function parameterError(name: string, message: string): OutlayError {
+  return new OutlayError('invalid_request', message, { field: `?${name}` })
+}
+
+/** Turns anything that was thrown into a problem. What is no {@link OutlayError} becomes a 500 that says nothing else. */
+export function problemOf(error: unknown, requestId: string): ProblemResponse {
+  if (!OutlayError.is(error)) return internal(requestId)
+  const status = isRefusal(error.status) ? error.status : statusOf(error.code)
+  const headers: Record<string, string> = {}
+  if (status === 401) headers['www-authenticate'] = 'Bearer error="invalid_token"'
+  if (error.retryAfterMs !== undefined)
+    headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))
+  const title = titles[status] ?? 'Refused'
+  return {
+    headers,
+    unexpected: status >= 500,
+    problem: {
+      type: `urn:outlay:error:${error.code}`,
+      title,
+      status,
+      detail: error.message,
+      code: error.code,
+      message: error.message,
+      request_id: requestId,
+      errors: error.issues.map((issue) => ({
+        code: issue.code,
+        status: String(statusOf(issue.code)),
+        title: titles[statusOf(issue.code)] ?? title,
+        detail: issue.message,
+        ...sourceOf(issue),
+      })),
+    },
+  }
+}
+
+function isRefusal(status: number | undefined): status is number {
+  return status !== undefined && status >= 400 && status < 500
+}
+
+function internal(requestId: string): ProblemResponse {
+  const detail = 'Something went wrong on our side. The request can be sent again with the same key.'
+  return {
+    headers: {},
+    unexpected: true,
+    problem: {
+      type: 'urn:outlay:error:internal_error',
+      title: 'Internal error',
+      status: 500,
+      detail,
+      code: 'internal_error',
+      message: detail,
+      request_id: requestId,
+      errors: [],
+    },
+  }
+}
+
+function sourceOf(issue: Issue): { readonly source?: ProblemSource } {
+  if (issue.field.startsWith('?')) return { source: { parameter: issue.field.slice(1) } }
+  if (issue.field.endsWith(':')) return { source: { header: issue.field.slice(0, -1) } }
+  if (issue.field === '') return { source: { pointer: '' } }
+  return { source: { pointer: `/${issue.field.replaceAll('.', '/')}` } }
+}

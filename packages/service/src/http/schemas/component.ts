@@ -1,0 +1,19 @@
+import { z } from 'zod'
+
+/** What has a name under `components/schemas` of the OpenAPI document. */
+export const components = z.registry<{ readonly id: string }>()
+
+/** What the document says about a schema, beside its shape. */
+export interface SchemaNotes {
+  readonly description: string
+  /** Whole values that are right. */
+  readonly examples?: readonly unknown[]
+}
+
+/** Gives a schema its name in the OpenAPI document; whoever uses it then refers to it by that name. */
+export function component<Schema extends z.ZodType>(id: string, schema: Schema, notes: SchemaNotes): Schema {
+  const { description, examples } = notes
+  const described = schema.meta({ description, ...(examples === undefined ? {} : { examples: [...examples] }) })
+  components.add(described, { id })
+  return described
+}

@@ -1,0 +1,34 @@
+import { createTransfer } from '../transfer-creation.ts'
+import { transferView } from '../transfer-view.ts'
+import { findTransfer, listTransfers, transferFilters } from '../transfers.ts'
+import type { RouteModule, ServiceRequest } from './app.ts'
+import { isId, notFound, requireAccount } from './authenticate.ts'
+import { createIdempotently } from './idempotent.ts'
+import { pageOf, readPage } from './pagination.ts'
+
+/** Mounts transfers: create (also under the singular path), list, read. Specification: "Transfers". */
+export const transfersRoutes: RouteModule = (app, context) => {
+  const create = (c: ServiceRequest): Promise<Response> =>
+    createIdempotently(c, context, { scope: 'transfers:write' }, (tx, { body, caller, accountId }) =>
+      createTransfer(tx, context, caller, accountId, body),
+    )
+  app.post('/accounts/:account_id/transfers', create)
+  app.post('/accounts/:account_id/transfer', create)
+
+  app.get('/accounts/:account_id/transfers', async (c) => {
+    const { accountId } = await requireAccount(c, context, 'transfers:read')
+    const page = readPage(c, context, transferFilters)
+    const found = await listTransfers(context.pool, context, accountId, { ...page, limit: page.size + 1 })
+    const { rows, pagination } = pageOf(context, page, found)
+    return c.json({ transfers: rows.map(transferView), pagination })
+  })
+
+  app.get('/accounts/:account_id/transfers/:transfer_id', async (c) => {
+    const { accountId } = await requireAccount(c, context, 'transfers:read')
+    const transferId = c.req.param('transfer_id')
+    if (!isId(transferId)) throw notFound('transfer')
+    const row = await findTransfer(context.pool, context, accountId, transferId)
+    if (row === undefined) throw notFound('transfer')
+    return c.json(transferView(row))
+  })
+}

@@ -1,0 +1,121 @@
+import { lookup as resolveName } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { OutlayError } from '@outlay/core'
+import { Agent, buildConnector } from 'undici'
+
+const blocked = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const)
+  blocked.addSubnet(network, prefix, 'ipv4')
+for (const [network, prefix] of [
+  ['::', 96],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['100::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+  ['5f00::', 16],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['fec0::', 10],
+  ['ff00::', 8],
+] as const)
+  blocked.addSubnet(network, prefix, 'ipv6')
+
+/** True for an IP address that is not on the public internet, IPv4 inside IPv6 included, and for what is no IP address. */
+export function isPrivateAddress(address: string): boolean {
+  const family = isIP(address)
+  if (family === 0) return true
+  return blocked.check(address, family === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** How far outgoing requests may go. */
+export interface OutgoingPolicy {
+  /** Allows plain HTTP and private addresses: for local development. */
+  readonly allowPrivate: boolean
+}
+
+/**
+ * Reads a URL that a tenant gives us to call: `https`, no credentials, no private address.
+ * @throws OutlayError `invalid_request` with the field.
+ */
+export function parseOutgoingUrl(text: unknown, field: string, policy: OutgoingPolicy): URL {
+  const refuse = (message: string) => new OutlayError('invalid_request', message, { field })
+  if (typeof text !== 'string' || text.length > 2_048 || !URL.canParse(text)) throw refuse('must be a URL')
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && !(policy.allowPrivate && url.protocol === 'http:'))
+    throw refuse('must be an https URL')
+  if (url.username !== '' || url.password !== '') throw refuse('must not hold credentials')
+  if (!policy.allowPrivate && isPrivateHost(url.hostname)) throw refuse('must not be a private address')
+  return url
+}
+
+/**
+ * Makes the dispatcher for URLs that tenants give us. Every connection is checked when it is made: the literal in the URL,
+ * or each address that its name resolves to, so a name that changes its mind in between is refused too. Redirects are not
+ * followed.
+ */
+export function createOutgoingAgent(policy: OutgoingPolicy, timeoutMs: number): Agent {
+  const connect = buildConnector({
+    timeout: timeoutMs,
+    ...(policy.allowPrivate ? {} : { lookup: guardedLookup }),
+  })
+  return new Agent({
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    connect(options, callback) {
+      if (!policy.allowPrivate && isIP(bare(options.hostname)) !== 0 && isPrivateAddress(bare(options.hostname))) {
+        callback(new PrivateAddressError(options.hostname), null)
+        return
+      }
+      connect(options, callback)
+    },
+  })
+}
+
+/** The connection would have gone to a private address. */
+class PrivateAddressError extends Error {
+  override readonly name = 'PrivateAddressError'
+
+  constructor(host: string) {
+    super(`${host} is or resolves to a private address.`)
+  }
+}
+
+const guardedLookup: LookupFunction = (hostname, options, callback) => {
+  resolveName(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return callback(error, [])
+    if (addresses.length === 0 || addresses.some(({ address }) => isPrivateAddress(address)))
+      return callback(new PrivateAddressError(hostname), [])
+    const [first] = addresses
+    if (options.all === true || first === undefined) return callback(null, addresses)
+    return callback(null, first.address, first.family)
+  })
+}
+
+function isPrivateHost(hostname: string): boolean {
+  const host = bare(hostname)
+  if (isIP(host) !== 0) return isPrivateAddress(host)
+  return /(^|\.)(localhost|local|internal)\.?$/i.test(host) || !host.includes('.')
+}
+
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}

@@ -1,0 +1,106 @@
+import { TransferStatus } from '@outlay/core'
+import { describe, expect, it } from 'vitest'
+import { railsGateway } from './gateway.ts'
+import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
+
+const leg = { valueType: 'USDC', transferType: 'base', custodial: false, address: '0x' }
+const instruction: RailInstruction = {
+  transferId: 'T',
+  accountId: 'A',
+  flow: 'payout',
+  amount: { value: '1', currency: 'USDC' },
+  source: leg,
+  destination: leg,
+  statementName: 'Acme',
+}
+const submission = { transferId: 'T', accountId: 'A', idempotencyKey: 'T', request: instruction as never, attempt: 1 }
+const options = { signal: new AbortController().signal }
+
+const railsOf = (answer: RailAnswer, payment?: RailPayment): Rails => ({
+  validate: async () => undefined,
+  wireInstructions: async () => {
+    throw new Error('not called')
+  },
+  submit: async () => answer,
+  get: async () => payment,
+  start: async () => undefined,
+  stop: async () => undefined,
+})
+const failure = {
+  type: 'returned',
+  code: 'R03',
+  detail: '',
+  occurredAt: '2026-01-01T00:00:00Z',
+  retriable: false,
+} as const
+
+describe('submit', () => {
+  it('gives the rail the instruction of the transfer', async () => {
+    const seen: RailInstruction[] = []
+    const rails: Rails = {
+      ...railsOf({ outcome: 'accepted', reference: 'R' }),
+      submit: async (given) => {
+        seen.push(given)
+        return { outcome: 'accepted', reference: 'R' }
+      },
+    }
+    await railsGateway(rails, async () => instruction).submit(submission, options)
+    expect(seen).toEqual([instruction])
+  })
+
+  it.each([
+    ['accepted', 'processing'],
+    ['expected', 'pending'],
+  ] as const)('%s means %s under the reference of the rail', async (outcome, status) => {
+    const gateway = railsGateway(railsOf({ outcome, reference: 'R' }), async () => instruction)
+    expect(await gateway.submit(submission, options)).toEqual({
+      outcome: 'accepted',
+      remoteId: 'R',
+      observation: { remoteId: 'R', status, failure: null },
+    })
+  })
+
+  it.each([
+    { outcome: 'rejected', code: 'closed', detail: 'Closed' },
+    { outcome: 'throttled', detail: 'Later', retryAfterMs: 5 },
+    { outcome: 'unknown', detail: 'Lost' },
+  ] as const)('$outcome goes on as it is', async (answer) => {
+    expect(await railsGateway(railsOf(answer), async () => instruction).submit(submission, options)).toEqual(answer)
+  })
+
+  it('throws for a transfer that the service does not have', async () => {
+    const gateway = railsGateway(railsOf({ outcome: 'accepted', reference: 'R' }), async () => undefined)
+    await expect(gateway.submit(submission, options)).rejects.toThrow('no transfer')
+  })
+})
+
+describe('get', () => {
+  it.each([
+    ['expected', 'pending', null],
+    ['accepted', 'processing', null],
+    ['settled', 'complete', null],
+    ['rejected', 'failed', failure],
+    ['returned', 'failed', failure],
+  ] as const)('%s is %s', async (state, status, expected) => {
+    const gateway = railsGateway(
+      railsOf({ outcome: 'unknown', detail: '' }, { reference: 'R', state, failure }),
+      async () => instruction,
+    )
+    expect(await gateway.get('A', 'R', options)).toEqual({ remoteId: 'R', status, failure: expected })
+  })
+
+  it('a payment that was retried says when', async () => {
+    const reachedAt = '2026-01-03T00:00:00Z'
+    const payment = { reference: 'R', state: 'accepted', failure: null, reachedAt } as const
+    const gateway = railsGateway(railsOf({ outcome: 'unknown', detail: '' }, payment), async () => instruction)
+    const seen = await gateway.get('A', 'R', options)
+    expect(seen).toEqual({ remoteId: 'R', status: 'processing', failure: null, reachedAt })
+    const failed = { status: 'failed', failure: { ...failure, retriable: true } } as const
+    expect(seen && TransferStatus.advance(failed, seen)).toMatchObject({ status: 'processing' })
+  })
+
+  it('an unknown payment is undefined', async () => {
+    const gateway = railsGateway(railsOf({ outcome: 'unknown', detail: '' }), async () => instruction)
+    expect(await gateway.get('A', 'R', options)).toBeUndefined()
+  })
+})

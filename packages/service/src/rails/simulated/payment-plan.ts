@@ -1,0 +1,118 @@
+import type { TransferFailure } from '@outlay/core'
+import type { RailInstruction, RailLegDetails } from '../port.ts'
+import { achReturnFailure } from './ach-return.ts'
+import { toEastern } from './banking-day.ts'
+import { findSpell, maxPresentments } from './magic.ts'
+import type { NewRailPayment, Route } from './rail-payments.ts'
+import { chainHash, paymentReference } from './reference.ts'
+import { isRepresented } from './representment.ts'
+import { statementLine } from './statement-line.ts'
+import { cantonOfferMs, isAch, returnsAt, settlesAt, transferSettlesAt } from './timing.ts'
+
+/** The failure of a payment that the other side refused. */
+export function rejectionFailure(code: string, detail: string, at: Date): TransferFailure {
+  return { type: 'rejected', code, detail, occurredAt: at.toISOString(), retriable: false }
+}
+
+/**
+ * The rail whose reference stands for the payment: where money is yet to come in for an onramp, where it goes out
+ * otherwise.
+ */
+function leadingRail({ flow, deposit, source, destination }: RailInstruction): string {
+  return flow === 'onramp' && deposit === undefined ? source.transferType : destination.transferType
+}
+
+function isWireOnramp({ flow, deposit, source }: RailInstruction): boolean {
+  return flow === 'onramp' && deposit === undefined && source.bank === undefined
+}
+
+/** Everything that will happen to a payment by itself. `sequence` is unique over all payments. */
+export function planPayment(instruction: RailInstruction, now: Date, sequence: number): NewRailPayment {
+  const { transferId, accountId, source, destination, flow } = instruction
+  const base = {
+    transfer_id: transferId,
+    account_id: accountId,
+    route: {
+      flow,
+      source: source.transferType,
+      destination: destination.transferType,
+      settleMs: settlesAt(destination.transferType, now).getTime() - now.getTime(),
+      amount: instruction.amount.value,
+      ...bouncesOf(instruction),
+    },
+    destination: destinationDetails(instruction),
+    failure: null,
+    source: null,
+    presentment: 1,
+    represented_at: null,
+    statement_line: isAch(leadingRail(instruction)) ? statementLine(instruction.statementName) : null,
+  }
+  if (isWireOnramp(instruction)) {
+    return { ...base, reference: `EXPECTED-${transferId}`, state: 'expected', next_state: null, next_at: null }
+  }
+  const seed = instruction.deposit === undefined ? transferId : mintSeed(transferId)
+  const reference = paymentReference(leadingRail(instruction), seed, sequence, toEastern(now).date)
+  return {
+    ...base,
+    reference,
+    state: 'accepted',
+    ...planEnd(instruction, now),
+    source: sourceDetails(instruction, reference),
+    destination:
+      flow === 'offramp' && destination.transferType === 'wire'
+        ? { paymentDetails: { imad: reference } }
+        : base.destination,
+  }
+}
+
+/** How often the payment comes back, and with what: the part of its magic input that later presentments need. */
+function bouncesOf(instruction: RailInstruction): Pick<Route, 'bounces'> {
+  const spell = findSpell(instruction)
+  if (spell?.effect !== 'return') return {}
+  return { bounces: { code: spell.code, times: spell.times ?? maxPresentments } }
+}
+
+/** What is said about the destination at the end: the mint of an onramp is a transaction of its own. */
+function destinationDetails({ flow, transferId, destination }: RailInstruction): RailLegDetails | null {
+  if (flow !== 'onramp') return null
+  return { transactionId: chainHash(destination.transferType, mintSeed(transferId)) }
+}
+
+function mintSeed(transferId: string): string {
+  return `${transferId}/mint`
+}
+
+/** What is said about the source at the end: the burn of an offramp, the trace of a debit. */
+function sourceDetails(instruction: RailInstruction, reference: string): RailLegDetails | null {
+  const { flow, deposit, transferId, source } = instruction
+  if (deposit !== undefined) return null
+  if (flow === 'offramp') return { transactionId: chainHash(source.transferType, `${transferId}/burn`) }
+  if (flow === 'onramp')
+    return { paymentDetails: { traceNumber: reference, senderBankRoutingNumber: source.bank?.routingNumber } }
+  return null
+}
+
+function planEnd(instruction: RailInstruction, now: Date): Pick<NewRailPayment, 'next_state' | 'next_at' | 'failure'> {
+  const { destination } = instruction
+  const spell = findSpell(instruction)
+  const settles = transferSettlesAt(instruction, now)
+  if (spell?.effect === 'stall') return { next_state: null, next_at: null, failure: null }
+  if (spell?.effect === 'return') {
+    const at = returnsAt(now)
+    const retriable = isRepresented(spell.code, { flow: instruction.flow, source: instruction.source.transferType }, 1)
+    const failure = achReturnFailure(spell.code, at, retriable) ?? null
+    return { next_state: 'returned', next_at: at.toISOString(), failure }
+  }
+  if (spell?.effect === 'reject') {
+    const at = isAch(leadingRail(instruction)) ? returnsAt(now) : settles
+    const failure = rejectionFailure(spell.code, spell.detail, at)
+    return { next_state: 'rejected', next_at: at.toISOString(), failure }
+  }
+  if (destination.transferType.startsWith('canton') && !destination.custodial) {
+    const at = new Date(now.getTime() + cantonOfferMs)
+    const detail = 'The party did not accept the transfer within 72 hours'
+    const failure: TransferFailure = { ...rejectionFailure('offer_expired', detail, at), type: 'expired' }
+    return { next_state: 'rejected', next_at: at.toISOString(), failure }
+  }
+  return { next_state: 'settled', next_at: settles.toISOString(), failure: null }
+}

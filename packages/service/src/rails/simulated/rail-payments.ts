@@ -1,0 +1,201 @@
+import type { TransferFailure } from '@outlay/core'
+import type { Pool, PoolClient } from 'pg'
+import { run, statement } from '../../statement.ts'
+import type { RailFact, RailFlow, RailLegDetails, RailPayment } from '../port.ts'
+import type { StatementLine } from './statement-line.ts'
+
+/** What a simulated payment does by itself: enough to time and describe it, and nothing about persons. */
+export interface Route {
+  readonly flow: RailFlow
+  readonly source: string
+  readonly destination: string
+  /** Time from an arrival of money to the end, in milliseconds. */
+  readonly settleMs: number
+  readonly amount: string
+  /** How many presentments come back, and with which code; none when absent. */
+  readonly bounces?: { readonly code: string; readonly times: number } | undefined
+}
+
+/** A payment to be written. Times are virtual, ISO 8601. */
+export interface NewRailPayment {
+  readonly transfer_id: string
+  readonly account_id: string
+  readonly reference: string
+  readonly state: RailPayment['state']
+  readonly next_state: RailFact['kind'] | null
+  readonly next_at: string | null
+  readonly failure: TransferFailure | null
+  readonly route: Route
+  readonly source: RailLegDetails | null
+  readonly destination: RailLegDetails | null
+  /** 1 for the first presentment. */
+  readonly presentment: number | null
+  /** When it is or was presented again, the newest time; null for the first presentment. */
+  readonly represented_at: string | null
+  /** ACH only. */
+  readonly statement_line: StatementLine | null
+}
+
+/** A payment as it is stored. */
+export interface StoredRailPayment extends Omit<NewRailPayment, 'next_at' | 'represented_at'> {
+  readonly next_at: Date | null
+  readonly represented_at: Date | null
+}
+
+/** What is to happen to a payment after the step that was due. */
+export type PaymentStep = Omit<NewRailPayment, 'account_id' | 'reference' | 'state' | 'route' | 'destination'>
+
+type Executor = Pool | PoolClient
+type Schema = { readonly schema: string }
+
+/** Writes payments once per transfer. A payment that is there already comes back as it is, with `fresh` false. */
+export function insertPayments(
+  executor: Executor,
+  context: Schema,
+  payments: readonly NewRailPayment[],
+): Promise<readonly (Pick<StoredRailPayment, 'transfer_id' | 'reference' | 'state'> & { readonly fresh: boolean })[]> {
+  return run(executor, context, insert, [JSON.stringify(payments)])
+}
+
+/** Reads payments by their references. */
+export function selectPayments(
+  executor: Executor,
+  context: Schema,
+  references: readonly string[],
+): Promise<readonly StoredRailPayment[]> {
+  return run(executor, context, selectByReference, [references])
+}
+
+/** The shared clock offset, and whether anything is due to be told at `now` plus that offset. */
+export async function lookForDue(
+  executor: Executor,
+  context: Schema,
+  now: Date,
+): Promise<{ readonly offsetMs: number; readonly due: boolean }> {
+  const [row] = await run<{ offset_ms: string; due: boolean }>(executor, context, selectDue, [now])
+  return { offsetMs: Number(row?.offset_ms ?? 0), due: row?.due ?? false }
+}
+
+/** Locks due payments that no other process has in hand. */
+export function lockDuePayments(
+  tx: PoolClient,
+  context: Schema,
+  now: Date,
+  limit: number,
+): Promise<readonly StoredRailPayment[]> {
+  return run(tx, context, lockDue, [now, limit])
+}
+
+/** Moves payments to the state that was due, and writes what follows. */
+export async function advancePayments(tx: PoolClient, context: Schema, steps: readonly PaymentStep[]): Promise<void> {
+  await run(tx, context, advance, [JSON.stringify(steps)])
+}
+
+/** Reads the payment of a transfer; `undefined` when there is none. */
+export async function findPayment(
+  executor: Executor,
+  context: Schema,
+  transferId: string,
+): Promise<StoredRailPayment | undefined> {
+  const [row] = await run<StoredRailPayment>(executor, context, selectOfTransfer, [transferId])
+  return row
+}
+
+/** Makes something else happen to a payment in one of the given states. False when it is in none of them. */
+export async function reschedulePayment(
+  executor: Executor,
+  context: Schema,
+  transferId: string,
+  change: {
+    readonly from: readonly RailPayment['state'][]
+    readonly next: RailFact['kind']
+    readonly at: Date
+    readonly failure: TransferFailure | null
+    readonly source?: RailLegDetails | undefined
+  },
+): Promise<boolean> {
+  const { from, next, at, failure, source } = change
+  const values = [transferId, from, next, at, jsonOf(failure), jsonOf(source)]
+  return (await run(executor, context, reschedule, values)).length > 0
+}
+
+/** The first number of a block of a thousand that belongs to the caller alone. */
+export async function takeReferenceBlock(executor: Executor, context: Schema): Promise<number> {
+  const [row] = await run<{ block: string }>(executor, context, nextBlock)
+  return Number(row?.block)
+}
+
+function jsonOf(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value)
+}
+
+const insert = statement(
+  'rail_payment_insert',
+  `with given as (
+     select * from jsonb_populate_recordset(null::{{schema}}.rail_payment, $1::jsonb)
+   ), inserted as (
+     insert into {{schema}}.rail_payment
+     select * from given
+     on conflict (transfer_id) do nothing
+     returning transfer_id, reference, state
+   )
+   select transfer_id, reference, state, true as fresh from inserted
+   union all
+   select p.transfer_id, p.reference, p.state, false
+     from {{schema}}.rail_payment p
+     join given using (transfer_id)
+    where not exists (select from inserted where inserted.transfer_id = p.transfer_id)`,
+)
+
+const selectByReference = statement(
+  'rail_payment_select',
+  'select * from {{schema}}.rail_payment where reference = any ($1)',
+)
+
+const selectOfTransfer = statement(
+  'rail_payment_select_of_transfer',
+  'select * from {{schema}}.rail_payment where transfer_id = $1',
+)
+
+const selectDue = statement(
+  'rail_payment_due',
+  `select c.offset_ms,
+          exists (
+            select from {{schema}}.rail_payment p
+             where p.next_at <= $1::timestamptz + c.offset_ms * interval '1 millisecond'
+          ) or exists (
+            select from {{schema}}.rail_virtual_account v
+             where v.ready_at <= $1::timestamptz + c.offset_ms * interval '1 millisecond'
+          ) or exists (
+            select from {{schema}}.rail_deposit d where d.verdict is null
+          ) as due
+     from {{schema}}.simulation_clock c`,
+)
+
+const lockDue = statement(
+  'rail_payment_lock_due',
+  `select * from {{schema}}.rail_payment
+    where next_at <= $1
+    order by next_at
+    limit $2
+      for update skip locked`,
+)
+
+const advance = statement(
+  'rail_payment_advance',
+  `update {{schema}}.rail_payment p
+      set state = p.next_state, next_state = s.next_state, next_at = s.next_at, failure = s.failure, source = s.source,
+          presentment = s.presentment, represented_at = s.represented_at, statement_line = s.statement_line
+     from jsonb_populate_recordset(null::{{schema}}.rail_payment, $1::jsonb) s
+    where p.transfer_id = s.transfer_id`,
+)
+
+const reschedule = statement(
+  'rail_payment_reschedule',
+  `update {{schema}}.rail_payment
+      set next_state = $3, next_at = $4, failure = $5::jsonb, source = coalesce($6::jsonb, source)
+    where transfer_id = $1 and state = any ($2)
+   returning transfer_id`,
+)
+
+const nextBlock = statement('rail_reference_block', `select nextval('{{schema}}.rail_reference_block') as block`)

@@ -1,0 +1,232 @@
+import { type Clock, type Logger, OutlayError, type PaymentDetails, type WireInstructions } from '@outlay/core'
+import type { Pool } from 'pg'
+import { batch } from '../../batch.ts'
+import type { RailAnswer, RailInstruction, RailRefusal, Rails } from '../port.ts'
+import { achReturnFailure } from './ach-return.ts'
+import { toEastern } from './banking-day.ts'
+import { createFactTicker, tellPayments } from './fact-ticker.ts'
+import { findSpell } from './magic.ts'
+import { planPayment, rejectionFailure } from './payment-plan.ts'
+import { findPayment, insertPayments, reschedulePayment, selectPayments, takeReferenceBlock } from './rail-payments.ts'
+import { imad } from './reference.ts'
+import { isRepresented } from './representment.ts'
+import type { StatementLine } from './statement-line.ts'
+import {
+  createVirtualAccounts,
+  type SimulatedDeposit,
+  type SimulatedVirtualAccounts,
+  simulatedBank,
+} from './virtual-accounts.ts'
+import { createVirtualClock } from './virtual-clock.ts'
+
+/** What a person or a test can make the simulated rails do. Each throws `conflict` when the payment is not at that point. */
+export interface RailSimulation {
+  /** Virtual time. */
+  now(): Date
+  /** Moves virtual time forward and tells everything that has become due. Answers with the new time. */
+  advance(milliseconds: number): Promise<Date>
+  /** Makes a payment final now. */
+  settle(transferId: string): Promise<void>
+  /** Lets the other side refuse a payment now. */
+  reject(transferId: string, reason: { readonly code: string; readonly detail: string }): Promise<void>
+  /** Lets a payment come back now, a settled one included; `code` is one of `achReturns`. */
+  returnWith(transferId: string, code: string): Promise<void>
+  /**
+   * What the other bank shows for a payment, with the trace number of its newest entry; `undefined` for one that is not
+   * ACH or not at its rail yet.
+   */
+  findStatementLine(transferId: string): Promise<(StatementLine & { readonly traceNumber: string }) | undefined>
+  /** Accepts a transfer for the Canton party that it is offered to. */
+  acceptOffer(transferId: string): Promise<void>
+  /** Lets the wire arrive that a transfer waits for. */
+  receiveWire(transferId: string, sender: Pick<PaymentDetails, 'senderName' | 'senderBankName'>): Promise<void>
+  /** The automation whose virtual account has this number; `undefined` when there is none. */
+  findVirtualAccount(accountNumber: string): Promise<string | undefined>
+  /** Lets a payment arrive at a virtual account. Answers with the bank's reference: an IMAD or a trace number. */
+  receiveDeposit(deposit: SimulatedDeposit): Promise<string>
+  /** Tells what is due. Answers with how many facts were taken. */
+  tick(): Promise<number>
+}
+
+/** Rails without banks and chains: they keep the timing of real ones on a virtual clock, durably in Postgres. */
+export interface SimulatedRails extends Rails {
+  readonly simulation: RailSimulation
+}
+
+/** How the simulated rails work. */
+export interface SimulatedRailsOptions {
+  readonly pool: Pool
+  readonly schema: string
+  /** Real time; virtual time runs ahead of it. */
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Longest pause between two looks for due payments, in milliseconds of real time. Default 200. */
+  readonly tickIntervalMs?: number | undefined
+}
+
+/** Makes simulated rails. Magic inputs are listed in `magic.ts`, times in `timing.ts`. */
+export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedRails {
+  const { pool } = options
+  const virtualClock = createVirtualClock(options)
+  const ticker = createFactTicker({ ...options, virtualClock, intervalMs: options.tickIntervalMs ?? 200 })
+  const nextSequence = createSequence(() => takeReferenceBlock(pool, options))
+  const virtualAccounts = createVirtualAccounts({ ...options, virtualClock, nextSequence })
+  const throttled = new Set<string>()
+
+  const submitAll = async (instructions: readonly RailInstruction[]): Promise<readonly RailAnswer[]> => {
+    const now = virtualClock.now()
+    const planned = []
+    for (const instruction of instructions) planned.push(planPayment(instruction, now, await nextSequence()))
+    const written = new Map((await insertPayments(pool, options, planned)).map((row) => [row.transfer_id, row]))
+    return instructions.map((instruction) => {
+      const row = written.get(instruction.transferId)
+      if (row === undefined) return { outcome: 'unknown', detail: 'Another submission of this payment is in progress.' }
+      if (row.fresh && findSpell(instruction)?.effect === 'lose_first_answer') {
+        return { outcome: 'unknown', detail: 'The answer of the rail got lost.' }
+      }
+      return { outcome: row.state === 'expected' ? 'expected' : 'accepted', reference: row.reference }
+    })
+  }
+  const submitOne = batch(submitAll, { maxSize: 200, waitMs: 2 })
+  const getOne = batch(
+    async (references: readonly string[]) => {
+      const found = new Map((await selectPayments(pool, options, references)).map((row) => [row.reference, row]))
+      return references.map((reference) => found.get(reference))
+    },
+    { maxSize: 200, waitMs: 2 },
+  )
+
+  return {
+    validate: async (instruction) => refusalOf(instruction),
+    async wireInstructions(instruction, tx, beneficiary): Promise<WireInstructions> {
+      const sequence = await nextSequence()
+      await insertPayments(tx, options, [planPayment(instruction, virtualClock.now(), sequence)])
+      return {
+        ...simulatedBank,
+        beneficiaryName: beneficiary.name,
+        beneficiaryAddress: beneficiary.address,
+        accountNumber: `8${String(sequence).padStart(11, '0')}`,
+        memo: instruction.transferId,
+      }
+    },
+    async submit(instruction) {
+      if (findSpell(instruction)?.effect === 'throttle_once' && !throttled.has(instruction.transferId)) {
+        throttled.add(instruction.transferId)
+        return { outcome: 'throttled', detail: 'The rail asks to come back later.', retryAfterMs: 1000 }
+      }
+      return await submitOne(instruction)
+    },
+    async get(reference) {
+      const row = await getOne(reference)
+      if (row === undefined) return undefined
+      if (row.state !== 'accepted') return { reference, state: row.state, failure: row.failure }
+      return { reference, state: row.state, failure: null, reachedAt: row.represented_at?.toISOString() }
+    },
+    virtualAccounts,
+    async start(listener, virtualAccountListener) {
+      ticker.start([
+        tellPayments({ ...options, virtualClock, nextSequence }, listener),
+        ...virtualAccounts.tellers(virtualAccountListener),
+      ])
+      await ticker.tick()
+    },
+    stop: () => ticker.stop(),
+    simulation: createSimulation({ ...options, virtualClock, ticker, nextSequence, virtualAccounts }),
+  }
+}
+
+function refusalOf(instruction: RailInstruction): RailRefusal | undefined {
+  if (findSpell(instruction)?.effect !== 'refuse') return undefined
+  const end = instruction.destination.bank === undefined ? 'source' : 'destination'
+  const detail = 'The bank says that it has no such account.'
+  return { code: 'invalid_account_number', field: `${end}.address_id`, detail }
+}
+
+interface SimulationParts extends SimulatedRailsOptions {
+  readonly virtualClock: ReturnType<typeof createVirtualClock>
+  readonly ticker: ReturnType<typeof createFactTicker>
+  readonly nextSequence: () => Promise<number>
+  readonly virtualAccounts: SimulatedVirtualAccounts
+}
+
+function createSimulation(parts: SimulationParts): RailSimulation {
+  const { virtualClock, ticker, nextSequence, virtualAccounts } = parts
+  type Change = Parameters<typeof reschedulePayment>[3]
+  const change = async (transferId: string, wanted: Omit<Change, 'at'>): Promise<void> => {
+    const at = virtualClock.now()
+    if (!(await reschedulePayment(parts.pool, parts, transferId, { ...wanted, at }))) {
+      throw new OutlayError('conflict', `The transfer is not ${wanted.from.join(' or ')} at its rail.`)
+    }
+    await ticker.tick()
+  }
+  return {
+    now: () => virtualClock.now(),
+    async advance(milliseconds) {
+      const now = await virtualClock.advance(milliseconds)
+      await ticker.tick()
+      return now
+    },
+    settle: (transferId) => change(transferId, { from: ['accepted'], next: 'settled', failure: null }),
+    async reject(transferId, { code, detail }) {
+      const failure = rejectionFailure(code, detail, virtualClock.now())
+      await change(transferId, { from: ['expected', 'accepted'], next: 'rejected', failure })
+    },
+    async returnWith(transferId, code) {
+      const payment = await findPayment(parts.pool, parts, transferId)
+      // What has settled is complete for good.
+      const retriable = payment?.state === 'accepted' && isRepresented(code, payment.route, payment.presentment ?? 1)
+      const failure = achReturnFailure(code, virtualClock.now(), retriable)
+      if (failure === undefined) {
+        throw new OutlayError('invalid_request', `There is no return code ${code} here.`, { field: 'code' })
+      }
+      await change(transferId, { from: ['accepted', 'settled'], next: 'returned', failure })
+    },
+    async findStatementLine(transferId) {
+      const payment = await findPayment(parts.pool, parts, transferId)
+      if (payment === undefined || payment.statement_line === null) return undefined
+      const traceNumber = payment.source?.paymentDetails?.traceNumber ?? payment.reference
+      return { ...payment.statement_line, traceNumber }
+    },
+    acceptOffer: (transferId) => change(transferId, { from: ['accepted'], next: 'settled', failure: null }),
+    async receiveWire(transferId, sender) {
+      const now = virtualClock.now()
+      const reference = imad(toEastern(now).date, await nextSequence())
+      const paymentDetails: PaymentDetails = {
+        receivedAt: now.toISOString(),
+        senderName: sender.senderName ?? null,
+        senderBankName: sender.senderBankName ?? null,
+        senderBankRoutingNumber: null,
+        paymentReference: transferId,
+        imad: reference,
+      }
+      const source = { transactionId: reference, paymentDetails }
+      await change(transferId, { from: ['expected'], next: 'accepted', failure: null, source })
+    },
+    findVirtualAccount: (accountNumber) => virtualAccounts.findOwner(accountNumber),
+    async receiveDeposit(deposit) {
+      const reference = await virtualAccounts.receive(deposit)
+      await ticker.tick()
+      return reference
+    },
+    tick: () => ticker.tick(),
+  }
+}
+
+/** Hands out numbers that no other process hands out, a thousand from one look into the database. */
+function createSequence(takeBlock: () => Promise<number>): () => Promise<number> {
+  let next = 0
+  let end = 0
+  let taking: Promise<void> | undefined
+  return async () => {
+    while (next >= end) {
+      taking ??= takeBlock().then((block) => {
+        next = block
+        end = block + 1000
+        taking = undefined
+      })
+      await taking
+    }
+    next += 1
+    return next - 1
+  }
+}

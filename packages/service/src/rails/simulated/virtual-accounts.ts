@@ -1,0 +1,220 @@
+import type { Logger, PaymentDetails } from '@outlay/core'
+import type { Pool, PoolClient } from 'pg'
+import { inTransaction } from '../../context.ts'
+import { run, statement } from '../../statement.ts'
+import type { DepositFact, VirtualAccountBank, VirtualAccountFact, VirtualAccountListener } from '../port.ts'
+import { toEastern } from './banking-day.ts'
+import type { Teller } from './fact-ticker.ts'
+import { imad, traceNumber } from './reference.ts'
+import type { VirtualClock } from './virtual-clock.ts'
+
+/** The bank of the simulated rails. Fictional; the routing number has a valid checksum. */
+export const simulatedBank = {
+  bankName: 'Outlay Simulated Bank',
+  bankAddress: '1 Sandbox Plaza, Chicago, IL 60601',
+  routingNumber: '071099998',
+} as const
+
+/** A payment that somebody sends to a virtual account. */
+export interface SimulatedDeposit extends Pick<PaymentDetails, 'senderName' | 'senderBankName'> {
+  readonly automationId: string
+  readonly transferType: DepositFact['transferType']
+  /** US dollars, decimal string. */
+  readonly amount: string
+  /** The sender's own; the same one for the same account and rail is the same payment. Default: a new payment. */
+  readonly reference?: string | undefined
+}
+
+/** Virtual accounts of the simulated rails. */
+export interface SimulatedVirtualAccounts extends VirtualAccountBank {
+  /** The automation that an account number belongs to; `undefined` for an unknown one. */
+  findOwner(accountNumber: string): Promise<string | undefined>
+  /** Lets a payment arrive. Answers with the bank's reference, that of the first one for a repeat. */
+  receive(deposit: SimulatedDeposit): Promise<string>
+  /** Tellers of what opens and of what arrives. */
+  tellers(listener: VirtualAccountListener): readonly Teller[]
+}
+
+/** What simulated virtual accounts work with. */
+export interface VirtualAccountsOptions {
+  readonly pool: Pool
+  readonly schema: string
+  readonly virtualClock: VirtualClock
+  readonly logger: Logger
+  /** Numbers that nobody else gets. */
+  readonly nextSequence: () => Promise<number>
+}
+
+/** How long the bank takes to open an account, in virtual milliseconds. */
+const openingMs = 2_000
+
+/** Most facts of one batch. */
+const batchSize = 100
+
+/** Makes virtual accounts that live in Postgres. */
+export function createVirtualAccounts(options: VirtualAccountsOptions): SimulatedVirtualAccounts {
+  const { pool, virtualClock, nextSequence } = options
+  return {
+    async open({ automationId }) {
+      const readyAt = new Date(virtualClock.now().getTime() + openingMs)
+      await run(pool, options, insertAccount, [automationId, await nextSequence(), readyAt])
+    },
+    async findOwner(accountNumber) {
+      const digits = accountNumberPattern.exec(accountNumber)?.[1]
+      if (digits === undefined) return undefined
+      const [row] = await run<{ automation_id: string }>(pool, options, selectOwner, [digits])
+      return row?.automation_id
+    },
+    async receive(deposit) {
+      const now = virtualClock.now()
+      const sequence = await nextSequence()
+      const isWire = deposit.transferType === 'wire'
+      const bankReference = isWire ? imad(toEastern(now).date, sequence) : traceNumber(sequence)
+      const key = [deposit.automationId, deposit.transferType, deposit.reference ?? bankReference]
+      const details = JSON.stringify(detailsOf(deposit, bankReference, now))
+      await run(pool, options, insertDeposit, [...key, bankReference, deposit.amount, details])
+      const [row] = await run<{ bank_reference: string }>(pool, options, selectDeposit, key)
+      if (row === undefined) throw new Error('The deposit was not written.')
+      return row.bank_reference
+    },
+    tellers: (listener) => [tellOpened(options, listener), tellDeposits(options, listener)],
+  }
+}
+
+const accountNumberPattern = /^9(\d{11})$/
+
+function accountNumberOf(sequence: string): string {
+  return `9${sequence.padStart(11, '0')}`
+}
+
+/** A wire gives the fuller set; an ACH entry does not name the bank of its sender. */
+function detailsOf(deposit: SimulatedDeposit, bankReference: string, now: Date): PaymentDetails {
+  const { transferType, senderName = null, senderBankName = null, reference = null } = deposit
+  const received = { receivedAt: now.toISOString(), senderName, paymentReference: reference }
+  if (transferType === 'ach_credit') return { ...received, traceNumber: bankReference }
+  return { ...received, senderBankName, senderBankRoutingNumber: null, imad: bankReference }
+}
+
+function tellOpened(options: VirtualAccountsOptions, listener: VirtualAccountListener): Teller {
+  const fact = (row: AccountRow): VirtualAccountFact => ({
+    automationId: row.automation_id,
+    instructions: { ...simulatedBank, accountNumber: accountNumberOf(row.sequence), memo: null },
+  })
+  return () =>
+    inTransaction(options, async (tx) => {
+      const now = options.virtualClock.now()
+      const due = await run<AccountRow>(tx, options, lockReady, [now, batchSize])
+      const told = await eachTaken(options, due, (row) => listener.opened(fact(row)))
+      await run(tx, options, updateTold, [told.map(([row]) => row.automation_id)])
+      return told.length
+    })
+}
+
+function tellDeposits(options: VirtualAccountsOptions, listener: VirtualAccountListener): Teller {
+  const fact = (row: DepositRow): DepositFact => ({
+    reference: row.bank_reference,
+    transferType: row.transfer_type,
+    routingNumber: simulatedBank.routingNumber,
+    accountNumber: accountNumberOf(row.sequence),
+    amount: { value: row.amount, currency: 'USD' },
+    details: row.details,
+  })
+  return () =>
+    inTransaction(options, async (tx) => {
+      const due = await run<DepositRow>(tx, options, lockDeposits, [batchSize])
+      const told = await eachTaken(options, due, (row) => listener.deposited(fact(row)))
+      for (const [row, { outcome }] of told) await writeVerdict(tx, options, row, outcome)
+      return told.length
+    })
+}
+
+/** Tells one fact after the other; one that is not taken does not keep the next ones. */
+async function eachTaken<Row, Answer>(
+  { logger }: VirtualAccountsOptions,
+  rows: readonly Row[],
+  tell: (row: Row) => Promise<Answer>,
+): Promise<readonly (readonly [Row, Answer])[]> {
+  const taken: (readonly [Row, Answer])[] = []
+  for (const row of rows) {
+    try {
+      taken.push([row, await tell(row)])
+    } catch (error) {
+      const name = error instanceof Error ? error.name : typeof error
+      logger.warn({ error: name }, 'A fact about a virtual account was not taken; it is told again.')
+    }
+  }
+  return taken
+}
+
+async function writeVerdict(tx: PoolClient, options: VirtualAccountsOptions, row: DepositRow, verdict: string) {
+  await run(tx, options, updateVerdict, [row.transfer_type, row.bank_reference, verdict])
+}
+
+interface AccountRow {
+  readonly automation_id: string
+  /** A bigint as text. */
+  readonly sequence: string
+}
+
+interface DepositRow extends AccountRow {
+  readonly transfer_type: DepositFact['transferType']
+  readonly bank_reference: string
+  readonly amount: string
+  readonly details: PaymentDetails
+}
+
+const insertAccount = statement(
+  'rail_virtual_account_insert',
+  `insert into {{schema}}.rail_virtual_account (automation_id, sequence, ready_at) values ($1, $2, $3)
+   on conflict (automation_id) do nothing`,
+)
+
+const selectOwner = statement(
+  'rail_virtual_account_owner',
+  'select automation_id from {{schema}}.rail_virtual_account where sequence = $1::bigint',
+)
+
+const lockReady = statement(
+  'rail_virtual_account_lock_ready',
+  `select automation_id, sequence::text as sequence from {{schema}}.rail_virtual_account
+    where ready_at <= $1
+    order by ready_at
+    limit $2
+      for update skip locked`,
+)
+
+const updateTold = statement(
+  'rail_virtual_account_told',
+  'update {{schema}}.rail_virtual_account set ready_at = null where automation_id = any ($1)',
+)
+
+const insertDeposit = statement(
+  'rail_deposit_insert',
+  `insert into {{schema}}.rail_deposit
+     (automation_id, transfer_type, reference, bank_reference, amount, details)
+   values ($1, $2, $3, $4, $5, $6::jsonb)
+   on conflict (automation_id, transfer_type, reference) do nothing`,
+)
+
+const selectDeposit = statement(
+  'rail_deposit_select',
+  `select bank_reference from {{schema}}.rail_deposit
+    where automation_id = $1 and transfer_type = $2 and reference = $3`,
+)
+
+const lockDeposits = statement(
+  'rail_deposit_lock_untold',
+  `select d.automation_id, d.transfer_type, d.bank_reference, d.amount, d.details, v.sequence::text as sequence
+     from {{schema}}.rail_deposit d
+     join {{schema}}.rail_virtual_account v using (automation_id)
+    where d.verdict is null
+    order by d.position
+    limit $1
+      for update of d skip locked`,
+)
+
+const updateVerdict = statement(
+  'rail_deposit_verdict',
+  `update {{schema}}.rail_deposit set verdict = $3, details = null
+    where transfer_type = $1 and bank_reference = $2`,
+)

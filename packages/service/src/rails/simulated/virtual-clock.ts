@@ -1,0 +1,42 @@
+import type { Clock } from '@outlay/core'
+import type { Pool } from 'pg'
+import { run, statement } from '../../statement.ts'
+
+/**
+ * The time of the simulated rails: real time plus an offset that only grows and that every process shares.
+ *
+ * It moves payments and nothing else: tokens, signatures and rate limits stay on real time.
+ */
+export interface VirtualClock extends Clock {
+  /** Learns an offset that another process has set. */
+  adopt(offsetMs: number): void
+  /** Moves the time forward, durably, and answers with the new time. */
+  advance(milliseconds: number): Promise<Date>
+}
+
+/** Makes the virtual clock of a schema. */
+export function createVirtualClock(options: {
+  readonly pool: Pool
+  readonly schema: string
+  readonly clock: Clock
+}): VirtualClock {
+  let offsetMs = 0
+  const now = (): Date => new Date(options.clock.now().getTime() + offsetMs)
+  const adopt = (stored: number): void => {
+    offsetMs = Math.max(offsetMs, stored)
+  }
+  return {
+    now,
+    adopt,
+    async advance(milliseconds) {
+      const rows = await run<{ offset_ms: string }>(options.pool, options, advanceClock, [milliseconds])
+      for (const row of rows) adopt(Number(row.offset_ms))
+      return now()
+    },
+  }
+}
+
+const advanceClock = statement(
+  'simulation_clock_advance',
+  'update {{schema}}.simulation_clock set offset_ms = offset_ms + $1 returning offset_ms',
+)

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+import { type SeedClient, startSandbox } from './sandbox.ts'
+
+/*
+ * Runs a sandbox as a process of its own.
+ *
+ * Reads DATABASE_URL (required), PORT (default any), HOST (default 127.0.0.1), and SEED: a JSON array of clients to make,
+ * each `{name, accounts: [{businessName, funds?: [{valueType, transferType, amount}]}]}`. Prints one line of JSON once it
+ * listens: `{"ready": true, "url", "pid", "clients"}`. SIGTERM and SIGINT end it gracefully; SIGKILL loses nothing.
+ */
+const { DATABASE_URL: databaseUrl, PORT: port, HOST: host, SEED: seed } = process.env
+if (databaseUrl === undefined) throw new Error('Set DATABASE_URL to the database of the sandbox.')
+
+const sandbox = await startSandbox({
+  databaseUrl,
+  ...(port === undefined ? {} : { port: Number(port) }),
+  ...(host === undefined ? {} : { host }),
+})
+
+const end = (): void => {
+  sandbox.stop().then(
+    () => process.exit(0),
+    (error) => {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+      process.exit(1)
+    },
+  )
+}
+process.once('SIGTERM', end)
+process.once('SIGINT', end)
+
+const clients = []
+for (const client of seed === undefined ? [] : (JSON.parse(seed) as SeedClient[])) {
+  clients.push(await sandbox.seedClient(client))
+}
+process.stdout.write(`${JSON.stringify({ ready: true, url: sandbox.url, pid: process.pid, clients })}\n`)

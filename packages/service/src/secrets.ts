@@ -1,0 +1,107 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto'
+import type { Random } from '@outlay/core'
+
+/** Where a sealed value lives: it opens there and nowhere else. */
+export interface SecretPlace {
+  readonly table: string
+  readonly column: string
+  /** Id of the row. */
+  readonly row: string
+}
+
+/** A key that wraps data keys. */
+export interface WrappingKey {
+  /** 1 to 32 letters, digits, `_` or `-`; it is written into every ciphertext. */
+  readonly id: string
+  /** 32 random octets. */
+  readonly key: Uint8Array
+}
+
+/** Encryption at rest and keyed digests. */
+export interface Secrets {
+  /** Encrypts text for one place: AES-256-GCM under a data key of its own, wrapped by the newest key. */
+  seal(plaintext: string, place: SecretPlace): string
+  /** Decrypts what {@link Secrets.seal} made for the same place; throws for any other place, key or octet. */
+  open(sealed: string, place: SecretPlace): string
+  /** Keyed digest (HMAC-SHA256, base64url) of a value for one purpose: blind indexes, cursors, fingerprints. */
+  mac(purpose: string, value: string): string
+}
+
+const ivLength = 12
+const tagLength = 16
+const keyLength = 32
+
+/**
+ * Makes {@link Secrets}. The first wrapping key seals, all of them open; `macKey` must stay the same for ever, because
+ * lookups go through its digests.
+ */
+export function createSecrets(options: {
+  readonly keys: readonly [WrappingKey, ...WrappingKey[]]
+  readonly macKey: Uint8Array
+  readonly random: Random
+}): Secrets {
+  const [newest] = options.keys
+  const keys = new Map(options.keys.map((one) => [one.id, wrappingKey(one)]))
+  const newestKey = keys.get(newest.id)
+  if (newestKey === undefined) throw new Error('The newest wrapping key is missing.')
+  if (options.macKey.length < keyLength) throw new Error('The key for digests needs at least 32 octets.')
+  const macKeys = new Map<string, Buffer>()
+  return {
+    seal(plaintext, place) {
+      const dataKey = options.random.bytes(keyLength)
+      const aad = aadOf(place, newest.id)
+      const wrapped = encrypt(newestKey, dataKey, aad, options.random)
+      const body = encrypt(dataKey, Buffer.from(plaintext, 'utf8'), aad, options.random)
+      return `v1.${newest.id}.${wrapped.toString('base64url')}.${body.toString('base64url')}`
+    },
+    open(sealed, place) {
+      const [version, keyId, wrapped, body] = sealed.split('.')
+      if (version !== 'v1' || keyId === undefined || wrapped === undefined || body === undefined)
+        throw new Error('The sealed value has an unknown form.')
+      const key = keys.get(keyId)
+      if (key === undefined) throw new Error(`There is no wrapping key ${keyId}.`)
+      const aad = aadOf(place, keyId)
+      const dataKey = decrypt(key, Buffer.from(wrapped, 'base64url'), aad)
+      return decrypt(dataKey, Buffer.from(body, 'base64url'), aad).toString('utf8')
+    },
+    mac(purpose, value) {
+      let key = macKeys.get(purpose)
+      if (key === undefined) {
+        key = Buffer.from(hkdfSync('sha256', options.macKey, '', `outlay mac ${purpose}`, keyLength))
+        macKeys.set(purpose, key)
+      }
+      return createHmac('sha256', key).update(value).digest('base64url')
+    },
+  }
+}
+
+/** SHA-256 of a token or client secret: they are random, so a plain digest hides them. */
+export function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+function wrappingKey(one: WrappingKey): Uint8Array {
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(one.id))
+    throw new Error('The id of a wrapping key has 1 to 32 letters, digits, _ or -.')
+  if (one.key.length !== keyLength) throw new Error('A wrapping key has 32 octets.')
+  return one.key
+}
+
+function aadOf(place: SecretPlace, keyId: string): Buffer {
+  return Buffer.from(JSON.stringify([place.table, place.column, place.row, keyId]), 'utf8')
+}
+
+function encrypt(key: Uint8Array, plaintext: Uint8Array, aad: Buffer, random: Random): Buffer {
+  const iv = random.bytes(ivLength)
+  const cipher = createCipheriv('aes-256-gcm', key, iv)
+  cipher.setAAD(aad)
+  const body = Buffer.concat([cipher.update(plaintext), cipher.final()])
+  return Buffer.concat([iv, cipher.getAuthTag(), body])
+}
+
+function decrypt(key: Uint8Array, sealed: Buffer, aad: Buffer): Buffer {
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivLength), { authTagLength: tagLength })
+  decipher.setAAD(aad)
+  decipher.setAuthTag(sealed.subarray(ivLength, ivLength + tagLength))
+  return Buffer.concat([decipher.update(sealed.subarray(ivLength + tagLength)), decipher.final()])
+}

@@ -1,0 +1,43 @@
+import type { Pool, PoolClient } from 'pg'
+
+/** One SQL statement with a name of its own; `{{schema}}` stands for the service's schema. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+const texts = new WeakMap<Statement, Map<string, string>>()
+
+/** Makes a statement. Every connection prepares it once and knows it by name afterwards. */
+export function statement(name: string, text: string): Statement {
+  return { name, text }
+}
+
+/** Runs a statement and gives its rows. */
+export async function run<Row extends object>(
+  executor: Pool | PoolClient,
+  context: { readonly schema: string; readonly prepared?: boolean | undefined },
+  one: Statement,
+  values: readonly unknown[] = [],
+): Promise<readonly Row[]> {
+  const result = await executor.query<Row>({
+    ...(context.prepared === false ? {} : { name: `${context.schema}.${one.name}` }),
+    text: textOf(one, context.schema),
+    values: [...values],
+  })
+  return result.rows
+}
+
+function textOf(one: Statement, schema: string): string {
+  let perSchema = texts.get(one)
+  if (perSchema === undefined) {
+    perSchema = new Map()
+    texts.set(one, perSchema)
+  }
+  let text = perSchema.get(schema)
+  if (text === undefined) {
+    text = one.text.replaceAll('{{schema}}', schema)
+    perSchema.set(schema, text)
+  }
+  return text
+}

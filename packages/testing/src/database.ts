@@ -1,0 +1,39 @@
+import pg from 'pg'
+
+/** Makes a database on the server of `adminUrl` and returns its connection string. */
+export async function createDatabase(adminUrl: string, name: string, template?: string): Promise<string> {
+  const source = template === undefined ? '' : ` template ${pg.escapeIdentifier(template)}`
+  await withAdmin(adminUrl, (admin) => admin.query(`create database ${pg.escapeIdentifier(name)}${source}`))
+  return databaseUrl(adminUrl, name)
+}
+
+/** Drops a database on the server of `adminUrl`, ending its sessions; takes a name or a connection string. */
+export async function dropDatabase(adminUrl: string, nameOrUrl: string): Promise<void> {
+  const name = nameOrUrl.includes('://') ? databaseName(nameOrUrl) : nameOrUrl
+  await withAdmin(adminUrl, (admin) => admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`))
+}
+
+/** The connection string of another database on the same server. */
+export function databaseUrl(adminUrl: string, name: string): string {
+  const url = new URL(adminUrl)
+  url.pathname = `/${encodeURIComponent(name)}`
+  return url.toString()
+}
+
+/** The name of the database that a connection string leads to. */
+export function databaseName(url: string): string {
+  return decodeURIComponent(new URL(url).pathname.slice(1))
+}
+
+/** Runs `work` on a connection of its own. */
+export async function withAdmin<T>(url: string, work: (admin: pg.Client) => Promise<T>): Promise<T> {
+  const admin = new pg.Client({ connectionString: url, application_name: 'outlay-testing' })
+  // A server that goes away reports here as well as to the query at hand; unheard, it would end the process.
+  admin.on('error', () => {})
+  await admin.connect()
+  try {
+    return await work(admin)
+  } finally {
+    await admin.end()
+  }
+}

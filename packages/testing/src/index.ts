@@ -1,0 +1,23 @@
+export { type ManualClock, manualClock } from './clock.ts'
+export { type FaultProxy, type FaultProxyOptions, startFaultProxy } from './fault-proxy.ts'
+export type {
+  ActiveRule,
+  Fault,
+  FaultBook,
+  FaultRule,
+  Hold,
+  HoldOptions,
+  ProxiedRequest,
+  RequestMatch,
+} from './faults.ts'
+export * from './fixtures.ts'
+export { type DrainOptions, drain, type WaitOptions, waitUntil } from './harness.ts'
+export { type LogEntry, type RecordingLogger, recordingLogger, silentLogger } from './logger.ts'
+export { type AnswerScript, type MemoryGateway, type MemoryGatewayOptions, memoryGateway } from './memory-gateway.ts'
+export { findPgBouncer, type PgBouncer, type PgBouncerOptions, startPgBouncer } from './pgbouncer.ts'
+export { type Postgres, startPostgres } from './postgres.ts'
+export type { PostgresOptions, PostgresProvider, RestartMode } from './postgres-server.ts'
+export { type Program, type ProgramEnd, type SpawnOptions, spawnNode } from './processes.ts'
+export { seededRandom } from './random.ts'
+export { startTcpProxy, type TcpProxy, type TcpProxyOptions } from './tcp-proxy.ts'
+export { assertNoConnections, createTemplate, type DatabaseTemplate } from './template-database.ts'

@@ -1,0 +1,26 @@
+import type { Logger } from '@outlay/core'
+
+/** One line of a log. */
+export interface LogEntry {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+/** A logger that keeps what it is told. */
+export interface RecordingLogger extends Logger {
+  /** Oldest first. */
+  readonly entries: readonly LogEntry[]
+}
+
+/** A logger that says nothing. */
+export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** Makes a logger that keeps what it is told, for a test to look at. */
+export function recordingLogger(): RecordingLogger {
+  const entries: LogEntry[] = []
+  const record = (level: LogEntry['level']) => (fields: LogEntry['fields'], message: string) => {
+    entries.push({ level, fields, message })
+  }
+  return { entries, debug: record('debug'), info: record('info'), warn: record('warn'), error: record('error') }
+}

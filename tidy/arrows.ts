@@ -1,0 +1,91 @@
+import { posix } from 'node:path'
+import { type File, type Finding, isPublished, isTest, isTypeScript } from './repository.ts'
+import { parse } from './syntax.ts'
+
+/** The rings, and which of them each may import. */
+export const rings: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  'http-client': ['core'],
+  'adapters-pg': ['core'],
+  testing: ['core'],
+  service: ['core', 'adapters-pg'],
+  cli: ['core', 'adapters-pg'],
+}
+
+/** Entry points outside the rings proper that may use more, with the reason in the decision records. */
+const exceptions: Readonly<Record<string, readonly string[]>> = {}
+
+/** Finds imports that cross the rings the wrong way, or that reach into another package. */
+export const findWrongArrows = (file: File): readonly Finding[] => {
+  const ring = /^packages\/([^/]+)\/src\//.exec(file.path)?.[1]
+  if (ring === undefined || !isTypeScript(file)) return []
+  const allowed = [...(rings[ring] ?? []), ...(isTest(file) ? ['testing'] : []), ...(exceptions[file.path] ?? [])]
+  return parse(file).specifiers.flatMap((specifier) => {
+    if (specifier.startsWith('.')) {
+      const target = posix.join(posix.dirname(file.path), specifier)
+      const inside = target.startsWith(`packages/${ring}/`)
+      return inside ? [] : [`${file.path}: ${specifier} leaves the package; import it by its name`]
+    }
+    const other = /^@outlay\/([^/]+)/.exec(specifier)?.[1]
+    if (other === undefined || allowed.includes(other)) return []
+    return [`${file.path}: ${ring} may not import ${specifier}`]
+  })
+}
+
+/** Reads the nouns of core, in order, from the first column of the table under the heading "Glossary". */
+export const readGlossary = (architecture: string): readonly string[] => {
+  const section = /^## Glossary$([\s\S]*?)^## /m.exec(architecture)?.[1] ?? ''
+  return [...section.matchAll(/^\| *`([a-z0-9-]+)` *\|/gm)].flatMap((match) => match[1] ?? [])
+}
+
+/** Finds imports inside core that point the wrong way: engine → ports → nouns, and each noun only to those above it. */
+export const findWrongCoreArrows = (file: File, glossary: readonly string[]): readonly Finding[] => {
+  const name = /^packages\/core\/src\/(.+)\.ts$/.exec(file.path)?.[1]
+  if (name === undefined || !isPublished(file) || name === 'index') return []
+  const rank = rankIn(glossary)
+  const from = rank(name)
+  if (from === undefined) return [`${file.path}: ${name} is missing from the glossary in ARCHITECTURE.md`]
+  return localImports(file).flatMap((target) => {
+    const to = rank(target)
+    if (to !== undefined && (to < from || (to === from && name.includes('/')))) return []
+    return [`${file.path}: ${name} may not import ${target}, which stands below it`]
+  })
+}
+
+/** Finds one cycle of relative imports among files of one package; empty when there is none. */
+export const findCycle = (files: readonly File[]): readonly string[] => {
+  const paths = new Map(files.map((file) => [file.path, file]))
+  const done = new Set<string>()
+  const visit = (path: string, trail: readonly string[]): readonly string[] => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
+    const file = paths.get(path)
+    if (file === undefined || done.has(path)) return []
+    for (const specifier of parse(file).specifiers.filter((each) => each.startsWith('.'))) {
+      const cycle = visit(posix.join(posix.dirname(path), specifier), [...trail, path])
+      if (cycle.length > 0) return cycle
+    }
+    done.add(path)
+    return []
+  }
+  for (const path of paths.keys()) {
+    const cycle = visit(path, [])
+    if (cycle.length > 0) return cycle
+  }
+  return []
+}
+
+const localImports = (file: File): readonly string[] =>
+  parse(file)
+    .specifiers.filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => posix.join(posix.dirname(file.path), specifier))
+    .map((path) => path.replace(/^packages\/core\/src\//, '').replace(/\.ts$/, ''))
+
+/** Nouns rank by their place in the glossary, ports below all of them, the engine below the ports. */
+const rankIn =
+  (glossary: readonly string[]) =>
+  (name: string): number | undefined => {
+    if (name.startsWith('engine/')) return glossary.length + 1
+    if (name.startsWith('ports/')) return glossary.length
+    const place = glossary.indexOf(name)
+    return place < 0 ? undefined : place
+  }

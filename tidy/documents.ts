@@ -1,0 +1,30 @@
+import { posix } from 'node:path'
+import type { File, Finding } from './repository.ts'
+
+/** True for a document. */
+export const isDocument = (file: File): boolean => file.path.endsWith('.md')
+
+/** Finds links between documents, code and folders that lead nowhere. */
+export const findBrokenLinks = (file: File, paths: readonly string[]): readonly Finding[] =>
+  [...file.text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => match[1] ?? '')
+    .filter((link) => !/^(https?:|mailto:|#)/.test(link))
+    .filter((link) => {
+      const target = posix.join(posix.dirname(file.path), link.replace(/#.*/, '')).replace(/\/$/, '')
+      return !paths.some((path) => path === target || path.startsWith(`${target}/`))
+    })
+    .map((link) => `${file.path}: ${link} leads nowhere`)
+
+/** Finds file names, in code font, of places in this repository that are not there. */
+export const findMissingPlaces = (file: File, paths: readonly string[]): readonly Finding[] =>
+  [...file.text.matchAll(/`((?:packages|docs|tidy|examples|bench|e2e)\/[\w./-]*)`/g)]
+    .map((match) => (match[1] ?? '').replace(/\/$/, ''))
+    .filter((place) => !paths.some((path) => path === place || path.startsWith(`${place}/`)))
+    .map((place) => `${file.path}: there is no ${place}`)
+
+/** Reads the arrows of the Mermaid state diagram that has the given state, sorted, as `from → to`. */
+export const readTransitions = (text: string, state: string): readonly string[] => {
+  const diagrams = [...text.matchAll(/```mermaid\nstateDiagram-v2\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')
+  const diagram = diagrams.find((each) => new RegExp(`\\b${state}\\b`).test(each)) ?? ''
+  return [...diagram.matchAll(/^ *(\w+) --> (\w+)/gm)].map((match) => `${match[1]} → ${match[2]}`).sort()
+}

@@ -1,0 +1,49 @@
+import { defineConfig } from 'vitest/config'
+
+const tests = (suffix: string) => [
+  `packages/*/src/**/*${suffix}`,
+  `examples/*/src/**/*${suffix}`,
+  `bench/src/**/*${suffix}`,
+]
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: tests('.test.ts'),
+          exclude: ['**/*.pg.test.ts', '**/node_modules/**'],
+        },
+      },
+      {
+        test: {
+          name: 'pg',
+          include: tests('.pg.test.ts'),
+          globalSetup: ['packages/testing/src/vitest-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['e2e/src/**/*.test.ts'],
+          globalSetup: ['packages/testing/src/vitest-setup.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
+        },
+      },
+      { test: { name: 'tidy', include: ['tidy/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'types',
+          include: [],
+          typecheck: { enabled: true, only: true, include: tests('.test-d.ts'), tsconfig: 'tsconfig.tests.json' },
+        },
+      },
+    ],
+  },
+})
