@@ -27,7 +27,11 @@ describe('migrations', async () => {
     await backend().migrate()
     await expect(backend().check()).resolves.toBeUndefined()
     const { rows } = await pool.query('select name from payments.migration order by name')
-    expect(rows.map((row) => row.name)).toEqual(['0001_transfers', '0002_views', 'functions'])
+    expect(rows.map((row) => row.name)).toEqual([
+      '0001_transfers',
+      '0002_views',
+      ...['claim', 'commands', 'enqueue', 'follow', 'settle'],
+    ])
   })
 
   it('come as SQL text too, which makes the same schema', async () => {

@@ -1,0 +1,89 @@
+-- Claim: transfers to the workers that fetched their jobs.
+-- Replaced as a whole when it changes; never change a signature, add a new name instead.
+
+-- Sends the transfers of accounts with refused credentials back to wait, but for one probe per account that is due for one.
+-- Answers with those that wait.
+create or replace function {{schema}}.park_refused(p_ids text[], p_jobs uuid[]) returns text[] language plpgsql as $$
+declare
+  v_parked text[];
+begin
+  perform 1 from {{schema}}.transfer t where t.id = any (p_ids) order by t.id for update;
+  with mine as materialized (
+    select t.id, t.account_id, n.job from unnest(p_ids, p_jobs) as n (id, job)
+    join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
+    join {{schema}}.refused_account r on r.account_id = t.account_id
+    where not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
+  ), probing as (
+    -- The probe has a minute; then, if its worker died, another one may.
+    update {{schema}}.refused_account r set probe_at = clock_timestamp() + interval '1 minute'
+    where r.probe_at <= clock_timestamp() and r.account_id in (select m.account_id from mine m)
+    returning r.account_id
+  ), parked as (
+    update {{schema}}.transfer t
+    set stage = 'queued', reason = 'unauthenticated', updated_at = clock_timestamp(),
+        unknown_since = case when t.stage = 'submitting' then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
+    from mine m
+    where t.id = m.id and m.id not in (select min(o.id) from mine o join probing p on p.account_id = o.account_id group by o.account_id)
+    returning t.id, m.job
+  ), back as (
+    update {{queue_table}} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '10 years'
+    from parked p where j.name = '{{queue}}' and j.id = p.job
+  )
+  select array_agg(p.id) into v_parked from parked p;
+  return coalesce(v_parked, '{}');
+end
+$$;
+
+-- Takes transfers for one attempt each and writes the attempt before any byte leaves. An attempt that was claimed before
+-- and never settled has an unknown outcome from its claim on.
+create or replace function {{schema}}.claim(p_ids text[], p_jobs uuid[], p_worker text)
+returns table (
+  id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
+  refusals integer
+) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_parked text[] := '{}';
+begin
+  update {{schema}}.dispatch_clock c set tag = f.tag
+  from (select max(-j.priority) as tag from {{queue_table}} j where j.name = '{{queue}}' and j.id = any (p_jobs)) f
+  where f.tag > c.tag;
+
+  -- The transfers of a paused account go back, out of everybody's way until the account is resumed.
+  if exists (select 1 from {{schema}}.account f where f.paused) then
+    with parked as (
+      update {{schema}}.transfer t
+      set stage = 'queued', reason = 'account_paused', updated_at = clock_timestamp(),
+          unknown_since = case when t.stage = 'submitting' then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
+      from {{schema}}.account f, unnest(p_ids, p_jobs) as n (id, job)
+      where t.id = n.id and f.account_id = t.account_id and f.paused and t.stage in ('queued', 'submitting', 'awaiting_funds')
+      returning n.job
+    )
+    update {{queue_table}} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '10 years'
+    from parked p where j.name = '{{queue}}' and j.id = p.job;
+  end if;
+
+  if exists (select 1 from {{schema}}.refused_account) then
+    v_parked := {{schema}}.park_refused(p_ids, p_jobs);
+  end if;
+
+  return query
+  with held as (
+    select t.id, t.stage, t.updated_at from {{schema}}.transfer t
+    where t.id = any (p_ids) and t.id <> all (v_parked) and t.stage in ('queued', 'submitting', 'awaiting_funds')
+      and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
+    order by t.id for update
+  ), taken as (
+    update {{schema}}.transfer t
+    set attempt = t.attempt + 1, stage = 'submitting', updated_at = clock_timestamp(),
+        unknown_since = case when h.stage = 'submitting' then coalesce(t.unknown_since, h.updated_at) else t.unknown_since end
+    from held h where t.id = h.id
+    returning t.id, t.account_id, t.idempotency_key, t.request, t.attempt, t.reason, t.unknown_since, t.expires_at
+  ), logged as (
+    insert into {{schema}}.attempt (transfer_id, attempt, worker) select k.id, k.attempt, p_worker from taken k
+  )
+  select k.id, k.account_id, k.idempotency_key, k.request, k.attempt, k.reason, {{schema}}.iso(k.unknown_since),
+    {{schema}}.iso(k.expires_at), coalesce(r.refusals, 0)
+  from taken k left join {{schema}}.refused_account r on r.account_id = k.account_id;
+end
+$$;

@@ -1,0 +1,123 @@
+-- Enqueue: transfers, events and jobs, in the host's transaction.
+-- Replaced as a whole when it changes; never change a signature, add a new name instead.
+
+create or replace function {{schema}}.iso(p_at timestamptz) returns text language sql stable parallel safe as $$
+  select to_char(p_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+$$;
+
+-- The tag behind which an account's next job goes: where its last one went, or the virtual time if that has moved past it.
+-- A base far ahead of the virtual time is from before that was set back.
+create or replace function {{schema}}.tag_after(p_base integer) returns integer language sql stable as $$
+  select least(2000000000, case when p_base > c.tag and p_base - c.tag < 1000000000 then p_base else c.tag end)
+  from {{schema}}.dispatch_clock c
+$$;
+
+-- Writes one transfer, its event and its job. Answers with the tag of the job and the time; null when the key is taken.
+-- One text, because a function in `from` costs more than one in `select`.
+create or replace function {{schema}}.enqueue_one(
+  p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_base integer, p_notify boolean,
+  p_not_before timestamptz, p_expires_at timestamptz
+) returns text language plpgsql as $$
+declare
+  v_at timestamptz := clock_timestamp();
+  v_tag integer;
+begin
+  insert into {{schema}}.transfer
+    (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, created_at, updated_at)
+  values (p_id, p_account_id, p_key, p_fingerprint, p_request, p_not_before, p_expires_at, v_at, v_at)
+  on conflict do nothing;
+  if not found then
+    return null;
+  end if;
+  insert into {{schema}}.event (transfer_id, sequence, type, stage, status, attempt, occurred_at)
+  values (p_id, 1, 'transfer.enqueued', 'queued', 'pending', 0, v_at);
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence)
+  select s.name, p_id, 1 from {{schema}}.subscription s where s.types @> array['transfer.enqueued'];
+  insert into {{queue_table}} as j
+    (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
+  select p_job, '{{queue}}',
+    -1 - least(2000000000, case when p_base > c.tag and p_base - c.tag < 1000000000 then p_base else c.tag end),
+    coalesce(p_not_before, v_at), {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}}, v_at + interval '100 years', 'standard'
+  from {{schema}}.dispatch_clock c
+  returning -j.priority into v_tag;
+  if p_notify then
+    perform pg_notify('{{channel}}', '');
+  end if;
+  return v_tag || ' ' || {{schema}}.iso(v_at);
+end
+$$;
+
+-- Writes many transfers with their events and jobs, all or none, in the order of their keys so that two batches cannot
+-- deadlock. Answers with the taken keys and the fingerprints they have; `written` is false when nothing was written.
+create or replace function {{schema}}.enqueue_many(
+  p_ids text[], p_jobs uuid[], p_account_ids text[], p_keys text[], p_fingerprints text[], p_requests text[],
+  p_bases integer[], p_offsets integer[], p_notify boolean, p_not_before timestamptz[], p_expires_at timestamptz[]
+) returns table (written boolean, at text, tag integer, taken_position integer) language plpgsql as $$
+declare
+  v_at timestamptz := clock_timestamp();
+  v_count integer;
+  v_mismatch boolean := false;
+begin
+  begin
+    insert into {{schema}}.transfer
+      (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, created_at, updated_at)
+    select n.id, n.account_id, n.key, n.fingerprint, n.request::jsonb, n.not_before, n.expires_at, v_at, v_at
+    from unnest(p_ids, p_account_ids, p_keys, p_fingerprints, p_requests, p_not_before, p_expires_at)
+      as n (id, account_id, key, fingerprint, request, not_before, expires_at)
+    order by n.account_id, n.key
+    on conflict do nothing;
+    get diagnostics v_count = row_count;
+    if v_count < cardinality(p_ids) then
+      select true into v_mismatch
+      from unnest(p_ids, p_account_ids, p_keys, p_fingerprints) as n (id, account_id, key, fingerprint)
+      left join {{schema}}.transfer t on t.account_id = n.account_id and t.idempotency_key = n.key
+      where t.fingerprint is distinct from n.fingerprint
+      limit 1;
+      if v_mismatch then
+        raise exception sqlstate 'OUTMM';
+      end if;
+    end if;
+  exception when sqlstate 'OUTMM' then
+    v_mismatch := true;
+  end;
+  if v_mismatch then
+    return query
+    select false, null::text, null::integer, n.position::integer
+    from unnest(p_ids, p_account_ids, p_keys, p_fingerprints) with ordinality as n (id, account_id, key, fingerprint, position)
+    left join {{schema}}.transfer t on t.account_id = n.account_id and t.idempotency_key = n.key
+    left join unnest(p_account_ids, p_keys, p_fingerprints) with ordinality as m (account_id, key, fingerprint, position)
+      on m.account_id = n.account_id and m.key = n.key and m.position < n.position
+    where (t.id is not null and t.fingerprint <> n.fingerprint) or (m.key is not null and m.fingerprint <> n.fingerprint)
+    order by n.position;
+    return;
+  end if;
+
+  insert into {{schema}}.event (transfer_id, sequence, type, stage, status, attempt, occurred_at)
+  select n.id, 1, 'transfer.enqueued', 'queued', 'pending', 0, v_at
+  from unnest(p_ids) as n (id)
+  where v_count = cardinality(p_ids) or exists (select 1 from {{schema}}.transfer t where t.id = n.id and t.created_at = v_at);
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence)
+  select s.name, e.id, 1
+  from {{schema}}.subscription s, unnest(p_ids) as e (id)
+  where s.types @> array['transfer.enqueued']
+    and (v_count = cardinality(p_ids) or exists (select 1 from {{schema}}.transfer t where t.id = e.id and t.created_at = v_at));
+  insert into {{queue_table}} (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
+  select n.job, '{{queue}}', -(b.tag + n.position), coalesce(n.not_before, v_at), {{retry_limit}}, {{expire_seconds}},
+    {{heartbeat_seconds}}, v_at + interval '100 years', 'standard'
+  from unnest(p_ids, p_jobs, p_bases, p_offsets, p_not_before) as n (id, job, base, position, not_before)
+  join (select u.base, {{schema}}.tag_after(u.base) as tag from (select distinct unnest(p_bases)) as u (base)) b on b.base = n.base
+  where v_count = cardinality(p_ids) or exists (select 1 from {{schema}}.transfer t where t.id = n.id and t.created_at = v_at)
+  on conflict do nothing;
+  if p_notify then
+    perform pg_notify('{{channel}}', '');
+  end if;
+
+  return query select true, {{schema}}.iso(v_at), c.tag, null::integer from {{schema}}.dispatch_clock c;
+  if v_count < cardinality(p_ids) then
+    return query
+    select true, null::text, null::integer, n.position::integer
+    from unnest(p_ids) with ordinality as n (id, position)
+    where not exists (select 1 from {{schema}}.transfer t where t.id = n.id and t.created_at = v_at);
+  end if;
+end
+$$;

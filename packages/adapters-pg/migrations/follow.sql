@@ -1,0 +1,48 @@
+-- Follow: looks at submitted transfers, and what they change.
+-- Replaced as a whole when it changes; never change a signature, add a new name instead.
+
+-- Applies status changes to transfers that the caller has locked.
+create or replace function {{schema}}.apply_changes(p_changes jsonb) returns integer language plpgsql as $$
+declare
+  v_count integer;
+  v_event_ids text[];
+  v_sequences integer[];
+  v_types text[];
+begin
+  with s as materialized (
+    select * from jsonb_to_recordset(p_changes) as s (id text, stage text, status text, failure jsonb, events text[])
+  ), changed as (
+    update {{schema}}.transfer t
+    set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), reason = null,
+        follow_at = case when s.stage = 'submitted' then t.follow_at end,
+        event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
+        updated_at = clock_timestamp()
+    from s where t.id = s.id
+    returning t.id, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
+  ), told as (
+    select c.id, c.base + e.ordinality::integer as sequence, e.type
+    from changed c cross join lateral unnest(c.events) with ordinality as e (type, ordinality)
+  )
+  select (select count(*) from changed), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
+  into v_count, v_event_ids, v_sequences, v_types
+  from told t;
+  if v_event_ids is not null then
+    perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+  end if;
+  return v_count;
+end
+$$;
+
+-- Takes submitted transfers that are due for a look; the lease keeps other workers away meanwhile.
+create or replace function {{schema}}.take_due(p_limit integer, p_lease_ms integer)
+returns table (id text, account_id text, remote_id text, status text, transfer_type text, looks integer) language sql as $$
+  with due as (
+    select t.id from {{schema}}.transfer t
+    where t.follow_at <= clock_timestamp() and t.stage = 'submitted'
+    order by t.follow_at limit p_limit for update skip locked
+  )
+  update {{schema}}.transfer t
+  set follow_at = clock_timestamp() + p_lease_ms * interval '1 millisecond', looks = t.looks + 1
+  from due where t.id = due.id
+  returning t.id, t.account_id, t.remote_id, t.status, t.request -> 'destination' ->> 'transferType', t.looks
+$$;

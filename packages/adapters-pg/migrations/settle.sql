@@ -1,0 +1,120 @@
+-- Settle: the outcomes of attempts.
+-- Replaced as a whole when it changes; never change a signature, add a new name instead.
+
+-- Notes what answers say about the credentials of accounts. An answer counts only while there were no more refusals since its
+-- claim: of a hundred in flight one is enough. Adds an event for each account whose credentials turned. The transfers are
+-- locked by the caller.
+create or replace function {{schema}}.note_credentials(p_settlements jsonb) returns jsonb language plpgsql as $$
+declare
+  v_news jsonb;
+begin
+  with verdict as materialized (
+    select distinct on (t.account_id) t.account_id, s.id, s.credentials, s.refusals,
+      clock_timestamp() + coalesce(s.retry_ms, 0) * interval '1 millisecond' as probe_at
+    from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, credentials text, refusals integer, retry_ms bigint)
+    join {{schema}}.transfer t on t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
+    order by t.account_id, s.refusals desc, s.credentials is distinct from 'refused', s.id
+  ), refused as (
+    insert into {{schema}}.refused_account as r (account_id, probe_at)
+    select v.account_id, v.probe_at from verdict v where v.credentials = 'refused'
+    on conflict (account_id) do update
+    set refusals = r.refusals + 1, probe_at = excluded.probe_at
+    where r.refusals = (select v.refusals from verdict v where v.account_id = r.account_id)
+    returning r.account_id, r.refusals
+  ), restored as (
+    delete from {{schema}}.refused_account r using verdict v
+    where r.account_id = v.account_id and v.credentials = 'good' and r.refusals = v.refusals
+    returning r.account_id
+  ), undecided as (
+    update {{schema}}.refused_account r set probe_at = v.probe_at from verdict v
+    where r.account_id = v.account_id and v.credentials is null and r.refusals = v.refusals
+  )
+  select jsonb_object_agg(v.id, 'account.credentials_' || n.turn) into v_news
+  from verdict v join (
+    select f.account_id, 'refused' as turn from refused f where f.refusals = 1
+    union all select o.account_id, 'restored' from restored o
+  ) n on n.account_id = v.account_id;
+  return case when v_news is null then p_settlements else (
+    select jsonb_agg(case when v_news ? (e ->> 'id')
+      then jsonb_set(e, '{events}', jsonb_build_array(v_news -> (e ->> 'id')) || (e -> 'events')) else e end)
+    from jsonb_array_elements(p_settlements) as e
+  ) end;
+end
+$$;
+
+-- Writes events and what they mean for subscribers; `p_events` holds (transfer id, position, type) of rows just changed.
+create or replace function {{schema}}.record_events(p_ids text[], p_sequences integer[], p_types text[])
+returns void language plpgsql as $$
+begin
+  insert into {{schema}}.event (transfer_id, sequence, type, stage, status, failure, remote_id, reason, attempt)
+  select t.id, e.sequence, e.type, t.stage, t.status, t.failure, t.remote_id, t.reason, t.attempt
+  from unnest(p_ids, p_sequences, p_types) as e (id, sequence, type)
+  join {{schema}}.transfer t on t.id = e.id;
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence)
+  select s.name, e.id, e.sequence
+  from unnest(p_ids, p_sequences, p_types) as e (id, sequence, type)
+  join {{schema}}.subscription s on s.types @> array[e.type];
+end
+$$;
+
+-- Writes the outcomes of attempts: transfers, attempts, events and jobs. Rows whose attempt is no longer the current one
+-- are left alone but for their line in the attempts log. Answers with the ids that were settled.
+create or replace function {{schema}}.settle(p_settlements jsonb) returns setof text language plpgsql as $$
+declare
+  v_ids text[];
+  v_event_ids text[];
+  v_sequences integer[];
+  v_types text[];
+begin
+  update {{schema}}.attempt a
+  set answered_at = clock_timestamp(), outcome = s.outcome, detail = s.detail, http_status = s.http_status, request_id = s.request_id
+  from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, outcome text, detail text, http_status integer, request_id text)
+  where a.transfer_id = s.id and a.attempt = s.attempt and a.answered_at is null;
+
+  perform 1 from {{schema}}.transfer t
+  where t.id in (select s.id from jsonb_to_recordset(p_settlements) as s (id text)) order by t.id for update;
+
+  if p_settlements @? '$[*] ? (@.credentials == "refused")' or exists (select 1 from {{schema}}.refused_account) then
+    p_settlements := {{schema}}.note_credentials(p_settlements);
+  end if;
+
+  with s as materialized (
+    select * from jsonb_to_recordset(p_settlements) as s (
+      id text, job uuid, attempt integer, stage text, status text, failure jsonb, remote_id text, reason text,
+      unknown_since timestamptz, retry_ms bigint, follow_ms bigint, events text[])
+  ), changed as (
+    update {{schema}}.transfer t
+    set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
+        reason = s.reason, unknown_since = s.unknown_since,
+        follow_at = clock_timestamp() + s.follow_ms * interval '1 millisecond',
+        event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
+        updated_at = clock_timestamp()
+    from s
+    where t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
+    returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
+  ), again as (
+    update {{queue_table}} j
+    set state = 'retry', heartbeat_on = null,
+        start_after = clock_timestamp() + case
+          when c.stage = 'awaiting_funds' and exists (
+            select 1 from {{schema}}.account f, {{schema}}.attempt a
+            where f.account_id = c.account_id and a.transfer_id = c.id and a.attempt = c.attempt and f.funds_arrived_at > a.claimed_at
+          ) then interval '1 second'
+          else c.retry_ms * interval '1 millisecond' end
+    from changed c where j.name = '{{queue}}' and j.id = c.job and c.retry_ms is not null
+  ), done as (
+    delete from {{queue_table}} j using changed c where j.name = '{{queue}}' and j.id = c.job and c.retry_ms is null
+  ), told as (
+    select c.id, c.base + e.ordinality::integer as sequence, e.type
+    from changed c cross join lateral unnest(c.events) with ordinality as e (type, ordinality)
+  )
+  select (select array_agg(c.id) from changed c), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
+  into v_ids, v_event_ids, v_sequences, v_types
+  from told t;
+
+  if v_event_ids is not null then
+    perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+  end if;
+  return query select unnest(v_ids);
+end
+$$;
