@@ -6,6 +6,10 @@ const tests = (suffix: string) => [
   `bench/src/**/*${suffix}`,
 ]
 
+// Tests of the database and of whole processes share two cores with everything else on a machine of a CI. There they get a
+// second try, and the report names those that needed it.
+const retry = process.env['CI'] === undefined ? 0 : 1
+
 export default defineConfig({
   test: {
     projects: [
@@ -21,9 +25,10 @@ export default defineConfig({
           name: 'pg',
           include: tests('.pg.test.ts'),
           globalSetup: ['packages/testing/src/vitest-setup.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+          retry,
         },
       },
       {
@@ -34,6 +39,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 1,
+          retry,
         },
       },
       { test: { name: 'tidy', include: ['tidy/**/*.test.ts'] } },

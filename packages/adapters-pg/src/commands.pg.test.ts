@@ -1,4 +1,4 @@
-import { createEngine, type EnqueueRequest } from '@outlay/core'
+import { createEngine, type EnqueueRequest, type SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
@@ -147,8 +147,9 @@ describe('a command in the transaction of the host', async () => {
   it('fails a transfer that was not sent before it expired, and carries through one that may have been', async () => {
     const { engine, gateway } = make()
     const expired = await enqueue(engine, { expiresAt: new Date(Date.now() - 1) })
-    gateway.scriptAfter(({ attempt }) => (attempt === 1 ? { outcome: 'unknown', detail: 'reset' } : undefined))
-    const sent = await enqueue(engine, { expiresAt: new Date(Date.now() + 600) })
+    const lost: SubmitResult = { outcome: 'unknown', detail: 'reset', retryAfterMs: 4_000 }
+    gateway.scriptAfter(({ attempt }) => (attempt === 1 ? lost : undefined))
+    const sent = await enqueue(engine, { expiresAt: new Date(Date.now() + 4_000) })
     await engine.start()
     await waitUntil(async () => (await engine.transfers.get(sent.id))?.stage === 'settled')
     expect(await engine.transfers.get(sent.id)).toMatchObject({ status: 'complete', attempt: 2 })

@@ -44,7 +44,7 @@ const arrives = (path: string, count = 1) =>
       expect(found).toHaveLength(count)
       return found
     },
-    { timeout: 15_000, interval: 25 },
+    { timeout: 30_000, interval: 25 },
   )
 const debit = (id: string, key?: string) => {
   const body = {
@@ -64,7 +64,7 @@ const reaches = (id: string, status: string) =>
       const { body } = await api.call('GET', `/accounts/${api.accountId}/transfers/${id}`)
       expect(body['status']).toBe(status)
     },
-    { timeout: 15_000, interval: 25 },
+    { timeout: 30_000, interval: 25 },
   )
 const deliveries = async (query = '') => {
   const path = `/accounts/${api.accountId}/webhooks/deliveries${query}`
@@ -194,7 +194,7 @@ describe('the notice', () => {
       const [delivery] = await deliveries(`?event_id=${eventId}`)
       expect(delivery).toMatchObject({ status: 'pending', attempts: 1, last_status: 500 })
       return delivery
-    })
+    }, 30_000)
     const pauseMs = Date.parse(String(found?.next_attempt_at)) - Date.parse(String(found?.last_attempt_at))
     expect(pauseMs).toBeGreaterThanOrEqual(5_000)
     expect(pauseMs).toBeLessThan(7_000)
@@ -208,7 +208,7 @@ describe('the notice', () => {
     await vi.waitFor(async () => {
       const after = await deliveries(`?event_id=${eventId}`)
       expect(after).toMatchObject([{ status: 'delivered', attempts: 2, event_type: 'ITEM_LOGIN REQUIRED' }])
-    })
+    }, 30_000)
   })
 
   it('goes to the URL of the last registration that named one', async () => {

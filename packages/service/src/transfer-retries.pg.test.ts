@@ -49,7 +49,7 @@ const reaches = (id: string, status: string, more: object = {}): Promise<Transfe
       expect(body).toMatchObject({ status, ...more })
       return body
     },
-    { timeout: 15_000, interval: 25 },
+    { timeout: 30_000, interval: 25 },
   )
 const simulation = () => {
   const { rails } = api.sandbox.service.context

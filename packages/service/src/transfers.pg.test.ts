@@ -56,7 +56,7 @@ const reaches = (id: string, status: string): Promise<TransferResource> =>
       expect(transfer.status).toBe(status)
       return transfer
     },
-    { timeout: 15_000, interval: 25 },
+    { timeout: 30_000, interval: 25 },
   )
 const advance = (seconds: number) => api.call('POST', '/simulations/clock/advance', { body: { seconds } })
 const balance = async (valueType: string, transferType = 'base') => {
@@ -170,7 +170,17 @@ describe('an onramp', () => {
     await reaches(second.body.id, 'processing')
     await advance(8 * 86_400)
     await reaches(first.body.id, 'complete')
-    expect((await reaches(second.body.id, 'failed')).failure).toMatchObject({ code: 'R01' })
+    // The bank presents such a debit again, days later, before it fails for good.
+    const failed = await vi.waitFor(
+      async () => {
+        await advance(86_400)
+        const transfer = await read(second.body.id)
+        expect(transfer.failure).toMatchObject({ retriable: false })
+        return transfer
+      },
+      { timeout: 30_000, interval: 25 },
+    )
+    expect(failed).toMatchObject({ status: 'failed', failure: { code: 'R01' } })
     expect((await balance('USDC')).balance).toBe(before.balance + 50)
   })
 

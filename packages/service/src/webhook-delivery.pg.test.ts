@@ -201,7 +201,7 @@ it('takes a redirect, a hanging endpoint and a closed port for failures', async 
   const redirect = await subscribe('/redirect')
   const hanging = await subscribe('/hanging')
   for (const one of [redirect, hanging]) await one.record('transfer.created')
-  await delivering((drain) => drain(), { timeoutMs: 200 })
+  await delivering((drain) => drain(), { timeoutMs: 3_000 })
   expect(at('/redirected')).toEqual([])
   expect(await redirect.deliveries()).toMatchObject([{ status: 'pending', last_status: 302 }])
   const [timedOut] = await hanging.deliveries()

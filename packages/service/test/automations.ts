@@ -35,7 +35,7 @@ export interface TestAutomations {
   addWallet(address: string): Promise<string>
 }
 
-const patience = { timeout: 15_000, interval: 25 }
+const patience = { timeout: 30_000, interval: 25 }
 
 /** Makes the calls. */
 export function testAutomations(api: TestSandbox): TestAutomations {

@@ -5,7 +5,7 @@ const pauseMs = 20
 
 /** How long {@link waitUntil} waits. Every member has a default. */
 export interface WaitOptions {
-  /** Milliseconds. Default 10 000. */
+  /** Milliseconds. Default 30 000. */
   readonly timeoutMs?: number | undefined
   /** What is waited for, and how it stands; goes into the error. */
   readonly describe?: string | (() => string) | undefined
@@ -13,7 +13,7 @@ export interface WaitOptions {
 
 /** What {@link drain} waits for. Every member has a default. */
 export interface DrainOptions {
-  /** Milliseconds. Default 30 000. */
+  /** Milliseconds. Default 60 000. */
   readonly timeoutMs?: number | undefined
   /** Also waits until nothing awaits funds. Default false. */
   readonly awaitingFunds?: boolean | undefined
@@ -38,7 +38,7 @@ export async function drain(engine: Pick<Engine<unknown>, 'backlog'>, options: D
       return isDone(last) ? last : undefined
     },
     {
-      timeoutMs: options.timeoutMs ?? 30_000,
+      timeoutMs: options.timeoutMs ?? 60_000,
       describe: () => `the engine to drain; its backlog is ${JSON.stringify(last)}`,
     },
   )
@@ -59,7 +59,7 @@ export async function waitUntil<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,
   options: WaitOptions = {},
 ): Promise<T> {
-  const { timeoutMs = 10_000, describe = 'the condition' } = options
+  const { timeoutMs = 30_000, describe = 'the condition' } = options
   const deadline = performance.now() + timeoutMs
   for (;;) {
     const answer = await probe()

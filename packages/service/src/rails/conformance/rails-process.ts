@@ -61,7 +61,7 @@ export async function startProcess(subject: RailsSubject, listeners: RailsListen
 
 /** Tries again until nothing is thrown, as long as the subject has patience. */
 export function eventually<T>(subject: RailsSubject, probe: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(probe, { timeout: subject.patienceMs ?? 10_000, interval: 20 })
+  return vi.waitFor(probe, { timeout: subject.patienceMs ?? 30_000, interval: 20 })
 }
 
 /** Takes every fact. */
