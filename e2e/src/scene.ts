@@ -123,7 +123,7 @@ function act(stage: Stage, host: Host): Pick<Scene, 'enqueue' | 'reach' | 'arriv
     )
   }
   return {
-    enqueue: (overrides) => transaction((tx) => engine.transfers.enqueue(tx, stage.payout(overrides))),
+    enqueue: (overrides) => transaction((tx) => engine.transfers.enqueue(tx, { ...stage.payout(), ...overrides })),
     reach: (id, wanted) =>
       watch(id, JSON.stringify(wanted), (transfer) =>
         Object.entries(wanted).every(([name, value]) => transfer[name as keyof StoredTransfer] === value),

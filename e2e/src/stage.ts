@@ -1,8 +1,13 @@
-import type { EnqueueRequest } from '@outlay/core'
+import type { EnqueueRequest, TransferDestination } from '@outlay/core'
 import { type Client, createClient } from '@outlay/http-client'
 import { type Sandbox, type SeedClient, type SeededClient, startSandbox } from '@outlay/service/sandbox'
 import { addresses, waitUntil } from '@outlay/testing'
 import { type Host, type HostOptions, type HostSettings, openHost } from './host.ts'
+
+/** A payout to an address that the service knows. */
+export interface Payout extends Omit<EnqueueRequest, 'destination'> {
+  readonly destination: TransferDestination
+}
 
 /** Both sides of the wire for one test: an account at the service with money, and somebody to pay. */
 export interface Stage {
@@ -18,7 +23,7 @@ export interface Stage {
   /** Lets the service's time run. */
   advance(seconds: number): Promise<void>
   /** A payout in USDC from the wallet to the payee. */
-  payout(overrides?: Partial<EnqueueRequest>): EnqueueRequest
+  payout(overrides?: Partial<Payout>): Payout
 }
 
 /** A client with one account, whose wallet on Base has a million. */

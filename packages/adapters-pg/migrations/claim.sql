@@ -21,7 +21,8 @@ begin
   ), parked as (
     update {{schema}}.transfer t
     set stage = 'queued', reason = 'unauthenticated', updated_at = clock_timestamp(),
-        unknown_since = case when t.stage = 'submitting' then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
+        unknown_since = case when t.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
+          then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
     from mine m
     where t.id = m.id and m.id not in (select min(o.id) from mine o join probing p on p.account_id = o.account_id group by o.account_id)
     returning t.id, m.job
@@ -35,15 +36,17 @@ end
 $$;
 
 -- Takes transfers for one attempt each and writes the attempt before any byte leaves. An attempt that was claimed before
--- and never settled has an unknown outcome from its claim on.
-create or replace function {{schema}}.claim(p_ids text[], p_jobs uuid[], p_worker text)
+-- and never settled has an unknown outcome from its claim on, unless it was to register a counterparty: a transfer whose
+-- destination has no id was never sent.
+create or replace function {{schema}}.take(p_ids text[], p_jobs uuid[], p_worker text)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
-  refusals integer
+  refusals integer, registration jsonb
 ) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_parked text[] := '{}';
+  v_inline boolean := exists (select 1 from {{schema}}.counterparty_details d where d.transfer_id = any (p_ids));
 begin
   update {{schema}}.dispatch_clock c set tag = f.tag
   from (select max(-j.priority) as tag from {{queue_table}} j where j.name = '{{queue}}' and j.id = any (p_jobs)) f
@@ -54,7 +57,8 @@ begin
     with parked as (
       update {{schema}}.transfer t
       set stage = 'queued', reason = 'account_paused', updated_at = clock_timestamp(),
-          unknown_since = case when t.stage = 'submitting' then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
+          unknown_since = case when t.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
+          then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
       from {{schema}}.account f, unnest(p_ids, p_jobs) as n (id, job)
       where t.id = n.id and f.account_id = t.account_id and f.paused and t.stage in ('queued', 'submitting', 'awaiting_funds')
       returning n.job
@@ -67,6 +71,10 @@ begin
     v_parked := {{schema}}.park_refused(p_ids, p_jobs);
   end if;
 
+  if v_inline then
+    perform {{schema}}.meet_counterparties(p_ids);
+  end if;
+
   return query
   with held as (
     select t.id, t.stage, t.updated_at from {{schema}}.transfer t
@@ -76,14 +84,40 @@ begin
   ), taken as (
     update {{schema}}.transfer t
     set attempt = t.attempt + 1, stage = 'submitting', updated_at = clock_timestamp(),
-        unknown_since = case when h.stage = 'submitting' then coalesce(t.unknown_since, h.updated_at) else t.unknown_since end
+        unknown_since = case when h.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
+          then coalesce(t.unknown_since, h.updated_at) else t.unknown_since end
     from held h where t.id = h.id
     returning t.id, t.account_id, t.idempotency_key, t.request, t.attempt, t.reason, t.unknown_since, t.expires_at
   ), logged as (
-    insert into {{schema}}.attempt (transfer_id, attempt, worker) select k.id, k.attempt, p_worker from taken k
+    insert into {{schema}}.attempt (transfer_id, attempt, worker, step)
+    select k.id, k.attempt, p_worker, case when k.request #> '{destination,addressId}' is null then 'registration' end from taken k
   )
   select k.id, k.account_id, k.idempotency_key, k.request, k.attempt, k.reason, {{schema}}.iso(k.unknown_since),
-    {{schema}}.iso(k.expires_at), coalesce(r.refusals, 0)
+    {{schema}}.iso(k.expires_at), coalesce(r.refusals, 0),
+    case when v_inline then {{schema}}.registration_of(k.id) end
   from taken k left join {{schema}}.refused_account r on r.account_id = k.account_id;
+end
+$$;
+
+-- The same for workers of release 0.1.0, which cannot register: a transfer whose counterparty is not known yet goes back for
+-- a worker that can.
+create or replace function {{schema}}.claim(p_ids text[], p_jobs uuid[], p_worker text)
+returns table (
+  id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
+  refusals integer
+) language plpgsql as $$
+#variable_conflict use_column
+begin
+  if exists (select 1 from {{schema}}.counterparty_details d where d.transfer_id = any (p_ids)) then
+    update {{queue_table}} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '10 seconds'
+    from unnest(p_ids, p_jobs) as n (id, job) join {{schema}}.counterparty_details d on d.transfer_id = n.id
+    where j.name = '{{queue}}' and j.id = n.job;
+    select coalesce(array_agg(n.id), '{}'), coalesce(array_agg(n.job), '{}') into p_ids, p_jobs
+    from unnest(p_ids, p_jobs) as n (id, job)
+    where not exists (select 1 from {{schema}}.counterparty_details d where d.transfer_id = n.id);
+  end if;
+  return query
+  select k.id, k.account_id, k.idempotency_key, k.request, k.attempt, k.reason, k.unknown_since, k.expires_at, k.refusals
+  from {{schema}}.take(p_ids, p_jobs, p_worker) k;
 end
 $$;

@@ -78,6 +78,10 @@ begin
     p_settlements := {{schema}}.note_credentials(p_settlements);
   end if;
 
+  if p_settlements @? '$[*] ? (exists (@.address_id) || exists (@.forget))' then
+    perform {{schema}}.note_counterparties(p_settlements);
+  end if;
+
   with s as materialized (
     select * from jsonb_to_recordset(p_settlements) as s (
       id text, job uuid, attempt integer, stage text, status text, failure jsonb, remote_id text, reason text,

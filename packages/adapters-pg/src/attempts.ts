@@ -5,7 +5,7 @@ import { statements, storableJson } from './statement.ts'
 import { readClaim } from './transfer-row.ts'
 
 const texts = {
-  claim: 'select * from {{schema}}.claim($1::text[], $2::uuid[], $3)',
+  take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3)',
   settle: 'select settle as id from {{schema}}.settle($1::jsonb)',
   unsubmitted: `select t.id from {{schema}}.transfer t
     where t.remote_id is null and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
@@ -24,7 +24,7 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
   return {
     /** Takes those of these transfers that may be submitted, one attempt each. */
     async claim(ids: readonly string[], worker: string): Promise<readonly Claim[]> {
-      return (await driver.query(sql.claim, [ids, ids.map(Id.toUuid), worker])).map(readClaim)
+      return (await driver.query(sql.take, [ids, ids.map(Id.toUuid), worker])).map(readClaim)
     },
     /** Writes outcomes; answers with the ids of those that were still the current attempt. */
     async settle(settlements: readonly Settlement[]): Promise<readonly string[]> {
@@ -55,6 +55,9 @@ function writeSettlement(settlement: Settlement) {
     status: settlement.status,
     failure: settlement.failure,
     remote_id: settlement.remoteId,
+    // Left out of nearly all settlements: what is undefined does not get into the JSON.
+    address_id: settlement.addressId,
+    forget: settlement.forgetCounterparty,
     reason: settlement.reason,
     unknown_since: settlement.unknownSince,
     credentials: settlement.credentials,

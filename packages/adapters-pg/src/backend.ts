@@ -5,6 +5,7 @@ import { OutlayError } from '@outlay/core'
 import { type AttemptStore, createAttemptStore } from './attempts.ts'
 import { createBacklog } from './backlog.ts'
 import { createCommandStore } from './commands.ts'
+import { type CounterpartyStore, createCounterpartyStore } from './counterparties.ts'
 import { type CredentialStore, createCredentialStore } from './credentials.ts'
 import type { Driver } from './driver.ts'
 import { createEnqueue } from './enqueueing.ts'
@@ -47,6 +48,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     transfers,
     attempts: createAttemptStore(driver, tokens),
     looks: createLookStore(driver, tokens),
+    counterparties: createCounterpartyStore(driver, tokens),
     credentials: createCredentialStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
@@ -67,6 +69,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     enqueue: createEnqueue(driver, tokens),
     get: transfers.get,
     getByKey: transfers.getByKey,
+    counterparty: stores.counterparties.find,
     observe: transfers.observe,
     fundsArrived: transfers.fundsArrived,
     release: transfers.release,
@@ -112,6 +115,7 @@ interface Parts<Tx> {
   readonly transfers: TransferStore<Tx>
   readonly attempts: AttemptStore
   readonly looks: LookStore
+  readonly counterparties: CounterpartyStore<Tx>
   readonly credentials: CredentialStore
   readonly subscriptions: SubscriptionStore<Tx>
   readonly handlers: WorkHandlers<Tx>

@@ -1,5 +1,6 @@
 import { type EnqueuedTransfer, Id, type NewTransfer, OutlayError, type StoredTransfer } from '@outlay/core'
 import { type AccountTags, createAccountTags } from './account-tags.ts'
+import { createCounterpartyStore } from './counterparties.ts'
 import type { Driver } from './driver.ts'
 import { type Statement, statements } from './statement.ts'
 import { readOne, readTransfer, transferColumns } from './transfer-row.ts'
@@ -23,6 +24,7 @@ export type Enqueue<Tx> = (tx: Tx, transfers: readonly NewTransfer[]) => Promise
 export function createEnqueue<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): Enqueue<Tx> {
   const sql = statements(tokens, texts)
   const tags = createAccountTags()
+  const counterparties = createCounterpartyStore(driver, tokens)
   let notifiedAt = 0
   const shouldNotify = () => {
     const now = performance.now()
@@ -34,8 +36,12 @@ export function createEnqueue<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<st
     const [only] = transfers
     if (only === undefined) return []
     const notify = shouldNotify()
-    if (transfers.length === 1) return enqueueOne(driver, sql, tags, tx, only, notify)
-    return enqueueMany(driver, sql, tags, tx, transfers, notify)
+    const enqueued = await (transfers.length === 1
+      ? enqueueOne(driver, sql, tags, tx, only, notify)
+      : enqueueMany(driver, sql, tags, tx, transfers, notify))
+    const inline = transfers.filter(({ counterparty }, at) => counterparty !== undefined && !enqueued[at]?.reused)
+    if (inline.length > 0) await counterparties.keep(tx, inline)
+    return enqueued
   }
 }
 
@@ -129,7 +135,7 @@ async function readTaken<Tx>(
 
 const keyOf = (transfer: NewTransfer) => `${transfer.accountId}\n${transfer.idempotencyKey}`
 
-function fresh(transfer: NewTransfer, at: string): EnqueuedTransfer {
+function fresh({ counterparty: _, ...transfer }: NewTransfer, at: string): EnqueuedTransfer {
   return {
     ...transfer,
     stage: 'queued',

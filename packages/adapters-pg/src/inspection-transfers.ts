@@ -76,6 +76,8 @@ export interface AttemptRecord {
   readonly detail: string | null
   readonly httpStatus: number | null
   readonly requestId: string | null
+  /** Given for an attempt that registered the counterparty under its own key; it could move no money. */
+  readonly step?: 'registration' | undefined
 }
 
 /** One event, as it was recorded. */
@@ -134,7 +136,7 @@ const texts = {
   evidence_transfer: `select ${transferColumns}, ${iso('t.unknown_since')} as unknown_since, t.event_sequence
     from {{schema}}.transfer t where t.id = $1`,
   evidence_attempts: `select a.attempt, a.worker, ${iso('a.claimed_at')} as claimed_at, ${iso('a.answered_at')} as answered_at, a.outcome,
-    a.detail, a.http_status, a.request_id from {{schema}}.attempt a where a.transfer_id = $1 order by a.attempt`,
+    a.detail, a.http_status, a.request_id, a.step from {{schema}}.attempt a where a.transfer_id = $1 order by a.attempt`,
   evidence_events: `select e.sequence, e.type, e.stage, e.status, e.reason, e.remote_id, e.attempt, ${iso('e.occurred_at')} as occurred_at
     from {{schema}}.event e where e.transfer_id = $1 order by e.sequence`,
   evidence_deliveries: `select d.subscription, d.sequence, ${iso('d.due_at')} as due_at, d.failures, d.dead, d.last_error
@@ -298,6 +300,7 @@ function readAttempt(row: Row): AttemptRecord {
     detail: textOf(row, 'detail'),
     httpStatus: (row['http_status'] ?? null) as number | null,
     requestId: textOf(row, 'request_id'),
+    ...(row['step'] === 'registration' ? { step: 'registration' as const } : {}),
   }
 }
 

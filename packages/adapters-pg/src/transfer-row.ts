@@ -2,9 +2,9 @@ import type {
   Claim,
   FollowedTransfer,
   Stage,
+  StoredRequest,
   StoredTransfer,
   TransferFailure,
-  TransferRequest,
   TransferStatus,
 } from '@outlay/core'
 import type { Row } from './statement.ts'
@@ -26,7 +26,7 @@ export function readTransfer(row: Row): StoredTransfer {
     accountId: row['account_id'] as string,
     idempotencyKey: row['idempotency_key'] as string,
     fingerprint: row['fingerprint'] as string,
-    request: row['request'] as TransferRequest,
+    request: row['request'] as StoredRequest,
     notBefore: (row['not_before'] ?? null) as string | null,
     expiresAt: (row['expires_at'] ?? null) as string | null,
     stage: row['stage'] as Stage,
@@ -42,11 +42,13 @@ export function readTransfer(row: Row): StoredTransfer {
 
 /** Reads a claim. */
 export function readClaim(row: Row): Claim {
+  const registration = row['registration'] as Claim['registration'] | null
   return {
+    ...(registration === null ? {} : { registration }),
     transferId: row['id'] as string,
     accountId: row['account_id'] as string,
     idempotencyKey: row['idempotency_key'] as string,
-    request: row['request'] as TransferRequest,
+    request: row['request'] as StoredRequest,
     attempt: row['attempt'] as number,
     reason: (row['reason'] ?? null) as string | null,
     unknownSince: (row['unknown_since'] ?? null) as string | null,

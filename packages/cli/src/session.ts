@@ -32,6 +32,7 @@ export interface Session {
 /** Nothing is ever sent from here: workers do that, in the host's own processes. */
 const noGateway: Gateway = {
   submit: () => Promise.reject(new Error('The command line sends nothing.')),
+  registerAddress: () => Promise.reject(new Error('The command line registers nothing.')),
   get: () => Promise.reject(new Error('The command line asks nothing.')),
 }
 

@@ -121,7 +121,7 @@ export function formatAttempts(attempts: Evidence['attempts']): string {
     ['attempt', (row) => row.attempt],
     ['sent', (row) => row.claimedAt],
     ['answered', (row) => row.answeredAt],
-    ['outcome', (row) => row.outcome ?? 'unanswered'],
+    ['outcome', (row) => [row.step, row.outcome ?? 'unanswered'].filter(Boolean).join(' ')],
     ['http', (row) => row.httpStatus],
     ['request id', (row) => row.requestId],
     ['detail', (row) => row.detail],

@@ -1,5 +1,5 @@
 import type { TransferEvidence } from '@outlay/adapters-pg'
-import { fingerprint } from '@outlay/core'
+import { Counterparty } from '@outlay/core'
 
 /** What the evidence comes to. */
 export interface Verdict {
@@ -36,7 +36,7 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
   return [
     {
       check: 'the request is the one that was enqueued',
-      holds: fingerprint(transfer.request) === transfer.fingerprint,
+      holds: Counterparty.fingerprintOf(transfer.request) === transfer.fingerprint,
     },
     { check: 'every attempt is in the log', holds: counts(attempted) && attempted.length === transfer.attempt },
     { check: 'every event is recorded', holds: counts(sequences) && sequences.length === eventSequence },
@@ -48,12 +48,26 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
     { check: 'no other transfer has that id', holds: sameRemoteId.length === 0 },
     {
       check: 'an id at the service comes from an answer that accepted',
-      holds: transfer.remoteId === null || attempts.some((attempt) => attempt.outcome === 'accepted'),
+      holds:
+        transfer.remoteId === null ||
+        attempts.some((attempt) => attempt.outcome === 'accepted' && attempt.step === undefined),
     },
   ]
 }
 
-function conclude({ transfer, attempts, unknownSince }: TransferEvidence): Pick<Verdict, 'conclusion' | 'because'> {
+type Conclusion = Pick<Verdict, 'conclusion' | 'because'>
+
+/** What registered the counterparty moved no money, so only the attempts after that are judged. */
+function conclude(evidence: TransferEvidence): Conclusion {
+  const attempts = evidence.attempts.filter((attempt) => attempt.step === undefined)
+  const registrations = evidence.attempts.length - attempts.length
+  const { conclusion, because } = concludeTransfer({ ...evidence, attempts })
+  if (registrations === 0) return { conclusion, because }
+  const told = `${count(registrations)} went into registering its counterparty, under a key of its own; no money moves by that.`
+  return { conclusion, because: [told, ...because] }
+}
+
+function concludeTransfer({ transfer, attempts, unknownSince }: TransferEvidence): Conclusion {
   const { remoteId, stage, status, idempotencyKey } = transfer
   const open = attempts.filter((attempt) => attempt.outcome === null || attempt.outcome === 'unknown')
   const all = attempts.length === 1 ? 'Its one attempt' : `All ${attempts.length} attempts`
@@ -67,7 +81,10 @@ function conclude({ transfer, attempts, unknownSince }: TransferEvidence): Pick<
     }
   }
   if (attempts.length === 0)
-    return { conclusion: stage === 'settled' ? 'no_effect' : 'undecided', because: ['No request has ever left.'] }
+    return {
+      conclusion: stage === 'settled' ? 'no_effect' : 'undecided',
+      because: ['No request that moves money has ever left.'],
+    }
   if (unknownSince !== null) {
     const because = [
       `Since ${unknownSince} it is not known what became of a request.`,

@@ -1,9 +1,9 @@
 import { Address } from './address.ts'
 import { BankAccount, type BankAccountType, bankAccountTypes } from './bank-account.ts'
 import type { Catalog } from './catalog.ts'
-import { OutlayError } from './error.ts'
 import {
   closeInput,
+  gather,
   has,
   type Input,
   type Member,
@@ -45,6 +45,12 @@ export interface BankAccountRequest extends BankAccount {
 /** An external address to register. Specification: "POST /accounts/{account_id}/addresses/external". */
 export type ExternalAddressRequest = WalletAddressRequest | CantonPartyRequest | BankAccountRequest
 
+/** The same as a caller writes it: its kind is told by its members. */
+export type ExternalAddressDetails =
+  | Omit<WalletAddressRequest, 'kind'>
+  | Omit<CantonPartyRequest, 'kind'>
+  | Omit<BankAccountRequest, 'kind'>
+
 const members = {
   name: member('name'),
   address: member('address'),
@@ -68,24 +74,13 @@ const bankMembers: readonly Member[] = [
 
 const responseOnly = ['id', 'type', 'status', 'created', 'ownership'].map(member)
 
-// Notes what a rule throws, so that one answer names every broken rule.
-const attempt = <T>(input: Input, run: () => T): T | undefined => {
-  try {
-    return run()
-  } catch (error) {
-    if (!OutlayError.is(error)) throw error
-    input.issues.push(...error.issues)
-    return undefined
-  }
-}
-
 const readTransferTypes = (input: Input, catalog: Catalog): readonly string[] | undefined => {
   const value = read(input.record, members.transferTypes)
   if (value === undefined) return refuse(input, members.transferTypes, 'missing_field', 'is required')
   if (!Array.isArray(value) || !value.every((name) => typeof name === 'string')) {
     return refuse(input, members.transferTypes, 'invalid_request', 'must be an array of strings')
   }
-  return attempt(input, () => Address.checkTransferTypes(value, catalog, pathOf(input, members.transferTypes)))
+  return gather(input, () => Address.checkTransferTypes(value, catalog, pathOf(input, members.transferTypes)))
 }
 
 const isBankShaped = (input: Input): boolean =>
@@ -103,7 +98,7 @@ const readChainAddress = (
     return refuse(input, members.transferTypes, 'transfer_type_not_supported', 'a wallet cannot list bank rails')
   }
   if (family === undefined || address === undefined) return undefined
-  const canonical = attempt(input, () => Address.parse(family, address, pathOf(input, members.address)))
+  const canonical = gather(input, () => Address.parse(family, address, pathOf(input, members.address)))
   if (name === undefined || canonical === undefined || transferTypes === undefined) return undefined
   return { kind: family === 'canton' ? 'canton_party' : 'wallet', name, address: canonical, transferTypes }
 }

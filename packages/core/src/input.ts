@@ -93,6 +93,17 @@ export const refuse = (input: Input, member: Member, code: ErrorCode, message: s
   input.issues.push({ field: pathOf(input, member), code, message })
 }
 
+/** Notes what a rule throws, so that one answer names every broken rule; programmer's mistakes pass through. */
+export const gather = <T>(input: Input, run: () => T): T | undefined => {
+  try {
+    return run()
+  } catch (error) {
+    if (!OutlayError.is(error)) throw error
+    input.issues.push(...error.issues)
+    return undefined
+  }
+}
+
 /** Ends the reading: throws one error of all broken rules when there are any. */
 export const closeInput = ({ issues: [first, ...rest] }: Input): void => {
   if (first !== undefined) throw OutlayError.fromIssues([first, ...rest])

@@ -1,14 +1,18 @@
+import { Address } from './address.ts'
 import { type Amount, amountProblem } from './amount.ts'
 import type { Catalog } from './catalog.ts'
 import type { ErrorCode } from './error.ts'
+import { type ExternalAddressDetails, type ExternalAddressRequest, parseExternalAddress } from './external-address.ts'
 import {
   closeInput,
   enter,
+  gather,
   has,
   type Input,
   member,
   openInput,
   type ParseOptions,
+  pathOf,
   read,
   readId,
   readText,
@@ -47,6 +51,23 @@ export interface TransferRequest {
   readonly note?: string | undefined
 }
 
+/** Where value goes, given whole: an address that the service does not know yet. */
+export interface InlineDestination<Details = ExternalAddressDetails> extends Omit<TransferDestination, 'addressId'> {
+  readonly addressId?: undefined
+  /** Lists the transfer type that it is used with. */
+  readonly address: Details
+}
+
+/** Where value goes: exactly one of the id of an address and an address given whole. */
+export type OrderDestination<Details = ExternalAddressDetails> =
+  | (TransferDestination & { readonly address?: undefined })
+  | InlineDestination<Details>
+
+/** What a host asks to enqueue: a transfer whose destination may be given whole. */
+export interface TransferOrder<Details = ExternalAddressDetails> extends Omit<TransferRequest, 'destination'> {
+  readonly destination: OrderDestination<Details>
+}
+
 const members = {
   amount: member('amount'),
   value: member('value'),
@@ -54,6 +75,7 @@ const members = {
   source: member('source'),
   destination: member('destination'),
   addressId: member('addressId'),
+  address: member('address'),
   valueType: member('valueType'),
   transferType: member('transferType'),
   wireMemo: member('wireMemo'),
@@ -71,6 +93,8 @@ const responseOnlyOnLeg = ['transactionId', 'paymentDetails', 'financialInstitut
 interface Leg {
   readonly input: Input
   readonly addressId: string | undefined
+  /** The address, when the leg is given inline and may be. */
+  readonly address: ExternalAddressRequest | undefined
   readonly value: ValueType | undefined
   readonly rail: TransferType | undefined
 }
@@ -92,17 +116,40 @@ const readName = <T>(
   return find(name) ?? refuse(input, at, code, 'is not in the catalog')
 }
 
-const readLeg = (parent: Input, side: 'source' | 'destination', catalog: Catalog): Leg | undefined => {
+const readInline = (
+  input: Input,
+  rail: TransferType | undefined,
+  catalog: Catalog,
+): ExternalAddressRequest | undefined => {
+  if (read(input.record, members.addressId) !== undefined) {
+    return refuse(input, members.address, 'invalid_request', 'is given beside addressId; give exactly one of the two')
+  }
+  const options = { fieldPrefix: pathOf(input, members.address), spelling: input.spelling }
+  const address = gather(input, () => parseExternalAddress(read(input.record, members.address), catalog, options))
+  if (address !== undefined && rail !== undefined && !Address.allows(address.transferTypes, rail.name, catalog)) {
+    refuse(input, members.transferType, 'transfer_type_not_supported', `the address does not list ${rail.name}`)
+  }
+  return address
+}
+
+const readLeg = (
+  parent: Input,
+  side: 'source' | 'destination',
+  catalog: Catalog,
+  mayBeInline = false,
+): Leg | undefined => {
   const input = enter(parent, members[side])
   if (input === undefined) return undefined
   refuseResponseOnly(input, responseOnlyOnLeg)
   const value = readName(input, members.valueType, catalog.valueType, 'unknown_value_type')
   const rail = readName(input, members.transferType, catalog.transferType, 'unknown_transfer_type')
-  const addressId = readId(input, members.addressId, side === 'source' && rail?.wire === true)
+  const inline = mayBeInline && read(input.record, members.address) !== undefined
+  const address = inline ? readInline(input, rail, catalog) : undefined
+  const addressId = readId(input, members.addressId, inline || (side === 'source' && rail?.wire === true))
   if (value !== undefined && rail !== undefined && !catalog.pairs(value.name, rail.name)) {
     refuse(input, members.transferType, 'transfer_type_not_supported', `${value.name} does not move on ${rail.name}`)
   }
-  return { input, addressId, value, rail }
+  return { input, addressId, address, value, rail }
 }
 
 const readAmount = (
@@ -184,7 +231,8 @@ const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void 
       transferType: destination.rail.name,
     },
   }
-  const flow = flowOf(legs, source.rail, destination.rail)
+  const known = destination.address === undefined ? {} : { destination: 'external' as const }
+  const flow = flowOf(legs, source.rail, destination.rail, known)
   if (typeof flow === 'string') return
   const { input } = flow.side === 'source' ? source : destination
   refuse(input, members[flow.member], flow.code, flow.message)
@@ -202,10 +250,34 @@ const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void 
  * `note_too_long`.
  */
 export const parseTransferRequest = (body: unknown, catalog: Catalog, options: ParseOptions = {}): TransferRequest => {
+  const { destination, ...rest } = parse(body, catalog, options, false)
+  if (destination.addressId === undefined) throw new Error(unread)
+  return { ...rest, destination }
+}
+
+/**
+ * Reads what a host asks to enqueue: the same, and the destination may be an external address given whole as `address`
+ * instead of `addressId`. Its broken rules are those of `parseExternalAddress`, under `destination.address`.
+ *
+ * Throws what `parseTransferRequest` throws, and `invalid_request` for both, `missing_field` for neither, and
+ * `transfer_type_not_supported` when the address does not list the transfer type that it is used with.
+ */
+export const parseTransferOrder = (
+  body: unknown,
+  catalog: Catalog,
+  options: ParseOptions = {},
+): TransferOrder<ExternalAddressRequest> => parse(body, catalog, options, true)
+
+const parse = (
+  body: unknown,
+  catalog: Catalog,
+  options: ParseOptions,
+  mayBeInline: boolean,
+): TransferOrder<ExternalAddressRequest> => {
   const input = openInput(body, options)
   refuseResponseOnly(input, responseOnly)
   const source = readLeg(input, 'source', catalog)
-  const destination = readLeg(input, 'destination', catalog)
+  const destination = readLeg(input, 'destination', catalog, mayBeInline)
   const amount = readAmount(input, catalog, source, destination)
   checkLimit(input, amount, source)
   checkFlow(source, destination)
@@ -219,7 +291,6 @@ export const parseTransferRequest = (body: unknown, catalog: Catalog, options: P
   closeInput(input)
   if (amount === undefined || source?.value === undefined || source.rail === undefined) throw new Error(unread)
   if (destination?.value === undefined || destination.rail === undefined) throw new Error(unread)
-  if (destination.addressId === undefined) throw new Error(unread)
   return {
     amount,
     source: {
@@ -228,7 +299,7 @@ export const parseTransferRequest = (body: unknown, catalog: Catalog, options: P
       transferType: source.rail.name,
     },
     destination: {
-      addressId: destination.addressId,
+      ...nameDestination(destination),
       valueType: destination.value.name,
       transferType: destination.rail.name,
       ...(wireMemo === undefined ? {} : { wireMemo }),
@@ -236,6 +307,12 @@ export const parseTransferRequest = (body: unknown, catalog: Catalog, options: P
     ...(brand === undefined ? {} : { brand: { accountId: brand } }),
     ...(note === undefined ? {} : { note }),
   }
+}
+
+const nameDestination = ({ addressId, address }: Leg) => {
+  if (addressId !== undefined) return { addressId }
+  if (address === undefined) throw new Error(unread)
+  return { address }
 }
 
 const unread = 'parseTransferRequest: nothing was refused and something was not read'

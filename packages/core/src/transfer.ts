@@ -4,8 +4,12 @@ import type { TransferFailure } from './transfer-failure.ts'
 import type { TransferStatus } from './transfer-status.ts'
 
 export {
+  type InlineDestination,
+  type OrderDestination,
+  parseTransferOrder,
   parseTransferRequest,
   type TransferDestination,
+  type TransferOrder,
   type TransferRequest,
   type TransferSource,
 } from './transfer-request.ts'

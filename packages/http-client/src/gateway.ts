@@ -7,6 +7,7 @@ import {
   IdempotencyKey,
   type Observation,
   OutlayError,
+  type RegisterResult,
   type SubmitResult,
 } from '@outlay/core'
 import { type Attempt, type Connection, type ConnectionOptions, createConnection } from './connection.ts'
@@ -15,6 +16,7 @@ import type { HttpAnswer } from './exchange.ts'
 import { decodePage, encodePageQuery, type ForwardCursor } from './pagination.ts'
 import { type Refusal, readRequestId } from './refusal.ts'
 import { type Call, path } from './request.ts'
+import { encodeExternalAddress } from './wire/address.ts'
 import { parseJson, readId } from './wire/json.ts'
 import { decodeTransfer, encodeTransferRequest, observe } from './wire/transfer.ts'
 
@@ -48,6 +50,16 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
         idempotencyKey: IdempotencyKey.parse(submission.idempotencyKey),
       }
       return readSubmitResult(call, await connection.attempt(call, signal), connection.clock.now(), catalog)
+    },
+    async registerAddress(registration, { signal }) {
+      const call: Call = {
+        accountId: registration.accountId,
+        method: 'POST',
+        path: path`/accounts/${registration.accountId}/addresses/external`,
+        body: JSON.stringify(encodeExternalAddress(registration.address)),
+        idempotencyKey: IdempotencyKey.parse(registration.idempotencyKey),
+      }
+      return readRegisterResult(call, await connection.attempt(call, signal), connection.clock.now())
     },
     async get(accountId, remoteId, { signal }) {
       const call: Call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers/${remoteId}` }
@@ -98,6 +110,30 @@ export function readSubmitResult(
   now: Date,
   catalog: Catalog = defaultCatalog,
 ): SubmitResult {
+  return readCreateResult(call, attempt, now, '', (body) => observeLoosely(body, catalog))
+}
+
+/**
+ * Says what an attempt to register a counterparty came to. Pure, and total. What is wrong with the address is told under the
+ * name that it has in the transfer, `destination.address.accountNumber`.
+ */
+export function readRegisterResult(call: Call, attempt: Attempt, now: Date): RegisterResult {
+  const result = readCreateResult(call, attempt, now, 'destination.address.', () => undefined)
+  if (result.outcome === 'insufficient_balance') return { ...result, outcome: 'rejected', code: result.outcome }
+  if (result.outcome !== 'accepted') return result
+  const { remoteId, httpStatus, requestId } = result
+  return { outcome: 'accepted', addressId: remoteId, httpStatus, requestId }
+}
+
+type ObserveBody = (body: unknown) => Observation | undefined
+
+const readCreateResult = (
+  call: Call,
+  attempt: Attempt,
+  now: Date,
+  under: string,
+  observeBody: ObserveBody,
+): SubmitResult => {
   switch (attempt.kind) {
     case 'denied':
       return { outcome: 'unauthorized', detail: attempt.detail }
@@ -107,32 +143,33 @@ export function readSubmitResult(
       if (attempt.sent) return { outcome: 'unknown', detail: attempt.detail }
       return { outcome: 'throttled', detail: `not sent: ${attempt.detail}` }
     case 'answer':
-      return isSuccess(attempt.answer) ? readAccepted(attempt.answer, catalog) : readRefused(call, attempt, now)
+      if (isSuccess(attempt.answer)) return readAccepted(attempt.answer, observeBody)
+      return readRefused(call, attempt, now, under)
   }
 }
 
-const readAccepted = (answer: HttpAnswer, catalog: Catalog): SubmitResult => {
+const readAccepted = (answer: HttpAnswer, observeBody: ObserveBody): SubmitResult => {
   const marks: AnswerMarks = { httpStatus: answer.status, requestId: readRequestId(answer) }
   try {
     const body = parseJson(answer.text)
     const remoteId = readId(body)
     if (remoteId === undefined) return { ...marks, outcome: 'unknown', detail: `HTTP ${answer.status}, but no id` }
     // A body with an id is an acceptance, even when the rest of it is missing or makes no sense: the next look will tell.
-    return { ...marks, outcome: 'accepted', remoteId, observation: observeLoosely(body, catalog) }
+    return { ...marks, outcome: 'accepted', remoteId, observation: observeBody(body) }
   } catch (error) {
     const why = OutlayError.is(error) ? error.message : 'unreadable'
     return { ...marks, outcome: 'unknown', detail: `HTTP ${answer.status}, but ${why}` }
   }
 }
 
-const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Date): SubmitResult => {
+const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Date, under: string): SubmitResult => {
   const refusal = readAttemptRefusal(call, attempt, now)
   const { status, code, detail, requestId, retryAfterMs } = refusal
   const marks: AnswerMarks = { httpStatus: status, requestId }
   const outcome = classifyAnswer({ status, code })
   switch (outcome) {
     case 'rejected':
-      return { ...marks, outcome, code: code ?? `http_${status}`, detail: tellMembers(refusal) }
+      return { ...marks, outcome, code: code ?? `http_${status}`, detail: tellMembers(refusal, under) }
     case 'throttled':
     case 'unknown':
       return { ...marks, outcome, retryAfterMs, detail }
@@ -144,9 +181,9 @@ const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Dat
 }
 
 /** What is wrong with which member of the request, where the service says so: a failed transfer shows nothing else of it. */
-const tellMembers = ({ detail, issues }: Refusal): string => {
+const tellMembers = ({ detail, issues }: Refusal, under: string): string => {
   const told = issues
     .filter(({ field }) => field !== '')
-    .map(({ field, message }) => (message.startsWith(field) ? message : `${field}: ${message}`))
+    .map(({ field, message }) => (message.startsWith(field) ? under + message : `${under}${field}: ${message}`))
   return told.length === 0 ? detail : told.join('; ').slice(0, longestDetail)
 }

@@ -1,5 +1,16 @@
 /** Members whose values are kept out of every message. */
-const sensitiveMembers = new Set(['account_number', 'ssn', 'ein', 'date_of_birth', 'public_token', 'client_secret'])
+const sensitiveMembers = new Set([
+  'account_number',
+  'routing_number',
+  'owner',
+  'street_line_1',
+  'street_line_2',
+  'ssn',
+  'ein',
+  'date_of_birth',
+  'public_token',
+  'client_secret',
+])
 
 /** Shorter values would blacken ordinary words and numbers. */
 const shortest = 4
@@ -11,13 +22,16 @@ export function redact(text: string, values: readonly string[]): string {
   return redacted
 }
 
+/** The digits of a number that is written in groups; those of other texts say nothing by themselves. */
+const digitsOf = (text: string): readonly string[] => (/[a-z]/i.test(text) ? [] : [text.replaceAll(/\D/g, '')])
+
 /** Collects the values of sensitive members of a body that was sent, so that an answer which repeats them can be redacted. */
 export function collectSensitive(body: unknown): readonly string[] {
   const found: string[] = []
   const visit = (value: unknown, depth: number): void => {
     if (typeof value !== 'object' || value === null || depth > 6) return
     for (const [name, member] of Object.entries(value)) {
-      if (typeof member === 'string' && sensitiveMembers.has(name)) found.push(member, member.replaceAll(/\D/g, ''))
+      if (typeof member === 'string' && sensitiveMembers.has(name)) found.push(member, ...digitsOf(member))
       else visit(member, depth + 1)
     }
   }

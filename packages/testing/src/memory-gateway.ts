@@ -1,7 +1,21 @@
-import type { Gateway, Observation, Submission, SubmitResult, TransferStatus } from '@outlay/core'
+import type {
+  ExternalAddressRequest,
+  Gateway,
+  Observation,
+  RegisterResult,
+  Registration,
+  Submission,
+  SubmitResult,
+  TransferStatus,
+} from '@outlay/core'
 
 /** An answer that a test wants instead of the usual one; `undefined` lets the transfer through. */
 export type AnswerScript = (submission: Submission) => SubmitResult | undefined | Promise<SubmitResult | undefined>
+
+/** The same for a registration. */
+export type RegistrationScript = (
+  registration: Registration,
+) => RegisterResult | undefined | Promise<RegisterResult | undefined>
 
 /** A money-movement service in memory: once in effect per account and key, and scripted where a test wants trouble. */
 export interface MemoryGateway extends Gateway {
@@ -9,6 +23,14 @@ export interface MemoryGateway extends Gateway {
   readonly submissions: readonly Submission[]
   /** Transfers in effect, by remote id. */
   readonly transfers: ReadonlyMap<string, { readonly submission: Submission; readonly status: TransferStatus }>
+  /** Every registration in the order of arrival, repeats included. */
+  readonly registrations: readonly Registration[]
+  /** Counterparties in effect, by the id of their address. */
+  readonly addresses: ReadonlyMap<string, ExternalAddressRequest>
+  /** Answers before a registration takes effect. */
+  scriptRegistration(answer: RegistrationScript): void
+  /** Answers after a registration took effect. */
+  scriptAfterRegistration(answer: RegistrationScript): void
   /** Answers before the transfer takes effect. */
   script(answer: AnswerScript): void
   /** Answers after the transfer took effect, such as with a lost answer. */
@@ -31,6 +53,7 @@ export function memoryGateway(options: MemoryGatewayOptions = {}): MemoryGateway
     string,
     { submission: Submission; status: TransferStatus; failure: Observation['failure'] }
   >()
+  const { register, ...counterparties } = createCounterparties()
   let before: AnswerScript = () => undefined
   let after: AnswerScript = () => undefined
 
@@ -48,6 +71,8 @@ export function memoryGateway(options: MemoryGatewayOptions = {}): MemoryGateway
     return { outcome: 'accepted', remoteId, observation: observe(remoteId) }
   }
   return {
+    ...counterparties,
+    registerAddress: register,
     submissions,
     transfers,
     script: (answer) => {
@@ -70,6 +95,35 @@ export function memoryGateway(options: MemoryGatewayOptions = {}): MemoryGateway
     },
     async get(_accountId, remoteId) {
       return observe(remoteId)
+    },
+  }
+}
+
+/** The counterparties of a service in memory. */
+function createCounterparties() {
+  const registrations: Registration[] = []
+  const addresses = new Map<string, ExternalAddressRequest>()
+  const byKey = new Map<string, string>()
+  let before: RegistrationScript = () => undefined
+  let after: RegistrationScript = () => undefined
+  return {
+    registrations,
+    addresses,
+    scriptRegistration(answer: RegistrationScript) {
+      before = answer
+    },
+    scriptAfterRegistration(answer: RegistrationScript) {
+      after = answer
+    },
+    async register(registration: Registration): Promise<RegisterResult> {
+      registrations.push(registration)
+      const refusal = await before(registration)
+      if (refusal !== undefined) return refusal
+      const key = `${registration.accountId}\n${registration.idempotencyKey}`
+      const addressId = byKey.get(key) ?? `address-${byKey.size + 1}`
+      byKey.set(key, addressId)
+      addresses.set(addressId, registration.address)
+      return (await after(registration)) ?? { outcome: 'accepted', addressId }
     },
   }
 }

@@ -58,6 +58,8 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     await settler.add(settlement)
     held.delete(job)
     wakeWhenWorthwhile()
+    // Its counterparty is registered, so the transfer itself is due.
+    if (settlement.addressId !== undefined) fetching.wake()
     if (held.size === 0) idle?.()
   }
   const wakeWhenWorthwhile = () => {

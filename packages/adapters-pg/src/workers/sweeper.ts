@@ -1,5 +1,6 @@
 import type { Logger } from '@outlay/core'
 import type { AttemptStore } from '../attempts.ts'
+import type { CounterpartyStore } from '../counterparties.ts'
 import type { CredentialStore } from '../credentials.ts'
 import type { LookStore } from '../looks.ts'
 import type { TransferStore } from '../transfers.ts'
@@ -14,6 +15,9 @@ const fundsPauseMs = 2_000
 /** Pause between looks for probes that are due, credentials that are good again and ids that became known, in milliseconds. */
 const newsPauseMs = 1_000
 
+/** Pause between looks for details of counterparties that nobody needs any more, in milliseconds. */
+const wipePauseMs = 600_000
+
 /** Transfers checked in one statement. */
 const pageSize = 5_000
 
@@ -23,15 +27,17 @@ export interface SweeperOptions<Tx> {
   readonly transfers: TransferStore<Tx>
   readonly credentials: CredentialStore
   readonly looks: LookStore
+  readonly counterparties: CounterpartyStore<Tx>
   readonly logger: Logger
 }
 
 /**
  * Starts the loops that find what waits for something that has happened: a job to every unsubmitted transfer that lost its
- * own, funds to those that missed them, credentials that are good again, and looks at those that were told of too early.
+ * own, funds to those that missed them, credentials that are good again, and looks at those that were told of too early. One
+ * more wipes details of counterparties after their time.
  */
 export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
-  const loops = [startJobs(options), startFunds(options), startCredentials(options), startSightings(options)]
+  const loops = [startJobs, startFunds, startCredentials, startSightings, startWiping].map((start) => start(options))
   return {
     wake() {
       for (const loop of loops) loop.wake()
@@ -84,6 +90,17 @@ function startSightings<Tx>({ looks, logger }: SweeperOptions<Tx>): Loop {
     async turn() {
       await looks.lookAtSighted()
       return newsPauseMs
+    },
+  })
+}
+
+function startWiping<Tx>({ counterparties, logger }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'wipe counterparties',
+    logger,
+    async turn() {
+      await counterparties.wipeEnded()
+      return wipePauseMs
     },
   })
 }

@@ -1,5 +1,7 @@
+import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
 import type { Backend, StoredTransfer } from '../ports/backend.ts'
+import type { EnqueueRequest } from './engine.ts'
 
 /** Cancels a transfer, or says why it cannot be. */
 export async function cancelTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<void> {
@@ -18,6 +20,23 @@ export async function findEnded<Tx>(backend: Backend<Tx>, tx: Tx, transferId: st
   if (transfer.stage === 'settled' && transfer.status !== 'complete') return transfer
   const message = `The transfer ${transferId} is ${transfer.status}; only a failed or canceled one is enqueued again.`
   throw new OutlayError('conflict', message)
+}
+
+/** What was asked for by a transfer: to the address at the service, or to the counterparty in full where there is none yet. */
+export async function findOrder<Tx>(
+  backend: Backend<Tx>,
+  tx: Tx,
+  { id, accountId, request }: StoredTransfer,
+): Promise<EnqueueRequest> {
+  const registered = Counterparty.registered(request)
+  if (registered !== undefined) return { ...registered, accountId }
+  const details = await backend.counterparty(tx, id)
+  if (details === undefined) {
+    const message = `The details of the counterparty of ${id} are wiped; enqueue a new transfer with them.`
+    throw new OutlayError('conflict', message)
+  }
+  const { addressId: _id, address: _summary, ...leg } = request.destination
+  return { ...request, accountId, destination: { ...leg, address: details.address } }
 }
 
 async function find<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {

@@ -1,13 +1,15 @@
 import { type Catalog, defaultCatalog } from '../catalog.ts'
+import { Counterparty } from '../counterparty.ts'
 import type { Backend, FollowedTransfer, Subscription, Workers, WorkHandlers } from '../ports/backend.ts'
 import type { Gateway, SubmitResult } from '../ports/gateway.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
 import { followDelayMs } from '../retry.ts'
-import { cancelTransfer, findEnded } from './commands.ts'
-import type { Engine, Transfers } from './engine.ts'
+import { cancelTransfer, findEnded, findOrder } from './commands.ts'
+import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkReused, prepareTransfer } from './enqueueing.ts'
 import { decideChange, followTransfers } from './following.ts'
+import { decideRegistration, registerCounterparty } from './registration.ts'
 import { decideExpired, decideSubmission } from './submission.ts'
 import { takeWebhook } from './webhooks.ts'
 
@@ -84,9 +86,14 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
 }
 
 function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime): Transfers<Tx> {
-  const { backend, catalog = defaultCatalog } = options
+  const { backend, gateway, catalog = defaultCatalog } = options
+  const prepare = (request: EnqueueRequest, prefix: string) => {
+    const transfer = prepareTransfer(request, catalog, runtime, prefix)
+    if (transfer.counterparty === undefined || gateway.registerAddress !== undefined) return transfer
+    throw new Error('The gateway of this engine registers no addresses; give the destination by its addressId.')
+  }
   const enqueue: Transfers<Tx>['enqueue'] = async (tx, request) => {
-    const transfer = prepareTransfer(request, catalog, runtime, '')
+    const transfer = prepare(request, '')
     const [enqueued] = await backend.enqueue(tx, [transfer])
     if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
     checkReused(transfer, enqueued)
@@ -95,15 +102,15 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime): Tran
   return {
     enqueue,
     async enqueueMany(tx, requests) {
-      const transfers = requests.map((request, index) => prepareTransfer(request, catalog, runtime, `${index}.`))
+      const transfers = requests.map((request, index) => prepare(request, `${index}.`))
       return backend.enqueue(tx, transfers)
     },
     get: (transferId) => backend.get(transferId),
     getByKey: (accountId, idempotencyKey) => backend.getByKey(accountId, idempotencyKey),
     cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
     async resubmit(tx, transferId, { idempotencyKey } = {}) {
-      const { accountId, request } = await findEnded(backend, tx, transferId)
-      return enqueue(tx, { ...request, accountId, idempotencyKey })
+      const order = await findOrder(backend, tx, await findEnded(backend, tx, transferId))
+      return enqueue(tx, { ...order, idempotencyKey })
     },
     release: (tx, transferId) => backend.release(tx, transferId),
     observe: (tx, accountId, observations) => backend.observe(tx, accountId, observations, decideChange),
@@ -124,17 +131,22 @@ async function startWorkers<Tx>(
   }
   const handlers: WorkHandlers<Tx> = {
     async submit(claim, signal) {
-      const { transferId, accountId, idempotencyKey, request, attempt } = claim
+      const { transferId, accountId, idempotencyKey, attempt } = claim
       const expired = decideExpired(claim, clock.now())
       if (expired !== undefined) return expired
+      const firstLookMs = lookMs(claim.request.destination.transferType, 0)
+      const context = () => ({ now: clock.now(), fraction: random.fraction(), firstLookMs })
+      const request = Counterparty.registered(claim.request)
+      if (request === undefined) {
+        return decideRegistration(claim, await registerCounterparty(gateway, logger, claim, signal), context())
+      }
       const submission = { transferId, accountId, idempotencyKey, request, attempt }
       const result = await gateway.submit(submission, { signal }).catch((error: unknown): SubmitResult => {
         const detail = error instanceof Error ? error.message : String(error)
         logger.error({ transferId, attempt, error: detail }, 'The gateway threw; the outcome is taken as unknown.')
         return { outcome: 'unknown', detail }
       })
-      const firstLookMs = lookMs(request.destination.transferType, 0)
-      return decideSubmission(claim, result, { now: clock.now(), fraction: random.fraction(), firstLookMs })
+      return decideSubmission(claim, result, context())
     },
     follow: (accountId, transfers, signal) => followTransfers(gateway, logger, accountId, transfers, signal),
     nextLookMs: (transfer: FollowedTransfer) => lookMs(transfer.transferType, transfer.looks),

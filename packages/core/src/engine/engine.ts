@@ -2,11 +2,14 @@ import type { EventType } from '../event.ts'
 import type { Backlog, EnqueuedTransfer, EventHandler, StoredTransfer, WorkOptions } from '../ports/backend.ts'
 import type { Observation } from '../ports/gateway.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
-import type { TransferRequest } from '../transfer.ts'
+import type { TransferOrder } from '../transfer.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
-/** A transfer to enqueue. */
-export interface EnqueueRequest extends TransferRequest {
+/**
+ * A transfer to enqueue. Its destination is given by id, or whole as an external address that the service does not know yet:
+ * the engine registers that first, so that a new counterparty and its payout commit together.
+ */
+export interface EnqueueRequest extends TransferOrder {
   /** The account at the service that pays or is paid; also the tenant. */
   readonly accountId: string
   /** 1 to 255 visible ASCII characters, unique per account. Generated when absent. */
@@ -46,8 +49,10 @@ export interface Transfers<Tx> {
    */
   cancel(tx: Tx, transferId: string): Promise<void>
   /**
-   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key.
-   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled.
+   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same
+   * address at the service; one that was given whole and never registered is given whole again.
+   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, or when the details of
+   *   its counterparty are wiped, which they are 30 days after its end.
    */
   resubmit(
     tx: Tx,

@@ -1,10 +1,11 @@
 import type { Catalog } from '../catalog.ts'
+import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
-import { fingerprint, IdempotencyKey } from '../idempotency.ts'
+import { IdempotencyKey } from '../idempotency.ts'
 import type { EnqueuedTransfer, NewTransfer } from '../ports/backend.ts'
 import type { Runtime } from '../ports/runtime.ts'
-import { parseTransferRequest } from '../transfer-request.ts'
+import { parseTransferOrder } from '../transfer-request.ts'
 import type { EnqueueRequest } from './engine.ts'
 
 /** An id of the service, opaque here. */
@@ -27,15 +28,16 @@ export function prepareTransfer(
     throw OutlayError.fromIssues([{ field, code: accountId === undefined ? 'missing_field' : 'invalid_id', message }])
   }
   const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, ...body } = request
-  const canonical = parseTransferRequest(body, catalog, { fieldPrefix: prefix })
+  const { request: stored, details } = Counterparty.split(parseTransferOrder(body, catalog, { fieldPrefix: prefix }))
   const id = givenId === undefined ? Id.generate(runtime.clock, runtime.random) : Id.parse(givenId, `${prefix}id`)
   const idempotencyKey = givenKey === undefined ? id : IdempotencyKey.parse(givenKey, `${prefix}idempotencyKey`)
   return {
     id,
     accountId,
     idempotencyKey,
-    fingerprint: fingerprint(canonical),
-    request: canonical,
+    fingerprint: Counterparty.fingerprintOf(stored),
+    request: stored,
+    ...(details === undefined ? {} : { counterparty: details }),
     notBefore: readTime(notBefore, `${prefix}notBefore`),
     expiresAt: readTime(expiresAt, `${prefix}expiresAt`),
   }

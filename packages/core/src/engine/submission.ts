@@ -1,6 +1,6 @@
 import { type EventType, statusEvent } from '../event.ts'
 import type { Claim, Settlement } from '../ports/backend.ts'
-import type { SubmitResult } from '../ports/gateway.ts'
+import type { RegisterResult, SubmitResult } from '../ports/gateway.ts'
 import { retryDelayMs } from '../retry.ts'
 import { TransferStatus } from '../transfer-status.ts'
 
@@ -61,6 +61,7 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
     case 'rejected':
       return {
         ...waiting(claim, result, null, null),
+        ...forgetting(claim, result.code),
         stage: 'settled',
         status: 'failed',
         unknownSince: null,
@@ -82,6 +83,11 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
     case 'unknown':
       return decideUnknown(claim, result, context)
   }
+}
+
+/** A counterparty whose address the service does not have any more is registered anew for the next transfer to it. */
+function forgetting({ request }: Claim, code: string): Pick<Settlement, 'forgetCounterparty'> {
+  return code === 'invalid_address' && request.destination.address !== undefined ? { forgetCounterparty: true } : {}
 }
 
 function decideAccepted(
@@ -125,7 +131,8 @@ function probePauseMs({ credentialRefusals }: Claim, { fraction }: SubmissionCon
   return retryDelayMs({ attempt: credentialRefusals + 1, fraction, ...credentialsBackoff })
 }
 
-function pauseMs(
+/** How long an attempt's transfer waits for its next one, in milliseconds. */
+export function pauseMs(
   claim: Claim,
   context: SubmissionContext,
   backoff: { readonly baseMs?: number; readonly capMs?: number },
@@ -135,7 +142,12 @@ function pauseMs(
 }
 
 /** The settlement of a transfer that goes back to the queue, for the others to vary. */
-function waiting(claim: Claim, result: SubmitResult, reason: string | null, retryAfterMs: number | null): Settlement {
+export function waiting(
+  claim: Claim,
+  result: SubmitResult | RegisterResult,
+  reason: string | null,
+  retryAfterMs: number | null,
+): Settlement {
   return {
     transferId: claim.transferId,
     attempt: claim.attempt,

@@ -1,7 +1,8 @@
+import type { CounterpartyDetails, StoredRequest } from '../counterparty.ts'
 import type { EventType } from '../event.ts'
-import type { TransferFailure, TransferRequest } from '../transfer.ts'
+import type { TransferFailure } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
-import type { Observation } from './gateway.ts'
+import type { Observation, Registration } from './gateway.ts'
 import type { Runtime } from './runtime.ts'
 
 /**
@@ -25,9 +26,11 @@ export interface NewTransfer {
   readonly id: string
   readonly accountId: string
   readonly idempotencyKey: string
-  /** Fingerprint of the request: equal for equal requests only. */
+  /** Fingerprint of the request, details of a counterparty included: equal for equal requests only. */
   readonly fingerprint: string
-  readonly request: TransferRequest
+  readonly request: StoredRequest
+  /** Details of the counterparty that the request gives whole; kept until it is registered. */
+  readonly counterparty?: CounterpartyDetails | undefined
   /** Not sent before this, ISO 8601; null for at once. */
   readonly notBefore: string | null
   /** Not sent for the first time after this, ISO 8601; null for no end. */
@@ -35,7 +38,7 @@ export interface NewTransfer {
 }
 
 /** A transfer as the engine keeps it. */
-export interface StoredTransfer extends NewTransfer {
+export interface StoredTransfer extends Omit<NewTransfer, 'counterparty'> {
   readonly stage: Stage
   readonly status: TransferStatus
   readonly failure: TransferFailure | null
@@ -62,7 +65,9 @@ export interface Claim {
   readonly transferId: string
   readonly accountId: string
   readonly idempotencyKey: string
-  readonly request: TransferRequest
+  readonly request: StoredRequest
+  /** Given while the counterparty of the request is not registered: this attempt does that, and sends no transfer. */
+  readonly registration?: Pick<Registration, 'idempotencyKey' | 'address'> | undefined
   /** Fences the settlement: a later claim has a greater one. */
   readonly attempt: number
   /** Why the transfer waited before this claim: a code; null at its first attempt. */
@@ -88,6 +93,10 @@ export interface Settlement {
   readonly status: TransferStatus
   readonly failure: TransferFailure | null
   readonly remoteId: string | null
+  /** Id of the counterparty that this attempt registered; the next one sends the transfer to it. */
+  readonly addressId?: string | undefined
+  /** True when the counterparty was refused, or is no more at the service: another transfer to it registers it anew. */
+  readonly forgetCounterparty?: boolean | undefined
   readonly reason: string | null
   readonly unknownSince: string | null
   /**
@@ -232,6 +241,8 @@ export interface Backend<Tx> {
   /** One transfer as the transaction sees it, or as it is committed when none is given. */
   get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
   getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
+  /** Details of a counterparty that was never registered; `undefined` when it was, or when they are wiped. */
+  counterparty(tx: Tx, transferId: string): Promise<CounterpartyDetails | undefined>
   /**
    * Applies observations of one account in the given transaction; returns how many transfers changed. One with an unknown
    * remote id changes nothing, but is kept in mind: a transfer that turns out to have that id is looked at right away.

@@ -1,3 +1,4 @@
+import type { ExternalAddressRequest } from '../external-address.ts'
 import type { Transfer, TransferFailure, TransferRequest } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
 
@@ -44,10 +45,35 @@ export type SubmitResult = AnswerMarks &
     | { readonly outcome: 'unknown'; readonly retryAfterMs?: number | undefined; readonly detail: string }
   )
 
+/** One counterparty on its way out, before the transfer that pays it. Its key is its own, and the same on every attempt. */
+export interface Registration {
+  /** The engine's own id of the transfer. */
+  readonly transferId: string
+  readonly accountId: string
+  readonly idempotencyKey: string
+  readonly address: ExternalAddressRequest
+  /** 1 for the first attempt. */
+  readonly attempt: number
+}
+
+/** What became of one registration. It moves no money, whatever became of it. */
+export type RegisterResult = AnswerMarks &
+  (
+    | { readonly outcome: 'accepted'; readonly addressId: string }
+    /** `detail` names the member of the address that the service refuses, where it says so. */
+    | { readonly outcome: 'rejected'; readonly code: string; readonly detail: string }
+    | Extract<SubmitResult, { readonly outcome: 'key_mismatch' | 'unauthorized' | 'throttled' | 'unknown' }>
+  )
+
 /** The way to the other side: an HTTP service, or a set of rails. */
 export interface Gateway {
   /** Sends one transfer, once in effect for its idempotency key. */
   submit(submission: Submission, options: { readonly signal: AbortSignal }): Promise<SubmitResult>
+  /**
+   * Registers a counterparty that a transfer gives whole, once in effect for its idempotency key. Optional: without it the
+   * engine takes no such transfers.
+   */
+  registerAddress?(registration: Registration, options: { readonly signal: AbortSignal }): Promise<RegisterResult>
   /** Reads one transfer; `undefined` when the other side does not know it. Throws OutlayError when it cannot be read now. */
   get(accountId: string, remoteId: string, options: { readonly signal: AbortSignal }): Promise<Observation | undefined>
   /**

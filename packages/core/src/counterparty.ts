@@ -1,0 +1,85 @@
+import type { ExternalAddressRequest } from './external-address.ts'
+import { fingerprint } from './idempotency.ts'
+import type { TransferDestination, TransferOrder, TransferRequest } from './transfer-request.ts'
+
+/** A counterparty that a transfer gives whole: the one place where its details are. */
+export interface CounterpartyDetails {
+  /** Fingerprint of the address: equal for equal details only. */
+  readonly fingerprint: string
+  readonly address: ExternalAddressRequest
+}
+
+/** What is shown of a counterparty, and all that is kept of it once the service knows it. */
+export interface CounterpartySummary {
+  readonly kind: ExternalAddressRequest['kind']
+  readonly name: string
+  /** The last characters of the account number, or of the on-chain address: four, and fewer of a short one, so that four stay hidden. */
+  readonly lastFour: string
+  readonly transferTypes: readonly string[]
+  /** Fingerprint of all its details: tells another counterparty, and stands for this one in the transfer's fingerprint. */
+  readonly fingerprint: string
+}
+
+/** Where value goes, as a transfer is stored: an id, a counterparty, or both once the counterparty is registered. */
+export type StoredDestination =
+  | (TransferDestination & { readonly address?: CounterpartySummary | undefined })
+  | (Omit<TransferDestination, 'addressId'> & {
+      readonly addressId?: undefined
+      readonly address: CounterpartySummary
+    })
+
+/** A request as a transfer is stored: nobody's bank details are in it. */
+export interface StoredRequest extends Omit<TransferRequest, 'destination'> {
+  readonly destination: StoredDestination
+}
+
+/** A request apart from the details of its counterparty. */
+export interface SplitOrder {
+  readonly request: StoredRequest
+  /** Undefined when the destination is given by its id. */
+  readonly details: CounterpartyDetails | undefined
+}
+
+const lastOf = (text: string): string => text.slice(Math.max(text.length - 4, 4))
+
+const summarize = (address: ExternalAddressRequest): CounterpartySummary => ({
+  kind: address.kind,
+  name: address.name,
+  lastFour: lastOf(address.kind === 'bank_account' ? address.accountNumber : address.address),
+  transferTypes: address.transferTypes,
+  fingerprint: fingerprint(address),
+})
+
+const split = ({ destination, ...rest }: TransferOrder<ExternalAddressRequest>): SplitOrder => {
+  if (destination.addressId !== undefined) return { request: { ...rest, destination }, details: undefined }
+  const { address, ...leg } = destination
+  const summary = summarize(address)
+  return {
+    request: { ...rest, destination: { ...leg, address: summary } },
+    details: { fingerprint: summary.fingerprint, address },
+  }
+}
+
+const fingerprintOf = (request: StoredRequest): string => {
+  const { address, ...leg } = request.destination
+  if (address === undefined) return fingerprint(request)
+  return fingerprint({
+    ...request,
+    destination: { ...leg, addressId: undefined, address: address.fingerprint },
+  })
+}
+
+const registered = (request: StoredRequest): TransferRequest | undefined => {
+  const { address: _, ...leg } = request.destination
+  return leg.addressId === undefined ? undefined : { ...request, destination: leg }
+}
+
+/** Keeps the details of counterparties apart from the transfers that pay them. */
+export const Counterparty = {
+  /** Takes the details out of an order, and leaves a summary in their place. */
+  split,
+  /** Fingerprint of a whole request, the same before and after its counterparty is registered, and covering all its details. */
+  fingerprintOf,
+  /** The request as it is sent; `undefined` while its counterparty is not registered. */
+  registered,
+} as const

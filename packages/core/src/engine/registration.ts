@@ -1,0 +1,48 @@
+import type { Claim, Settlement } from '../ports/backend.ts'
+import type { Gateway, RegisterResult } from '../ports/gateway.ts'
+import type { Logger } from '../ports/runtime.ts'
+import { decideSubmission, pauseMs, type SubmissionContext, waiting } from './submission.ts'
+
+/** Registers the counterparty of a claim under its own key. A gateway that throws leaves the outcome unknown. */
+export async function registerCounterparty(
+  gateway: Gateway,
+  logger: Logger,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<RegisterResult> {
+  const { transferId, accountId, attempt, registration } = claim
+  if (registration === undefined) {
+    return { outcome: 'rejected', code: 'missing_field', detail: 'The details of the counterparty are gone.' }
+  }
+  if (gateway.registerAddress === undefined) {
+    return { outcome: 'throttled', detail: 'not sent: the gateway of this process registers no addresses' }
+  }
+  try {
+    return await gateway.registerAddress({ ...registration, transferId, accountId, attempt }, { signal })
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error)
+    logger.error({ transferId, attempt, error: detail }, 'The gateway threw; the registration is taken as unknown.')
+    return { outcome: 'unknown', detail }
+  }
+}
+
+/**
+ * Decides what the answer to a registration means for its transfer. Pure.
+ *
+ * A registration moves no money, so one whose outcome is unknown leaves the transfer free to be canceled or to expire, and is
+ * tried again for as long as the transfer waits: nobody has to decide anything. Every other answer means what it means for
+ * a transfer.
+ */
+export function decideRegistration(claim: Claim, result: RegisterResult, context: SubmissionContext): Settlement {
+  switch (result.outcome) {
+    case 'accepted':
+      return { ...waiting(claim, result, null, 0), addressId: result.addressId, credentials: 'good' }
+    case 'unknown':
+      return waiting(claim, result, 'registration_unknown', pauseMs(claim, context, {}, result.retryAfterMs))
+    case 'rejected':
+    case 'key_mismatch':
+      return { ...decideSubmission(claim, result, context), forgetCounterparty: true }
+    default:
+      return decideSubmission(claim, result, context)
+  }
+}
