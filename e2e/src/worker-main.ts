@@ -12,6 +12,12 @@ const standStill = async (at: string): Promise<void> => {
 
 const pausing = (gateway: Gateway): Gateway => ({
   ...gateway,
+  async registerAddress(registration, options) {
+    const result = await gateway.registerAddress?.(registration, options)
+    if (result === undefined) throw new Error('The gateway registers no addresses.')
+    if (pauseAt === 'registered') await standStill(pauseAt)
+    return result
+  },
   async submit(submission, options) {
     if (pauseAt === 'claimed') await standStill(pauseAt)
     const result = await gateway.submit(submission, options)

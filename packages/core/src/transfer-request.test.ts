@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { defaultCatalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
 import type { ParseOptions } from './input.ts'
-import { parseTransferRequest } from './transfer-request.ts'
+import { parseTransferOrder, parseTransferRequest } from './transfer-request.ts'
 
 const parse = (body: unknown, options?: ParseOptions) => parseTransferRequest(body, defaultCatalog, options)
 
@@ -195,5 +195,95 @@ describe('parseTransferRequest refuses', () => {
     const bare = { amount: usd('1'), source: {}, destination: {} }
     expect(issuesOf(bare)).toContain('missing_field source.valueType')
     expect(issuesOf(bare, { spelling: 'snake' })).toContain('missing_field source.value_type')
+  })
+})
+
+describe('parseTransferOrder', () => {
+  const place = { streetLine1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701' }
+  const numbers = { accountNumber: '1234567890', routingNumber: '021000021' }
+  const owner = { owner: 'Ada Lovelace', name: 'Ada', accountType: 'checking' }
+  const account = { ...owner, ...numbers, bankAddress: place, beneficiaryAddress: place, transferTypes: ['wire'] }
+  const inline = (details: object = {}, leg: object = {}) => ({
+    ...offramp,
+    destination: { address: { ...account, ...details }, valueType: 'USD', transferType: 'wire', ...leg },
+  })
+  const order = (body: unknown, options?: ParseOptions) => parseTransferOrder(body, defaultCatalog, options)
+  const refusals = (body: unknown, options?: ParseOptions): string[] => {
+    try {
+      order(body, options)
+    } catch (error) {
+      if (OutlayError.is(error)) return error.issues.map(({ code, field }) => `${code} ${field}`).sort()
+      throw error
+    }
+    return []
+  }
+
+  it('reads a destination that is given by its id as parseTransferRequest does', () => {
+    expect(order(offramp)).toEqual(parse(offramp))
+  })
+
+  it('reads one that is given whole, in either spelling and canonically', () => {
+    const read = { kind: 'bank_account', ...account }
+    expect(order(inline({}, { wireMemo: 'INV-42' })).destination).toEqual({
+      ...{ address: read, valueType: 'USD', transferType: 'wire', wireMemo: 'INV-42' },
+    })
+    const snake = {
+      ...{ owner: 'Ada Lovelace', name: 'Ada', account_type: 'checking', account_number: '1234567890' },
+      ...{ routing_number: '021000021', bank_address: place, beneficiary_address: place, transfer_types: ['wire'] },
+    }
+    expect(order({ ...offramp, destination: { address: snake, value_type: 'USD', transfer_type: 'wire' } })).toEqual(
+      order(inline()),
+    )
+    const wallet = { name: 'Ada', address: '0x7A39EB597C91DA3F10F8702982A20372C2EB6499', transferTypes: ['base'] }
+    expect(order({ ...offramp, destination: { address: wallet, ...onBase('x'), addressId: undefined } })).toMatchObject(
+      {
+        destination: { address: { kind: 'wallet', address: '0x7a39eB597c91da3F10f8702982a20372C2eb6499' } },
+      },
+    )
+  })
+
+  it('names every broken rule of the address under its member, beside those of the transfer', () => {
+    const wrong = { ...inline({ accountNumber: '12', owner: '' }), amount: usd('0') }
+    expect(refusals(wrong, { fieldPrefix: '3' })).toEqual([
+      'amount_not_positive 3.amount.value',
+      'invalid_account_number 3.destination.address.accountNumber',
+      'missing_field 3.destination.address.owner',
+    ])
+    expect(refusals({ ...offramp, destination: { ...atBank('wire'), addressId: undefined, address: 'bank' } })).toEqual(
+      ['invalid_request destination.address'],
+    )
+  })
+
+  it('wants exactly one of the two', () => {
+    expect(refusals(inline({}, { addressId: 'bank' }))).toEqual(['invalid_request destination.address'])
+    expect(refusals(inline({}, { address: null }))).toEqual(['missing_field destination.addressId'])
+  })
+
+  it('wants the address to list the transfer type that it is used with', () => {
+    expect(refusals(inline({}, { transferType: 'rtp' }))).toEqual([
+      'transfer_type_not_supported destination.transferType',
+    ])
+    const covered = inline({ transferTypes: ['ach_credit'] }, { transferType: 'same_day_ach_credit' })
+    expect(refusals(covered)).toEqual([])
+  })
+
+  it('holds it to the rules of flows like any other', () => {
+    const wallet = { name: 'Ada', address: '0x7a39eB597c91da3F10f8702982a20372C2eb6499', transferTypes: ['polygon'] }
+    const otherChain = { address: wallet, valueType: 'USDC', transferType: 'polygon' }
+    expect(refusals({ ...offramp, destination: otherChain })).toEqual(['swap_chain_mismatch destination.transferType'])
+    const memo = inline({ transferTypes: ['rtp'] }, { transferType: 'rtp', wireMemo: 'INV-42' })
+    expect(refusals(memo)).toEqual(['wire_memo_not_supported destination.wireMemo'])
+    expect(refusals({ ...inline(), source: atBank('ach_debit') })).toEqual([
+      'unsupported_flow destination.transferType',
+    ])
+  })
+
+  it('is for hosts: a create of the service takes no address', () => {
+    expect(issuesOf(inline())).toEqual(['missing_field destination.addressId'])
+  })
+
+  it('leaves sources to their ids', () => {
+    const source = { address: account, valueType: 'USDC', transferType: 'base' }
+    expect(refusals({ ...offramp, source })).toEqual(['missing_field source.addressId'])
   })
 })

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import type { Claim } from '../ports/backend.ts'
+import type { Gateway, RegisterResult } from '../ports/gateway.ts'
+import { decideRegistration, registerCounterparty } from './registration.ts'
+import { decideExpired } from './submission.ts'
+
+const now = new Date('2026-11-20T12:00:00.000Z')
+const wallet = { kind: 'wallet', name: 'Ada', address: '0x1', transferTypes: ['base'] } as const
+const summary = { kind: 'wallet', name: 'Ada', lastFour: '', transferTypes: ['base'], fingerprint: 'f' } as const
+
+const claim: Claim = {
+  transferId: '01J00000000000000000000001',
+  accountId: 'acme',
+  idempotencyKey: 'key',
+  request: {
+    amount: { value: '1.00', currency: 'USDC' },
+    source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
+    destination: { address: summary, valueType: 'USDC', transferType: 'base' },
+  },
+  registration: { idempotencyKey: 'own key', address: wallet },
+  attempt: 3,
+  reason: null,
+  unknownSince: null,
+  expiresAt: null,
+  credentialRefusals: 0,
+}
+const decide = (result: RegisterResult) => decideRegistration(claim, result, { now, fraction: 0.5, firstLookMs: 7_500 })
+
+describe('the decision about a registration', () => {
+  it('sends the transfer at once when it is accepted, and tells nobody yet', () => {
+    expect(decide({ outcome: 'accepted', addressId: 'a-1', httpStatus: 201, requestId: 'q' })).toMatchObject({
+      ...{ stage: 'queued', status: 'pending', reason: null, addressId: 'a-1', remoteId: null, credentials: 'good' },
+      ...{ retryAfterMs: 0, followAfterMs: null, events: [] },
+      answer: { outcome: 'accepted', httpStatus: 201, requestId: 'q' },
+    })
+  })
+
+  it('tries an unknown one again for as long as it takes, and leaves the transfer free: no money can have moved', () => {
+    const settlement = decide({ outcome: 'unknown', detail: 'reset' })
+    expect(settlement).toMatchObject({ stage: 'queued', reason: 'registration_unknown', unknownSince: null })
+    expect(settlement).toMatchObject({ credentials: null, events: [], retryAfterMs: expect.any(Number) })
+    const late = { ...claim, reason: 'registration_unknown', expiresAt: '2026-11-20T11:00:00.000Z' }
+    expect(decideExpired(late, now)).toMatchObject({ status: 'failed', failure: { code: 'expired' } })
+  })
+
+  it('fails the transfer for good when it is refused, with the code and the member', () => {
+    const detail = 'destination.address.routingNumber: is not known'
+    expect(decide({ outcome: 'rejected', code: 'invalid_routing_number', detail })).toMatchObject({
+      ...{ stage: 'settled', status: 'failed', forgetCounterparty: true, events: [{ type: 'transfer.failed' }] },
+      failure: { type: 'rejected', code: 'invalid_routing_number', detail, retriable: false },
+    })
+  })
+
+  it.each([
+    [{ outcome: 'key_mismatch', detail: 'used' }, 'blocked', 'idempotency_key_mismatch', 'good'],
+    [{ outcome: 'unauthorized', detail: 'no' }, 'queued', 'unauthenticated', 'refused'],
+    [{ outcome: 'throttled', detail: 'slow down' }, 'queued', 'rate_limited', null],
+  ] as const)('takes %o for what it is for a transfer', (result, stage, reason, credentials) => {
+    expect(decide(result)).toMatchObject({ stage, reason, credentials, status: 'pending', unknownSince: null })
+  })
+})
+
+describe('a registration', () => {
+  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  const run = (gateway: Partial<Gateway>, taken = claim) =>
+    registerCounterparty(gateway as Gateway, logger, taken, new AbortController().signal)
+
+  it('carries its own key and the details', async () => {
+    const seen: unknown[] = []
+    const registerAddress: Gateway['registerAddress'] = async (registration) => {
+      seen.push(registration)
+      return { outcome: 'accepted', addressId: 'a-1' }
+    }
+    expect(await run({ registerAddress })).toEqual({ outcome: 'accepted', addressId: 'a-1' })
+    const { transferId, accountId, attempt } = claim
+    expect(seen).toEqual([{ transferId, accountId, attempt, idempotencyKey: 'own key', address: wallet }])
+  })
+
+  it('is unknown when the gateway throws', async () => {
+    const registerAddress = () => Promise.reject(new Error('broken'))
+    expect(await run({ registerAddress })).toEqual({ outcome: 'unknown', detail: 'broken' })
+  })
+
+  it('waits for another process when the gateway of this one cannot register', async () => {
+    expect(await run({})).toMatchObject({ outcome: 'throttled' })
+  })
+
+  it('ends the transfer when there are no details to register', async () => {
+    const { registration: _, ...bare } = claim
+    expect(await run({}, bare)).toMatchObject({ outcome: 'rejected' })
+  })
+})
