@@ -2,10 +2,12 @@
 
 -- Details of a counterparty, per transfer that pays it. The row is deleted when the transfer has the id of its address.
 create table {{schema}}.counterparty_details (
-  transfer_id text collate "C" primary key,
-  account_id  text not null,
-  fingerprint text not null,
-  details     jsonb not null
+  transfer_id   text collate "C" primary key,
+  account_id    text not null,
+  fingerprint   text not null,
+  details       jsonb not null,
+  -- Since when it is not known whether the service has registered it.
+  unknown_since timestamptz
 );
 
 -- One row per counterparty of an account: the key that registers it at the service, and its address there once that is known.

@@ -27,18 +27,28 @@ end
 $$;
 
 -- What a worker needs to register the counterparty of a transfer that it took; null when there is nothing to register.
-create or replace function {{schema}}.registration_of(p_transfer_id text) returns jsonb language sql volatile as $$
-  select jsonb_build_object(
-    'idempotencyKey', coalesce(c.idempotency_key, d.transfer_id || '-address'), 'address', d.details)
-  from {{schema}}.counterparty_details d
-  left join {{schema}}.counterparty c on c.account_id = d.account_id and c.fingerprint = d.fingerprint
-  where d.transfer_id = p_transfer_id
+create or replace function {{schema}}.registration_of(p_transfer_id text) returns jsonb language plpgsql as $$
+begin
+  return (
+    select jsonb_build_object(
+      'idempotencyKey', coalesce(c.idempotency_key, d.transfer_id || '-address'), 'address', d.details,
+      'unknownSince', {{schema}}.iso(d.unknown_since))
+    from {{schema}}.counterparty_details d
+    left join {{schema}}.counterparty c on c.account_id = d.account_id and c.fingerprint = d.fingerprint
+    where d.transfer_id = p_transfer_id
+  );
+end
 $$;
 
 -- Writes what attempts found out about counterparties: an id takes the place of the details; one that was refused, or that
 -- the service has no more, is forgotten. The transfers are locked by the caller.
 create or replace function {{schema}}.note_counterparties(p_settlements jsonb) returns void language plpgsql as $$
 begin
+  update {{schema}}.counterparty_details d set unknown_since = s.registration_unknown_since
+  from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, registration_unknown_since timestamptz)
+  join {{schema}}.transfer t on t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
+  where d.transfer_id = t.id and s.registration_unknown_since is not null;
+
   perform 1 from {{schema}}.counterparty c
   where (c.account_id, c.fingerprint) in (
     select t.account_id, t.request #>> '{destination,address,fingerprint}'

@@ -78,7 +78,7 @@ begin
     p_settlements := {{schema}}.note_credentials(p_settlements);
   end if;
 
-  if p_settlements @? '$[*] ? (exists (@.address_id) || exists (@.forget))' then
+  if p_settlements @? '$[*] ? (exists (@.address_id) || exists (@.forget) || exists (@.registration_unknown_since))' then
     perform {{schema}}.note_counterparties(p_settlements);
   end if;
 

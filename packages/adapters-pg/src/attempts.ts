@@ -58,6 +58,7 @@ function writeSettlement(settlement: Settlement) {
     // Left out of nearly all settlements: what is undefined does not get into the JSON.
     address_id: settlement.addressId,
     forget: settlement.forgetCounterparty,
+    registration_unknown_since: settlement.registrationUnknownSince,
     reason: settlement.reason,
     unknown_since: settlement.unknownSince,
     credentials: settlement.credentials,

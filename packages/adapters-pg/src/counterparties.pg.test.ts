@@ -188,6 +188,32 @@ describe('a counterparty that a transfer gives whole', async () => {
     expect(await attemptsOf(id)).toEqual(['registration unknown'])
   })
 
+  it('is known to be unknown since its first such answer, until somebody releases the transfer', async () => {
+    const { engine, gateway } = make()
+    gateway.scriptAfterRegistration(({ attempt }) => ({ ...unknown, retryAfterMs: attempt === 1 ? 1 : 600_000 }))
+    await engine.start()
+    const { id } = await enqueue(engine)
+    const since = async () => {
+      const text =
+        'select unknown_since from outlay.counterparty_details where transfer_id = $1 and unknown_since is not null'
+      return (await pool.query(text, [id])).rows[0]?.unknown_since as Date | undefined
+    }
+    const first = await waitUntil(since)
+    await waitUntil(async () => (await attemptsOf(id))[1] === 'registration unknown')
+    expect(await since()).toEqual(first)
+    await pool.query(`update outlay.counterparty_details set unknown_since = now() - interval '24 hours'`)
+    gateway.scriptAfterRegistration(() => unknown)
+    await pool.query('update outlay_queue.job set start_after = now()')
+    await reach(engine, id, (reason, stage) => stage === 'blocked' && reason === 'registration_unknown')
+    gateway.scriptAfterRegistration(() => undefined)
+    await commit(async (tx) => {
+      await engine.transfers.release(tx, id)
+      const { rows } = await tx.query('select unknown_since from outlay.counterparty_details')
+      expect(rows).toEqual([{ unknown_since: null }])
+    })
+    expect((await settled(engine, id)).status).toBe('complete')
+  })
+
   it('does not keep the transfer from being canceled when its worker died while registering', async () => {
     const { engine, gateway } = make()
     const { id } = await enqueue(engine)

@@ -33,6 +33,9 @@ const texts = {
       set stage = 'queued', reason = null, unknown_since = case when t.unknown_since is not null then clock_timestamp() end,
           event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
       where t.id = any ($1::text[]) returning t.id, t.event_sequence
+    ), doubtless as (
+      update {{schema}}.counterparty_details d set unknown_since = null
+      where d.transfer_id = any ($1::text[]) and d.unknown_since is not null
     )
     select {{schema}}.record_events(array_agg(c.id), array_agg(c.event_sequence),
       array_agg('transfer.released'::text))::text from changed c having count(*) > 0`,

@@ -129,6 +129,8 @@ function diagnoseJobs({ jobs }: HealthFacts): readonly Finding[] {
 }
 
 const blockedCures: Readonly<Record<string, string>> = {
+  registration_unknown:
+    'The service did not say for 24 hours whether it registered their counterparties. No money can have moved: "outlay transfers release" tries again with the same key, "outlay transfers cancel" ends them.',
   outcome_unknown:
     'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key again, which cannot pay twice.',
   idempotency_key_mismatch:

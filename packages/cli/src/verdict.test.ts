@@ -64,6 +64,24 @@ describe('a verdict', () => {
     expect(judge(evidence(['unknown'])).because.join(' ')).toContain('Money moved once or not at all.')
   })
 
+  it('lets the registration of a counterparty stand for no effect, whatever became of it', () => {
+    const open = evidence(['unknown', null], { transfer: { stage: 'submitting' } })
+    const registering = open.attempts.map((attempt) => ({ ...attempt, step: 'registration' as const }))
+    expect(judge({ ...open, attempts: registering }).conclusion).toBe('undecided')
+    expect(judge({ ...open, attempts: registering }).because[0]).toContain('2 attempts went into registering')
+    const canceled = evidence(['unknown'], { transfer: { stage: 'settled', status: 'canceled' } })
+    expect(judge({ ...canceled, attempts: registering.slice(0, 1) }).conclusion).toBe('no_effect')
+    const sent = evidence(['unknown', null, 'accepted'], { transfer: accepted })
+    const attempts = [...registering, ...sent.attempts.slice(2)]
+    const verdict = judge({ ...sent, attempts })
+    expect(verdict.conclusion).toBe('one_effect')
+    expect(verdict.because[1]).toContain('Its one attempt carried the key INV-1')
+    const claimed = { ...sent, attempts: registering.concat(registering.slice(0, 1)) }
+    expect(
+      judge({ ...claimed, attempts: claimed.attempts.map((one) => ({ ...one, outcome: 'accepted' })) }),
+    ).toMatchObject({ conclusion: 'contradiction' })
+  })
+
   it('is undecided while it waits and every answer was a refusal', () => {
     expect(judge(evidence([])).conclusion).toBe('undecided')
     expect(judge(evidence(['insufficient_balance'], { transfer: { stage: 'awaiting_funds' } })).conclusion).toBe(

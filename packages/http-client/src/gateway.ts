@@ -117,7 +117,7 @@ export function readSubmitResult(
  * Says what an attempt to register a counterparty came to. Pure, and total. What is wrong with the address is told under the
  * name that it has in the transfer, `destination.address.accountNumber`.
  */
-export function readRegisterResult(call: Call, attempt: Attempt, now: Date): RegisterResult {
+function readRegisterResult(call: Call, attempt: Attempt, now: Date): RegisterResult {
   const result = readCreateResult(call, attempt, now, 'destination.address.', () => undefined)
   if (result.outcome === 'insufficient_balance') return { ...result, outcome: 'rejected', code: result.outcome }
   if (result.outcome !== 'accepted') return result

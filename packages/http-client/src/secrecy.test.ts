@@ -8,6 +8,9 @@ const canaries = {
   clientSecret: 'canary-client-secret',
   token: 'canary-access-token',
   accountNumber: '9876543210123',
+  routingNumber: '021000021',
+  owner: 'Canary Lovelace',
+  street: '1 Canary Street',
   publicToken: 'canary-public-token',
   dateOfBirth: '1987-06-05',
   basic: Buffer.from('client:canary-client-secret').toString('base64'),
@@ -41,12 +44,12 @@ const expectNoCanary = (value: unknown) => {
   for (const canary of Object.values(canaries)) expect(text).not.toContain(canary)
 }
 
-const place = { streetLine1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701' }
+const place = { streetLine1: canaries.street, city: 'Austin', state: 'TX', zip: '78701' }
 
 const bankAccount = {
-  owner: 'Ada',
+  owner: canaries.owner,
   accountNumber: canaries.accountNumber,
-  routingNumber: '021000021',
+  routingNumber: canaries.routingNumber,
   accountType: 'checking',
   bankAddress: place,
   beneficiaryAddress: place,
@@ -61,6 +64,8 @@ const attempts = async (): Promise<unknown[]> => {
     source: { addressId: 'wallet', valueType: 'USDC', transferType: 'base' },
     destination: { addressId: 'bank', valueType: 'USD', transferType: 'wire' },
   }
+  const address = { ...bankAccount, kind: 'bank_account', name: 'Payroll', transferTypes: ['wire'] } as const
+  const registration = { transferId: 't', accountId: 'account', idempotencyKey: 'key', attempt: 1, address }
   const settled = await Promise.allSettled([
     client.transfers.create('account', request),
     client.addresses.createExternal('account', { ...bankAccount, name: 'Payroll', transferTypes: ['wire'] }),
@@ -69,6 +74,7 @@ const attempts = async (): Promise<unknown[]> => {
     client.bankLinks.createLinkToken('account', { dateOfBirth: canaries.dateOfBirth }),
     client.transfers.get('account', 'transfer'),
     gateway.submit({ transferId: 't', accountId: 'account', idempotencyKey: 'key', attempt: 1, request }, { signal }),
+    gateway.registerAddress?.(registration, { signal }),
     gateway.get('account', 'transfer', { signal }),
   ])
   await client.close()

@@ -17,7 +17,7 @@ const claim: Claim = {
     source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
     destination: { address: summary, valueType: 'USDC', transferType: 'base' },
   },
-  registration: { idempotencyKey: 'own key', address: wallet },
+  registration: { idempotencyKey: 'own key', address: wallet, unknownSince: null },
   attempt: 3,
   reason: null,
   unknownSince: null,
@@ -35,12 +35,27 @@ describe('the decision about a registration', () => {
     })
   })
 
-  it('tries an unknown one again for as long as it takes, and leaves the transfer free: no money can have moved', () => {
+  it('tries an unknown one again, and leaves the transfer free: no money can have moved', () => {
     const settlement = decide({ outcome: 'unknown', detail: 'reset' })
     expect(settlement).toMatchObject({ stage: 'queued', reason: 'registration_unknown', unknownSince: null })
     expect(settlement).toMatchObject({ credentials: null, events: [], retryAfterMs: expect.any(Number) })
+    expect(settlement.registrationUnknownSince).toBe(now.toISOString())
     const late = { ...claim, reason: 'registration_unknown', expiresAt: '2026-11-20T11:00:00.000Z' }
     expect(decideExpired(late, now)).toMatchObject({ status: 'failed', failure: { code: 'expired' } })
+  })
+
+  it('blocks the transfer when it stays unknown for 24 hours, still free to be canceled', () => {
+    const since = (hours: number) => new Date(now.getTime() - hours * 3_600_000).toISOString()
+    const after = (unknownSince: string) => {
+      const late = { ...claim, registration: { idempotencyKey: 'own key', address: wallet, unknownSince } }
+      const result = { outcome: 'unknown', detail: 'reset' } as const
+      return decideRegistration(late, result, { now, fraction: 0.5, firstLookMs: 7_500 })
+    }
+    expect(after(since(23.9))).toMatchObject({ stage: 'queued', registrationUnknownSince: since(23.9) })
+    expect(after(since(24))).toMatchObject({
+      ...{ stage: 'blocked', reason: 'registration_unknown', unknownSince: null, retryAfterMs: null },
+      events: [{ type: 'transfer.blocked' }],
+    })
   })
 
   it('fails the transfer for good when it is refused, with the code and the member', () => {

@@ -1,7 +1,14 @@
 import type { Claim, Settlement } from '../ports/backend.ts'
 import type { Gateway, RegisterResult } from '../ports/gateway.ts'
 import type { Logger } from '../ports/runtime.ts'
-import { decideSubmission, pauseMs, type SubmissionContext, waiting } from './submission.ts'
+import {
+  blocked,
+  decideSubmission,
+  pauseMs,
+  type SubmissionContext,
+  unknownOutcomeLimitMs,
+  waiting,
+} from './submission.ts'
 
 /** Registers the counterparty of a claim under its own key. A gateway that throws leaves the outcome unknown. */
 export async function registerCounterparty(
@@ -17,8 +24,9 @@ export async function registerCounterparty(
   if (gateway.registerAddress === undefined) {
     return { outcome: 'throttled', detail: 'not sent: the gateway of this process registers no addresses' }
   }
+  const { idempotencyKey, address } = registration
   try {
-    return await gateway.registerAddress({ ...registration, transferId, accountId, attempt }, { signal })
+    return await gateway.registerAddress({ transferId, accountId, idempotencyKey, address, attempt }, { signal })
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
     logger.error({ transferId, attempt, error: detail }, 'The gateway threw; the registration is taken as unknown.')
@@ -29,20 +37,33 @@ export async function registerCounterparty(
 /**
  * Decides what the answer to a registration means for its transfer. Pure.
  *
- * A registration moves no money, so one whose outcome is unknown leaves the transfer free to be canceled or to expire, and is
- * tried again for as long as the transfer waits: nobody has to decide anything. Every other answer means what it means for
- * a transfer.
+ * A registration moves no money, so one whose outcome is unknown leaves the transfer free to be canceled or to expire, also
+ * when it is blocked after 24 hours. Every other answer means what it means for a transfer.
  */
 export function decideRegistration(claim: Claim, result: RegisterResult, context: SubmissionContext): Settlement {
   switch (result.outcome) {
     case 'accepted':
       return { ...waiting(claim, result, null, 0), addressId: result.addressId, credentials: 'good' }
     case 'unknown':
-      return waiting(claim, result, 'registration_unknown', pauseMs(claim, context, {}, result.retryAfterMs))
+      return decideUnknown(claim, result, context)
     case 'rejected':
     case 'key_mismatch':
       return { ...decideSubmission(claim, result, context), forgetCounterparty: true }
     default:
       return decideSubmission(claim, result, context)
   }
+}
+
+function decideUnknown(
+  claim: Claim,
+  result: Extract<RegisterResult, { outcome: 'unknown' }>,
+  context: SubmissionContext,
+): Settlement {
+  const since = claim.registration?.unknownSince ?? context.now.toISOString()
+  const reason = 'registration_unknown'
+  const late = context.now.getTime() - Date.parse(since) >= unknownOutcomeLimitMs
+  const settlement = late
+    ? blocked(claim, result, reason)
+    : waiting(claim, result, reason, pauseMs(claim, context, {}, result.retryAfterMs))
+  return { ...settlement, registrationUnknownSince: since }
 }

@@ -14,7 +14,7 @@ export interface SubmissionContext {
 }
 
 /** Unknown outcomes are tried again for this long before a person has to decide, in milliseconds. */
-const unknownOutcomeLimitMs = 24 * 3_600_000
+export const unknownOutcomeLimitMs = 24 * 3_600_000
 
 /** Pause after a refusal for lack of funds, doubling up to the cap, in milliseconds. */
 const fundsBackoff = { baseMs: 30_000, capMs: 600_000 }
@@ -171,6 +171,7 @@ export function waiting(
   }
 }
 
-function blocked(claim: Claim, result: SubmitResult, reason: string): Settlement {
+/** The settlement of a transfer that waits for a person. */
+export function blocked(claim: Claim, result: SubmitResult | RegisterResult, reason: string): Settlement {
   return { ...waiting(claim, result, reason, null), stage: 'blocked', events: [{ type: 'transfer.blocked' }] }
 }

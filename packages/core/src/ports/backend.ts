@@ -67,7 +67,12 @@ export interface Claim {
   readonly idempotencyKey: string
   readonly request: StoredRequest
   /** Given while the counterparty of the request is not registered: this attempt does that, and sends no transfer. */
-  readonly registration?: Pick<Registration, 'idempotencyKey' | 'address'> | undefined
+  readonly registration?:
+    | (Pick<Registration, 'idempotencyKey' | 'address'> & {
+        /** Since when the outcome of a registration is unknown, ISO 8601; null when every one so far was answered. */
+        readonly unknownSince: string | null
+      })
+    | undefined
   /** Fences the settlement: a later claim has a greater one. */
   readonly attempt: number
   /** Why the transfer waited before this claim: a code; null at its first attempt. */
@@ -95,6 +100,8 @@ export interface Settlement {
   readonly remoteId: string | null
   /** Id of the counterparty that this attempt registered; the next one sends the transfer to it. */
   readonly addressId?: string | undefined
+  /** Since when the outcome of the registration is unknown, ISO 8601. Apart from `unknownSince`: no money moves by it. */
+  readonly registrationUnknownSince?: string | undefined
   /** True when the counterparty was refused, or is no more at the service: another transfer to it registers it anew. */
   readonly forgetCounterparty?: boolean | undefined
   readonly reason: string | null
