@@ -44,7 +44,9 @@ describe('a payout to a counterparty that it gives whole', async () => {
 
   async function open(options?: SceneOptions) {
     const databaseUrl = await hosts.another()
-    const scene = await openScene(sandbox, databaseUrl, options)
+    // Nothing here is about time running out, so a machine that is busy must not make it.
+    const timeouts = { headersMs: 60_000, bodyMs: 60_000 }
+    const scene = await openScene(sandbox, databaseUrl, { host: { timeouts }, ...options })
     const keys: string[] = []
     scene.proxy.faults.add({
       ...registrations,
@@ -84,6 +86,8 @@ describe('a payout to a counterparty that it gives whole', async () => {
     const destination = { address: bank, valueType: 'USD', transferType: 'wire', wireMemo: 'PAYROLL' }
     const { id } = await scene.enqueue({ ...toBank(), destination })
     await scene.host.engine.start()
+    await scene.arrive(id)
+    await scene.stage.advance(7_200)
     const { transfer, address } = await proveOne(scene, keys)
     expect(address).toMatchObject({ name: 'Grace', owner: 'Grace Hopper', accountNumber: '****7890' })
     expect(transfer?.request.destination).toMatchObject({
@@ -178,8 +182,8 @@ describe('a payout to a counterparty that it gives whole', async () => {
     expect(await registered(scene)).toHaveLength(1)
     await host.engine.start()
     await proveOne(scene, keys)
-    const outcomes = at === 'registered' ? [null, 'accepted', 'accepted'] : ['accepted', null, 'accepted']
-    expect(await scene.outcomes(id)).toEqual(outcomes)
+    const outcomes = (await scene.outcomes(id)).filter((outcome) => outcome !== 'unknown')
+    expect(outcomes).toEqual(at === 'registered' ? [null, 'accepted', 'accepted'] : ['accepted', null, 'accepted'])
   })
 
   it.concurrent('that the service refuses: the transfer fails with its code and the member, and nothing is sent', async () => {

@@ -15,7 +15,7 @@ const pausing = (gateway: Gateway): Gateway => ({
   async registerAddress(registration, options) {
     const result = await gateway.registerAddress?.(registration, options)
     if (result === undefined) throw new Error('The gateway registers no addresses.')
-    if (pauseAt === 'registered') await standStill(pauseAt)
+    if (pauseAt === 'registered' && result.outcome === 'accepted') await standStill(pauseAt)
     return result
   },
   async submit(submission, options) {

@@ -30,7 +30,8 @@ describe('migrations', async () => {
     expect(rows.map((row) => row.name)).toEqual([
       '0001_transfers',
       '0002_views',
-      ...['claim', 'commands', 'enqueue', 'follow', 'settle'],
+      '0003_counterparties',
+      ...['claim', 'commands', 'counterparty', 'enqueue', 'follow', 'settle'],
     ])
   })
 

@@ -13,7 +13,13 @@ export type {
 export * from './fixtures.ts'
 export { type DrainOptions, drain, type WaitOptions, waitUntil } from './harness.ts'
 export { type LogEntry, type RecordingLogger, recordingLogger, silentLogger } from './logger.ts'
-export { type AnswerScript, type MemoryGateway, type MemoryGatewayOptions, memoryGateway } from './memory-gateway.ts'
+export {
+  type AnswerScript,
+  type MemoryGateway,
+  type MemoryGatewayOptions,
+  memoryGateway,
+  type RegistrationScript,
+} from './memory-gateway.ts'
 export { findPgBouncer, type PgBouncer, type PgBouncerOptions, startPgBouncer } from './pgbouncer.ts'
 export { type Postgres, startPostgres } from './postgres.ts'
 export type { PostgresOptions, PostgresProvider, RestartMode } from './postgres-server.ts'
