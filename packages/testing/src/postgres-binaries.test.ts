@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findClosedDirectory, makeReachable } from './postgres-binaries.ts'
+import { findClosedDirectory, linkLibraries, makeReachable } from './postgres-binaries.ts'
 
 let dir: string
 const garbage: string[] = []
@@ -42,4 +42,17 @@ test('programs behind a closed directory are copied with their libraries, once',
   expect(await findClosedDirectory(copy.postgres)).toBeUndefined()
   expect(await readFile(copy.initdb, 'utf8')).toBe('bin/initdb')
   expect(await readFile(join(copy.postgres, '../../lib/libpq'), 'utf8')).toBe('lib/libpq')
+})
+
+test('links between libraries that no install script made are made, and those that are there stay', async () => {
+  const native = join((await layOut(0o755)).postgres, '../..')
+  const links = [
+    { source: 'native/lib/libpq', target: 'native/lib/libpq.so.5' },
+    { source: 'native/lib/libpq', target: 'native/bin/libpq.so' },
+  ]
+  await writeFile(join(native, 'pg-symlinks.json'), JSON.stringify(links))
+  await linkLibraries(native)
+  await linkLibraries(native)
+  expect(await readFile(join(native, 'lib/libpq.so.5'), 'utf8')).toBe('lib/libpq')
+  expect(await readFile(join(native, 'bin/libpq.so'), 'utf8')).toBe('lib/libpq')
 })

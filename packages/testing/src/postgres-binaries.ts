@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, cp, mkdtemp, rename, rm, stat } from 'node:fs/promises'
+import { chmod, cp, mkdtemp, readFile, rename, rm, stat, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { arch, platform, tmpdir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** Who the server runs as; empty for the user of this process. */
@@ -38,7 +38,24 @@ export async function findBinaries(user: ServerUser): Promise<PostgresBinaries> 
     )
   }
   const found = (await import(pathToFileURL(entry).href)) as PostgresBinaries
-  return user.uid === undefined ? found : await makeReachable(found, user.uid)
+  const binaries = user.uid === undefined ? found : await makeReachable(found, user.uid)
+  await linkLibraries(dirname(dirname(binaries.postgres)))
+  return binaries
+}
+
+/**
+ * Makes the links between libraries that a package from npm cannot hold. The platform's package makes them when it is
+ * installed; where install scripts do not run, as with pnpm and with `--ignore-scripts`, they are made here.
+ */
+export async function linkLibraries(native: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
+  for (const { source, target } of JSON.parse(list) as readonly { source: string; target: string }[]) {
+    // Both are written as from the package's folder, `native/lib/…`; a copy of that folder has another name.
+    const link = join(native, relative('native', target))
+    await symlink(relative(dirname(target), source), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  }
 }
 
 /** Postgres refuses to run as root, so root runs it as `postgres` or else as `nobody`. */

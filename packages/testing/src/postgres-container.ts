@@ -10,7 +10,11 @@ import type { PostgresOptions, PostgresServer, RestartMode } from './postgres-se
  * of its command go to the server.
  */
 export async function startPostgresContainer(options: PostgresOptions): Promise<PostgresServer> {
-  const { PostgreSqlContainer } = await import('@testcontainers/postgresql')
+  const { PostgreSqlContainer } = await import('@testcontainers/postgresql').catch((cause: unknown) => {
+    throw new Error('A container needs the package @testcontainers/postgresql; install it beside @outlay/testing.', {
+      cause,
+    })
+  })
   const startTimeoutMs = options.startTimeoutMs ?? 120_000
   const settings = {
     max_connections: '300',
