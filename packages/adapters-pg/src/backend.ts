@@ -57,7 +57,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   return {
     runtime,
     transaction: (work) => driver.transaction(work),
-    migrate: () => migrate(driver, queueSchema, plan()),
+    migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
     migrationSql: () => [queueInstallSql(queueSchema), queueCreateSql(queueSchema), migrationScript(plan())].join('\n'),
     check: () =>
       check(
@@ -84,7 +84,10 @@ async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parame
   await driver.session(async (session) => {
     await withMigrationLock(session, queueSchema, async () => {
       const { rows } = await session.query('select to_regclass($1) as found', [`"${queueSchema}".version`])
-      if (rows[0]?.['found'] === null) await session.query(queueInstallSql(queueSchema))
+      if (rows[0]?.['found'] === null) {
+        plan.onStep?.(`the queue in "${queueSchema}"`)
+        await session.query(queueInstallSql(queueSchema))
+      }
       await session.query(queueCreateSql(queueSchema))
     })
     await applyMigrations(session, plan)
@@ -101,7 +104,7 @@ async function check<Tx>(driver: Driver<Tx>, schema: string, queueSchema: string
   if (missing.length > 0) {
     throw new OutlayError(
       'not_migrated',
-      `The schema "${schema}" lacks ${missing.join(', ')}; run engine.migrate(), or engine.migrationSql() with your own migration tool, then start again.`,
+      `The schema "${schema}" lacks ${missing.join(', ')}; run "outlay migrate" or engine.migrate(), or engine.migrationSql() with your own migration tool, then start again.`,
     )
   }
   await checkQueue(driver, queueSchema)

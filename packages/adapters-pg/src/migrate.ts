@@ -41,6 +41,8 @@ export interface MigrateOptions {
   readonly migrations: readonly Migration[]
   /** Values of the tokens; `schema` is added. */
   readonly tokens?: Readonly<Record<string, string>> | undefined
+  /** Hears the name of each migration before it runs. */
+  readonly onStep?: ((name: string) => void) | undefined
 }
 
 /**
@@ -63,6 +65,7 @@ export async function applyMigrations(session: SqlSession, options: MigrateOptio
           `The migration ${migration.name} has run in "${schema}" with another text; migrations never change.`,
         )
       }
+      options.onStep?.(migration.name)
       await session.query(migrationText(migration, options))
       ran.push(migration.name)
     }

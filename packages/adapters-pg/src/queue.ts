@@ -93,7 +93,10 @@ export async function checkQueue<Tx>(driver: Driver<Tx>, queueSchema: string): P
   )
   const columns = new Set(found.rows.map((row) => row['column_name']))
   if (columns.size === 0) {
-    throw new OutlayError('not_migrated', `The schema "${queueSchema}" has no queue; run engine.migrate() first.`)
+    throw new OutlayError(
+      'not_migrated',
+      `The schema "${queueSchema}" has no queue; run "outlay migrate" or engine.migrate() first.`,
+    )
   }
   const missing = jobColumns.filter((column) => !columns.has(column))
   const { rows } = await driver.run(`select version from "${queueSchema}".version`)

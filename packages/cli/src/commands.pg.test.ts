@@ -2,6 +2,7 @@ import { drain, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import { runOutlay } from './run.ts'
 
 describe('the command line', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
@@ -202,5 +203,19 @@ describe('the command line', async () => {
     expect((await outlay(['status', ...options])).code).toBe(0)
     const printed = await outlay(['migrate', '--print', '--schema', 'payments'])
     expect(printed.stdout).toContain('create view "payments".stuck_transfers')
+  })
+
+  it('tells a person who watches of each migration before it runs, and a program nothing', async () => {
+    const migrate = async (interactive: boolean) => {
+      const said: string[] = []
+      const args = ['migrate', '--database-url', await database.another(), '--schema', 'payments']
+      const stderr = (text: string) => said.push(text)
+      await runOutlay(args, { env: {}, stdout: () => {}, stderr, signal: new AbortController().signal, interactive })
+      return said
+    }
+    const told = await migrate(true)
+    expect(told.slice(0, 2)).toEqual(['Running the queue in "payments_queue" …\n', 'Running 0001_transfers …\n'])
+    expect(told).toContain('Running 0002_views …\n')
+    expect(await migrate(false)).toEqual([])
   })
 })

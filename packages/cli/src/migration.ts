@@ -11,9 +11,8 @@ export async function migrate(session: Session, options: { readonly dryRun?: boo
     session.write({ schema: before.schema, wouldRun: steps }, () => describePlan(before, steps))
     return
   }
-  for (const step of steps) session.progress(`Going to run ${step} …`)
   const started = performance.now()
-  await session.backend.migrate()
+  await session.backend.migrate((step) => session.progress(`Running ${step} …`))
   const after = await session.inspection.schema()
   const left = plan(after)
   if (left.length > 0) throw new Error(`These have not run: ${left.join(', ')}.`)

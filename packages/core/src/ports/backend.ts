@@ -234,8 +234,11 @@ export interface Backend<Tx> {
   readonly runtime: Runtime
   /** Runs `work` in a transaction of its own, in the host's type. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** Brings the schema to the version of this release. Safe to run again and from several processes at once. */
-  migrate(): Promise<void>
+  /**
+   * Brings the schema to the version of this release. Safe to run again and from several processes at once. `onStep` hears
+   * the name of each step before it runs.
+   */
+  migrate(onStep?: (name: string) => void): Promise<void>
   /** The same as SQL text, for the host's own migration tool. */
   migrationSql(): string
   /** Throws `not_migrated`, `schema_too_new` or `queue_version_untested`. */
