@@ -49,6 +49,7 @@ describe('the package', () => {
       'parseTransferOrder',
       'parseTransferRequest',
       'retryDelayMs',
+      'stageTransitions',
       'stages',
       'statusEvent',
       'statusEvents',

@@ -20,6 +20,23 @@ export const stages = ['queued', 'submitting', 'awaiting_funds', 'submitted', 'b
 /** Where a transfer stands inside the engine. */
 export type Stage = (typeof stages)[number]
 
+/** Every way from one stage to another, and what takes it. A transfer starts as `queued`, and nothing leaves `settled`. */
+export const stageTransitions = [
+  { from: 'queued', to: 'submitting', when: 'claim' },
+  { from: 'queued', to: 'settled', when: 'cancel' },
+  { from: 'submitting', to: 'queued', when: 'throttled, credentials refused or outcome unknown, same key later' },
+  { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance' },
+  { from: 'submitting', to: 'submitted', when: 'accepted' },
+  { from: 'submitting', to: 'blocked', when: 'key mismatch, or unknown for 24 hours' },
+  { from: 'submitting', to: 'settled', when: 'refused for good, expired, or accepted as final' },
+  { from: 'awaiting_funds', to: 'submitting', when: 'claim, on the slow backoff' },
+  { from: 'awaiting_funds', to: 'queued', when: 'funds arrived, release, or the account is paused or refused' },
+  { from: 'awaiting_funds', to: 'settled', when: 'cancel' },
+  { from: 'submitted', to: 'settled', when: 'status is final' },
+  { from: 'blocked', to: 'queued', when: 'release, by a person' },
+  { from: 'blocked', to: 'settled', when: 'cancel, while no outcome is unknown' },
+] as const satisfies readonly { readonly from: Stage; readonly to: Stage; readonly when: string }[]
+
 /** A transfer to be written in the host's transaction. */
 export interface NewTransfer {
   /** ULID. */
