@@ -1,0 +1,50 @@
+import { defaultCatalog } from '../../packages/core/src/catalog.ts'
+import { defaultTransferTypes, type TransferType } from '../../packages/core/src/transfer-type.ts'
+import { code, duration, type Page, paragraphs, table } from './markdown.ts'
+
+/** Value types and transfer types, from the catalog that ships. */
+export function writeCatalog(): Page {
+  const { valueTypes, transferTypes } = defaultCatalog
+  const values = valueTypes.map(({ name, kind, scale, peg }) => [code(name), kind, `${scale}`, code(peg)])
+  return {
+    name: 'catalog',
+    title: 'Value types and transfer types',
+    summary: 'currencies, tokens, rails and chains, with their scales and pairs',
+    body: paragraphs(
+      'These ship; `createCatalog` adds your own. Names are also accepted in lower case, in upper case and capitalized, and are stored as they stand here. Filters match exactly.',
+      '## Value types',
+      'The scale is the most digits after the point. A token with a peg may be paid as an amount of that currency.',
+      table(['value type', 'kind', 'scale', 'peg'], values),
+      '## Transfer types',
+      'Money comes in on an inbound type and goes out on an outbound one. The usual time sets the pace of looks at a status, and when the simulated rails settle.',
+      table(
+        ['transfer type', 'family', 'environment', 'moves', 'direction', 'usual time', 'further rules'],
+        transferTypes.map((type) => [
+          code(type.name),
+          type.family,
+          type.environment ?? 'both',
+          type.valueTypes === null ? 'every token' : type.valueTypes.join(', '),
+          directionOf(type),
+          duration(type.expectedMs),
+          rulesOf(type).join('; '),
+        ]),
+      ),
+    ),
+  }
+}
+
+function directionOf({ inbound, outbound }: TransferType): string {
+  if (inbound && outbound) return 'both'
+  return inbound ? 'inbound' : 'outbound'
+}
+
+function rulesOf({ name, brandable, wire, inboundLimit, coveredBy }: TransferType): readonly string[] {
+  const aliases = defaultTransferTypes.find((one) => one.name === name)?.aliases ?? []
+  return [
+    ...aliases.map((alias) => `also called ${code(alias)}`),
+    ...(brandable ? ['takes a brand'] : []),
+    ...(wire ? ['takes a memo when outbound; needs no source address when inbound'] : []),
+    ...(inboundLimit === null ? [] : [`at most ${inboundLimit} inbound`]),
+    ...coveredBy.map((other) => `allowed wherever ${code(other)} is`),
+  ]
+}

@@ -1,0 +1,79 @@
+import { decideSubmission } from '../../packages/core/src/engine/submission.ts'
+import { errorCodes } from '../../packages/core/src/error.ts'
+import type { Claim } from '../../packages/core/src/ports/backend.ts'
+import type { SubmitResult } from '../../packages/core/src/ports/gateway.ts'
+import { type Answer, classifyAnswer } from '../../packages/core/src/retry.ts'
+import { statusOf } from '../../packages/service/src/http/problem.ts'
+import { errorMeanings } from './error-meanings.ts'
+import { code, duration, type Page, paragraphs, table } from './markdown.ts'
+
+/** Error codes with their meaning, and what the engine makes of each answer: asked of the functions that decide. */
+export function writeErrors(): Page {
+  const rows = errorCodes.map((one) => {
+    const [meaning, remedy] = errorMeanings[one] ?? []
+    if (meaning === undefined || remedy === undefined) throw new Error(`Say in error-meanings.ts what ${one} means.`)
+    return [code(one), `${statusOf(one)}`, meaning, remedy]
+  })
+  return {
+    name: 'errors',
+    title: 'Errors',
+    summary: 'every code in order of precedence, its HTTP status, its meaning, and what to do',
+    body: paragraphs(
+      'An expected refusal is an `OutlayError` with one of these codes and, where there is one, the field. `OutlayError.is(error, code)` tells them apart, also when two copies of the package are installed. The service answers with the status and a [Problem](conventions.md#problem) with the same code. Codes are stable; of several broken rules the first one found gives the code, and `issues` has all.',
+      table(['code', 'HTTP status', 'meaning', 'what to do'], rows),
+      '## What the engine makes of an answer',
+      'The answer to the create of a transfer decides where the transfer goes. The pause is the longest one after the first attempt and after many; the real one is a random part of it, and never less than Retry-After asks for.',
+      table(['answer', 'outcome', 'stage', 'reason', 'event', 'pause'], answers.map(writeAnswer)),
+    ),
+  }
+}
+
+const answers: readonly (readonly [text: string, answer: Answer, unknownForHours?: number])[] = [
+  ['201 with an id', { status: 201 }],
+  ['401, 403, after a fresh token', { status: 401 }],
+  ['422 `insufficient_balance`', { status: 422, code: 'insufficient_balance' }],
+  ['422 `idempotency_key_mismatch`', { status: 422, code: 'idempotency_key_mismatch' }],
+  ['409 `conflict`', { status: 409, code: 'conflict' }],
+  ['another 409', { status: 409, code: 'idempotency_key_in_flight' }],
+  ['another 4xx', { status: 422, code: 'ach_limit_exceeded' }],
+  ['408, 425', { status: 408 }],
+  ['429', { status: 429 }],
+  ['5xx', { status: 503 }],
+  ['a body that cannot be read', { status: 201, readable: false }],
+  ['none: timeout, reset', {}],
+  ['none for 24 hours', {}, 25],
+]
+
+const now = new Date(0)
+
+function writeAnswer([text, answer, unknownForHours]: (typeof answers)[number]): readonly string[] {
+  const outcome = classifyAnswer(answer)
+  const result = { outcome, remoteId: 'remote', code: answer.code ?? '', detail: '' } as SubmitResult
+  const decide = (attempt: number) =>
+    decideSubmission(claimOf(attempt, unknownForHours), result, { now, fraction: 1, firstLookMs: 0 })
+  const [first, late] = [decide(1), decide(50)]
+  const pauses = [first, late].map(({ retryAfterMs }) => (retryAfterMs === null ? '' : duration(retryAfterMs)))
+  return [
+    text,
+    code(outcome),
+    code(first.stage),
+    code(first.reason),
+    first.events.map(({ type }) => code(type)).join(', ') || '–',
+    first.retryAfterMs === null ? '–' : `${pauses[0]}, later ${pauses[1]}`,
+  ]
+}
+
+function claimOf(attempt: number, unknownForHours = 0): Claim {
+  const leg = { addressId: '', valueType: 'USDC', transferType: 'base' }
+  return {
+    transferId: '',
+    accountId: '',
+    idempotencyKey: '',
+    request: { amount: { value: '1', currency: 'USDC' }, source: leg, destination: leg },
+    attempt,
+    reason: null,
+    unknownSince: unknownForHours === 0 ? null : new Date(now.getTime() - unknownForHours * 3_600_000).toISOString(),
+    expiresAt: null,
+    credentialRefusals: attempt - 1,
+  }
+}

@@ -1,0 +1,64 @@
+import { accountTransitions } from '../../packages/core/src/account.ts'
+import { automationTransitions } from '../../packages/core/src/automation.ts'
+import { statusEvent } from '../../packages/core/src/event.ts'
+import { stages, stageTransitions } from '../../packages/core/src/ports/backend.ts'
+import { transferStatuses, transferTransitions } from '../../packages/core/src/transfer-status.ts'
+import { readExports } from './declarations.ts'
+import { arrowsOf, code, type Page, paragraphs, stateDiagram, table } from './markdown.ts'
+
+const transferArrows = arrowsOf(transferTransitions).map((arrow) => ({
+  ...arrow,
+  ...(arrow.from === 'failed' ? { when: 'only when the failure is retriable' } : {}),
+}))
+
+/** The diagrams that stand in other documents too, by the name of their place there. */
+export const diagrams: Readonly<Record<string, string>> = {
+  'transfer-statuses': stateDiagram(transferStatuses, transferArrows),
+  'engine-stages': stateDiagram(stages, stageTransitions, 'enqueue commits'),
+}
+
+/** Statuses of a transfer, from the one table of transitions. */
+export function writeTransferStatuses(): Page {
+  const rows = transferStatuses.map((status) => {
+    const next: readonly string[] = transferTransitions[status]
+    const final = status === 'failed' ? 'unless its failure is retriable' : next.length === 0 ? 'yes' : 'no'
+    return [code(status), next.map(code).join(', '), final, code(statusEvent(status))]
+  })
+  return {
+    name: 'transfer-statuses',
+    title: 'Transfer statuses',
+    summary: 'what the service says about the money, and what can follow',
+    body: paragraphs(
+      'In order of precedence. A status only moves forward, whatever order webhooks and looks arrive in; steps in between may be missing. `failed` is left only while its failure says `retriable`.',
+      table(['status', 'goes to', 'final', "the engine's event"], rows),
+      diagrams['transfer-statuses'],
+      '## Accounts',
+      stateDiagram(Object.keys(accountTransitions), arrowsOf(accountTransitions)),
+      '## Automations',
+      stateDiagram(Object.keys(automationTransitions), arrowsOf(automationTransitions)),
+    ),
+  }
+}
+
+/** Stages of a transfer inside the engine, from their table. */
+export function writeEngineStages(): Page {
+  const doc = readExports('packages/core/src/ports/backend.ts').find(({ name }) => name === 'stages')?.doc ?? ''
+  const meanings = new Map([...doc.matchAll(/^- `(\w+)`: (.+)$/gm)].map(([, stage, meaning]) => [stage, meaning ?? '']))
+  return {
+    name: 'engine-stages',
+    title: 'Engine stages',
+    summary: 'where a transfer stands inside the engine, and what moves it on',
+    body: paragraphs(
+      'The stage stands beside the status, for operators. A test makes every transition in a database and finds no other.',
+      table(
+        ['stage', 'meaning'],
+        stages.map((stage) => [code(stage), meanings.get(stage) ?? '']),
+      ),
+      diagrams['engine-stages'],
+      table(
+        ['from', 'to', 'by'],
+        stageTransitions.map(({ from, to, when }) => [code(from), code(to), when]),
+      ),
+    ),
+  }
+}
