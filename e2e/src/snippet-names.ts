@@ -1,0 +1,86 @@
+import type { Backend, Engine, EnqueueRequest, Gateway } from '@outlay/core'
+import type { Credentials } from '@outlay/http-client'
+import type { Rails } from '@outlay/service'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
+import { pgTable, text } from 'drizzle-orm/pg-core'
+import type { Pool, PoolClient } from 'pg'
+
+/*
+ * What the excerpts in the documents take for granted: the names of a host application, each with its type. The code of the
+ * documents is compiled with these in sight.
+ */
+
+const invoiceTable = pgTable('invoice', { id: text(), status: text(), transferId: text() })
+
+type Database = NodePgDatabase & { readonly $client: Pool }
+type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
+type HostEngine = Engine<Transaction>
+type Table = typeof invoiceTable
+
+/** A vault: credentials under an account's name, secrets under longer ones. */
+interface Vault {
+  read<Path extends string>(path: Path): Promise<Path extends `${string}/webhook` ? readonly string[] : Credentials>
+  write(path: string, secret: string | undefined): Promise<void>
+}
+
+/** What web servers have in common here: Hono's way to mount a route, and Express's. */
+interface App {
+  post(path: string, handler: (c: HonoContext) => Promise<Response>): void
+  post(path: string, raw: unknown, handler: (request: ExpressRequest, response: ExpressResponse) => Promise<void>): void
+}
+interface HonoContext {
+  readonly req: {
+    readonly raw: Request
+    arrayBuffer(): Promise<ArrayBuffer>
+    param(name: string): string
+  }
+  body(data: null, status: number): Response
+}
+interface ExpressRequest {
+  readonly body: Uint8Array
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly params: { readonly accountId: string }
+}
+interface ExpressResponse {
+  status(code: number): { end(): void }
+}
+
+interface Bank {
+  settle(transferId: string): Promise<void>
+  reject(transferId: string, reason: string): Promise<void>
+}
+
+interface Shard {
+  readonly db: Database
+  readonly engine: HostEngine
+}
+
+declare global {
+  const accountId: string
+  const app: App
+  const backend: Backend<PoolClient>
+  const bank: string & Bank
+  const baseUrl: string
+  const connectionString: string
+  const credentials: Credentials
+  const databases: readonly Database[]
+  const db: Database
+  const encryptionKey: Uint8Array
+  const engine: HostEngine
+  const express: { raw(options: { readonly type: string }): unknown }
+  const gateway: Gateway
+  const invoice: { readonly id: string }
+  const invoices: Table
+  const pool: Pool
+  const rails: Rails
+  const request: EnqueueRequest
+  const vault: Vault
+  const wallet: string
+  const bankRails: (options: { readonly bank: Bank; readonly pool: Pool }) => Rails
+  const createEngine: typeof import('@outlay/core').createEngine
+  const drizzleDriver: typeof import('@outlay/adapters-pg/drizzle').drizzleDriver
+  const eq: typeof import('drizzle-orm').eq
+  const openGateway: () => Gateway
+  const postgres: typeof import('@outlay/adapters-pg').postgres
+  const shardOf: (shards: readonly Shard[], accountId: string) => Shard
+}

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { root } from '../../scripts/packages.ts'
+
+/** Documents whose TypeScript is compiled as it stands. Where a guide is followed or copied from an example, that test does more. */
+const documents = [
+  'README.md',
+  'docs/guides/operating.md',
+  'docs/guides/running-the-service.md',
+  'docs/guides/scaling-out.md',
+  'docs/guides/webhooks.md',
+]
+
+// Inside the workspace, so that packages are found, and where nothing is committed.
+const directory = join(import.meta.dirname, '../dist/snippets')
+
+async function writeSnippets(): Promise<readonly string[]> {
+  const names: string[] = []
+  for (const document of documents) {
+    const text = await readFile(join(root, document), 'utf8')
+    for (const [, code = ''] of text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)) {
+      const name = `${basename(document, '.md').toLowerCase()}-${names.length + 1}.ts`
+      // Each is a module of its own; what it declares hides the names that are given.
+      await writeFile(join(directory, name), `export {}\n${code}`)
+      names.push(name)
+    }
+  }
+  return names
+}
+
+async function compile(files: readonly string[]): Promise<string> {
+  const compilerOptions = {
+    noEmit: true,
+    rootDir: root,
+    composite: false,
+    incremental: false,
+    types: ['node'],
+    lib: ['es2024', 'esnext.disposable', 'dom', 'dom.iterable'],
+    // Of the service, which a host has beside it.
+    paths: { '@hono/node-server': [join(root, 'packages/service/node_modules/@hono/node-server/dist/index.d.mts')] },
+  }
+  const config = { extends: join(root, 'tsconfig.base.json'), compilerOptions, files }
+  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = join(root, 'node_modules/.bin/tsc')
+  return promisify(execFile)(tsc, ['-p', directory], { shell: process.platform === 'win32' }).then(
+    ({ stdout }) => stdout,
+    ({ stdout }: { stdout: string }) => stdout,
+  )
+}
+
+it('the code in the documents compiles', async () => {
+  await rm(directory, { recursive: true, force: true })
+  await mkdir(directory, { recursive: true })
+  const snippets = await writeSnippets()
+  expect(snippets.length).toBeGreaterThan(documents.length)
+  const names = join(import.meta.dirname, 'snippet-names.ts')
+  expect(await compile([...snippets, names])).toBe('')
+  await writeFile(join(directory, 'wrong.ts'), 'export {}\nawait engine.transfers.enqueue(db, request)\n')
+  expect(await compile(['wrong.ts', names])).toContain('wrong.ts(2,')
+})
