@@ -42,7 +42,7 @@ export default defineConfig({
           retry,
         },
       },
-      { test: { name: 'tidy', include: ['tidy/**/*.test.ts'] } },
+      { test: { name: 'tidy', include: ['tidy/**/*.test.ts'], testTimeout: 60_000 } },
       {
         test: {
           name: 'types',
