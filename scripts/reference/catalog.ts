@@ -1,15 +1,22 @@
 import { defaultCatalog } from '../../packages/core/src/catalog.ts'
+import { Limits } from '../../packages/core/src/limits.ts'
 import { defaultTransferTypes, type TransferType } from '../../packages/core/src/transfer-type.ts'
+import { readProperties } from './declarations.ts'
 import { code, duration, type Page, paragraphs, table } from './markdown.ts'
 
 /** Value types and transfer types, from the catalog that ships. */
 export function writeCatalog(): Page {
   const { valueTypes, transferTypes } = defaultCatalog
   const values = valueTypes.map(({ name, kind, scale, peg }) => [code(name), kind, `${scale}`, code(peg)])
+  const limits = readProperties('packages/core/src/limits.ts', 'Limits').map(({ name, doc }) => [
+    code(name),
+    `${Limits[name as keyof typeof Limits]}`,
+    doc,
+  ])
   return {
     name: 'catalog',
-    title: 'Value types and transfer types',
-    summary: 'currencies, tokens, rails and chains, with their scales and pairs',
+    title: 'Value types, transfer types and limits',
+    summary: 'currencies, tokens, rails and chains, with their scales and pairs; the largest amounts and lengths',
     body: paragraphs(
       'These ship; `createCatalog` adds your own. Names are also accepted in lower case, in upper case and capitalized, and are stored as they stand here. Filters match exactly.',
       '## Value types',
@@ -29,6 +36,8 @@ export function writeCatalog(): Page {
           rulesOf(type).join('; '),
         ]),
       ),
+      '## Limits',
+      table(['limit', 'value', 'what it limits'], limits),
     ),
   }
 }

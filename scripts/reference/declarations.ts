@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { File } from '../../tidy/repository.ts'
-import { type Node, parse } from '../../tidy/syntax.ts'
+import { type Node, parse, walk } from '../../tidy/syntax.ts'
 import { root } from '../packages.ts'
 
 /** An exported declaration with what is said about it. */
@@ -102,6 +102,20 @@ function readMember(file: File, node: Node): readonly Member[] {
       doc: docBefore(file, node.start),
     },
   ]
+}
+
+/** Reads the members of an object that a module defines by name, each with what is said about it. */
+export function readProperties(path: string, name: string): readonly { readonly name: string; readonly doc: string }[] {
+  const file = readSource(path)
+  const found: { name: string; doc: string }[] = []
+  walk(parse(file).program, (node) => {
+    if (node.type !== 'VariableDeclarator' || node.id.type !== 'Identifier' || node.id.name !== name) return
+    walk(node, (inner) => {
+      if (inner.type !== 'Property' || inner.key.type !== 'Identifier') return
+      found.push({ name: inner.key.name, doc: docBefore(file, inner.start) })
+    })
+  })
+  return found
 }
 
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '')

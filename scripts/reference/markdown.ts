@@ -22,6 +22,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 export const code = (text: string | null | undefined): string =>
   text === undefined || text === null || text === '' ? '–' : `\`${text}\``
 
+/** A sentence as a phrase within a list: without its point, and small at the beginning unless that is an acronym. */
+export const phraseOf = (sentence: string): string =>
+  sentence.replace(/\.$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())
+
 /** Joins the parts that say something, with a blank line between them. */
 export const paragraphs = (...parts: readonly (string | undefined)[]): string =>
   parts.filter((part) => part !== undefined && part !== '').join('\n\n')

@@ -1,7 +1,7 @@
 import { writeOpenApi } from '../../packages/service/src/http/openapi.ts'
 import { operations } from '../../packages/service/src/http/openapi-operations.ts'
 import type { Operation } from '../../packages/service/src/http/schemas/operation.ts'
-import { code, type Page, paragraphs, table } from './markdown.ts'
+import { code, type Page, paragraphs, phraseOf, table } from './markdown.ts'
 import { placeSchemas, type Schema, type SchemaPlaces, writeSchemaMembers, writeType } from './schemas.ts'
 
 /** Pages of the HTTP API by the tag of their operations, in the order of the index. */
@@ -50,7 +50,7 @@ export function writeResources(): readonly Page[] {
     return {
       name,
       title: tag,
-      summary: `${summary.charAt(0).toLowerCase()}${summary.slice(1).replace(/\.$/, '')}`,
+      summary: phraseOf(summary),
       body: paragraphs(summary, ...own.map((one) => writeOperation(one, places, name)), writeSchemas(places, name)),
     }
   })

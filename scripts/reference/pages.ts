@@ -5,7 +5,7 @@ import { writeEvents } from './events.ts'
 import { writeConfiguration, writePackages } from './exports.ts'
 import { type Page, paragraphs } from './markdown.ts'
 import { writeResources } from './operations.ts'
-import { diagrams, writeEngineStages, writeTransferStatuses } from './states.ts'
+import { diagrams, writeEngineStages, writeStatuses } from './states.ts'
 
 const note = '<!-- Written by `npx -y pnpm@12 reference` from the code; change it there. -->'
 
@@ -13,7 +13,7 @@ const note = '<!-- Written by `npx -y pnpm@12 reference` from the code; change i
 export function writeReference(): ReadonlyMap<string, string> {
   const chapters: readonly (readonly [string, readonly Page[]])[] = [
     ['The engine', [writeEngineStages(), writeEvents(), writeErrors(), writeConfiguration(), writeCommands()]],
-    ['The domain', [writeCatalog(), writeTransferStatuses()]],
+    ['The domain', [writeCatalog(), writeStatuses()]],
     ['The HTTP API', writeResources()],
     ['The packages', writePackages()],
   ]

@@ -66,7 +66,13 @@ export function writeSchemaMembers(name: string, schema: Schema, places: SchemaP
     String(schema['description'] ?? ''),
     ...(alone.length === 0 ? [] : [`Type: ${alone.join(', ')}.`]),
     table(['member', 'type', 'required', 'rules'], rows),
+    rows.length === 0 ? '' : writeExample(schema),
   )
+}
+
+function writeExample({ examples }: Schema): string {
+  const [first] = (examples ?? []) as readonly unknown[]
+  return first === undefined ? '' : ['```json', JSON.stringify(first, null, 2), '```'].join('\n')
 }
 
 interface MemberAt {

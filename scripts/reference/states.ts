@@ -17,18 +17,19 @@ export const diagrams: Readonly<Record<string, string>> = {
   'engine-stages': stateDiagram(stages, stageTransitions, 'enqueue commits'),
 }
 
-/** Statuses of a transfer, from the one table of transitions. */
-export function writeTransferStatuses(): Page {
+/** Statuses at the service, from their tables of transitions. */
+export function writeStatuses(): Page {
   const rows = transferStatuses.map((status) => {
     const next: readonly string[] = transferTransitions[status]
     const final = status === 'failed' ? 'unless its failure is retriable' : next.length === 0 ? 'yes' : 'no'
     return [code(status), next.map(code).join(', '), final, code(statusEvent(status))]
   })
   return {
-    name: 'transfer-statuses',
-    title: 'Transfer statuses',
-    summary: 'what the service says about the money, and what can follow',
+    name: 'statuses',
+    title: 'Statuses',
+    summary: 'what the service says about transfers, accounts and automations, and what can follow',
     body: paragraphs(
+      '## Transfers',
       'In order of precedence. A status only moves forward, whatever order webhooks and looks arrive in; steps in between may be missing. `failed` is left only while its failure says `retriable`.',
       table(['status', 'goes to', 'final', "the engine's event"], rows),
       diagrams['transfer-statuses'],
