@@ -117,4 +117,4 @@ it('a folder outside the workspace follows the five-minute start as it is writte
   const printed = session.stdout.split(`${cut}\n`)
   expect(printed).toHaveLength(foreground.length)
   for (const [index, { prints }] of foreground.entries()) expect(printed[index]).toMatch(patternOf(prints))
-}, 300_000)
+}, 600_000)

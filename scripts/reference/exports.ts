@@ -1,6 +1,6 @@
 import { listPackages, type Manifest } from '../packages.ts'
 import { type Declaration, firstSentence, proseOf, readExports } from './declarations.ts'
-import { code, type Page, paragraphs, phraseOf, table } from './markdown.ts'
+import { code, type Page, paragraphs, table } from './markdown.ts'
 
 /** Source of an entry point, from the declarations that a manifest names. */
 const sourceOf = (folder: string, types: string): string =>
@@ -20,7 +20,7 @@ export function writePackages(): readonly Page[] {
   return listPackages().map(({ folder, manifest }) => ({
     name: `package-${manifest.name.replace(/.*\//, '')}`,
     title: manifest.name,
-    summary: phraseOf(manifest.description),
+    summary: manifest.description.replace(/\.$/, ''),
     body: paragraphs(
       manifest.description,
       ...entriesOf(folder, manifest).map(([name, declarations]) => writeEntry(name, declarations)),
