@@ -42,13 +42,14 @@ function readersEnvironment(): NodeJS.ProcessEnv {
   }
 }
 
+/** Ends a program when its standard input closes, so that what runs in the background does not outlive this process. */
+const endWithParent = `data:text/javascript,${encodeURIComponent(
+  'process.stdin.once("end", () => process.exit(1)).resume().unref()',
+)}`
+
 /** Starts a script in the reader's shell and keeps what it prints. */
 function type(script: string) {
-  const child = spawn('/bin/sh', ['-e', '-c', script], {
-    cwd: project,
-    env: readersEnvironment(),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn('/bin/sh', ['-e', '-c', script], { cwd: project, env: readersEnvironment() })
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (chunk) => {
     stdout += chunk
@@ -101,7 +102,7 @@ it('a folder outside the workspace follows the five-minute start as it is writte
   expect(background).toHaveLength(1)
   for (const { text, prints } of background) {
     // The shell hands the terminal over, so that ending it ends the program.
-    const terminal = type(`exec ${text}`)
+    const terminal = type(`export NODE_OPTIONS='--import=${endWithParent}'\nexec ${text}`)
     await waitUntil(() => terminal.isOver() || patternOf(prints).test(terminal.stdout()), {
       timeoutMs: 120_000,
       describe: () => `the sandbox: ${terminal.stdout()}${terminal.stderr()}`,
