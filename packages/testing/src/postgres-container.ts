@@ -1,7 +1,7 @@
 import type { StartedPostgreSqlContainer } from '@testcontainers/postgresql'
 import { findFreePort } from './free-port.ts'
 import { waitForPostgres } from './postgres-readiness.ts'
-import type { PostgresOptions, PostgresServer, RestartMode } from './postgres-server.ts'
+import { chooseVersion, type PostgresOptions, type PostgresServer, type RestartMode } from './postgres-server.ts'
 
 /**
  * Starts a Postgres container on a fixed port of the host, so that it is found again after a restart.
@@ -22,7 +22,8 @@ export async function startPostgresContainer(options: PostgresOptions): Promise<
     timezone: 'UTC',
     ...options.settings,
   }
-  const container = await new PostgreSqlContainer(options.image ?? process.env.OUTLAY_POSTGRES_IMAGE ?? 'postgres:18')
+  const official = `postgres:${chooseVersion(options, process.env)}`
+  const container = await new PostgreSqlContainer(options.image ?? process.env.OUTLAY_POSTGRES_IMAGE ?? official)
     .withUsername('postgres')
     .withPassword('postgres')
     .withDatabase('postgres')

@@ -12,7 +12,7 @@ import {
 } from './postgres-binaries.ts'
 import { waitForPostgres } from './postgres-readiness.ts'
 import { endOrphans, markProcess, registerServer } from './postgres-registry.ts'
-import type { PostgresOptions, PostgresServer, RestartMode } from './postgres-server.ts'
+import { chooseVersion, type PostgresOptions, type PostgresServer, type RestartMode } from './postgres-server.ts'
 
 const user = 'postgres'
 const password = 'postgres'
@@ -20,6 +20,7 @@ const keptLogLines = 200
 
 /** What the runs of one server have in common. */
 interface Cluster {
+  readonly version: number
   readonly binaries: PostgresBinaries
   readonly runAs: ServerUser
   readonly dataDir: string
@@ -71,10 +72,13 @@ export async function startEmbeddedPostgres(options: PostgresOptions): Promise<P
 
 async function prepareCluster(options: PostgresOptions): Promise<Cluster> {
   const runAs = chooseServerUser()
+  const version = chooseVersion(options, process.env)
+  const binaries = await findBinaries(runAs, version)
   const removeDir = options.dataDir === undefined ? await mkdtemp(join(tmpdir(), 'outlay-postgres-')) : null
   const dataDir = options.dataDir ?? join(removeDir ?? '', 'data')
   const cluster: Cluster = {
-    binaries: await findBinaries(runAs),
+    version,
+    binaries,
     runAs,
     dataDir,
     removeDir,
@@ -126,8 +130,7 @@ async function initialize(cluster: Cluster): Promise<void> {
       '--encoding=UTF8',
       // The same order of strings on every machine.
       '--locale=C',
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
+      ...(cluster.version < 17 ? [] : ['--locale-provider=builtin', '--builtin-locale=C.UTF-8']),
       '--no-sync',
     ])
     const code = await new Promise<number | null>((resolve, reject) => {

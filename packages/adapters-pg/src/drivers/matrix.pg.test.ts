@@ -1,0 +1,121 @@
+import { createEngine, type Engine, type EnqueueRequest, OutlayError } from '@outlay/core'
+import {
+  createTemplate,
+  type DatabaseTemplate,
+  drain,
+  memoryGateway,
+  type Postgres,
+  startPostgres,
+} from '@outlay/testing'
+import type { DriverSubject } from '@outlay/testing/conformance'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../../test/driver-subjects.ts'
+import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+
+// The oldest version that the engine supports, and the newest. What each driver promises beyond these five cases is in
+// the conformance suite, on the server of the run.
+describe.each([15, 18])('PostgreSQL %i', (version) => {
+  let server: Postgres
+  let template: DatabaseTemplate
+  beforeAll(async () => {
+    server = await startPostgres({ provider: 'embedded', durable: false, version })
+    expect(server.version).toMatch(new RegExp(`^${version}\\.`))
+    template = await createTemplate(server, 'outlay', migrateOutbox)
+  })
+  afterAll(() => server.stop())
+  const createDatabase = () => template.clone()
+
+  describe('× pg', () => describeCases(createDatabase, openPg))
+  describe('× drizzle', () => describeCases(createDatabase, openDrizzle))
+  describe('× kysely', () => describeCases(createDatabase, openKysely))
+  describe('× knex', () => describeCases(createDatabase, openKnex))
+  describe('× prisma', () => describeCases(createDatabase, openPrismaClient))
+})
+
+/** One row of the matrix: what a host does with a driver, against the tables of both. */
+function describeCases<Tx>(createDatabase: () => Promise<string>, open: (url: string) => DriverSubject<Tx>): void {
+  let subject: DriverSubject<Tx>
+  let engine: Engine<Tx>
+  let admin: pg.Pool
+
+  beforeAll(async () => {
+    const url = await createDatabase()
+    admin = new pg.Pool({ connectionString: url, max: 1 })
+    await admin.query('create table note (id text primary key, body text)')
+    subject = open(url)
+    engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
+    engine.subscribe('notes', ['transfer.completed'], async (event, tx) => {
+      await subject.insertNote(tx, `told-${event.transferId}`, 'complete')
+    })
+  })
+  afterAll(async () => {
+    await engine.stop()
+    await subject.close()
+    await admin.end()
+  })
+
+  const count = async (from: string): Promise<number> =>
+    (await admin.query<{ n: number }>(`select count(*)::integer as n from ${from}`)).rows[0]?.n ?? -1
+  const counts = () => Promise.all(['note', 'outlay.transfer', 'outlay.event', 'outlay_queue.job'].map(count))
+  const enqueue = (request: EnqueueRequest) => subject.transaction((tx) => engine.transfers.enqueue(tx, request))
+
+  it('enqueue: commits with a row of the host', async () => {
+    const before = await counts()
+    const { id } = await subject.transaction(async (tx) => {
+      const transfer = await engine.transfers.enqueue(tx, samplePayout('enqueue'))
+      await subject.insertNote(tx, transfer.id, 'sent')
+      return transfer
+    })
+    expect(await counts()).toEqual(before.map((n) => n + 1))
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', request: { amount: { value: '12.50' } } })
+  })
+
+  it('rollback: leaves nothing', async () => {
+    const before = await counts()
+    const rolledBack = subject.transaction(async (tx) => {
+      await subject.insertNote(tx, 'rollback', 'gone')
+      await engine.transfers.enqueue(tx, samplePayout('rollback'))
+      throw new Error('changed my mind')
+    })
+    await expect(rolledBack).rejects.toThrow('changed my mind')
+    expect(await counts()).toEqual(before)
+  })
+
+  it('conflict: one key is one transfer, and a mismatch leaves the transaction usable', async () => {
+    const request = samplePayout('conflict', { idempotencyKey: 'once' })
+    const first = await enqueue(request)
+    expect(await enqueue(request)).toEqual({ ...first, reused: true })
+    await subject.transaction(async (tx) => {
+      const other = { ...request, amount: { value: '3.00', currency: 'USD' } }
+      const refusal: unknown = await engine.transfers.enqueue(tx, other).catch((error: unknown) => error)
+      expect(OutlayError.is(refusal, 'idempotency_key_mismatch')).toBe(true)
+      await subject.insertNote(tx, 'conflict', 'still writes')
+    })
+    expect(await count(`outlay.transfer where account_id = 'conflict'`)).toBe(1)
+    expect(await count(`note where id = 'conflict'`)).toBe(1)
+  })
+
+  it('enqueueMany: writes all in order, and what it has already once', async () => {
+    const requests = ['a', 'b', 'c'].map((idempotencyKey) => samplePayout('many', { idempotencyKey }))
+    const [known = samplePayout('many')] = requests.slice(1)
+    const { id } = await enqueue(known)
+    const written = await subject.transaction((tx) => engine.transfers.enqueueMany(tx, requests))
+    expect(written.map(({ idempotencyKey, reused }) => [idempotencyKey, reused])).toEqual([
+      ['a', false],
+      ['b', true],
+      ['c', false],
+    ])
+    expect(written[1]?.id).toBe(id)
+    expect(await count(`outlay.transfer where account_id = 'many'`)).toBe(3)
+  })
+
+  it('handler with transaction: its writes commit with the acknowledgement', async () => {
+    await engine.start()
+    const { id } = await enqueue(samplePayout('handler'))
+    const backlog = await drain(engine)
+    expect(backlog).toMatchObject({ undelivered: 0, deadLetters: 0 })
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'settled', status: 'complete' })
+    expect(await count(`note where id like 'told-%'`)).toBe(backlog.settled)
+  })
+}
