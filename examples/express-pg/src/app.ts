@@ -1,0 +1,102 @@
+import { type Engine, OutlayError } from '@outlay/core'
+import express, { type ErrorRequestHandler, type Express } from 'express'
+import type { Pool, PoolClient } from 'pg'
+import type { Service } from './engine.ts'
+import { inTransaction, type Purchase, type Refund } from './schema.ts'
+
+/** What the application works on. */
+export interface Host {
+  readonly pool: Pool
+  readonly engine: Engine<PoolClient>
+  readonly service: Service
+}
+
+/** Builds the application; it needs no engine that runs. */
+export function createApp({ pool, engine, service }: Host): Express {
+  const app = express()
+
+  // Before any parser of JSON: the octets that came are what was signed.
+  app.post('/webhooks/outlay/:accountId', express.raw({ type: '*/*' }), async (request, response) => {
+    const { body, headers, params } = request
+    const { status } = await engine.webhook({ body, headers }, { accountId: params.accountId })
+    response.status(status).end()
+  })
+
+  app.use(express.json())
+
+  app.put('/purchases/:purchaseId/refunds/:id', async (request, response) => {
+    const { purchaseId, id } = request.params
+    const { amount } = request.body as { amount: string }
+    const made = await inTransaction(pool, async (tx) => {
+      const found = await tx.query<Purchase>('select * from purchase where id = $1', [purchaseId])
+      const [purchase] = found.rows
+      if (purchase === undefined) throw new Refusal(404, 'There is no such purchase.')
+
+      // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+      const transfer = await engine.transfers.enqueue(tx, {
+        accountId: service.accountId,
+        idempotencyKey: `refund/${purchaseId}/${id}`,
+        amount: { value: amount, currency: 'USD' },
+        source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
+        destination: { addressId: purchase.bank_id, valueType: 'USD', transferType: 'ach_credit' },
+        note: `refund ${id}`,
+      })
+      if (transfer.reused) return findRefund(tx, transfer.id)
+
+      // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+      await tx.query('insert into refund (id, purchase_id, amount, transfer_id) values ($1, $2, $3, $4)', [
+        id,
+        purchaseId,
+        amount,
+        transfer.id,
+      ])
+      const { rowCount } = await tx.query(
+        'update purchase set refunded = refunded + $2 where id = $1 and refunded + $2 <= total',
+        [purchaseId, amount],
+      )
+      if (rowCount === 0) throw new Refusal(409, 'That is more than was paid.')
+      return findRefund(tx, transfer.id)
+    })
+    response.status(202).json(made)
+  })
+
+  app.get('/purchases/:purchaseId/refunds/:id', async (request, response) => {
+    const { purchaseId, id } = request.params
+    const { rows } = await pool.query<Refund>('select * from refund where purchase_id = $1 and id = $2', [
+      purchaseId,
+      id,
+    ])
+    if (rows[0] === undefined) throw new Refusal(404, 'There is no such refund.')
+    response.json(rows[0])
+  })
+
+  app.use(answerError)
+  return app
+}
+
+async function findRefund(tx: PoolClient, transferId: string): Promise<Refund | undefined> {
+  const { rows } = await tx.query<Refund>('select * from refund where transfer_id = $1', [transferId])
+  return rows[0]
+}
+
+/** A rule of the shop that a request breaks. */
+class Refusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const answerError: ErrorRequestHandler = (error: Error & { status?: number }, _request, response, _next) => {
+  // A refusal that names a field is about what the caller asked for; any other error is ours, unless it has a status.
+  if (OutlayError.is(error) && error.field !== undefined) {
+    response.status(422).json({ code: error.code, field: error.field, message: error.message })
+  } else if (error.status !== undefined) {
+    response.status(error.status).json({ message: error.message })
+  } else {
+    console.error(error)
+    response.status(500).json({ message: 'Something went wrong here.' })
+  }
+}

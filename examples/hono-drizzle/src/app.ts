@@ -1,0 +1,80 @@
+import { type Engine, OutlayError } from '@outlay/core'
+import { and, eq, gte, sql } from 'drizzle-orm'
+import { Hono } from 'hono'
+import { HTTPException } from 'hono/http-exception'
+import type { Service } from './engine.ts'
+import { type Database, seller, type Transaction, withdrawal } from './schema.ts'
+
+/** What the application works on. */
+export interface Host {
+  readonly db: Database
+  readonly engine: Engine<Transaction>
+  readonly service: Service
+}
+
+/** Builds the application; it needs no engine that runs. */
+export function createApp({ db, engine, service }: Host): Hono {
+  const app = new Hono()
+
+  app.put('/sellers/:sellerId/withdrawals/:id', async (c) => {
+    const { sellerId, id } = c.req.param()
+    const { amount } = await c.req.json<{ amount: string }>()
+    const made = await db.transaction(async (tx) => {
+      const [owner] = await tx.select().from(seller).where(eq(seller.id, sellerId))
+      if (owner === undefined) throw new HTTPException(404, { message: 'There is no such seller.' })
+
+      // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+      const transfer = await engine.transfers.enqueue(tx, {
+        accountId: service.accountId,
+        idempotencyKey: `withdrawal/${sellerId}/${id}`,
+        amount: { value: amount, currency: 'USD' },
+        source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
+        destination: { addressId: owner.bankId, valueType: 'USD', transferType: 'wire' },
+        note: `withdrawal ${id}`,
+      })
+      if (transfer.reused) return findWithdrawal(tx, transfer.id)
+
+      // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+      const [row] = await tx.insert(withdrawal).values({ id, sellerId, amount, transferId: transfer.id }).returning()
+      const paid = await tx
+        .update(seller)
+        .set({ balance: sql`${seller.balance} - ${amount}` })
+        .where(and(eq(seller.id, sellerId), gte(seller.balance, amount)))
+      if (paid.rowCount === 0) throw new HTTPException(409, { message: 'The balance is less than that.' })
+      return row
+    })
+    return c.json(made, 202)
+  })
+
+  app.get('/sellers/:sellerId/withdrawals/:id', async (c) => {
+    const { sellerId, id } = c.req.param()
+    const [row] = await db
+      .select()
+      .from(withdrawal)
+      .where(and(eq(withdrawal.sellerId, sellerId), eq(withdrawal.id, id)))
+    return row === undefined ? c.notFound() : c.json(row)
+  })
+
+  app.post('/webhooks/outlay/:accountId', async (c) => {
+    const webhook = { body: new Uint8Array(await c.req.arrayBuffer()), headers: c.req.raw.headers }
+    const { status } = await engine.webhook(webhook, { accountId: c.req.param('accountId') })
+    return c.body(null, status)
+  })
+
+  app.onError((error, c) => {
+    if (error instanceof HTTPException) return c.json({ message: error.message }, error.status)
+    if (error instanceof SyntaxError) return c.json({ message: 'The body is not JSON.' }, 400)
+    // A refusal that names a field is about what the caller asked for; any other error is ours.
+    if (OutlayError.is(error) && error.field !== undefined) {
+      return c.json({ code: error.code, field: error.field, message: error.message }, 422)
+    }
+    console.error(error)
+    return c.json({ message: 'Something went wrong here.' }, 500)
+  })
+  return app
+}
+
+async function findWithdrawal(tx: Transaction, transferId: string) {
+  const [row] = await tx.select().from(withdrawal).where(eq(withdrawal.transferId, transferId))
+  return row
+}

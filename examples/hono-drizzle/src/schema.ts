@@ -1,0 +1,47 @@
+import { fileURLToPath } from 'node:url'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { migrate } from 'drizzle-orm/node-postgres/migrator'
+import { numeric, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import pg from 'pg'
+
+/** Somebody who sells on the marketplace, and what we owe them in dollars. */
+export const seller = pgTable('seller', {
+  id: text('id').primaryKey(),
+  /** Id of the seller's bank account at the service. */
+  bankId: text('bank_id').notNull(),
+  balance: numeric('balance', { precision: 12, scale: 2 }).notNull(),
+})
+
+/** Money that a seller took out. Its id is the seller's own choice. */
+export const withdrawal = pgTable(
+  'withdrawal',
+  {
+    id: text('id').notNull(),
+    sellerId: text('seller_id')
+      .notNull()
+      .references(() => seller.id),
+    amount: numeric('amount', { precision: 12, scale: 2 }).notNull(),
+    status: text('status', { enum: ['on_its_way', 'paid', 'returned'] })
+      .notNull()
+      .default('on_its_way'),
+    transferId: text('transfer_id').notNull().unique(),
+  },
+  (table) => [primaryKey({ columns: [table.sellerId, table.id] })],
+)
+
+/** The marketplace's database, and the transaction that `db.transaction` gives. */
+export type Database = ReturnType<typeof openDatabase>
+export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
+
+/** Opens a pool; `db.$client.end()` closes it. */
+export function openDatabase(url: string) {
+  const client = new pg.Pool({ connectionString: url })
+  // The pool replaces an idle connection that broke; unheard, its error would end the process.
+  client.on('error', () => {})
+  return drizzle({ client, schema: { seller, withdrawal } })
+}
+
+/** Brings the marketplace's own tables up to date. */
+export async function migrateDatabase(db: Database): Promise<void> {
+  await migrate(db, { migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)) })
+}

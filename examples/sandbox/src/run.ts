@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { startPostgres } from '@outlay/testing'
+import { type ExampleSandbox, openSandbox } from './sandbox.ts'
+
+/** What an example is given to run in. */
+export interface Surroundings {
+  /** Database of the example alone. */
+  readonly databaseUrl: string
+  readonly sandbox: ExampleSandbox
+  /** What is put here ends with the example, last in, first out. */
+  readonly running: AsyncDisposableStack
+}
+
+/**
+ * Runs an example until Ctrl-C: PostgreSQL, the service, and its time, of which an hour passes every second. A wire takes
+ * two seconds, then.
+ */
+export async function runExample(start: (surroundings: Surroundings) => Promise<void>): Promise<void> {
+  const interruption = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interruption.abort())
+
+  await using running = new AsyncDisposableStack()
+  const postgres = running.use(await startPostgres())
+  const sandbox = running.use(await openSandbox(await postgres.createDatabase()))
+  await start({ databaseUrl: await postgres.createDatabase(), sandbox, running })
+  while (!interruption.signal.aborted) {
+    await delay(1_000, undefined, { signal: interruption.signal }).catch(() => undefined)
+    await sandbox.passHour()
+  }
+}

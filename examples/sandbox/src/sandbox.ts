@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import type { Engine } from '@outlay/core'
+import { type Client, type Credentials, createClient } from '@outlay/http-client'
+import { createService } from '@outlay/service'
+import { startSandbox } from '@outlay/service/sandbox'
+import { waitUntil } from '@outlay/testing'
+import pg from 'pg'
+
+/** What a host application needs to know to reach the service; a real one has it from its configuration and its vault. */
+export interface ServiceAccess {
+  readonly baseUrl: string
+  readonly credentials: Credentials
+  /** The host's account at the service. */
+  readonly accountId: string
+  /** The account's custodial wallet, which holds USDC on Base. */
+  readonly walletId: string
+  /** Secrets that the account's webhooks are signed with. */
+  readonly webhookSecrets: (accountId: string) => readonly string[]
+}
+
+/** The service with simulated banks, and the account of one host application with money in it. */
+export interface ExampleSandbox extends AsyncDisposable {
+  readonly access: ServiceAccess
+  /** Registers a bank account that can be paid by wire and ACH; answers with the id of its address. */
+  registerBank(owner: string): Promise<string>
+  /** Asks for webhooks to `/webhooks/outlay/<account>` of a host. */
+  registerWebhooks(hostUrl: string): Promise<void>
+  /** Lets time pass until the host's engine has nothing left to do. */
+  settle(engine: Pick<Engine<unknown>, 'backlog'>): Promise<void>
+  /** Lets an hour pass. */
+  passHour(): Promise<void>
+  /** Notes of the transfers that the service was asked for, in the order of the alphabet. */
+  notes(): Promise<readonly string[]>
+}
+
+/** Starts the service on a database of its own, with a client whose wallet on Base has 100,000 USDC. */
+export async function openSandbox(databaseUrl: string): Promise<ExampleSandbox> {
+  const sandbox = await startSandbox({ databaseUrl })
+  const funds = [{ valueType: 'USDC', transferType: 'base', amount: '100000' }]
+  const seeded = await sandbox.seedClient({ name: 'Example', accounts: [{ businessName: 'Acme', funds }] })
+  const [account] = seeded.accounts
+  const wallet = account?.wallets.find(({ transferTypes }) => transferTypes.includes('base'))
+  if (account === undefined || wallet === undefined) throw new Error('The sandbox made no wallet on Base.')
+  const { accountId } = account
+  const credentials = { clientId: seeded.clientId, clientSecret: seeded.clientSecret }
+  const client = createClient({ baseUrl: sandbox.url, credentials })
+  const passHour = await openClock(sandbox.url, credentials)
+  const secrets: string[] = []
+  return {
+    access: {
+      baseUrl: sandbox.url,
+      credentials,
+      accountId,
+      walletId: wallet.addressId,
+      webhookSecrets: (id) => (id === accountId ? secrets : []),
+    },
+    registerBank: (owner) => registerBank(client, accountId, owner),
+    async registerWebhooks(hostUrl) {
+      const url = `${hostUrl}/webhooks/outlay/${accountId}`
+      const { secret } = await client.webhooks.create(accountId, { url, eventTypes: ['transfer.*'] })
+      if (secret !== undefined) secrets.push(secret)
+    },
+    settle: (engine) => settle(engine, passHour),
+    passHour,
+    async notes() {
+      const notes: string[] = []
+      for await (const { note } of client.transfers.iterate(accountId)) notes.push(note ?? '')
+      return notes.sort()
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close()
+      await sandbox.stop()
+    },
+  }
+}
+
+/** Makes the tables of the service in an empty database, for tests that share one prepared database. */
+export async function migrateSandbox(databaseUrl: string): Promise<void> {
+  const pool = new pg.Pool({ connectionString: databaseUrl })
+  await createService({ pool, rails: 'simulated', encryptionKey: randomBytes(32) }).migrate()
+  await pool.end()
+}
+
+async function registerBank(client: Client, accountId: string, owner: string): Promise<string> {
+  const office = { streetLine1: '1 Main Street', city: 'Chicago', state: 'IL', zip: '60601' }
+  const { id } = await client.addresses.createExternal(accountId, {
+    name: owner,
+    owner,
+    accountNumber: '1000006789',
+    routingNumber: '021000021',
+    accountType: 'checking',
+    bankAddress: office,
+    beneficiaryAddress: office,
+    transferTypes: ['wire', 'ach_credit'],
+  })
+  return id
+}
+
+async function settle(engine: Pick<Engine<unknown>, 'backlog'>, passHour: () => Promise<void>): Promise<void> {
+  let left: unknown
+  await waitUntil(
+    async () => {
+      await passHour()
+      const { queued, submitting, awaitingFunds, submitted, undelivered } = await engine.backlog()
+      left = { queued, submitting, awaitingFunds, submitted, undelivered }
+      return queued + submitting + awaitingFunds + submitted + undelivered === 0
+    },
+    { timeoutMs: 45_000, describe: () => `the engine to settle; what is left is ${JSON.stringify(left)}` },
+  )
+}
+
+async function openClock(url: string, credentials: Credentials): Promise<() => Promise<void>> {
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: credentials.clientId,
+    client_secret: credentials.clientSecret,
+  }
+  const granted = await fetch(`${url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
+  const { access_token: token } = (await granted.json()) as { readonly access_token?: string }
+  return async () => {
+    const answer = await fetch(`${url}/simulations/clock/advance`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ seconds: 3_600 }),
+    })
+    if (!answer.ok) throw new Error(`The clock does not advance: HTTP ${answer.status}`)
+  }
+}
