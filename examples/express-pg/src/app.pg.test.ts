@@ -81,8 +81,10 @@ it('can refund again what the bank did not take', async () => {
 })
 
 it('takes no webhook from anybody else, and has asked the service for nothing more than it should', async () => {
-  const forged = { method: 'POST', body: '{"type":"transfer.completed"}' }
-  expect((await fetch(`${url}/webhooks/outlay/${sandbox.access.accountId}`, forged)).status).toBe(401)
+  for (const body of ['{"type":"transfer.completed"}', '']) {
+    const forged = { method: 'POST', body }
+    expect((await fetch(`${url}/webhooks/outlay/${sandbox.access.accountId}`, forged)).status).toBe(401)
+  }
   await sandbox.settle(engine)
   expect(await sandbox.notes()).toEqual(['refund all', 'refund first', 'refund saddle', 'refund scratch'])
 })

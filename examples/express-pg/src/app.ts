@@ -17,7 +17,7 @@ export function createApp({ pool, engine, service }: Host): Express {
 
   // Before any parser of JSON: the octets that came are what was signed.
   app.post('/webhooks/outlay/:accountId', express.raw({ type: '*/*' }), async (request, response) => {
-    const { body, headers, params } = request
+    const { body = '', headers, params } = request
     const { status } = await engine.webhook({ body, headers }, { accountId: params.accountId })
     response.status(status).end()
   })
@@ -26,7 +26,7 @@ export function createApp({ pool, engine, service }: Host): Express {
 
   app.put('/purchases/:purchaseId/refunds/:id', async (request, response) => {
     const { purchaseId, id } = request.params
-    const { amount } = request.body as { amount: string }
+    const { amount = '' } = (request.body ?? {}) as { amount?: string }
     const made = await inTransaction(pool, async (tx) => {
       const found = await tx.query<Purchase>('select * from purchase where id = $1', [purchaseId])
       const [purchase] = found.rows

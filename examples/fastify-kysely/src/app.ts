@@ -15,47 +15,50 @@ export interface Host {
 export function createApp({ database: { db }, engine, service }: Host): FastifyInstance {
   const app = fastify()
 
-  app.post<{ Params: { id: string }; Body: { amount: string } }>('/claims/:id/settlement', async (request, reply) => {
-    const { id } = request.params
-    const { amount } = request.body
-    const settled = await db.transaction().execute(async (tx) => {
-      const policy = await tx
-        .selectFrom('claim')
-        .innerJoin('policy', 'policy.id', 'claim.policy_id')
-        .select(['policy.id', 'policy.bank_id'])
-        .where('claim.id', '=', id)
-        .executeTakeFirst()
-      if (policy === undefined) throw new Refusal(404, 'There is no such claim.')
+  app.post<{ Params: { id: string }; Body: { amount?: string } | null }>(
+    '/claims/:id/settlement',
+    async (request, reply) => {
+      const { id } = request.params
+      const { amount = '' } = request.body ?? {}
+      const settled = await db.transaction().execute(async (tx) => {
+        const policy = await tx
+          .selectFrom('claim')
+          .innerJoin('policy', 'policy.id', 'claim.policy_id')
+          .select(['policy.id', 'policy.bank_id'])
+          .where('claim.id', '=', id)
+          .executeTakeFirst()
+        if (policy === undefined) throw new Refusal(404, 'There is no such claim.')
 
-      // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
-      const transfer = await engine.transfers.enqueue(tx, {
-        accountId: service.accountId,
-        idempotencyKey: `claim/${id}`,
-        amount: { value: amount, currency: 'USD' },
-        source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
-        destination: { addressId: policy.bank_id, valueType: 'USD', transferType: 'wire', wireMemo: `Claim ${id}` },
-        note: `claim ${id}`,
+        // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+        const transfer = await engine.transfers.enqueue(tx, {
+          accountId: service.accountId,
+          idempotencyKey: `claim/${id}`,
+          amount: { value: amount, currency: 'USD' },
+          source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
+          destination: { addressId: policy.bank_id, valueType: 'USD', transferType: 'wire', wireMemo: `Claim ${id}` },
+          note: `claim ${id}`,
+        })
+        const claim = tx.selectFrom('claim').selectAll().where('id', '=', id)
+        if (transfer.reused) return claim.executeTakeFirstOrThrow()
+
+        // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+        await tx
+          .updateTable('claim')
+          .set({ status: 'settled', settlement: amount, transfer_id: transfer.id })
+          .where('id', '=', id)
+          .execute()
+        const { numUpdatedRows } = await tx
+          .updateTable('policy')
+          .set({ paid_out: sql`paid_out + ${amount}` })
+          .where('id', '=', policy.id)
+          .where(sql<boolean>`paid_out + ${amount} <= "limit"`)
+          .executeTakeFirst()
+        if (numUpdatedRows === 0n) throw new Refusal(409, 'That is more than the policy covers.')
+        return claim.executeTakeFirstOrThrow()
       })
-      const claim = tx.selectFrom('claim').selectAll().where('id', '=', id)
-      if (transfer.reused) return claim.executeTakeFirstOrThrow()
-
-      // Then what it means here. Whatever is thrown from now on takes the payout back with it.
-      await tx
-        .updateTable('claim')
-        .set({ status: 'settled', settlement: amount, transfer_id: transfer.id })
-        .where('id', '=', id)
-        .execute()
-      const { numUpdatedRows } = await tx
-        .updateTable('policy')
-        .set({ paid_out: sql`paid_out + ${amount}` })
-        .where('id', '=', policy.id)
-        .where(sql<boolean>`paid_out + ${amount} <= "limit"`)
-        .executeTakeFirst()
-      if (numUpdatedRows === 0n) throw new Refusal(409, 'That is more than the policy covers.')
-      return claim.executeTakeFirstOrThrow()
-    })
-    return reply.code(202).send(settled)
-  })
+      return reply.code(202).send(settled)
+    },
+  )
 
   app.get<{ Params: { id: string } }>('/claims/:id', async (request) => {
     const claim = await db.selectFrom('claim').selectAll().where('id', '=', request.params.id).executeTakeFirst()
@@ -71,7 +74,7 @@ export function createApp({ database: { db }, engine, service }: Host): FastifyI
       '/webhooks/outlay/:accountId',
       async (request, reply) => {
         const { body, headers, params } = request
-        const { status } = await engine.webhook({ body, headers }, { accountId: params.accountId })
+        const { status } = await engine.webhook({ body: body ?? '', headers }, { accountId: params.accountId })
         return reply.code(status).send()
       },
     )

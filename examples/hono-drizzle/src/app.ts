@@ -18,7 +18,7 @@ export function createApp({ db, engine, service }: Host): Hono {
 
   app.put('/sellers/:sellerId/withdrawals/:id', async (c) => {
     const { sellerId, id } = c.req.param()
-    const { amount } = await c.req.json<{ amount: string }>()
+    const { amount = '' } = (await c.req.json<{ amount?: string } | null>()) ?? {}
     const made = await db.transaction(async (tx) => {
       const [owner] = await tx.select().from(seller).where(eq(seller.id, sellerId))
       if (owner === undefined) throw new HTTPException(404, { message: 'There is no such seller.' })

@@ -18,6 +18,19 @@ export interface ServiceAccess {
   readonly webhookSecrets: (accountId: string) => readonly string[]
 }
 
+/** The same as variables of an environment, for hosts that read theirs. */
+export function toEnvironment(databaseUrl: string, access: ServiceAccess): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    SERVICE_URL: access.baseUrl,
+    CLIENT_ID: access.credentials.clientId,
+    CLIENT_SECRET: access.credentials.clientSecret,
+    ACCOUNT_ID: access.accountId,
+    WALLET_ID: access.walletId,
+    WEBHOOK_SECRETS: access.webhookSecrets(access.accountId).join(' '),
+  }
+}
+
 /** The service with simulated banks, and the account of one host application with money in it. */
 export interface ExampleSandbox extends AsyncDisposable {
   readonly access: ServiceAccess
@@ -109,7 +122,8 @@ async function settle(engine: Pick<Engine<unknown>, 'backlog'>, passHour: () => 
   )
 }
 
-async function openClock(url: string, credentials: Credentials): Promise<() => Promise<void>> {
+/** Makes a function that lets an hour pass at a service with simulated rails. */
+export async function openClock(url: string, credentials: Credentials): Promise<() => Promise<void>> {
   const form = {
     grant_type: 'client_credentials',
     client_id: credentials.clientId,

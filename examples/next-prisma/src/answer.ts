@@ -1,0 +1,27 @@
+import { OutlayError } from '@outlay/core'
+
+/** A rule of the company that a request breaks. */
+export class Refusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** Runs a route handler, and answers for what it throws. */
+export async function answer(work: () => Promise<Response>): Promise<Response> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Refusal) return Response.json({ message: error.message }, { status: error.status })
+    if (error instanceof SyntaxError) return Response.json({ message: 'The body is not JSON.' }, { status: 400 })
+    // A refusal that names a field is about what the caller asked for; any other error is ours.
+    if (OutlayError.is(error) && error.field !== undefined) {
+      return Response.json({ code: error.code, field: error.field, message: error.message }, { status: 422 })
+    }
+    console.error(error)
+    return Response.json({ message: 'Something went wrong here.' }, { status: 500 })
+  }
+}

@@ -1,0 +1,45 @@
+import { postgres } from '@outlay/adapters-pg'
+import { type PrismaTransaction, prismaDriver } from '@outlay/adapters-pg/prisma'
+import { createEngine, type Engine } from '@outlay/core'
+import { type Credentials, httpGateway, httpWebhooks } from '@outlay/http-client'
+import type { Pool } from 'pg'
+import type { PrismaClient } from './prisma-client.ts'
+
+/** Where the money-movement service is, and who we are there. */
+export interface Service {
+  readonly baseUrl: string
+  readonly credentials: Credentials
+  readonly accountId: string
+  /** The wallet that pays. */
+  readonly walletId: string
+  readonly webhookSecrets: (accountId: string) => readonly string[]
+}
+
+/** The engine in the type of Prisma's transactions. */
+export type InvoiceEngine = Engine<PrismaTransaction<PrismaClient>>
+
+/** Makes the engine, with what a payout's end means to the company. */
+export function createInvoiceEngine(prisma: PrismaClient, pool: Pool, service: Service): InvoiceEngine {
+  const engine = createEngine({
+    backend: postgres({ driver: prismaDriver({ prisma, pool }) }),
+    gateway: httpGateway({ baseUrl: service.baseUrl, credentials: service.credentials }),
+    webhooks: httpWebhooks({ secrets: service.webhookSecrets }),
+  })
+
+  engine.subscribe('pay-invoices', ['transfer.completed'], async ({ transferId }, tx) => {
+    await tx.invoice.updateMany({ where: { transferId }, data: { status: 'paid' } })
+  })
+
+  // Money that did not arrive is the department's again, in the transaction that acknowledges the event: once.
+  engine.subscribe('unpay-invoices', ['transfer.failed', 'transfer.canceled'], async ({ transferId, transfer }, tx) => {
+    if (transfer.failure?.retriable) return
+    const invoice = await tx.invoice.findUnique({ where: { transferId } })
+    if (invoice === null) return
+    await tx.invoice.updateMany({ where: { transferId }, data: { status: 'unpaid' } })
+    await tx.department.updateMany({
+      where: { id: invoice.departmentId },
+      data: { budget: { increment: invoice.amount } },
+    })
+  })
+  return engine
+}
