@@ -11,8 +11,17 @@ export interface Host {
   readonly service: Service
 }
 
+/** What is asked for. */
+interface Refunding {
+  readonly purchaseId: string
+  readonly id: string
+  /** In dollars; not checked yet. */
+  readonly amount: string
+}
+
 /** Builds the application; it needs no engine that runs. */
-export function createApp({ pool, engine, service }: Host): Express {
+export function createApp(host: Host): Express {
+  const { pool, engine } = host
   const app = express()
 
   // Before any parser of JSON: the octets that came are what was signed.
@@ -27,36 +36,7 @@ export function createApp({ pool, engine, service }: Host): Express {
   app.put('/purchases/:purchaseId/refunds/:id', async (request, response) => {
     const { purchaseId, id } = request.params
     const { amount = '' } = (request.body ?? {}) as { amount?: string }
-    const made = await inTransaction(pool, async (tx) => {
-      const found = await tx.query<Purchase>('select * from purchase where id = $1', [purchaseId])
-      const [purchase] = found.rows
-      if (purchase === undefined) throw new Refusal(404, 'There is no such purchase.')
-
-      // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
-      const transfer = await engine.transfers.enqueue(tx, {
-        accountId: service.accountId,
-        idempotencyKey: `refund/${purchaseId}/${id}`,
-        amount: { value: amount, currency: 'USD' },
-        source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
-        destination: { addressId: purchase.bank_id, valueType: 'USD', transferType: 'ach_credit' },
-        note: `refund ${id}`,
-      })
-      if (transfer.reused) return findRefund(tx, transfer.id)
-
-      // Then what it means here. Whatever is thrown from now on takes the payout back with it.
-      await tx.query('insert into refund (id, purchase_id, amount, transfer_id) values ($1, $2, $3, $4)', [
-        id,
-        purchaseId,
-        amount,
-        transfer.id,
-      ])
-      const { rowCount } = await tx.query(
-        'update purchase set refunded = refunded + $2 where id = $1 and refunded + $2 <= total',
-        [purchaseId, amount],
-      )
-      if (rowCount === 0) throw new Refusal(409, 'That is more than was paid.')
-      return findRefund(tx, transfer.id)
-    })
+    const made = await refundPurchase(host, { purchaseId, id, amount })
     response.status(202).json(made)
   })
 
@@ -72,6 +52,40 @@ export function createApp({ pool, engine, service }: Host): Express {
 
   app.use(answerError)
   return app
+}
+
+/** Gives money back: the refund, the sum of refunds and the payout commit together. */
+async function refundPurchase({ pool, engine, service }: Host, { purchaseId, id, amount }: Refunding) {
+  return inTransaction(pool, async (tx) => {
+    const found = await tx.query<Purchase>('select * from purchase where id = $1', [purchaseId])
+    const [purchase] = found.rows
+    if (purchase === undefined) throw new Refusal(404, 'There is no such purchase.')
+
+    // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+    const transfer = await engine.transfers.enqueue(tx, {
+      accountId: service.accountId,
+      idempotencyKey: `refund/${purchaseId}/${id}`,
+      amount: { value: amount, currency: 'USD' },
+      source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
+      destination: { addressId: purchase.bank_id, valueType: 'USD', transferType: 'ach_credit' },
+      note: `refund ${id}`,
+    })
+    if (transfer.reused) return findRefund(tx, transfer.id)
+
+    // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+    await tx.query('insert into refund (id, purchase_id, amount, transfer_id) values ($1, $2, $3, $4)', [
+      id,
+      purchaseId,
+      amount,
+      transfer.id,
+    ])
+    const { rowCount } = await tx.query(
+      'update purchase set refunded = refunded + $2 where id = $1 and refunded + $2 <= total',
+      [purchaseId, amount],
+    )
+    if (rowCount === 0) throw new Refusal(409, 'That is more than was paid.')
+    return findRefund(tx, transfer.id)
+  })
 }
 
 async function findRefund(tx: PoolClient, transferId: string): Promise<Refund | undefined> {

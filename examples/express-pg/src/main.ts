@@ -20,7 +20,7 @@ await runExample(async ({ databaseUrl, sandbox, running }) => {
 
   const bankId = await sandbox.registerBank('Ada Park')
   await pool.query('insert into purchase (id, bank_id, total) values ($1, $2, $3)', ['bike', bankId, '900.00'])
-  console.log(`Ada bought a bike for 900.00 USD. Refund some of it, twice if you like; ACH takes two banking days, a minute here:
+  console.log(`Ada bought a bike for 900.00 USD. Refund some of it, twice if you like; ACH takes two banking days, a minute or two here:
 
 curl -X PUT ${url}/purchases/bike/refunds/saddle -H 'content-type: application/json' -d '{"amount": "45.00"}'
 curl ${url}/purchases/bike/refunds/saddle`)

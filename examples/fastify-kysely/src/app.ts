@@ -12,7 +12,9 @@ export interface Host {
 }
 
 /** Builds the application; it needs no engine that runs. */
-export function createApp({ database: { db }, engine, service }: Host): FastifyInstance {
+export function createApp(host: Host): FastifyInstance {
+  const { engine } = host
+  const { db } = host.database
   const app = fastify()
 
   app.post<{ Params: { id: string }; Body: { amount?: string } | null }>(
@@ -20,42 +22,7 @@ export function createApp({ database: { db }, engine, service }: Host): FastifyI
     async (request, reply) => {
       const { id } = request.params
       const { amount = '' } = request.body ?? {}
-      const settled = await db.transaction().execute(async (tx) => {
-        const policy = await tx
-          .selectFrom('claim')
-          .innerJoin('policy', 'policy.id', 'claim.policy_id')
-          .select(['policy.id', 'policy.bank_id'])
-          .where('claim.id', '=', id)
-          .executeTakeFirst()
-        if (policy === undefined) throw new Refusal(404, 'There is no such claim.')
-
-        // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
-        const transfer = await engine.transfers.enqueue(tx, {
-          accountId: service.accountId,
-          idempotencyKey: `claim/${id}`,
-          amount: { value: amount, currency: 'USD' },
-          source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
-          destination: { addressId: policy.bank_id, valueType: 'USD', transferType: 'wire', wireMemo: `Claim ${id}` },
-          note: `claim ${id}`,
-        })
-        const claim = tx.selectFrom('claim').selectAll().where('id', '=', id)
-        if (transfer.reused) return claim.executeTakeFirstOrThrow()
-
-        // Then what it means here. Whatever is thrown from now on takes the payout back with it.
-        await tx
-          .updateTable('claim')
-          .set({ status: 'settled', settlement: amount, transfer_id: transfer.id })
-          .where('id', '=', id)
-          .execute()
-        const { numUpdatedRows } = await tx
-          .updateTable('policy')
-          .set({ paid_out: sql`paid_out + ${amount}` })
-          .where('id', '=', policy.id)
-          .where(sql<boolean>`paid_out + ${amount} <= "limit"`)
-          .executeTakeFirst()
-        if (numUpdatedRows === 0n) throw new Refusal(409, 'That is more than the policy covers.')
-        return claim.executeTakeFirstOrThrow()
-      })
+      const settled = await settleClaim(host, id, amount)
       return reply.code(202).send(settled)
     },
   )
@@ -90,6 +57,46 @@ export function createApp({ database: { db }, engine, service }: Host): FastifyI
     return reply.code(500).send({ message: 'Something went wrong here.' })
   })
   return app
+}
+
+/** Settles a claim: the settlement, what is used up of the policy and the payout commit together. */
+async function settleClaim({ database: { db }, engine, service }: Host, id: string, amount: string) {
+  return db.transaction().execute(async (tx) => {
+    const policy = await tx
+      .selectFrom('claim')
+      .innerJoin('policy', 'policy.id', 'claim.policy_id')
+      .select(['policy.id', 'policy.bank_id'])
+      .where('claim.id', '=', id)
+      .executeTakeFirst()
+    if (policy === undefined) throw new Refusal(404, 'There is no such claim.')
+
+    // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+    const transfer = await engine.transfers.enqueue(tx, {
+      accountId: service.accountId,
+      idempotencyKey: `claim/${id}`,
+      amount: { value: amount, currency: 'USD' },
+      source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
+      destination: { addressId: policy.bank_id, valueType: 'USD', transferType: 'wire', wireMemo: `Claim ${id}` },
+      note: `claim ${id}`,
+    })
+    const claim = tx.selectFrom('claim').selectAll().where('id', '=', id)
+    if (transfer.reused) return claim.executeTakeFirstOrThrow()
+
+    // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+    await tx
+      .updateTable('claim')
+      .set({ status: 'settled', settlement: amount, transfer_id: transfer.id })
+      .where('id', '=', id)
+      .execute()
+    const { numUpdatedRows } = await tx
+      .updateTable('policy')
+      .set({ paid_out: sql`paid_out + ${amount}` })
+      .where('id', '=', policy.id)
+      .where(sql<boolean>`paid_out + ${amount} <= "limit"`)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) throw new Refusal(409, 'That is more than the policy covers.')
+    return claim.executeTakeFirstOrThrow()
+  })
 }
 
 /** A rule of the insurer that a request breaks. */

@@ -12,37 +12,23 @@ export interface Host {
   readonly service: Service
 }
 
+/** What a seller asks for. */
+interface Withdrawing {
+  readonly sellerId: string
+  readonly id: string
+  /** In dollars; not checked yet. */
+  readonly amount: string
+}
+
 /** Builds the application; it needs no engine that runs. */
-export function createApp({ db, engine, service }: Host): Hono {
+export function createApp(host: Host): Hono {
+  const { db, engine } = host
   const app = new Hono()
 
   app.put('/sellers/:sellerId/withdrawals/:id', async (c) => {
     const { sellerId, id } = c.req.param()
     const { amount = '' } = (await c.req.json<{ amount?: string } | null>()) ?? {}
-    const made = await db.transaction(async (tx) => {
-      const [owner] = await tx.select().from(seller).where(eq(seller.id, sellerId))
-      if (owner === undefined) throw new HTTPException(404, { message: 'There is no such seller.' })
-
-      // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
-      const transfer = await engine.transfers.enqueue(tx, {
-        accountId: service.accountId,
-        idempotencyKey: `withdrawal/${sellerId}/${id}`,
-        amount: { value: amount, currency: 'USD' },
-        source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
-        destination: { addressId: owner.bankId, valueType: 'USD', transferType: 'wire' },
-        note: `withdrawal ${id}`,
-      })
-      if (transfer.reused) return findWithdrawal(tx, transfer.id)
-
-      // Then what it means here. Whatever is thrown from now on takes the payout back with it.
-      const [row] = await tx.insert(withdrawal).values({ id, sellerId, amount, transferId: transfer.id }).returning()
-      const paid = await tx
-        .update(seller)
-        .set({ balance: sql`${seller.balance} - ${amount}` })
-        .where(and(eq(seller.id, sellerId), gte(seller.balance, amount)))
-      if (paid.rowCount === 0) throw new HTTPException(409, { message: 'The balance is less than that.' })
-      return row
-    })
+    const made = await withdraw(host, { sellerId, id, amount })
     return c.json(made, 202)
   })
 
@@ -72,6 +58,34 @@ export function createApp({ db, engine, service }: Host): Hono {
     return c.json({ message: 'Something went wrong here.' }, 500)
   })
   return app
+}
+
+/** Takes money out of a balance: the withdrawal, the balance and the payout commit together. */
+async function withdraw({ db, engine, service }: Host, { sellerId, id, amount }: Withdrawing) {
+  return db.transaction(async (tx) => {
+    const [owner] = await tx.select().from(seller).where(eq(seller.id, sellerId))
+    if (owner === undefined) throw new HTTPException(404, { message: 'There is no such seller.' })
+
+    // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+    const transfer = await engine.transfers.enqueue(tx, {
+      accountId: service.accountId,
+      idempotencyKey: `withdrawal/${sellerId}/${id}`,
+      amount: { value: amount, currency: 'USD' },
+      source: { addressId: service.walletId, valueType: 'USDC', transferType: 'base' },
+      destination: { addressId: owner.bankId, valueType: 'USD', transferType: 'wire' },
+      note: `withdrawal ${id}`,
+    })
+    if (transfer.reused) return findWithdrawal(tx, transfer.id)
+
+    // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+    const [row] = await tx.insert(withdrawal).values({ id, sellerId, amount, transferId: transfer.id }).returning()
+    const paid = await tx
+      .update(seller)
+      .set({ balance: sql`${seller.balance} - ${amount}` })
+      .where(and(eq(seller.id, sellerId), gte(seller.balance, amount)))
+    if (paid.rowCount === 0) throw new HTTPException(409, { message: 'The balance is less than that.' })
+    return row
+  })
 }
 
 async function findWithdrawal(tx: Transaction, transferId: string) {

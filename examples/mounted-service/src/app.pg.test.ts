@@ -61,10 +61,10 @@ it('lets a partner that signed up pay somebody, below its prefix', async () => {
     source: { addressId, ...usdc },
     destination: { addressId: payeeId, ...usdc },
   })
-  const passHour = await openClock(`${url}/payouts`, credentials)
+  const pass = await openClock(`${url}/payouts`, credentials)
   await waitUntil(
     async () => {
-      await passHour()
+      await pass(1)
       return (await client.transfers.get(accountId, id))?.status === 'complete'
     },
     { timeoutMs: 45_000 },

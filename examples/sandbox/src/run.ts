@@ -25,6 +25,6 @@ export async function runExample(start: (surroundings: Surroundings) => Promise<
   await start({ databaseUrl: await postgres.createDatabase(), sandbox, running })
   while (!interruption.signal.aborted) {
     await delay(1_000, undefined, { signal: interruption.signal }).catch(() => undefined)
-    await sandbox.passHour()
+    await sandbox.pass(1)
   }
 }

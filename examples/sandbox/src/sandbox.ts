@@ -40,8 +40,8 @@ export interface ExampleSandbox extends AsyncDisposable {
   registerWebhooks(hostUrl: string): Promise<void>
   /** Lets time pass until the host's engine has nothing left to do. */
   settle(engine: Pick<Engine<unknown>, 'backlog'>): Promise<void>
-  /** Lets an hour pass. */
-  passHour(): Promise<void>
+  /** Lets hours pass. */
+  pass(hours: number): Promise<void>
   /** Notes of the transfers that the service was asked for, in the order of the alphabet. */
   notes(): Promise<readonly string[]>
 }
@@ -57,7 +57,7 @@ export async function openSandbox(databaseUrl: string): Promise<ExampleSandbox> 
   const { accountId } = account
   const credentials = { clientId: seeded.clientId, clientSecret: seeded.clientSecret }
   const client = createClient({ baseUrl: sandbox.url, credentials })
-  const passHour = await openClock(sandbox.url, credentials)
+  const pass = await openClock(sandbox.url, credentials)
   const secrets: string[] = []
   return {
     access: {
@@ -73,8 +73,8 @@ export async function openSandbox(databaseUrl: string): Promise<ExampleSandbox> 
       const { secret } = await client.webhooks.create(accountId, { url, eventTypes: ['transfer.*'] })
       if (secret !== undefined) secrets.push(secret)
     },
-    settle: (engine) => settle(engine, passHour),
-    passHour,
+    settle: (engine) => settle(engine, pass),
+    pass,
     async notes() {
       const notes: string[] = []
       for await (const { note } of client.transfers.iterate(accountId)) notes.push(note ?? '')
@@ -109,11 +109,11 @@ async function registerBank(client: Client, accountId: string, owner: string): P
   return id
 }
 
-async function settle(engine: Pick<Engine<unknown>, 'backlog'>, passHour: () => Promise<void>): Promise<void> {
+async function settle(engine: Pick<Engine<unknown>, 'backlog'>, pass: ExampleSandbox['pass']): Promise<void> {
   let left: unknown
   await waitUntil(
     async () => {
-      await passHour()
+      await pass(6)
       const { queued, submitting, awaitingFunds, submitted, undelivered } = await engine.backlog()
       left = { queued, submitting, awaitingFunds, submitted, undelivered }
       return queued + submitting + awaitingFunds + submitted + undelivered === 0
@@ -122,8 +122,8 @@ async function settle(engine: Pick<Engine<unknown>, 'backlog'>, passHour: () => 
   )
 }
 
-/** Makes a function that lets an hour pass at a service with simulated rails. */
-export async function openClock(url: string, credentials: Credentials): Promise<() => Promise<void>> {
+/** Makes a function that lets hours pass at a service with simulated rails. */
+export async function openClock(url: string, credentials: Credentials): Promise<ExampleSandbox['pass']> {
   const form = {
     grant_type: 'client_credentials',
     client_id: credentials.clientId,
@@ -131,11 +131,11 @@ export async function openClock(url: string, credentials: Credentials): Promise<
   }
   const granted = await fetch(`${url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
   const { access_token: token } = (await granted.json()) as { readonly access_token?: string }
-  return async () => {
+  return async (hours) => {
     const answer = await fetch(`${url}/simulations/clock/advance`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ seconds: 3_600 }),
+      body: JSON.stringify({ seconds: hours * 3_600 }),
     })
     if (!answer.ok) throw new Error(`The clock does not advance: HTTP ${answer.status}`)
   }

@@ -1,4 +1,4 @@
-import { createEngine, type Engine, type EnqueueRequest, OutlayError } from '@outlay/core'
+import { createEngine, type Engine, type EnqueuedTransfer, type EnqueueRequest, OutlayError } from '@outlay/core'
 import {
   createTemplate,
   type DatabaseTemplate,
@@ -33,89 +33,111 @@ describe.each([15, 18])('PostgreSQL %i', (version) => {
   describe('× prisma', () => describeCases(createDatabase, openPrismaClient))
 })
 
-/** One row of the matrix: what a host does with a driver, against the tables of both. */
-function describeCases<Tx>(createDatabase: () => Promise<string>, open: (url: string) => DriverSubject<Tx>): void {
-  let subject: DriverSubject<Tx>
-  let engine: Engine<Tx>
-  let admin: pg.Pool
+/** One driver on one server: what a host does with it, against the tables of both. */
+interface Cell<Tx> {
+  readonly subject: DriverSubject<Tx>
+  readonly engine: Engine<Tx>
+  enqueue(request: EnqueueRequest): Promise<EnqueuedTransfer>
+  count(from: string): Promise<number>
+  /** Rows of the host, transfers, events and jobs. */
+  counts(): Promise<readonly number[]>
+  close(): Promise<void>
+}
 
-  beforeAll(async () => {
-    const url = await createDatabase()
-    admin = new pg.Pool({ connectionString: url, max: 1 })
-    await admin.query('create table note (id text primary key, body text)')
-    subject = open(url)
-    engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
-    engine.subscribe('notes', ['transfer.completed'], async (event, tx) => {
-      await subject.insertNote(tx, `told-${event.transferId}`, 'complete')
-    })
+async function openCell<Tx>(url: string, open: (url: string) => DriverSubject<Tx>): Promise<Cell<Tx>> {
+  const admin = new pg.Pool({ connectionString: url, max: 1 })
+  await admin.query('create table note (id text primary key, body text)')
+  const subject = open(url)
+  const engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
+  engine.subscribe('notes', ['transfer.completed'], async (event, tx) => {
+    await subject.insertNote(tx, `told-${event.transferId}`, 'complete')
   })
-  afterAll(async () => {
-    await engine.stop()
-    await subject.close()
-    await admin.end()
-  })
-
-  const count = async (from: string): Promise<number> =>
+  const count = async (from: string) =>
     (await admin.query<{ n: number }>(`select count(*)::integer as n from ${from}`)).rows[0]?.n ?? -1
-  const counts = () => Promise.all(['note', 'outlay.transfer', 'outlay.event', 'outlay_queue.job'].map(count))
-  const enqueue = (request: EnqueueRequest) => subject.transaction((tx) => engine.transfers.enqueue(tx, request))
+  return {
+    subject,
+    engine,
+    enqueue: (request) => subject.transaction((tx) => engine.transfers.enqueue(tx, request)),
+    count,
+    counts: () => Promise.all(['note', 'outlay.transfer', 'outlay.event', 'outlay_queue.job'].map(count)),
+    async close() {
+      await engine.stop()
+      await subject.close()
+      await admin.end()
+    },
+  }
+}
 
-  it('enqueue: commits with a row of the host', async () => {
-    const before = await counts()
-    const { id } = await subject.transaction(async (tx) => {
-      const transfer = await engine.transfers.enqueue(tx, samplePayout('enqueue'))
-      await subject.insertNote(tx, transfer.id, 'sent')
-      return transfer
-    })
-    expect(await counts()).toEqual(before.map((n) => n + 1))
-    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', request: { amount: { value: '12.50' } } })
+function describeCases<Tx>(createDatabase: () => Promise<string>, open: (url: string) => DriverSubject<Tx>): void {
+  let cell: Cell<Tx>
+  beforeAll(async () => {
+    cell = await openCell(await createDatabase(), open)
   })
+  afterAll(() => cell.close())
 
-  it('rollback: leaves nothing', async () => {
-    const before = await counts()
-    const rolledBack = subject.transaction(async (tx) => {
-      await subject.insertNote(tx, 'rollback', 'gone')
-      await engine.transfers.enqueue(tx, samplePayout('rollback'))
-      throw new Error('changed my mind')
-    })
-    await expect(rolledBack).rejects.toThrow('changed my mind')
-    expect(await counts()).toEqual(before)
-  })
+  it('enqueue: commits with a row of the host', () => enqueueCommits(cell))
+  it('rollback: leaves nothing', () => rollbackLeavesNothing(cell))
+  it('conflict: one key is one transfer, and a mismatch leaves the transaction usable', () => oneKeyIsOneTransfer(cell))
+  it('enqueueMany: writes all in order, and what it has already once', () => manyAreWrittenInOrder(cell))
+  it('handler with transaction: its writes commit with the acknowledgement', () => handlerWrites(cell))
+}
 
-  it('conflict: one key is one transfer, and a mismatch leaves the transaction usable', async () => {
-    const request = samplePayout('conflict', { idempotencyKey: 'once' })
-    const first = await enqueue(request)
-    expect(await enqueue(request)).toEqual({ ...first, reused: true })
-    await subject.transaction(async (tx) => {
-      const other = { ...request, amount: { value: '3.00', currency: 'USD' } }
-      const refusal: unknown = await engine.transfers.enqueue(tx, other).catch((error: unknown) => error)
-      expect(OutlayError.is(refusal, 'idempotency_key_mismatch')).toBe(true)
-      await subject.insertNote(tx, 'conflict', 'still writes')
-    })
-    expect(await count(`outlay.transfer where account_id = 'conflict'`)).toBe(1)
-    expect(await count(`note where id = 'conflict'`)).toBe(1)
+async function enqueueCommits<Tx>({ subject, engine, counts }: Cell<Tx>): Promise<void> {
+  const before = await counts()
+  const { id } = await subject.transaction(async (tx) => {
+    const transfer = await engine.transfers.enqueue(tx, samplePayout('enqueue'))
+    await subject.insertNote(tx, transfer.id, 'sent')
+    return transfer
   })
+  expect(await counts()).toEqual(before.map((n) => n + 1))
+  expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', request: { amount: { value: '12.50' } } })
+}
 
-  it('enqueueMany: writes all in order, and what it has already once', async () => {
-    const requests = ['a', 'b', 'c'].map((idempotencyKey) => samplePayout('many', { idempotencyKey }))
-    const [known = samplePayout('many')] = requests.slice(1)
-    const { id } = await enqueue(known)
-    const written = await subject.transaction((tx) => engine.transfers.enqueueMany(tx, requests))
-    expect(written.map(({ idempotencyKey, reused }) => [idempotencyKey, reused])).toEqual([
-      ['a', false],
-      ['b', true],
-      ['c', false],
-    ])
-    expect(written[1]?.id).toBe(id)
-    expect(await count(`outlay.transfer where account_id = 'many'`)).toBe(3)
+async function rollbackLeavesNothing<Tx>({ subject, engine, counts }: Cell<Tx>): Promise<void> {
+  const before = await counts()
+  const rolledBack = subject.transaction(async (tx) => {
+    await subject.insertNote(tx, 'rollback', 'gone')
+    await engine.transfers.enqueue(tx, samplePayout('rollback'))
+    throw new Error('changed my mind')
   })
+  await expect(rolledBack).rejects.toThrow('changed my mind')
+  expect(await counts()).toEqual(before)
+}
 
-  it('handler with transaction: its writes commit with the acknowledgement', async () => {
-    await engine.start()
-    const { id } = await enqueue(samplePayout('handler'))
-    const backlog = await drain(engine)
-    expect(backlog).toMatchObject({ undelivered: 0, deadLetters: 0 })
-    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'settled', status: 'complete' })
-    expect(await count(`note where id like 'told-%'`)).toBe(backlog.settled)
+async function oneKeyIsOneTransfer<Tx>({ subject, engine, enqueue, count }: Cell<Tx>): Promise<void> {
+  const request = samplePayout('conflict', { idempotencyKey: 'once' })
+  const first = await enqueue(request)
+  expect(await enqueue(request)).toEqual({ ...first, reused: true })
+  await subject.transaction(async (tx) => {
+    const other = { ...request, amount: { value: '3.00', currency: 'USD' } }
+    const refusal: unknown = await engine.transfers.enqueue(tx, other).catch((error: unknown) => error)
+    expect(OutlayError.is(refusal, 'idempotency_key_mismatch')).toBe(true)
+    await subject.insertNote(tx, 'conflict', 'still writes')
   })
+  expect(await count(`outlay.transfer where account_id = 'conflict'`)).toBe(1)
+  expect(await count(`note where id = 'conflict'`)).toBe(1)
+}
+
+async function manyAreWrittenInOrder<Tx>({ subject, engine, enqueue, count }: Cell<Tx>): Promise<void> {
+  const known = samplePayout('many', { idempotencyKey: 'b' })
+  const requests = [samplePayout('many', { idempotencyKey: 'a' }), known, samplePayout('many', { idempotencyKey: 'c' })]
+  const { id } = await enqueue(known)
+  const written = await subject.transaction((tx) => engine.transfers.enqueueMany(tx, requests))
+  expect(written.map(({ idempotencyKey, reused }) => [idempotencyKey, reused])).toEqual([
+    ['a', false],
+    ['b', true],
+    ['c', false],
+  ])
+  expect(written[1]?.id).toBe(id)
+  expect(await count(`outlay.transfer where account_id = 'many'`)).toBe(3)
+}
+
+async function handlerWrites<Tx>({ engine, enqueue, count }: Cell<Tx>): Promise<void> {
+  await engine.start()
+  const { id } = await enqueue(samplePayout('handler'))
+  const backlog = await drain(engine)
+  expect(backlog).toMatchObject({ undelivered: 0, deadLetters: 0 })
+  expect(await engine.transfers.get(id)).toMatchObject({ stage: 'settled', status: 'complete' })
+  expect(await count(`note where id = 'told-${id}'`)).toBe(1)
+  expect(await count(`note where id like 'told-%'`)).toBe(backlog.settled)
 }
