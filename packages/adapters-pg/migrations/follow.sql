@@ -10,11 +10,12 @@ declare
   v_types text[];
 begin
   with s as materialized (
-    select * from jsonb_to_recordset(p_changes) as s (id text, stage text, status text, failure jsonb, events text[])
+    select * from jsonb_to_recordset(p_changes) as s (
+      id text, stage text, status text, failure jsonb, reached_at timestamptz, events text[])
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), reason = null,
-        follow_at = case when s.stage = 'submitted' then t.follow_at end,
+        reached_at = s.reached_at, follow_at = case when s.stage = 'submitted' then t.follow_at end,
         event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
         updated_at = clock_timestamp()
     from s where t.id = s.id
@@ -45,4 +46,42 @@ returns table (id text, account_id text, remote_id text, status text, transfer_t
   set follow_at = clock_timestamp() + p_lease_ms * interval '1 millisecond', looks = t.looks + 1
   from due where t.id = due.id
   returning t.id, t.account_id, t.remote_id, t.status, t.request -> 'destination' ->> 'transferType', t.looks
+$$;
+
+-- The same, but for accounts whose list is being read: whoever reads it looks at their transfers too.
+create or replace function {{schema}}.take_unread(p_limit integer, p_lease_ms integer)
+returns table (id text, account_id text, remote_id text, status text, transfer_type text, looks integer) language sql as $$
+  with due as (
+    select t.id from {{schema}}.transfer t
+    where t.follow_at <= clock_timestamp() and t.stage = 'submitted'
+      and not exists (
+        select 1 from {{schema}}.list_reading r where r.account_id = t.account_id and r.leased_until > clock_timestamp())
+    order by t.follow_at limit p_limit for update skip locked
+  )
+  update {{schema}}.transfer t
+  set follow_at = clock_timestamp() + p_lease_ms * interval '1 millisecond', looks = t.looks + 1
+  from due where t.id = due.id
+  returning t.id, t.account_id, t.remote_id, t.status, t.request -> 'destination' ->> 'transferType', t.looks
+$$;
+
+-- Takes the reading of an account's list, from where it stands; no row when another worker has it. A new reading may meet
+-- nothing that is due in a quarter as many pages as there are due transfers: in vain it must not cost much more than reading
+-- them one by one. One that was left alone for a minute begins anew.
+create or replace function {{schema}}.take_reading(p_account_id text, p_taken integer, p_lease_ms integer)
+returns table (cursor text, patience integer) language sql as $$
+  insert into {{schema}}.list_reading as r (account_id, patience, leased_until)
+  values (
+    p_account_id,
+    1 + (p_taken + (select count(*) from (
+      select 1 from {{schema}}.transfer t
+      where t.account_id = p_account_id and t.stage = 'submitted' and t.follow_at <= clock_timestamp() limit 100000
+    ) d)::integer) / 4,
+    clock_timestamp() + p_lease_ms * interval '1 millisecond')
+  on conflict (account_id) do update
+  set leased_until = excluded.leased_until,
+      cursor = case when r.leased_until < clock_timestamp() - interval '1 minute' then null else r.cursor end,
+      patience = case when r.cursor is null or r.leased_until < clock_timestamp() - interval '1 minute'
+        then excluded.patience else r.patience end
+  where r.leased_until <= clock_timestamp()
+  returning r.cursor, r.patience
 $$;

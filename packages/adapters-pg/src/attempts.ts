@@ -61,6 +61,7 @@ function writeSettlement(settlement: Settlement) {
     registration_unknown_since: settlement.registrationUnknownSince,
     reason: settlement.reason,
     unknown_since: settlement.unknownSince,
+    reached_at: settlement.reachedAt,
     credentials: settlement.credentials,
     refusals: settlement.credentialRefusals,
     retry_ms: settlement.retryAfterMs === null ? null : Math.round(settlement.retryAfterMs),

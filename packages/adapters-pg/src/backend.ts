@@ -9,6 +9,7 @@ import { type CounterpartyStore, createCounterpartyStore } from './counterpartie
 import { type CredentialStore, createCredentialStore } from './credentials.ts'
 import type { Driver } from './driver.ts'
 import { createEnqueue } from './enqueueing.ts'
+import { createListReadingStore, type ListReadingStore } from './list-readings.ts'
 import { createLookStore, type LookStore } from './looks.ts'
 import { applyMigrations, migrationScript, readMigrationsSync, withMigrationLock } from './migrate.ts'
 import { locate, migrationsFolder } from './place.ts'
@@ -16,11 +17,13 @@ import { checkQueue, queueCreateSql, queueInstallSql, startQueue } from './queue
 import { systemRuntime } from './runtime.ts'
 import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
 import { createTransferStore, type TransferStore } from './transfers.ts'
+import { createWatchedAccountStore, type WatchedAccountStore } from './watched-accounts.ts'
 import { startDispatcher } from './workers/dispatcher.ts'
 import { startFollower } from './workers/follower.ts'
 import { startSubscriber } from './workers/subscriber.ts'
 import { startSweeper } from './workers/sweeper.ts'
 import { startWakeup } from './workers/wakeup.ts'
+import { startWatcher } from './workers/watcher.ts'
 
 /** Where the engine keeps its tables. */
 export interface PostgresOptions<Tx> {
@@ -49,6 +52,8 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     attempts: createAttemptStore(driver, tokens),
     looks: createLookStore(driver, tokens),
     counterparties: createCounterpartyStore(driver, tokens),
+    readings: createListReadingStore(driver, tokens),
+    watched: createWatchedAccountStore(driver, tokens),
     credentials: createCredentialStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
@@ -70,7 +75,10 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     get: transfers.get,
     getByKey: transfers.getByKey,
     counterparty: stores.counterparties.find,
-    observe: transfers.observe,
+    observe: async (tx, accountId, observations, rules) =>
+      (await transfers.take(tx, accountId, observations, rules)).changed,
+    watch: stores.watched.watch,
+    unwatch: stores.watched.unwatch,
     fundsArrived: transfers.fundsArrived,
     release: transfers.release,
     ...createCommandStore(driver, tokens),
@@ -119,6 +127,8 @@ interface Parts<Tx> {
   readonly attempts: AttemptStore
   readonly looks: LookStore
   readonly counterparties: CounterpartyStore<Tx>
+  readonly readings: ListReadingStore
+  readonly watched: WatchedAccountStore<Tx>
   readonly credentials: CredentialStore
   readonly subscriptions: SubscriptionStore<Tx>
   readonly handlers: WorkHandlers<Tx>
@@ -148,6 +158,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const dispatcher = startDispatcher({ ...parts, boss, worker, concurrency, pollIntervalMs, onSettled: tell })
   const follower = startFollower({ ...parts, onObserved: tell })
+  const watcher = startWatcher({ ...parts, onObserved: tell })
   const sweeper = startSweeper(parts)
   const onWake = () => {
     dispatcher.wake()
@@ -156,7 +167,13 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const wakeup = work.listen === false ? undefined : startWakeup({ driver, channel: parts.channel, logger, onWake })
   return {
     async stop() {
-      await Promise.all([wakeup?.stop(), sweeper.stop(), follower.stop(), dispatcher.stop(stopTimeoutMs)])
+      await Promise.all([
+        wakeup?.stop(),
+        sweeper.stop(),
+        follower.stop(),
+        watcher.stop(),
+        dispatcher.stop(stopTimeoutMs),
+      ])
       await Promise.all(subscribers.map((subscriber) => subscriber.stop()))
       await boss.stop({ graceful: false, close: false })
       offError()

@@ -4,9 +4,24 @@ import { statements } from './statement.ts'
 import { readFollowed } from './transfer-row.ts'
 
 const texts = {
-  take_due: 'select * from {{schema}}.take_due($1, $2)',
+  take_due: 'select * from {{schema}}.take_unread($1, $2)',
   look_again: `update {{schema}}.transfer t set follow_at = clock_timestamp() + n.ms * interval '1 millisecond'
     from unnest($1::text[], $2::bigint[]) as n (id, ms) where t.id = n.id and t.stage = 'submitted'`,
+  // Nobody looked at these after all.
+  give_back: `update {{schema}}.transfer t set follow_at = clock_timestamp(), looks = t.looks - 1
+    where t.id = any ($1::text[]) and t.stage = 'submitted'`,
+  met: `select t.id, t.remote_id, t.request -> 'destination' ->> 'transferType' as transfer_type, t.looks,
+      t.follow_at <= clock_timestamp() as due
+    from {{schema}}.transfer t
+    where t.remote_id = any ($2::text[]) and t.account_id = $1 and t.stage = 'submitted' and t.follow_at is not null`,
+  // What was not due is put off, never brought forward.
+  look_after_page: `update {{schema}}.transfer t
+    set follow_at = greatest(case when not n.due then t.follow_at end, clock_timestamp() + n.ms * interval '1 millisecond'),
+      looks = greatest(t.looks, n.looks)
+    from unnest($1::text[], $2::bigint[], $3::integer[], $4::boolean[]) as n (id, ms, looks, due)
+    where t.id = n.id and t.stage = 'submitted'`,
+  is_due: `select 1 as due from {{schema}}.transfer t
+    where t.account_id = $1 and t.stage = 'submitted' and t.follow_at <= clock_timestamp() limit 1`,
   look_at_sighted: `with met as (
       delete from {{schema}}.sighting s using {{schema}}.transfer t
       where t.remote_id = s.remote_id and t.account_id = s.account_id returning t.id
@@ -16,6 +31,27 @@ const texts = {
     update {{schema}}.transfer t set follow_at = clock_timestamp() from met where t.id = met.id and t.stage = 'submitted'`,
 } as const
 
+/** A submitted transfer that a page of its account's list has. */
+export interface MetTransfer {
+  readonly transferId: string
+  readonly remoteId: string
+  readonly transferType: string
+  /** How often it was looked at so far. */
+  readonly looks: number
+  /** True when it was due for a look that nobody had taken. */
+  readonly due: boolean
+}
+
+/** The next look at a transfer that was met in a page. */
+export interface LookAfterPage {
+  readonly id: string
+  readonly ms: number
+  /** How often it was looked at, this time included. */
+  readonly looks: number
+  /** True when the next look is to be at that time; false when it may only be later than it would be. */
+  readonly due: boolean
+}
+
 /** The store of looks: which submitted transfers are due for one. */
 export type LookStore = ReturnType<typeof createLookStore>
 
@@ -23,9 +59,38 @@ export type LookStore = ReturnType<typeof createLookStore>
 export function createLookStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
   return {
-    /** Takes transfers that are due; other workers keep away from them for `leaseMs` milliseconds. */
+    /** Takes transfers that are due, and whose account's list nobody reads; other workers keep away for `leaseMs` milliseconds. */
     async takeDue(limit: number, leaseMs: number): Promise<readonly FollowedTransfer[]> {
       return (await driver.query(sql.take_due, [limit, leaseMs])).map(readFollowed)
+    },
+    /** Makes taken transfers due again that nobody looked at. */
+    async giveBack(ids: readonly string[]): Promise<void> {
+      if (ids.length > 0) await driver.query(sql.give_back, [ids])
+    },
+    /** Submitted transfers of an account with these ids at the service. */
+    async met(accountId: string, remoteIds: readonly string[]): Promise<readonly MetTransfer[]> {
+      const rows = await driver.query(sql.met, [accountId, remoteIds])
+      return rows.map((row) => ({
+        transferId: row['id'] as string,
+        remoteId: row['remote_id'] as string,
+        transferType: (row['transfer_type'] ?? '') as string,
+        looks: row['looks'] as number,
+        due: row['due'] === true,
+      }))
+    },
+    /** Says when the next look at transfers that were met in a page is due. */
+    async lookAfterPage(looks: readonly LookAfterPage[]): Promise<void> {
+      if (looks.length === 0) return
+      await driver.query(sql.look_after_page, [
+        looks.map((look) => look.id),
+        looks.map((look) => Math.round(look.ms)),
+        looks.map((look) => look.looks),
+        looks.map((look) => look.due),
+      ])
+    },
+    /** True when a transfer of the account is due that nobody has taken. */
+    async isDue(accountId: string): Promise<boolean> {
+      return (await driver.query(sql.is_due, [accountId])).length > 0
     },
     /** Makes transfers due that were told of before their ids were known; forgets what was told for an hour in vain. */
     async lookAtSighted(): Promise<void> {

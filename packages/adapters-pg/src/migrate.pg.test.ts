@@ -31,7 +31,8 @@ describe('migrations', async () => {
       '0001_transfers',
       '0002_views',
       '0003_counterparties',
-      ...['claim', 'commands', 'counterparty', 'enqueue', 'follow', 'settle'],
+      '0005_adoption',
+      ...['adopt', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'settle'],
     ])
   })
 

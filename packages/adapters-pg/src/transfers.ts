@@ -1,4 +1,13 @@
-import type { DecideChange, Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
+import type {
+  DecideChange,
+  FoundTransfer,
+  Observation,
+  ObserveRules,
+  Stage,
+  StoredTransfer,
+  TransferFailure,
+  TransferStatus,
+} from '@outlay/core'
 import { Id } from '@outlay/core'
 import type { Driver } from './driver.ts'
 import { ensureJobsText } from './queue.ts'
@@ -8,11 +17,15 @@ import { readOne, transferColumns } from './transfer-row.ts'
 const texts = {
   get: `select ${transferColumns} from {{schema}}.transfer t where t.id = $1`,
   get_by_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
-  lock_remote: `select t.id, t.remote_id, t.stage, t.status, t.failure from {{schema}}.transfer t
+  lock_remote: `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at from {{schema}}.transfer t
     where t.remote_id = any ($2::text[]) and t.account_id = $1 order by t.id for update`,
   // The order keeps two observers from waiting for each other.
   note_sightings: `insert into {{schema}}.sighting (account_id, remote_id)
     select $1, u.remote_id from unnest($2::text[]) as u (remote_id) order by 2 on conflict do nothing`,
+  note_found: 'select {{schema}}.note_found($1, $2::jsonb) as count',
+  adopt_found: 'select adopt_found as id from {{schema}}.adopt_found($1)',
+  funded_by: 'select funded_by as id from {{schema}}.funded_by($1::text[])',
+  funded_unseen: 'select funded_unseen as id from {{schema}}.funded_unseen()',
   apply_changes: 'select {{schema}}.apply_changes($1::jsonb) as count',
   funds_arrived: `with mark as (
       insert into {{schema}}.account (account_id, funds_arrived_at) values ($1, clock_timestamp())
@@ -60,6 +73,15 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     await driver.execute(tx, sql.notify, [])
     return ids.length
   }
+  const noteFound = async (tx: Tx, accountId: string, found: readonly FoundTransfer[]): Promise<number> => {
+    if (found.length === 0) return 0
+    const [row] = await driver.execute(tx, sql.note_found, [accountId, storableJson(found.map(writeFound))])
+    return Number(row?.['count'] ?? 0)
+  }
+  /** What these transfers have brought lets those go on that wait for it. */
+  const wakeFunded = async (tx: Tx, ids: readonly unknown[]): Promise<void> => {
+    if (ids.length > 0) await requeue(tx, await driver.execute(tx, sql.funded_by, [ids]))
+  }
   return {
     async get(id: string, tx?: Tx): Promise<StoredTransfer | undefined> {
       return readOne(await (tx === undefined ? driver.query(sql.get, [id]) : driver.execute(tx, sql.get, [id])))
@@ -67,22 +89,37 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async getByKey(accountId: string, key: string): Promise<StoredTransfer | undefined> {
       return readOne(await driver.query(sql.get_by_key, [accountId, key]))
     },
-    async observe(tx: Tx, accountId: string, observations: readonly Observation[], decide: DecideChange) {
-      if (observations.length === 0) return 0
+    /** Applies observations of one account; returns how many transfers changed, and how many of others were new. */
+    async take(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules) {
+      if (observations.length === 0) return { changed: 0, found: 0 }
       const rows = await driver.execute(tx, sql.lock_remote, [accountId, observations.map((seen) => seen.remoteId)])
-      const early = findEarly(rows, observations, decide)
+      const early = findEarly(rows, observations, rules.decide)
       if (early.size > 0) await driver.execute(tx, sql.note_sightings, [accountId, [...early]])
-      const changes = decideChanges(rows, observations, decide)
-      if (changes.length === 0) return 0
+      const found = await noteFound(tx, accountId, findUnknown(rows, observations, rules))
+      const changes = decideChanges(rows, observations, rules.decide)
+      if (changes.length === 0) return { changed: 0, found }
       const [result] = await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
-      return Number(result?.['count'] ?? 0)
+      const complete = changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
+      await wakeFunded(tx, complete)
+      return { changed: Number(result?.['count'] ?? 0), found }
+    },
+    /** Adopts what was found at the service and nothing here stands for, for certain; returns how many. */
+    async adoptFound(limit: number): Promise<number> {
+      return driver.transaction(async (tx) => {
+        const ids = (await driver.execute(tx, sql.adopt_found, [limit])).map((row) => row['id'] as string)
+        await wakeFunded(tx, ids)
+        return ids.length
+      })
     },
     async fundsArrived(tx: Tx, accountId: string) {
       return requeue(tx, await driver.execute(tx, sql.funds_arrived, [accountId]))
     },
     /** Sends transfers out again that were claimed before funds arrived and refused as that was committed. */
     async releaseMissed(): Promise<number> {
-      return driver.transaction(async (tx) => requeue(tx, await driver.execute(tx, sql.funds_missed, [])))
+      return driver.transaction(async (tx) => {
+        const missed = await requeue(tx, await driver.execute(tx, sql.funds_missed, []))
+        return missed + (await requeue(tx, await driver.execute(tx, sql.funded_unseen, [])))
+      })
     },
     async release(tx: Tx, id: string) {
       return (await requeue(tx, await driver.execute(tx, sql.lock_waiting, [id]))) > 0
@@ -98,6 +135,24 @@ function findEarly(rows: readonly Row[], observations: readonly Observation[], d
   return new Set(early.map((seen) => seen.remoteId))
 }
 
+/** Rows for the transfers that none here has the id of yet, one each; the latest observation counts. */
+function findUnknown(rows: readonly Row[], observations: readonly Observation[], { describe }: ObserveRules) {
+  const known = new Set(rows.map((row) => row['remote_id']))
+  const unknown = observations.filter((seen) => !known.has(seen.remoteId)).flatMap((seen) => describe(seen) ?? [])
+  return [...new Map(unknown.map((found) => [found.remoteId, found])).values()]
+}
+
+function writeFound(found: FoundTransfer) {
+  const { id, idempotencyKey, fingerprint, request, stage, status, failure, reachedAt } = found
+  const events = found.events.map((event) => event.type)
+  return {
+    remote_id: found.remoteId,
+    automated: found.automated,
+    created_at: found.createdAt,
+    transfer: { id, key: idempotencyKey, fingerprint, request, stage, status, failure, reached_at: reachedAt, events },
+  }
+}
+
 function decideChanges(rows: readonly Row[], observations: readonly Observation[], decide: DecideChange) {
   const seen = new Map<string, Observation[]>()
   for (const observation of observations) {
@@ -105,18 +160,21 @@ function decideChanges(rows: readonly Row[], observations: readonly Observation[
     seen.set(observation.remoteId, [...list, observation])
   }
   return rows.flatMap((row) => {
-    let current = {
+    let current: Parameters<DecideChange>[0] = {
       stage: row['stage'] as Stage,
       status: row['status'] as TransferStatus,
       failure: (row['failure'] ?? null) as TransferFailure | null,
+      reachedAt: (row['reached_at'] ?? null) as string | null,
     }
     const events: string[] = []
     for (const observation of seen.get(row['remote_id'] as string) ?? []) {
       const change = decide(current, observation)
       if (change === undefined) continue
-      current = { stage: change.stage, status: change.status, failure: change.failure }
+      const { stage, status, failure, reachedAt } = change
+      current = { stage, status, failure, reachedAt }
       events.push(...change.events.map((event) => event.type))
     }
-    return events.length === 0 ? [] : [{ id: row['id'], ...current, events }]
+    const { reachedAt, ...state } = current
+    return events.length === 0 ? [] : [{ id: row['id'] as string, ...state, reached_at: reachedAt ?? null, events }]
   })
 }

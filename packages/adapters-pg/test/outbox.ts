@@ -24,6 +24,6 @@ export async function migrateOutbox(url: string): Promise<void> {
 /** Empties the engine's tables between tests. */
 export async function emptyOutbox(pool: pg.Pool): Promise<void> {
   await pool.query(
-    'truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.refused_account, outlay.sighting, outlay_queue.job',
+    'truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.refused_account, outlay.sighting, outlay.watched_account, outlay.found_transfer, outlay.list_reading, outlay_queue.job',
   )
 }

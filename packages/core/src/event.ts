@@ -2,11 +2,13 @@ import type { TransferFailure } from './transfer-failure.ts'
 import type { TransferStatus } from './transfer-status.ts'
 
 /**
- * Kinds of event that the engine records for a transfer, in the order of its life. The last two are news about the whole
- * account; they come once, with the transfer whose attempt found out.
+ * Kinds of event that the engine records for a transfer, in the order of its life, which begins by being enqueued here or
+ * found at the service and adopted. The last two are news about the whole account; they come once, with the transfer whose
+ * attempt found out.
  */
 export const eventTypes = [
   'transfer.enqueued',
+  'transfer.adopted',
   'transfer.submitted',
   'transfer.awaiting_funds',
   'transfer.blocked',

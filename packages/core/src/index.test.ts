@@ -23,6 +23,7 @@ describe('the package', () => {
       'accountTransitions',
       'addressStatuses',
       'addressTypes',
+      'alignedLookMs',
       'automationStatuses',
       'automationTransitions',
       'bankAccountTypes',
@@ -40,6 +41,7 @@ describe('the package', () => {
       'financialInstitutionStatuses',
       'fingerprint',
       'followDelayMs',
+      'isAdopted',
       'loginRequiredEventType',
       'matchesEventType',
       'parseAutomationRequest',
@@ -56,6 +58,7 @@ describe('the package', () => {
       'transferFlows',
       'transferStatuses',
       'transferTransitions',
+      'watchDelayMs',
       'webhookEventTypes',
     ])
   })

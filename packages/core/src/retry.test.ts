@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { classifyAnswer, followDelayMs, retryDelayMs } from './retry.ts'
+import { alignedLookMs, classifyAnswer, followDelayMs, retryDelayMs, watchDelayMs } from './retry.ts'
 
 describe('classifyAnswer', () => {
   it.each([
@@ -78,5 +78,40 @@ describe('followDelayMs', () => {
 
   it('never looks more than once a second', () => {
     expect(followDelayMs({ expectedMs: 0, looks: 0 })).toBe(1000)
+  })
+})
+
+describe('alignedLookMs', () => {
+  const arbitrary = fc.record({
+    nowMs: fc.integer({ min: 1.7e12, max: 1.9e12 }),
+    delayMs: fc.integer({ min: 0, max: 1e9 }),
+    accountId: fc.string(),
+  })
+
+  it('is never less than the pause, and at most an eighth more', () => {
+    fc.assert(
+      fc.property(arbitrary, (look) => {
+        const aligned = alignedLookMs(look)
+        expect(aligned >= look.delayMs && aligned <= look.delayMs * 1.125).toBe(true)
+      }),
+    )
+  })
+
+  it('brings the looks of one account together, and keeps those of different accounts apart', () => {
+    const times = (accountId: string) =>
+      new Set(
+        Array.from({ length: 4_096 }, (_, second) => {
+          const nowMs = 1_800_000_000_000 + second * 1_000
+          return nowMs + alignedLookMs({ nowMs, delayMs: 43_200_000, accountId })
+        }),
+      )
+    expect(times('acme').size).toBeLessThanOrEqual(2)
+    expect([...times('acme')].filter((time) => times('globex').has(time))).toEqual([])
+  })
+})
+
+describe('watchDelayMs', () => {
+  it('starts with fifteen seconds and doubles up to a quarter of an hour', () => {
+    expect([0, 1, 2, 6, 99].map((idle) => watchDelayMs({ idle }))).toEqual([15_000, 30_000, 60_000, 900_000, 900_000])
   })
 })

@@ -90,3 +90,35 @@ export const followDelayMs = ({ expectedMs, looks }: FollowDelay): number => {
   const doublings = Math.min(30, Math.max(0, looks - 3))
   return Math.min(quarter * 2 ** doublings, Math.max(quarter, longestLookMs))
 }
+
+/** What the alignment of a look depends on. */
+export interface LookAlignment {
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number
+  /** How long until the look would come by itself, in milliseconds. */
+  readonly delayMs: number
+  /** Looks at transfers of one account come together; those of different accounts do not. */
+  readonly accountId: string
+}
+
+/**
+ * How long until a look that comes together with others of its account, in milliseconds: never less than `delayMs`, and at
+ * most an eighth more. Looks that are due together can be had by reading pages of a list.
+ */
+export const alignedLookMs = ({ nowMs, delayMs, accountId }: LookAlignment): number => {
+  if (!(delayMs >= 8)) return delayMs
+  const grid = 2 ** Math.floor(Math.log2(delayMs / 8))
+  let phase = 0
+  for (let at = 0; at < accountId.length; at += 1) phase = (phase * 31 + accountId.charCodeAt(at)) % 0x7fff_ffff
+  const due = nowMs + delayMs - (phase % grid)
+  return delayMs + Math.ceil(due / grid) * grid - due
+}
+
+const shortestWatchMs = 15_000
+
+/**
+ * How long until the next look for transfers that somebody else made, in milliseconds: 15 seconds after one was found, then
+ * twice as long after every look that found none, up to 15 minutes.
+ */
+export const watchDelayMs = ({ idle }: { readonly idle: number }): number =>
+  Math.min(longestLookMs, shortestWatchMs * 2 ** Math.min(30, Math.max(0, idle)))

@@ -1,18 +1,12 @@
-import type { FollowedTransfer, Logger, Observation, WorkHandlers } from '@outlay/core'
-import type { Driver } from '../driver.ts'
-import type { LookStore } from '../looks.ts'
-import type { TransferStore } from '../transfers.ts'
+import type { FollowedTransfer, Observation } from '@outlay/core'
+import { type ListReaderOptions, readList } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
 
 /** What a follower works with. */
-export interface FollowerOptions<Tx> {
-  readonly driver: Driver<Tx>
-  readonly transfers: TransferStore<Tx>
-  readonly looks: LookStore
-  readonly handlers: WorkHandlers<Tx>
-  readonly logger: Logger
-  readonly onObserved: () => void
-}
+export type FollowerOptions<Tx> = ListReaderOptions<Tx>
+
+/** From this many due transfers of one account on, its list is read instead of each transfer. */
+const readListFrom = 10
 
 /** Most transfers that one turn looks at. */
 const maxLooks = 500
@@ -26,7 +20,7 @@ const pauseMs = 500
 /** Accounts that are looked at side by side. */
 const accountsAtOnce = 4
 
-/** Starts the loop that looks at submitted transfers when they are due, until their status is final. */
+/** Starts the loop that looks at submitted transfers when they are due, until their status is final: few one by one, many by pages. */
 export function startFollower<Tx>(options: FollowerOptions<Tx>): Loop & { readonly stop: () => Promise<void> } {
   const abort = new AbortController()
   const loop = startLoop({
@@ -59,7 +53,21 @@ async function followAccount<Tx>(
   transfers: readonly FollowedTransfer[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { driver, looks, handlers, logger } = options
+  if (transfers.length < readListFrom) return followEach(options, accountId, transfers, signal)
+  const { single, later, failed } = await readList(options, accountId, transfers, signal)
+  await options.looks.giveBack(later.map(({ transferId }) => transferId))
+  await lookAgain(options, failed)
+  await followEach(options, accountId, single, signal)
+}
+
+async function followEach<Tx>(
+  options: FollowerOptions<Tx>,
+  accountId: string,
+  transfers: readonly FollowedTransfer[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (transfers.length === 0) return
+  const { driver, handlers, logger } = options
   let observations: readonly Observation[] = []
   try {
     observations = await handlers.follow(accountId, transfers, signal)
@@ -71,10 +79,17 @@ async function followAccount<Tx>(
     )
   }
   if (observations.length > 0) {
-    const changed = await driver.transaction((tx) =>
-      options.transfers.observe(tx, accountId, observations, handlers.decide),
+    const { changed } = await driver.transaction((tx) =>
+      options.transfers.take(tx, accountId, observations, handlers.rules),
     )
     if (changed > 0) options.onObserved()
   }
-  await looks.lookAgain(transfers.map((transfer) => ({ id: transfer.transferId, ms: handlers.nextLookMs(transfer) })))
+  await lookAgain(options, transfers)
+}
+
+function lookAgain<Tx>(
+  { looks, handlers }: FollowerOptions<Tx>,
+  transfers: readonly FollowedTransfer[],
+): Promise<void> {
+  return looks.lookAgain(transfers.map((transfer) => ({ id: transfer.transferId, ms: handlers.nextLookMs(transfer) })))
 }

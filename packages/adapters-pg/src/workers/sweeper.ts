@@ -21,6 +21,9 @@ const wipePauseMs = 600_000
 /** Transfers checked in one statement. */
 const pageSize = 5_000
 
+/** Most transfers of others that are adopted in one transaction. */
+const adoptedAtOnce = 500
+
 /** What a sweeper works with. */
 export interface SweeperOptions<Tx> {
   readonly attempts: AttemptStore
@@ -33,11 +36,17 @@ export interface SweeperOptions<Tx> {
 
 /**
  * Starts the loops that find what waits for something that has happened: a job to every unsubmitted transfer that lost its
- * own, funds to those that missed them, credentials that are good again, and looks at those that were told of too early. One
- * more wipes details of counterparties after their time.
+ * own, funds to those that missed them, credentials that are good again, looks at those that were told of too early, and
+ * transfers of others that nothing here stands for. One more wipes details of counterparties after their time.
  */
 export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
-  const loops = [startJobs, startFunds, startCredentials, startSightings, startWiping].map((start) => start(options))
+  const loops = [
+    startJobs(options),
+    startFunds(options),
+    startCredentials(options),
+    ...startFindings(options),
+    startWiping(options),
+  ]
   return {
     wake() {
       for (const loop of loops) loop.wake()
@@ -83,8 +92,8 @@ function startCredentials<Tx>({ credentials, logger }: SweeperOptions<Tx>): Loop
   })
 }
 
-function startSightings<Tx>({ looks, logger }: SweeperOptions<Tx>): Loop {
-  return startLoop({
+function startFindings<Tx>({ looks, transfers, logger }: SweeperOptions<Tx>): readonly Loop[] {
+  const sightings = startLoop({
     name: 'sweep sightings',
     logger,
     async turn() {
@@ -92,6 +101,16 @@ function startSightings<Tx>({ looks, logger }: SweeperOptions<Tx>): Loop {
       return newsPauseMs
     },
   })
+  const adoptions = startLoop({
+    name: 'sweep found transfers',
+    logger,
+    async turn() {
+      const adopted = await transfers.adoptFound(adoptedAtOnce)
+      if (adopted > 0) logger.info({ adopted }, 'Some transfers of others were adopted.')
+      return adopted === adoptedAtOnce ? 0 : newsPauseMs
+    },
+  })
+  return [sightings, adoptions]
 }
 
 function startWiping<Tx>({ counterparties, logger }: SweeperOptions<Tx>): Loop {

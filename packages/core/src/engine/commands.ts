@@ -1,6 +1,7 @@
 import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
 import type { Backend, StoredTransfer } from '../ports/backend.ts'
+import { isAdopted } from './adoption.ts'
 import type { EnqueueRequest } from './engine.ts'
 
 /** Cancels a transfer, or says why it cannot be. */
@@ -17,6 +18,9 @@ export async function cancelTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferI
 /** A transfer that failed or was canceled: the ones whose request may be enqueued again. */
 export async function findEnded<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
   const transfer = await find(backend, tx, transferId)
+  if (isAdopted(transfer)) {
+    throw new OutlayError('conflict', `The transfer ${transferId} was adopted; whoever made it may make it again.`)
+  }
   if (transfer.stage === 'settled' && transfer.status !== 'complete') return transfer
   const message = `The transfer ${transferId} is ${transfer.status}; only a failed or canceled one is enqueued again.`
   throw new OutlayError('conflict', message)

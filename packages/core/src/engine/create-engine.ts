@@ -1,14 +1,15 @@
 import { type Catalog, defaultCatalog } from '../catalog.ts'
 import { Counterparty } from '../counterparty.ts'
-import type { Backend, FollowedTransfer, Subscription, Workers, WorkHandlers } from '../ports/backend.ts'
+import type { Backend, ObserveRules, Subscription, Workers, WorkHandlers } from '../ports/backend.ts'
 import type { Gateway, SubmitResult } from '../ports/gateway.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
-import { followDelayMs } from '../retry.ts'
+import { alignedLookMs, followDelayMs, watchDelayMs } from '../retry.ts'
+import { describeFound } from './adoption.ts'
 import { cancelTransfer, findEnded, findOrder } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
-import { checkReused, prepareTransfer } from './enqueueing.ts'
-import { decideChange, followTransfers } from './following.ts'
+import { checkReused, prepareTransfer, readSince } from './enqueueing.ts'
+import { decideChange, followTransfers, readPage } from './following.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { decideExpired, decideSubmission } from './submission.ts'
 import { takeWebhook } from './webhooks.ts'
@@ -23,7 +24,7 @@ export interface EngineOptions<Tx> {
   readonly catalog?: Catalog | undefined
   /** Clock, randomness and logger; default the backend's. */
   readonly runtime?: Partial<Runtime> | undefined
-  /** The pace of looks at submitted transfers. Default: a quarter of the rail's expected time, then slower. */
+  /** The pace of looks at submitted transfers and watched accounts. Default: a quarter of the rail's expected time, then slower. */
   readonly follow?: {
     /** Longest pause between two looks, in milliseconds; useful where time runs faster, as in a sandbox. */
     readonly maxDelayMs?: number | undefined
@@ -40,6 +41,7 @@ export interface EngineOptions<Tx> {
 export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
   const { backend, gateway } = options
   const runtime: Runtime = { ...backend.runtime, ...options.runtime }
+  const rules: ObserveRules = { decide: decideChange, describe: (observation) => describeFound(observation, runtime) }
   const subscriptions = new Map<string, Subscription<Tx>>()
   let workers: Promise<Workers> | undefined
 
@@ -55,17 +57,20 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
     await gateway.close?.()
   }
   return {
-    transfers: createTransfers(options, runtime),
+    transfers: createTransfers(options, runtime, rules),
     accounts: {
       fundsArrived: (tx, accountId) => backend.fundsArrived(tx, accountId),
       pause: (tx, accountId) => backend.pause(tx, accountId),
       resume: (tx, accountId) => backend.resume(tx, accountId),
       credentialsMended: (tx, accountId) => backend.credentialsMended(tx, accountId),
+      watch: async (tx, accountId, { since } = {}) =>
+        backend.watch(tx, accountId, readSince(since, runtime.clock.now())),
+      unwatch: (tx, accountId) => backend.unwatch(tx, accountId),
     },
     subscribe,
     async webhook(webhook, { accountId }) {
       if (options.webhooks === undefined) throw new Error('Give createEngine() `webhooks` to take webhooks.')
-      return takeWebhook(backend, options.webhooks, webhook, accountId)
+      return takeWebhook(backend, options.webhooks, webhook, accountId, rules)
     },
     migrate: () => backend.migrate(),
     migrationSql: () => backend.migrationSql(),
@@ -73,7 +78,7 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
     async start({ signal, ...work } = {}) {
       if (workers !== undefined) throw new Error('The engine is running already; stop() it first.')
       if (signal?.aborted === true) return
-      workers = startWorkers(options, runtime, [...subscriptions.values()], work)
+      workers = startWorkers(options, runtime, rules, [...subscriptions.values()], work)
       await workers.catch((error) => {
         workers = undefined
         throw error
@@ -85,7 +90,7 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
   }
 }
 
-function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime): Transfers<Tx> {
+function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules: ObserveRules): Transfers<Tx> {
   const { backend, gateway, catalog = defaultCatalog } = options
   const prepare = (request: EnqueueRequest, prefix: string) => {
     const transfer = prepareTransfer(request, catalog, runtime, prefix)
@@ -113,28 +118,31 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime): Tran
       return enqueue(tx, { ...order, idempotencyKey })
     },
     release: (tx, transferId) => backend.release(tx, transferId),
-    observe: (tx, accountId, observations) => backend.observe(tx, accountId, observations, decideChange),
+    observe: (tx, accountId, observations) => backend.observe(tx, accountId, observations, rules),
   }
 }
 
 async function startWorkers<Tx>(
   options: EngineOptions<Tx>,
   runtime: Runtime,
+  rules: ObserveRules,
   subscriptions: readonly Subscription<Tx>[],
   work: Parameters<Backend<Tx>['work']>[1],
 ): Promise<Workers> {
   const { backend, gateway, catalog = defaultCatalog } = options
   const { clock, random, logger } = runtime
-  const lookMs = (transferType: string, looks: number) => {
+  const longestMs = options.follow?.maxDelayMs ?? Number.POSITIVE_INFINITY
+  const lookMs = (accountId: string, transferType: string, looks: number) => {
     const expectedMs = catalog.transferType(transferType)?.expectedMs ?? 60_000
-    return Math.min(followDelayMs({ expectedMs, looks }), options.follow?.maxDelayMs ?? Number.POSITIVE_INFINITY)
+    const delayMs = Math.min(followDelayMs({ expectedMs, looks }), longestMs)
+    return alignedLookMs({ nowMs: clock.now().getTime(), delayMs, accountId })
   }
   const handlers: WorkHandlers<Tx> = {
     async submit(claim, signal) {
       const { transferId, accountId, idempotencyKey, attempt } = claim
       const expired = decideExpired(claim, clock.now())
       if (expired !== undefined) return expired
-      const firstLookMs = lookMs(claim.request.destination.transferType, 0)
+      const firstLookMs = lookMs(accountId, claim.request.destination.transferType, 0)
       const context = () => ({ now: clock.now(), fraction: random.fraction(), firstLookMs })
       const request = Counterparty.registered(claim.request)
       if (request === undefined) {
@@ -149,8 +157,10 @@ async function startWorkers<Tx>(
       return decideSubmission(claim, result, context())
     },
     follow: (accountId, transfers, signal) => followTransfers(gateway, logger, accountId, transfers, signal),
-    nextLookMs: (transfer: FollowedTransfer) => lookMs(transfer.transferType, transfer.looks),
-    decide: decideChange,
+    readPage: (accountId, cursor, signal) => readPage(gateway, accountId, cursor, signal),
+    nextLookMs: ({ accountId, transferType, looks }) => lookMs(accountId, transferType, looks),
+    nextWatchMs: (idle) => Math.min(watchDelayMs({ idle }), longestMs),
+    rules,
     subscriptions,
   }
   await backend.check()

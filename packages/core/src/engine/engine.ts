@@ -51,8 +51,8 @@ export interface Transfers<Tx> {
   /**
    * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same
    * address at the service; one that was given whole and never registered is given whole again.
-   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, or when the details of
-   *   its counterparty are wiped, which they are 30 days after its end.
+   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted,
+   *   or when the details of its counterparty are wiped, which they are 30 days after its end.
    */
   resubmit(
     tx: Tx,
@@ -76,6 +76,18 @@ export interface Accounts<Tx> {
    * minutes. False when they are not refused.
    */
   credentialsMended(tx: Tx, accountId: string): Promise<boolean>
+  /**
+   * Adopts the account's transfers that somebody else makes: its automations, or another system. Each becomes a transfer
+   * here, once, with the event `transfer.adopted` and then those of its statuses, and is followed like any other. They
+   * are heard of by webhook, and found by reading the account's list every now and then.
+   *
+   * Only those that the service created at `since` or later; default: five minutes before now. False when the account is
+   * watched already, which changes nothing.
+   * @throws OutlayError `invalid_request` when `since` is no moment.
+   */
+  watch(tx: Tx, accountId: string, options?: { readonly since?: string | Date | undefined }): Promise<boolean>
+  /** Adopts no further ones; those that were adopted stay. False when the account is not watched. */
+  unwatch(tx: Tx, accountId: string): Promise<boolean>
 }
 
 /** The engine, typed by the host's own transaction. */

@@ -51,6 +51,14 @@ function readTime(value: string | Date | undefined, field: string): string | nul
   throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: 'must be a date and time in ISO 8601' }])
 }
 
+/** How much earlier than now an account is watched from by itself, so that clocks that differ matter less, in milliseconds. */
+const watchedBeforeMs = 300_000
+
+/** Reads the moment from which on an account's transfers are adopted; throws `invalid_request`. */
+export function readSince(since: string | Date | undefined, now: Date): string {
+  return readTime(since, 'since') ?? new Date(now.getTime() - watchedBeforeMs).toISOString()
+}
+
 /** Throws `idempotency_key_mismatch` when the account's transfer with this key was enqueued for another request. */
 export function checkReused(asked: NewTransfer, stored: EnqueuedTransfer): void {
   if (!stored.reused || stored.fingerprint === asked.fingerprint) return

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { FollowedTransfer } from '../ports/backend.ts'
 import type { Gateway, Observation } from '../ports/gateway.ts'
-import { decideChange, followTransfers } from './following.ts'
+import { decideChange, followTransfers, readPage } from './following.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const signal = new AbortController().signal
@@ -14,55 +14,52 @@ const followed = (index: number): FollowedTransfer => ({
   transferType: 'base',
   looks: 0,
 })
+const at = (minute: number) => `2026-01-05T08:0${minute}:00.000Z`
 const range = (length: number) => Array.from({ length }, (_, index) => index)
 
-/** A gateway with a number of transfers, newest first, that counts its requests. */
-function counting(total: number, hidden: ReadonlySet<number> = new Set()) {
-  const requests = { get: 0, list: 0 }
-  const all = range(total).filter((index) => !hidden.has(index))
-  const gateway: Gateway = {
+/** A gateway with a number of transfers, newest first; the last page points to itself. */
+function listing(total: number): Gateway {
+  return {
     submit: () => Promise.reject(new Error('not here')),
     async get(_accountId, remoteId) {
-      requests.get += 1
       const index = Number(remoteId.slice(1))
       if (index >= total) throw new Error('not now')
       return seen(index)
     },
     async list(_accountId, { cursor = '0', limit }) {
-      requests.list += 1
       const from = Number(cursor)
-      const next = from + limit < all.length ? String(from + limit) : undefined
-      return { observations: all.slice(from, from + limit).map(seen), ...(next === undefined ? {} : { next }) }
+      const next = String(Math.min(from + limit, Math.floor((total - 1) / limit) * limit))
+      return {
+        observations: range(total)
+          .slice(from, from + limit)
+          .map(seen),
+        next,
+      }
     },
   }
-  return { gateway, requests }
 }
 
 describe('a look at submitted transfers', () => {
-  it('reads few one by one', async () => {
-    const { gateway, requests } = counting(9)
-    const observations = await followTransfers(gateway, silent, 'acme', range(9).map(followed), signal)
+  it('reads each', async () => {
+    const observations = await followTransfers(listing(9), silent, 'acme', range(9).map(followed), signal)
     expect(observations.map(({ remoteId }) => remoteId).toSorted()).toEqual(range(9).map((index) => `r${index}`))
-    expect(requests).toEqual({ get: 9, list: 0 })
-  })
-
-  it('reads many by pages, and those that the pages lack one by one', async () => {
-    const { gateway, requests } = counting(450, new Set([7]))
-    const observations = await followTransfers(gateway, silent, 'acme', range(450).map(followed), signal)
-    expect(observations).toHaveLength(450)
-    expect(requests).toEqual({ get: 1, list: 5 })
-  })
-
-  it('stops paging as soon as it has met all', async () => {
-    const { gateway, requests } = counting(5_000)
-    await followTransfers(gateway, silent, 'acme', range(150).map(followed), signal)
-    expect(requests).toEqual({ get: 0, list: 2 })
   })
 
   it('leaves out what cannot be read now', async () => {
-    const { gateway } = counting(3)
-    const observations = await followTransfers(gateway, silent, 'acme', [followed(1), followed(99)], signal)
+    const observations = await followTransfers(listing(3), silent, 'acme', [followed(1), followed(99)], signal)
     expect(observations).toEqual([seen(1)])
+  })
+
+  it('reads a list by pages of a hundred, and ends where a page points to itself', async () => {
+    const first = await readPage(listing(150), 'acme', null, signal)
+    expect([first?.observations.length, first?.next]).toEqual([100, '100'])
+    const last = await readPage(listing(150), 'acme', first?.next ?? null, signal)
+    expect([last?.observations.length, last?.next]).toEqual([50, undefined])
+  })
+
+  it('has no pages where the other side has no lists', async () => {
+    const { submit, get } = listing(1)
+    expect(await readPage({ submit, get }, 'acme', null, signal)).toBeUndefined()
   })
 })
 
@@ -73,8 +70,31 @@ describe('an observation', () => {
       stage: 'settled',
       status: 'complete',
       failure: null,
+      reachedAt: null,
       events: [{ type: 'transfer.completed' }],
     })
+  })
+
+  it('tells a failure that was overcome from a new one by when each was reached', () => {
+    const failedAt = (occurredAt: string): Observation => ({
+      remoteId: 'r',
+      status: 'failed',
+      failure: { type: 'rejected', code: 'busy', detail: 'busy', occurredAt, retriable: true },
+    })
+    const resumed = decideChange(current, { remoteId: 'r', status: 'processing', failure: null, reachedAt: at(1) })
+    expect(resumed).toBeUndefined()
+    const overcome = { ...current, reachedAt: at(2) }
+    expect(decideChange(overcome, failedAt(at(1)))).toBeUndefined()
+    expect(decideChange({ ...current, reachedAt: null }, failedAt(at(1)))).toMatchObject({ status: 'failed' })
+    expect(decideChange(overcome, failedAt(at(3)))).toMatchObject({ status: 'failed', stage: 'submitted' })
+  })
+
+  it('keeps when its status was reached, in one spelling, and nothing that is no moment', () => {
+    const seenAt = (reachedAt: string) =>
+      decideChange(current, { remoteId: 'r', status: 'complete', failure: null, reachedAt })?.reachedAt
+    expect(seenAt('2026-01-05T10:00:00+02:00')).toBe('2026-01-05T08:00:00.000Z')
+    expect(seenAt('yesterday')).toBeNull()
+    expect(seenAt('+020000-01-01T00:00:00Z')).toBeNull()
   })
 
   it('changes nothing when it is old or the same', () => {

@@ -2,7 +2,8 @@ import { type EventType, statusEvent } from '../event.ts'
 import type { Claim, Settlement } from '../ports/backend.ts'
 import type { RegisterResult, SubmitResult } from '../ports/gateway.ts'
 import { retryDelayMs } from '../retry.ts'
-import { TransferStatus } from '../transfer-status.ts'
+import { type StatusState, TransferStatus } from '../transfer-status.ts'
+import { momentOf } from './moment.ts'
 
 /** What the decision about an answer depends on beside the answer. */
 export interface SubmissionContext {
@@ -97,7 +98,7 @@ function decideAccepted(
 ): Settlement {
   const seen = result.observation ?? { status: 'pending' as const, failure: null }
   const pending = { status: 'pending' as const, failure: null }
-  const reached = TransferStatus.advance(pending, seen) ?? pending
+  const reached: StatusState = TransferStatus.advance(pending, seen) ?? pending
   const final = TransferStatus.isFinal(reached.status, reached.failure)
   const types: EventType[] = ['transfer.submitted']
   if (reached.status !== 'pending') types.push(statusEvent(reached.status))
@@ -108,6 +109,7 @@ function decideAccepted(
     failure: reached.failure,
     remoteId: result.remoteId,
     unknownSince: null,
+    reachedAt: momentOf(reached.reachedAt),
     followAfterMs: final ? null : context.firstLookMs,
     events: types.map((type) => ({ type })),
   }
@@ -159,6 +161,7 @@ export function waiting(
     unknownSince: claim.unknownSince,
     credentials: null,
     credentialRefusals: claim.credentialRefusals,
+    reachedAt: null,
     retryAfterMs,
     followAfterMs: null,
     events: [],

@@ -1,7 +1,6 @@
 import { type ErrorCode, OutlayError } from '../error.ts'
-import type { Backend } from '../ports/backend.ts'
+import type { Backend, ObserveRules } from '../ports/backend.ts'
 import type { IncomingWebhook, WebhookVerifier } from '../ports/webhooks.ts'
-import { decideChange } from './following.ts'
 
 /** What became of a webhook: everything that a host needs to answer it, in whatever framework. */
 export interface WebhookAnswer {
@@ -28,11 +27,12 @@ export async function takeWebhook<Tx>(
   verifier: WebhookVerifier,
   webhook: IncomingWebhook,
   accountId: string,
+  rules: ObserveRules,
 ): Promise<WebhookAnswer> {
   try {
     const observation = await verifier.verify(webhook, accountId)
     if (observation === undefined) return { status: 200, code: null, changed: 0 }
-    const apply = (tx: Tx) => backend.observe(tx, accountId, [observation], decideChange)
+    const apply = (tx: Tx) => backend.observe(tx, accountId, [observation], rules)
     return { status: 200, code: null, changed: await backend.transaction(apply) }
   } catch (error) {
     for (const [code, status] of Object.entries(refusals) as [keyof typeof refusals, 400 | 401][]) {

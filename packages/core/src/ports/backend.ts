@@ -130,6 +130,8 @@ export interface Settlement {
   readonly credentials: 'good' | 'refused' | null
   /** Refusals that the claim knew of; the verdict counts only while there were no more since. */
   readonly credentialRefusals: number
+  /** When the service says that the status was reached, ISO 8601; null when it does not say. */
+  readonly reachedAt: string | null
   /** How long until the next attempt, in milliseconds; null when there is none. */
   readonly retryAfterMs: number | null
   /** How long until the first look at its status, in milliseconds; null when it need not be followed. */
@@ -161,14 +163,44 @@ export interface StatusChange {
   readonly stage: Stage
   readonly status: TransferStatus
   readonly failure: TransferFailure | null
+  /** When the service says that the status was reached, ISO 8601; null when it does not say. */
+  readonly reachedAt: string | null
   readonly events: readonly NewEvent[]
 }
 
-/** Decides what an observation changes; pure. */
+/** Decides what an observation changes; pure. `reachedAt` is that of the change that led to the current status. */
 export type DecideChange = (
-  current: Pick<StoredTransfer, 'stage' | 'status' | 'failure'>,
+  current: Pick<StoredTransfer, 'stage' | 'status' | 'failure'> & { readonly reachedAt?: string | null },
   observation: Observation,
 ) => StatusChange | undefined
+
+/** A transfer that was seen at the service and that no row may stand for here: the row that it would get. */
+export interface FoundTransfer
+  extends Pick<
+    StoredTransfer,
+    'id' | 'idempotencyKey' | 'fingerprint' | 'request' | 'stage' | 'status' | 'failure' | 'createdAt'
+  > {
+  readonly remoteId: string
+  /** True when an automation made it there, so that it cannot be what became of a request from here. */
+  readonly automated: boolean
+  /** When the service says that the status was reached, ISO 8601; null when it does not say. */
+  readonly reachedAt: string | null
+  readonly events: readonly NewEvent[]
+}
+
+/** What is made of an observation. */
+export interface ObserveRules {
+  readonly decide: DecideChange
+  /** The row for a transfer that is not known here; `undefined` when the observation says too little for one. */
+  readonly describe: (observation: Observation) => FoundTransfer | undefined
+}
+
+/** One page of an account's list, newest first. */
+export interface ListPage {
+  readonly observations: readonly Observation[]
+  /** Where the list goes on; `undefined` at its end. */
+  readonly next?: string | undefined
+}
 
 /** An event as a subscriber gets it. */
 export interface TransferEvent {
@@ -201,15 +233,19 @@ export interface Subscription<Tx> {
 export interface WorkHandlers<Tx> {
   /** Submits one claimed transfer and decides what its answer means. Never rejects. */
   submit(claim: Claim, signal: AbortSignal): Promise<Settlement>
-  /** Looks at transfers of one account and answers with what it saw; those that it could not read are left out. */
+  /** Reads transfers of one account one by one and answers with what it saw; those that it could not read are left out. */
   follow(
     accountId: string,
     transfers: readonly FollowedTransfer[],
     signal: AbortSignal,
   ): Promise<readonly Observation[]>
+  /** Reads a page of an account's list, from its beginning without a cursor; `undefined` when the other side has no lists. */
+  readPage(accountId: string, cursor: string | null, signal: AbortSignal): Promise<ListPage | undefined>
   /** How long until the next look, in milliseconds. */
-  nextLookMs(transfer: FollowedTransfer): number
-  readonly decide: DecideChange
+  nextLookMs(transfer: Pick<FollowedTransfer, 'accountId' | 'transferType' | 'looks'>): number
+  /** How long until the next look for transfers of others, in milliseconds, after so many looks in vain. */
+  nextWatchMs(idle: number): number
+  readonly rules: ObserveRules
   readonly subscriptions: readonly Subscription<Tx>[]
 }
 
@@ -272,9 +308,14 @@ export interface Backend<Tx> {
   counterparty(tx: Tx, transferId: string): Promise<CounterpartyDetails | undefined>
   /**
    * Applies observations of one account in the given transaction; returns how many transfers changed. One with an unknown
-   * remote id changes nothing, but is kept in mind: a transfer that turns out to have that id is looked at right away.
+   * remote id changes nothing, but is kept in mind: a transfer that turns out to have that id is looked at right away. On
+   * a watched account it becomes a transfer here once it is certain that none here stands for it.
    */
-  observe(tx: Tx, accountId: string, observations: readonly Observation[], decide: DecideChange): Promise<number>
+  observe(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules): Promise<number>
+  /** Adopts the account's transfers that others make, from `since` on (ISO 8601). False when that is done already. */
+  watch(tx: Tx, accountId: string, since: string): Promise<boolean>
+  /** Adopts no further ones. False when the account is not watched. */
+  unwatch(tx: Tx, accountId: string): Promise<boolean>
   /** Sends the account's transfers that await funds out again with their own keys. Returns how many. */
   fundsArrived(tx: Tx, accountId: string): Promise<number>
   /** Puts one blocked or waiting transfer back into the queue with its own key. False when it is in no such stage. */

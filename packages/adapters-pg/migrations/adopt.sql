@@ -1,0 +1,117 @@
+-- Adopt: transfers of others become transfers here.
+-- Replaced as a whole when it changes; never change a signature, add a new name instead.
+
+-- Keeps in mind what was seen of transfers that no row stands for, if the account is watched. The first sight of each counts.
+create or replace function {{schema}}.note_found(p_account_id text, p_found jsonb) returns integer language plpgsql as $$
+declare
+  v_count integer;
+begin
+  insert into {{schema}}.found_transfer (account_id, remote_id, automated, transfer)
+  select p_account_id, f.remote_id, f.automated, f.transfer
+  from jsonb_to_recordset(p_found) as f (remote_id text, automated boolean, created_at timestamptz, transfer jsonb)
+  join {{schema}}.watched_account w on w.account_id = p_account_id and w.since <= f.created_at
+  where not exists (
+    select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = p_account_id
+  )
+  order by f.remote_id
+  on conflict do nothing;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
+-- Adopts what nothing here stands for, for certain, and answers with the ids of the new rows.
+--
+-- What became of a request from here is never taken for somebody else's: an automation made it, or every request that may have
+-- left before it was seen has an answer. A request leaves after its claim has committed, and what it makes is seen after that;
+-- the row under `found_transfer` committed later still, so the one statement that decides sees the claim, or what came of it.
+-- It must run in a transaction of its own: in one that is older than the sight it would see neither.
+create or replace function {{schema}}.adopt_found(p_limit integer) returns setof text language plpgsql as $$
+declare
+  v_ids text[];
+  v_event_ids text[];
+  v_sequences integer[];
+  v_types text[];
+begin
+  with known as (
+    select f.account_id, f.remote_id, t.id from {{schema}}.found_transfer f
+    join {{schema}}.transfer t on t.remote_id = f.remote_id and t.account_id = f.account_id
+    order by 1, 2 for update of f skip locked
+  ), met as (
+    delete from {{schema}}.found_transfer f using known k
+    where f.account_id = k.account_id and f.remote_id = k.remote_id
+  )
+  -- Whatever was told of it meanwhile, the next look finds out.
+  update {{schema}}.transfer t set follow_at = clock_timestamp() from known k where t.id = k.id and t.stage = 'submitted';
+
+  with ready as (
+    select f.account_id, f.remote_id from {{schema}}.found_transfer f
+    where not exists (
+        select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = f.account_id)
+      and (f.automated or not exists (
+        select 1 from {{schema}}.transfer t
+        left join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = 1
+        where t.remote_id is null and t.account_id = f.account_id
+          and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.attempt > 0
+          and (t.stage = 'submitting' or t.unknown_since is not null or t.reason = 'rate_limited')
+          -- A margin, for a server's clock that was set back.
+          and coalesce(a.claimed_at, t.created_at) < f.seen_at + interval '5 seconds'))
+    order by 1, 2 limit p_limit for update skip locked
+  ), taken as (
+    delete from {{schema}}.found_transfer f using ready r
+    where f.account_id = r.account_id and f.remote_id = r.remote_id
+    returning f.account_id, f.remote_id, f.transfer
+  ), adopted as (
+    insert into {{schema}}.transfer (id, account_id, idempotency_key, fingerprint, request, stage, status, failure, remote_id,
+      event_sequence, reached_at, follow_at)
+    select n.id, k.account_id, n.key, n.fingerprint, n.request, n.stage, n.status, nullif(n.failure, 'null'::jsonb), k.remote_id,
+      cardinality(n.events), n.reached_at, case when n.stage = 'submitted' then clock_timestamp() end
+    from taken k cross join lateral jsonb_to_record(k.transfer) as n (
+      id text, key text, fingerprint text, request jsonb, stage text, status text, failure jsonb, reached_at timestamptz,
+      events text[])
+    on conflict do nothing
+    returning id, account_id, remote_id
+  ), told as (
+    select a.id, e.ordinality::integer as sequence, e.type
+    from adopted a join taken k on k.account_id = a.account_id and k.remote_id = a.remote_id
+    cross join lateral jsonb_array_elements_text(k.transfer -> 'events') with ordinality as e (type, ordinality)
+  )
+  select (select array_agg(a.id) from adopted a), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
+  into v_ids, v_event_ids, v_sequences, v_types
+  from told t;
+  if v_event_ids is not null then
+    perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+  end if;
+  return query select unnest(v_ids);
+end
+$$;
+
+-- True when a transfer brings into a wallet what another one of the account is to be paid from.
+create or replace function {{schema}}.brings_funds(p_inbound jsonb, p_outbound jsonb) returns boolean language sql immutable as $$
+  select p_inbound -> 'destination' ->> 'addressId' = p_outbound -> 'source' ->> 'addressId'
+    and p_inbound -> 'destination' ->> 'valueType' = p_outbound -> 'source' ->> 'valueType'
+    and p_inbound -> 'destination' ->> 'transferType' = p_outbound -> 'source' ->> 'transferType'
+$$;
+
+-- Locks and answers with the transfers that await funds which one of these transfers has brought.
+create or replace function {{schema}}.funded_by(p_ids text[]) returns setof text language sql as $$
+  select t.id from {{schema}}.transfer t
+  where t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'
+    and exists (
+      select 1 from {{schema}}.transfer d
+      where d.id = any (p_ids) and d.status = 'complete' and d.account_id = t.account_id
+        and {{schema}}.brings_funds(d.request, t.request))
+  order by t.id for update skip locked
+$$;
+
+-- The same for those that missed it: their refusal was written while the arrival was, so that neither of the two saw the other.
+create or replace function {{schema}}.funded_unseen() returns setof text language sql as $$
+  select t.id from {{schema}}.transfer t
+  join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = t.attempt
+  where t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds' and exists (
+      select 1 from {{schema}}.event e
+      join {{schema}}.transfer d on d.id = e.transfer_id and d.account_id = t.account_id
+      where e.type = 'transfer.completed' and e.occurred_at > a.claimed_at
+        and e.occurred_at > clock_timestamp() - interval '15 seconds' and {{schema}}.brings_funds(d.request, t.request))
+  order by t.id limit 5000 for update of t skip locked
+$$;

@@ -1,0 +1,78 @@
+import type { Driver } from './driver.ts'
+import { statements } from './statement.ts'
+
+const texts = {
+  watch: `insert into {{schema}}.watched_account (account_id, since, seen_to) values ($1, $2::timestamptz, $2::timestamptz)
+    on conflict do nothing returning account_id`,
+  unwatch: `with forgotten as (delete from {{schema}}.found_transfer f where f.account_id = $1)
+    delete from {{schema}}.watched_account w where w.account_id = $1 returning w.account_id`,
+  take_watched: `with due as (
+      select w.account_id from {{schema}}.watched_account w where w.look_at <= clock_timestamp()
+      order by w.look_at limit $1 for update skip locked
+    )
+    update {{schema}}.watched_account w set look_at = clock_timestamp() + $2 * interval '1 millisecond'
+    from due where w.account_id = due.account_id
+    returning w.account_id, w.cursor, {{schema}}.iso(w.seen_to) as seen_to, {{schema}}.iso(w.reading_from) as reading_from, w.idle`,
+  keep_watch: `update {{schema}}.watched_account w set cursor = $2, reading_from = $3::timestamptz, idle = $4, look_at = clock_timestamp()
+    where w.account_id = $1`,
+  end_watch: `update {{schema}}.watched_account w
+    set cursor = null, reading_from = null, seen_to = greatest(w.seen_to, $2::timestamptz), idle = $3,
+      look_at = clock_timestamp() + $4 * interval '1 millisecond'
+    where w.account_id = $1`,
+  waiting: `select exists (
+      select 1 from {{schema}}.transfer t where t.account_id = $1 and t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'
+    ) as waiting`,
+} as const
+
+/** An account whose list is due for a look for transfers of others. */
+export interface WatchedAccount {
+  readonly accountId: string
+  /** Where the reading goes on; null at the beginning. */
+  readonly cursor: string | null
+  /** Everything that the service created up to then was met, ISO 8601. */
+  readonly seenTo: string
+  /** When the service created the newest transfer of the reading under way, ISO 8601; null before its first page. */
+  readonly readingFrom: string | null
+  /** Readings in a row that found nothing. */
+  readonly idle: number
+}
+
+/** The store of watched accounts. */
+export type WatchedAccountStore<Tx> = ReturnType<typeof createWatchedAccountStore<Tx>>
+
+/** Makes the store of watched accounts on a driver. */
+export function createWatchedAccountStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Adopts the account's transfers of others from then on. False when it is watched already. */
+    async watch(tx: Tx, accountId: string, since: string): Promise<boolean> {
+      return (await driver.execute(tx, sql.watch, [accountId, since])).length > 0
+    },
+    /** Forgets what was found and not adopted. False when the account is not watched. */
+    async unwatch(tx: Tx, accountId: string): Promise<boolean> {
+      return (await driver.execute(tx, sql.unwatch, [accountId])).length > 0
+    },
+    /** Takes accounts that are due; other workers keep away from them for `leaseMs` milliseconds. */
+    async take(limit: number, leaseMs: number): Promise<readonly WatchedAccount[]> {
+      return (await driver.query(sql.take_watched, [limit, leaseMs])).map((row) => ({
+        accountId: row['account_id'] as string,
+        cursor: (row['cursor'] ?? null) as string | null,
+        seenTo: row['seen_to'] as string,
+        readingFrom: (row['reading_from'] ?? null) as string | null,
+        idle: row['idle'] as number,
+      }))
+    },
+    /** Says where a reading goes on; it is due at once. */
+    async keep({ accountId, cursor, readingFrom, idle }: WatchedAccount): Promise<void> {
+      await driver.query(sql.keep_watch, [accountId, cursor, readingFrom, idle])
+    },
+    /** Ends a reading that has met everything from then on; null when that is not so. */
+    async end(accountId: string, seenTo: string | null, idle: number, ms: number): Promise<void> {
+      await driver.query(sql.end_watch, [accountId, seenTo, idle, Math.round(ms)])
+    },
+    /** True when a transfer of the account awaits funds. */
+    async isWaiting(accountId: string): Promise<boolean> {
+      return (await driver.query(sql.waiting, [accountId]))[0]?.['waiting'] === true
+    },
+  }
+}

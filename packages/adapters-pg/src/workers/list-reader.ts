@@ -1,0 +1,67 @@
+import type { FollowedTransfer, Logger } from '@outlay/core'
+import type { ListReadingStore } from '../list-readings.ts'
+import { type PageTakerOptions, takePage } from './page-taker.ts'
+
+/** What an account's list is read with. */
+export interface ListReaderOptions<Tx> extends PageTakerOptions<Tx> {
+  readonly readings: ListReadingStore
+  readonly logger: Logger
+}
+
+/** Most pages of one account's list that one turn reads. */
+const maxPages = 50
+
+/** How long other workers keep away from a list that is being read, in milliseconds; each page renews it. */
+const leaseMs = 30_000
+
+/** What is left of the transfers that were taken for a look. */
+export interface UnreadTransfers {
+  /** To be read one by one: the list will not show them. */
+  readonly single: readonly FollowedTransfer[]
+  /** To be due again: the reading goes on in another turn, or is another worker's. */
+  readonly later: readonly FollowedTransfer[]
+  /** To be looked at again at their usual pace: the service does not answer. */
+  readonly failed: readonly FollowedTransfer[]
+}
+
+/**
+ * Looks at many transfers of one account by reading its list from the newest on, until nothing is due that it has not met. What
+ * a turn leaves goes on in the next one, of whichever worker.
+ */
+export async function readList<Tx>(
+  options: ListReaderOptions<Tx>,
+  accountId: string,
+  transfers: readonly FollowedTransfer[],
+  signal: AbortSignal,
+): Promise<UnreadTransfers> {
+  const { readings, looks, handlers, logger } = options
+  const missing = new Map(transfers.map((transfer) => [transfer.remoteId, transfer]))
+  const left = () => [...missing.values()]
+  const reading = await readings.take(accountId, transfers.length, leaseMs)
+  if (reading === undefined) return { single: [], later: left(), failed: [] }
+  const taken = new Set(transfers.map(({ transferId }) => transferId))
+  let { cursor, patience } = reading
+  try {
+    for (let count = 0; count < maxPages && !signal.aborted; count += 1) {
+      const page = await handlers.readPage(accountId, cursor, signal)
+      const { met, due } = page === undefined ? { met: [], due: 0 } : await takePage(options, accountId, page, taken)
+      for (const remoteId of met) missing.delete(remoteId)
+      if (due === 0) patience -= 1
+      const isOver = page?.next === undefined || patience <= 0
+      if (isOver || (missing.size === 0 && !(await looks.isDue(accountId)))) {
+        await readings.end(accountId)
+        return { single: left(), later: [], failed: [] }
+      }
+      cursor = page.next
+      await readings.keep(accountId, { cursor, patience }, leaseMs)
+    }
+    await readings.keep(accountId, { cursor, patience }, 0)
+    return { single: [], later: left(), failed: [] }
+  } catch (error) {
+    // The cursor may be what the service did not like.
+    await readings.end(accountId)
+    const message = error instanceof Error ? error.message : String(error)
+    logger.warn({ accountId, error: message }, 'The list of an account could not be read; it is read again later.')
+    return { single: [], later: [], failed: left() }
+  }
+}

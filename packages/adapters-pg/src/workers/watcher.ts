@@ -1,0 +1,97 @@
+import type { Logger, Observation } from '@outlay/core'
+import type { WatchedAccount, WatchedAccountStore } from '../watched-accounts.ts'
+import { type Loop, startLoop } from './loop.ts'
+import { type PageTakerOptions, takePage } from './page-taker.ts'
+
+/** What a watcher works with. */
+export interface WatcherOptions<Tx> extends PageTakerOptions<Tx> {
+  readonly watched: WatchedAccountStore<Tx>
+  readonly logger: Logger
+}
+
+/** Most accounts that one turn looks at. */
+const maxAccounts = 4
+
+/** Most pages of one account's list that one turn reads. */
+const maxPages = 20
+
+/** How long other workers keep away from an account that is being read, in milliseconds. */
+const leaseMs = 60_000
+
+/** Pause between looks for accounts that are due, in milliseconds. */
+const pauseMs = 500
+
+/** How far a reading overlaps the one before, by the service's clock, in milliseconds: a list may show a transfer late. */
+const overlapMs = 60_000
+
+/** Starts the loop that reads the lists of watched accounts, as far back as the reading before has come. */
+export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
+  const abort = new AbortController()
+  const loop = startLoop({
+    name: 'watch',
+    logger: options.logger,
+    async turn() {
+      const due = await options.watched.take(maxAccounts, leaseMs)
+      await Promise.all(due.map((account) => watchAccount(options, account, abort.signal)))
+      return due.length === maxAccounts ? 0 : pauseMs
+    },
+  })
+  return {
+    wake: () => loop.wake(),
+    async stop() {
+      abort.abort(new Error('The engine stops.'))
+      await loop.stop()
+    },
+  }
+}
+
+async function watchAccount<Tx>(
+  options: WatcherOptions<Tx>,
+  account: WatchedAccount,
+  signal: AbortSignal,
+): Promise<void> {
+  const { handlers, watched, logger } = options
+  const { accountId, seenTo } = account
+  const until = Date.parse(seenTo) - overlapMs
+  let { cursor, readingFrom } = account
+  let found = false
+  try {
+    for (let count = 0; count < maxPages; count += 1) {
+      if (signal.aborted) return
+      const page = await handlers.readPage(accountId, cursor, signal)
+      const observations = page?.observations ?? []
+      const created = observations.map(createdAt).filter((time) => !Number.isNaN(time))
+      readingFrom ??= created.length === 0 ? null : new Date(Math.max(...created)).toISOString()
+      if (page !== undefined) found = (await takePage(options, accountId, page)).found || found
+      // A page that says nothing about time has nothing to adopt either.
+      if (page?.next === undefined || created.length === 0 || Math.min(...created) < until) {
+        return await endReading(options, account, readingFrom, found)
+      }
+      cursor = page.next
+    }
+    await watched.keep({ accountId, seenTo, cursor, readingFrom, idle: found ? 0 : account.idle })
+  } catch (error) {
+    if (signal.aborted) return
+    const message = error instanceof Error ? error.message : String(error)
+    logger.warn(
+      { accountId, error: message },
+      'The list of a watched account could not be read; it is read again later.',
+    )
+    // From the beginning: the cursor may be what the service did not like.
+    await watched.end(accountId, null, account.idle + 1, handlers.nextWatchMs(account.idle + 1))
+  }
+}
+
+async function endReading<Tx>(
+  { handlers, watched }: WatcherOptions<Tx>,
+  { accountId, idle }: WatchedAccount,
+  readingFrom: string | null,
+  found: boolean,
+): Promise<void> {
+  // Who waits for funds waits for what somebody else sends.
+  const isAwaited = found || (await watched.isWaiting(accountId))
+  const next = isAwaited ? 0 : idle + 1
+  await watched.end(accountId, readingFrom, next, handlers.nextWatchMs(next))
+}
+
+const createdAt = ({ transfer }: Observation): number => Date.parse(transfer?.createdAt ?? '')

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { Id } from '../id.ts'
+import { IdempotencyKey } from '../idempotency.ts'
+import type { Observation } from '../ports/gateway.ts'
+import type { Transfer } from '../transfer.ts'
+import { describeFound, isAdopted } from './adoption.ts'
+
+const runtime = {
+  clock: { now: () => new Date('2026-01-05T12:00:00Z') },
+  random: { bytes: (length: number) => new Uint8Array(length), fraction: () => 0 },
+}
+const deposit: Transfer = {
+  id: 'remote-1',
+  status: 'pending',
+  failure: null,
+  amount: { value: '250.00', currency: 'USD' },
+  source: { financialInstitutionId: 'virtual', valueType: 'USD', transferType: 'wire' },
+  destination: { addressId: 'wallet', valueType: 'USDC', transferType: 'base', transactionId: '0xabc' },
+  note: null,
+  createdAt: '2026-01-05T11:59:00Z',
+  updatedAt: '2026-01-05T11:59:30Z',
+  automationId: 'automation',
+}
+const seen = (overrides: Partial<Transfer> = {}): Observation => {
+  const transfer = { ...deposit, ...overrides }
+  return { remoteId: transfer.id, status: transfer.status, failure: transfer.failure, transfer }
+}
+
+describe('a transfer that was found at the service', () => {
+  it('gets a row that says what somebody must have asked for', () => {
+    const found = describeFound(seen(), runtime)
+    expect(found).toMatchObject({
+      remoteId: 'remote-1',
+      idempotencyKey: 'adopted remote-1',
+      automated: true,
+      createdAt: '2026-01-05T11:59:00.000Z',
+      stage: 'submitted',
+      status: 'pending',
+      failure: null,
+      events: [{ type: 'transfer.adopted' }],
+      request: {
+        amount: { value: '250.00', currency: 'USD' },
+        source: { addressId: 'virtual', valueType: 'USD', transferType: 'wire' },
+        destination: { addressId: 'wallet', valueType: 'USDC', transferType: 'base' },
+      },
+    })
+    expect(Id.is(found?.id)).toBe(true)
+  })
+
+  it('is announced with the status that it has, and settled when that is final', () => {
+    const processing = describeFound(seen({ status: 'processing' }), runtime)
+    expect(processing).toMatchObject({ stage: 'submitted', reachedAt: '2026-01-05T11:59:30.000Z' })
+    expect(processing?.events).toEqual([{ type: 'transfer.adopted' }, { type: 'transfer.processing' }])
+    const complete = describeFound(seen({ status: 'complete' }), runtime)
+    expect(complete).toMatchObject({ stage: 'settled', status: 'complete' })
+    expect(complete?.events).toEqual([{ type: 'transfer.adopted' }, { type: 'transfer.completed' }])
+  })
+
+  it('is of an automation only when it says so', () => {
+    const { automationId: _, ...others } = deposit
+    const observation = { remoteId: 'remote-1', status: 'pending', failure: null, transfer: others } as const
+    expect(describeFound(observation, runtime)).toMatchObject({ automated: false })
+  })
+
+  it('gets no row for a status alone, or without a time', () => {
+    expect(describeFound({ remoteId: 'remote-1', status: 'complete', failure: null }, runtime)).toBeUndefined()
+    expect(describeFound(seen({ createdAt: 'some time' }), runtime)).toBeUndefined()
+  })
+
+  it('has a key that no host can have given', () => {
+    const key = describeFound(seen(), runtime)?.idempotencyKey ?? ''
+    expect(isAdopted({ idempotencyKey: key })).toBe(true)
+    expect(IdempotencyKey.is(key)).toBe(false)
+    expect(isAdopted({ idempotencyKey: 'adopted:remote-1' })).toBe(false)
+  })
+})

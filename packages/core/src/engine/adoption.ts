@@ -1,0 +1,70 @@
+import { statusEvent } from '../event.ts'
+import { Id } from '../id.ts'
+import { fingerprint } from '../idempotency.ts'
+import type { FoundTransfer, StoredTransfer } from '../ports/backend.ts'
+import type { Observation } from '../ports/gateway.ts'
+import type { Runtime } from '../ports/runtime.ts'
+import type { Transfer, TransferRequest } from '../transfer.ts'
+import { type StatusState, TransferStatus } from '../transfer-status.ts'
+import { momentOf } from './moment.ts'
+
+/** Begins the key of an adopted transfer. A key of a host has no space, so the two can never be the same. */
+const keyPrefix = 'adopted '
+
+/**
+ * True for a transfer that the engine found at the service instead of sending it. Its idempotency key is `adopted `, with
+ * the space, and its id at the service; it has no attempts, and it can be neither canceled nor enqueued again from here.
+ */
+export const isAdopted = ({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyKey'>): boolean =>
+  idempotencyKey.startsWith(keyPrefix)
+
+/**
+ * Makes the row of a transfer that was seen at the service, for the backend to write when it is certain that nothing here
+ * stands for it. `undefined` when the whole transfer was not given: a status alone says too little.
+ */
+export function describeFound(
+  observation: Observation,
+  runtime: Pick<Runtime, 'clock' | 'random'>,
+): FoundTransfer | undefined {
+  const { transfer, remoteId } = observation
+  const createdAt = momentOf(transfer?.createdAt)
+  if (transfer === undefined || createdAt === null) return undefined
+  const pending = { status: 'pending', failure: null } as const
+  const reached: StatusState = TransferStatus.advance(pending, observation) ?? pending
+  const { status, failure, reachedAt } = reached
+  const request = requestOf(transfer)
+  return {
+    id: Id.generate(runtime.clock, runtime.random),
+    remoteId,
+    idempotencyKey: keyPrefix + remoteId,
+    fingerprint: fingerprint(request),
+    request,
+    automated: transfer.automationId !== undefined,
+    createdAt,
+    stage: TransferStatus.isFinal(status, failure) ? 'settled' : 'submitted',
+    status,
+    failure,
+    reachedAt: momentOf(reachedAt),
+    events: [{ type: 'transfer.adopted' }, ...(status === 'pending' ? [] : [{ type: statusEvent(status) }])],
+  }
+}
+
+/** What somebody must have asked for. A leg of a bank account that the service links is named by that account's id. */
+function requestOf({ amount, source, destination, note }: Transfer): TransferRequest {
+  const sourceId = source.addressId ?? source.financialInstitutionId
+  return {
+    amount: { value: amount.value, currency: amount.currency },
+    source: {
+      ...(sourceId === undefined ? {} : { addressId: sourceId }),
+      valueType: source.valueType,
+      transferType: source.transferType,
+    },
+    destination: {
+      addressId: destination.addressId ?? destination.financialInstitutionId ?? '',
+      valueType: destination.valueType,
+      transferType: destination.transferType,
+      ...(destination.wireMemo === undefined ? {} : { wireMemo: destination.wireMemo }),
+    },
+    ...(note === null ? {} : { note }),
+  }
+}
