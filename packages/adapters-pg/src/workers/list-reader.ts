@@ -58,6 +58,10 @@ export async function readList<Tx>(
     await readings.keep(accountId, { cursor, patience }, 0)
     return { single: [], later: left(), failed: [] }
   } catch (error) {
+    if (signal.aborted) {
+      await readings.keep(accountId, { cursor, patience }, 0)
+      return { single: [], later: left(), failed: [] }
+    }
     // The cursor may be what the service did not like.
     await readings.end(accountId)
     const message = error instanceof Error ? error.message : String(error)
