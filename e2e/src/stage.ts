@@ -22,6 +22,8 @@ export interface Stage {
   balance(): Promise<string | undefined>
   /** Lets the service's time run. */
   advance(seconds: number): Promise<void>
+  /** Sends dollars by wire to an account number at the service. */
+  deposit(accountNumber: string, amount: string): Promise<void>
   /** A payout in USDC from the wallet to the payee. */
   payout(overrides?: Partial<Payout>): Payout
 }
@@ -48,7 +50,7 @@ export async function setStage(url: string, seeded: SeededClient): Promise<Stage
     walletId: wallet.addressId,
     payeeId,
     settings: (databaseUrl, serviceUrl) => ({ databaseUrl, serviceUrl, ...credentials }),
-    advance: await openClock(url, credentials),
+    ...(await openSimulations(url, credentials)),
     async balance() {
       const filters = { valueType: 'USDC', transferType: 'base' }
       return (await client.balances.get(accountId, wallet.addressId, filters))?.balance.value
@@ -63,10 +65,10 @@ export async function setStage(url: string, seeded: SeededClient): Promise<Stage
   }
 }
 
-async function openClock(
+async function openSimulations(
   url: string,
   { clientId, clientSecret }: { readonly clientId: string; readonly clientSecret: string },
-): Promise<Stage['advance']> {
+): Promise<Pick<Stage, 'advance' | 'deposit'>> {
   const body = new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: clientId,
@@ -74,13 +76,18 @@ async function openClock(
   })
   const granted = await fetch(`${url}/oauth2/token`, { method: 'POST', body })
   const { access_token: token } = (await granted.json()) as { readonly access_token: string }
-  return async (seconds) => {
-    const advanced = await fetch(`${url}/simulations/clock/advance`, {
+  const simulate = async (path: string, what: object) => {
+    const answer = await fetch(`${url}/simulations${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ seconds }),
+      body: JSON.stringify(what),
     })
-    if (!advanced.ok) throw new Error(`The clock does not advance: HTTP ${advanced.status} ${await advanced.text()}`)
+    if (!answer.ok) throw new Error(`${path} does not work: HTTP ${answer.status} ${await answer.text()}`)
+  }
+  return {
+    advance: (seconds) => simulate('/clock/advance', { seconds }),
+    deposit: (accountNumber, amount) =>
+      simulate('/wires', { account_number: accountNumber, amount, sender_name: 'Globex' }),
   }
 }
 

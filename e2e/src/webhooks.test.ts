@@ -27,6 +27,8 @@ interface Listener extends AsyncDisposable {
   /** What the route answers a webhook with: the engine's answer, unless a test comes in between. */
   onWebhook: (webhook: Received, take: Take) => Promise<number>
   take: Take
+  /** How far the host's clock is ahead of the service's, in milliseconds. */
+  aheadMs: number
 }
 
 type Take = (webhook: Received) => Promise<WebhookAnswer>
@@ -51,6 +53,10 @@ const digestOnly = ({ body, headers }: Received): Received => {
   const { 'webhook-id': _i, 'webhook-timestamp': _t, 'webhook-signature': _s, ...rest } = headers
   return { body, headers: rest }
 }
+const schemes = [
+  ['the Standard Webhooks headers', standardOnly],
+  ['the digest of the body', digestOnly],
+] as const
 const typeOf = ({ body }: Received): string => (JSON.parse(body.toString()) as { readonly type: string }).type
 
 describe('a host that hears by webhook', async () => {
@@ -85,10 +91,7 @@ describe('a host that hears by webhook', async () => {
     return rows.map(({ looks }) => looks as number)
   }
 
-  it.concurrent.each([
-    ['the Standard Webhooks headers', standardOnly],
-    ['the digest of the body', digestOnly],
-  ])('settles its transfers without a single look, by %s alone', async (_, strip) => {
+  it.concurrent.each(schemes)('settles its transfers without a single look, by %s alone', async (_, strip) => {
     await using listener = await listen()
     const answered = Promise.withResolvers<void>()
     listener.onWebhook = async (webhook, take) => {
@@ -102,13 +105,14 @@ describe('a host that hears by webhook', async () => {
     expect(new Set(await settle(listener, 5))).toEqual(new Set([0]))
   })
 
-  it.concurrent('is not moved by repetitions, and not moved back by late ones', async () => {
+  it.concurrent.each(schemes)('is not moved by repetitions, nor back by late ones, with %s', async (_, strip) => {
     await using listener = await listen()
-    const { host, take, received } = listener
+    const { host, received } = listener
+    const take: Take = (webhook) => listener.take(strip(webhook))
     const held: Received[] = []
     listener.onWebhook = async (webhook) => {
       if (typeOf(webhook) !== 'transfer.completed') held.push(webhook)
-      else for (const _ of [1, 2, 3]) await take(webhook)
+      else await Promise.all([1, 2, 3].map(() => take(webhook)))
       return 200
     }
     const [transfer] = await payOut(listener)
@@ -150,6 +154,38 @@ describe('a host that hears by webhook', async () => {
     expect(await take(genuine)).toEqual({ status: 200, code: null, changed: 1 })
   })
 
+  it.concurrent('refuses a repetition of long ago that is dated, and is not harmed by one that is not', async () => {
+    await using listener = await listen()
+    const { host, take, received } = listener
+    const [transfer] = await payOut(listener)
+    await host.engine.start()
+    await waitUntil(async () => (await host.engine.backlog()).submitted === 1)
+    await settle(listener, 1)
+    const told = await waitUntil(() => received.find((webhook) => typeOf(webhook) === 'transfer.completed'))
+    listener.aheadMs = 301_000
+    const late = { status: 401, code: 'webhook_timestamp_out_of_tolerance', changed: 0 }
+    expect(await take(standardOnly(told))).toEqual(late)
+    expect(await take(told)).toEqual(late)
+    expect(await take(digestOnly(told))).toEqual({ status: 200, code: null, changed: 0 })
+    expect(await host.engine.transfers.get(transfer?.id ?? '')).toMatchObject({ stage: 'settled', status: 'complete' })
+  })
+
+  it.concurrent.each(schemes)('leaves a transfer alone that somebody else made, told with %s', async (_, strip) => {
+    await using listener = await listen()
+    const { host, stage, take, received } = listener
+    const { accountId: _account, ...request } = stage.payout()
+    const { id } = await stage.client.transfers.create(stage.accountId, request)
+    await waitUntil(async () => {
+      await stage.advance(60)
+      return received.some((webhook) => typeOf(webhook) === 'transfer.completed')
+    })
+    for (const webhook of received) {
+      expect(JSON.parse(webhook.body.toString()).data.id).toBe(id)
+      expect(await take(strip(webhook))).toEqual({ status: 200, code: null, changed: 0 })
+    }
+    expect((await host.pool.query('select 1 from outlay.transfer')).rowCount).toBe(0)
+  })
+
   it.concurrent('loses none that come before the answer to the create', async () => {
     await using proxy = await startFaultProxy({ target: sandbox.url })
     await using listener = await listen(proxy.url)
@@ -175,7 +211,7 @@ async function openListener(sandbox: Sandbox, databaseUrl: string, serviceUrl: s
   const secrets = (account: string) => (account === accountId ? secret : undefined)
   const host = openHost(stage.settings(databaseUrl, serviceUrl), undefined, {
     catalog,
-    webhooks: httpWebhooks({ secrets }),
+    webhooks: httpWebhooks({ secrets, clock: { now: () => new Date(Date.now() + listener.aheadMs) } }),
     follow: {},
   })
   const received: Received[] = []
@@ -192,6 +228,7 @@ async function openListener(sandbox: Sandbox, databaseUrl: string, serviceUrl: s
     stage,
     host,
     received,
+    aheadMs: 0,
     take: (webhook) => host.engine.webhook(webhook, { accountId }),
     onWebhook: async (webhook, take) => (await take(webhook)).status,
     async [Symbol.asyncDispose]() {
