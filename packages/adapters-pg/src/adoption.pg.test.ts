@@ -87,6 +87,10 @@ describe('a transfer that somebody else made', async () => {
       code: 'invalid_request',
       issues: [{ field: 'since' }],
     })
+    await expect(commit((tx) => engine.accounts.watch(tx, ''))).rejects.toMatchObject({
+      code: 'invalid_id',
+      issues: [{ field: 'accountId' }],
+    })
   })
 
   it('is adopted once, however many workers find it and however often it is told of', async () => {

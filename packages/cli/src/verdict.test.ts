@@ -52,6 +52,15 @@ describe('a verdict', () => {
     )
   })
 
+  it('is one effect without an attempt when the engine adopted it', () => {
+    const adopted = { ...accepted, idempotencyKey: 'adopted r-1' }
+    const { conclusion, because } = judge(evidence([], { transfer: adopted }))
+    expect(conclusion).toBe('one_effect')
+    expect(because[0]).toContain('no request for it ever left from here')
+    expect(judge(evidence([], { transfer: adopted, sameRemoteId: ['other'] })).conclusion).toBe('contradiction')
+    expect(judge(evidence([], { transfer: accepted })).conclusion).toBe('contradiction')
+  })
+
   it('is no effect when nothing was sent, or it was refused', () => {
     expect(judge(evidence([], { transfer: { stage: 'settled', status: 'canceled' } })).conclusion).toBe('no_effect')
     const refused = judge(evidence(['rejected'], { transfer: { stage: 'settled', status: 'failed' } }))

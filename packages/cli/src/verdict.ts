@@ -1,5 +1,5 @@
 import type { TransferEvidence } from '@outlay/adapters-pg'
-import { Counterparty } from '@outlay/core'
+import { Counterparty, isAdopted } from '@outlay/core'
 
 /** What the evidence comes to. */
 export interface Verdict {
@@ -50,6 +50,7 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
       check: 'an id at the service comes from an answer that accepted',
       holds:
         transfer.remoteId === null ||
+        isAdopted(transfer) ||
         attempts.some((attempt) => attempt.outcome === 'accepted' && attempt.step === undefined),
     },
   ]
@@ -72,6 +73,13 @@ function concludeTransfer({ transfer, attempts, unknownSince }: TransferEvidence
   const open = attempts.filter((attempt) => attempt.outcome === null || attempt.outcome === 'unknown')
   const all = attempts.length === 1 ? 'Its one attempt' : `All ${attempts.length} attempts`
   const sameKey = `${all} carried the key ${idempotencyKey}, under which the service does a thing once.`
+  if (isAdopted(transfer)) {
+    const because = ['Somebody else made it and the engine adopted it: no request for it ever left from here.']
+    return {
+      conclusion: 'one_effect',
+      because: [...because, `The service has it as ${remoteId}, and it is ${status}.`],
+    }
+  }
   if (remoteId !== null) {
     const lost =
       open.length === 0 ? [] : [`${count(open.length)} got no answer, and a later one with the same key did.`]

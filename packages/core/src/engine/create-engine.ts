@@ -8,7 +8,7 @@ import { alignedLookMs, followDelayMs, watchDelayMs } from '../retry.ts'
 import { describeFound } from './adoption.ts'
 import { cancelTransfer, findEnded, findOrder } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
-import { checkReused, prepareTransfer, readSince } from './enqueueing.ts'
+import { checkAccountId, checkReused, prepareTransfer, readSince } from './enqueueing.ts'
 import { decideChange, followTransfers, readPage } from './following.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { decideExpired, decideSubmission } from './submission.ts'
@@ -63,8 +63,10 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
       pause: (tx, accountId) => backend.pause(tx, accountId),
       resume: (tx, accountId) => backend.resume(tx, accountId),
       credentialsMended: (tx, accountId) => backend.credentialsMended(tx, accountId),
-      watch: async (tx, accountId, { since } = {}) =>
-        backend.watch(tx, accountId, readSince(since, runtime.clock.now())),
+      async watch(tx, accountId, { since } = {}) {
+        checkAccountId(accountId)
+        return backend.watch(tx, accountId, readSince(since, runtime.clock.now()))
+      },
       unwatch: (tx, accountId) => backend.unwatch(tx, accountId),
     },
     subscribe,

@@ -83,7 +83,7 @@ export interface Accounts<Tx> {
    *
    * Only those that the service created at `since` or later; default: five minutes before now. False when the account is
    * watched already, which changes nothing.
-   * @throws OutlayError `invalid_request` when `since` is no moment.
+   * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` when `since` is no moment.
    */
   watch(tx: Tx, accountId: string, options?: { readonly since?: string | Date | undefined }): Promise<boolean>
   /** Adopts no further ones; those that were adopted stay. False when the account is not watched. */

@@ -11,6 +11,13 @@ import type { EnqueueRequest } from './engine.ts'
 /** An id of the service, opaque here. */
 const accountIdPattern = /^[\x21-\x7e]{1,255}$/
 
+/** Throws `missing_field` or `invalid_id` for what is no id of an account. */
+export function checkAccountId(accountId: unknown, field = 'accountId'): void {
+  if (typeof accountId === 'string' && accountIdPattern.test(accountId)) return
+  const message = 'must be the id of the account at the service: 1 to 255 visible ASCII characters'
+  throw OutlayError.fromIssues([{ field, code: accountId === undefined ? 'missing_field' : 'invalid_id', message }])
+}
+
 /**
  * Validates a request and completes it with id, key and fingerprint. No I/O: a refusal leaves the transaction usable.
  * @throws OutlayError with every broken rule; fields start with `prefix`.
@@ -22,11 +29,7 @@ export function prepareTransfer(
   prefix: string,
 ): NewTransfer {
   const { accountId, id: givenId, idempotencyKey: givenKey } = request
-  if (typeof accountId !== 'string' || !accountIdPattern.test(accountId)) {
-    const field = `${prefix}accountId`
-    const message = 'must be the id of the account at the service: 1 to 255 visible ASCII characters'
-    throw OutlayError.fromIssues([{ field, code: accountId === undefined ? 'missing_field' : 'invalid_id', message }])
-  }
+  checkAccountId(accountId, `${prefix}accountId`)
   const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, ...body } = request
   const { request: stored, details } = Counterparty.split(parseTransferOrder(body, catalog, { fieldPrefix: prefix }))
   const id = givenId === undefined ? Id.generate(runtime.clock, runtime.random) : Id.parse(givenId, `${prefix}id`)

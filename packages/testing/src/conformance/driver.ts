@@ -4,6 +4,7 @@ import { withAdmin } from '../database.ts'
 import { drain, waitUntil } from '../harness.ts'
 import { memoryGateway } from '../memory-gateway.ts'
 import { testDatabase } from '../vitest.ts'
+import { describeLists } from './driver-lists.ts'
 
 /** A database library with the driver under test, on one database. */
 export interface DriverSubject<Tx> {
@@ -77,6 +78,7 @@ export function describeDriver<Tx>(
     describeValues(bench)
     describeCommands(bench)
     describeWork(bench)
+    describeLists(subject, payout, count)
     describeListening(bench)
   })
 }
