@@ -9,6 +9,7 @@ import { waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Host, type HostOptions, migrateHost, openHost } from './host.ts'
+import { creates, openScene } from './scene.ts'
 import { type Stage, setStage, startService } from './stage.ts'
 
 /** A client whose wallet on Base has too little for a payout. */
@@ -94,6 +95,34 @@ describe('a host that watches its account', async () => {
     expect((await host.pool.query('select 1 from outlay.transfer')).rowCount).toBe(1)
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
+  })
+
+  it.concurrent('never adopts its own transfer, which the service lists before its answer is here', async () => {
+    await using scene = await openScene(sandbox, await hosts.another(), { client: poorClient })
+    const { stage, host, proxy } = scene
+    const accountNumber = await openAutomation(stage)
+    const answer = proxy.faults.hold({ ...creates, at: 'response' })
+    await host.transaction((tx) => host.engine.accounts.watch(tx, stage.accountId))
+    await host.engine.start()
+    const own = await scene.enqueue({ amount: { value: '2.50', currency: 'USDC' } })
+    await answer.waitFor(1)
+    await stage.deposit(accountNumber, '400.00')
+    const rows = async () => (await host.pool.query('select * from outlay.transfer')).rows
+    const found = 'select remote_id from outlay.found_transfer'
+    // The deposit is adopted by a look at everything that was found, and the transfer from here is among it.
+    const patience = { timeoutMs: 30_000 }
+    await waitUntil(async () => ((await host.pool.query(found)).rowCount ?? 0) > 0, patience)
+    await waitUntil(async () => (await rows()).length === 2, patience)
+    expect((await rows()).filter((row) => row.remote_id !== null)).toHaveLength(1)
+    answer.release()
+    await settled(scene, 2)
+    const listed: string[] = []
+    for await (const { id } of stage.client.transfers.iterate(stage.accountId)) listed.push(id)
+    expect((await rows()).map((row) => row.remote_id).toSorted()).toEqual(listed.toSorted())
+    const stored = await host.engine.transfers.get(own.id)
+    expect(stored && isAdopted(stored)).toBe(false)
+    expect(new Set(scene.creates.map(({ key }) => key)).size).toBe(1)
+    await waitUntil(async () => (await host.pool.query(found)).rowCount === 0, patience)
   })
 
   it.concurrent('adopts what another system sends from the same account, and never what it sends itself', async () => {
