@@ -71,6 +71,11 @@ begin
     v_parked := {{schema}}.park_refused(p_ids, p_jobs);
   end if;
 
+  if exists (select 1 from {{schema}}.account_pace)
+    or exists (select 1 from {{schema}}.account f where f.rate_per_second is not null or f.concurrency is not null) then
+    v_parked := v_parked || {{schema}}.hold_back(p_ids, p_jobs, v_parked);
+  end if;
+
   if v_inline then
     perform {{schema}}.meet_counterparties(p_ids);
   end if;

@@ -119,6 +119,9 @@ begin
   if v_event_ids is not null then
     perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
   end if;
+  if exists (select 1 from {{schema}}.submission_slot) then
+    delete from {{schema}}.submission_slot s where s.transfer_id = any (v_ids);
+  end if;
   return query select unnest(v_ids);
 end
 $$;

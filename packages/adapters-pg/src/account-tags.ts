@@ -1,33 +1,39 @@
 /**
  * Where the next job of each account goes in the order of dispatch, as far as this process knows.
  *
- * Jobs are fetched by tag, smallest first. An account's tags count up one by one from the virtual time, which is the
- * greatest tag fetched so far. So the first job of an account that was idle goes beside the next job of an account with a
- * hundred thousand waiting, not behind all of them. Nothing is locked for it: two processes that enqueue for one account
- * count apart, which gives that account two shares while both have jobs waiting.
+ * Jobs are fetched by tag, smallest first. An account's tags count up from the virtual time, which is the greatest tag fetched
+ * so far: one by one, or by the inverse of its weight, rounded up to whole tags. So the first job of an account that was idle
+ * goes beside the next job of an account with a hundred thousand waiting, not behind all of them. Nothing is locked for it:
+ * two processes that enqueue for one account count apart, which gives that account two shares while both have jobs waiting.
  */
 export interface AccountTags {
-  /** Reserves `count` tags; returns the tag that they follow. */
-  take(accountId: string, count: number): number
+  /** Reserves the next tag of an account; returns the whole tag that it follows. */
+  take(accountId: string): number
   /** Reserves one tag per entry; equal accounts count up. */
   takeMany(accountIds: readonly string[]): {
     readonly bases: readonly number[]
     readonly offsets: readonly number[]
-    readonly counts: ReadonlyMap<string, number>
+    /** How far the tags of each account reach beyond their base. */
+    readonly spans: ReadonlyMap<string, number>
   }
   /** Notes the tag that the account's last job was given. */
   advance(accountId: string, tag: number): void
+  /** Notes the virtual time that the tags of {@link takeMany} were counted from at least. */
+  advanceMany(spans: ReadonlyMap<string, number>, clock: number): void
 }
 
 /** Accounts remembered at most; beyond, the ones enqueued for longest ago start again from the virtual time. */
 const maxAccounts = 10_000
 
+/** Whole tags, whatever the sum of many thirds comes to. */
+const wholeTag = (position: number): number => Math.ceil(position - 1e-6)
+
 /** Makes the tags of one process. */
-export function createAccountTags(): AccountTags {
+export function createAccountTags(weightOf: (accountId: string) => number): AccountTags {
   const last = new Map<string, number>()
-  const set = (accountId: string, tag: number) => {
+  const set = (accountId: string, position: number) => {
     last.delete(accountId)
-    last.set(accountId, tag)
+    last.set(accountId, position)
     if (last.size > maxAccounts) {
       for (const oldest of last.keys()) {
         last.delete(oldest)
@@ -35,25 +41,36 @@ export function createAccountTags(): AccountTags {
       }
     }
   }
-  const take = (accountId: string, count: number): number => {
-    const base = last.get(accountId) ?? 0
-    set(accountId, base + count)
-    return base
+  const advanceTo = (accountId: string, position: number) => {
+    if (position > (last.get(accountId) ?? 0)) set(accountId, position)
   }
+  const stepOf = (accountId: string) => 1 / weightOf(accountId)
   return {
-    take,
+    take(accountId) {
+      const position = (last.get(accountId) ?? 0) + stepOf(accountId)
+      set(accountId, position)
+      return wholeTag(position) - 1
+    },
     takeMany(accountIds) {
-      const counts = new Map<string, number>()
+      const starts = new Map<string, number>()
+      const spans = new Map<string, number>()
       const offsets = accountIds.map((accountId) => {
-        const offset = (counts.get(accountId) ?? 0) + 1
-        counts.set(accountId, offset)
-        return offset
+        const start = starts.get(accountId) ?? last.get(accountId) ?? 0
+        starts.set(accountId, start)
+        const span = (spans.get(accountId) ?? start - Math.floor(start)) + stepOf(accountId)
+        spans.set(accountId, span)
+        return wholeTag(span)
       })
-      const bases = new Map([...counts].map(([accountId, count]) => [accountId, take(accountId, count)]))
-      return { bases: accountIds.map((accountId) => bases.get(accountId) ?? 0), offsets, counts }
+      const baseOf = (accountId: string) => Math.floor(starts.get(accountId) ?? 0)
+      for (const [accountId, span] of spans) set(accountId, baseOf(accountId) + span)
+      return { bases: accountIds.map(baseOf), offsets, spans }
     },
     advance(accountId, tag) {
-      if (tag > (last.get(accountId) ?? 0)) set(accountId, tag)
+      // A tag beyond the one that was reserved follows the virtual time, which has moved past the account.
+      if (tag > wholeTag(last.get(accountId) ?? 0)) set(accountId, tag - 1 + stepOf(accountId))
+    },
+    advanceMany(spans, clock) {
+      for (const [accountId, span] of spans) advanceTo(accountId, clock + span)
     },
   }
 }

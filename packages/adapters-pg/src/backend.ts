@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Backend, Logger, Workers, WorkHandlers, WorkOptions } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
+import { createAccountWeights } from './account-weights.ts'
 import { type AttemptStore, createAttemptStore } from './attempts.ts'
 import { createBacklog } from './backlog.ts'
 import { createCommandStore } from './commands.ts'
@@ -12,6 +13,7 @@ import { createEnqueue } from './enqueueing.ts'
 import { createListReadingStore, type ListReadingStore } from './list-readings.ts'
 import { createLookStore, type LookStore } from './looks.ts'
 import { applyMigrations, migrationScript, readMigrationsSync, withMigrationLock } from './migrate.ts'
+import { createPaceStore, type PaceStore } from './paces.ts'
 import { locate, migrationsFolder } from './place.ts'
 import { checkQueue, queueCreateSql, queueInstallSql, startQueue } from './queue.ts'
 import { systemRuntime } from './runtime.ts'
@@ -20,6 +22,7 @@ import { createTransferStore, type TransferStore } from './transfers.ts'
 import { createWatchedAccountStore, type WatchedAccountStore } from './watched-accounts.ts'
 import { startDispatcher } from './workers/dispatcher.ts'
 import { startFollower } from './workers/follower.ts'
+import { startPacer } from './workers/pacer.ts'
 import { startSubscriber } from './workers/subscriber.ts'
 import { startSweeper } from './workers/sweeper.ts'
 import { startWakeup } from './workers/wakeup.ts'
@@ -55,8 +58,10 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     readings: createListReadingStore(driver, tokens),
     watched: createWatchedAccountStore(driver, tokens),
     credentials: createCredentialStore(driver, tokens),
+    paces: createPaceStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
+  const weights = createAccountWeights(driver, tokens)
   const plan = () => ({ schema, tokens, migrations: readMigrationsSync(migrationsFolder) })
 
   return {
@@ -71,7 +76,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
         queueSchema,
         plan().migrations.map((one) => one.name),
       ),
-    enqueue: createEnqueue(driver, tokens),
+    enqueue: createEnqueue(driver, tokens, weights),
     get: transfers.get,
     getByKey: transfers.getByKey,
     counterparty: stores.counterparties.find,
@@ -81,10 +86,13 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     unwatch: stores.watched.unwatch,
     fundsArrived: transfers.fundsArrived,
     release: transfers.release,
-    ...createCommandStore(driver, tokens),
+    ...createCommandStore(driver, tokens, weights),
+    getAccount: stores.paces.getAccount,
     backlog: createBacklog(driver, tokens),
-    work: (handlers, work) =>
-      startWork({ driver, queueSchema, channel, logger: runtime.logger, ...stores, handlers, work }),
+    work: (handlers, work) => {
+      weights.refresh()
+      return startWork({ driver, queueSchema, channel, logger: runtime.logger, ...stores, handlers, work })
+    },
   }
 }
 
@@ -130,6 +138,7 @@ interface Parts<Tx> {
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
   readonly credentials: CredentialStore
+  readonly paces: PaceStore
   readonly subscriptions: SubscriptionStore<Tx>
   readonly handlers: WorkHandlers<Tx>
   readonly work: WorkOptions
@@ -156,12 +165,14 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
     for (const subscriber of subscribers) subscriber.wake()
   }
   const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const dispatcher = startDispatcher({ ...parts, boss, worker, concurrency, pollIntervalMs, onSettled: tell })
-  const follower = startFollower({ ...parts, onObserved: tell })
+  const pacer = startPacer({ ...parts, onReleased: () => dispatcher.wake() })
+  const dispatcher = startDispatcher({ ...parts, boss, pacer, worker, concurrency, pollIntervalMs, onSettled: tell })
+  const follower = startFollower({ ...parts, pacer, onObserved: tell })
   const watcher = startWatcher({ ...parts, onObserved: tell })
   const sweeper = startSweeper(parts)
   const onWake = () => {
     dispatcher.wake()
+    pacer.wake()
     tell()
   }
   const wakeup = work.listen === false ? undefined : startWakeup({ driver, channel: parts.channel, logger, onWake })
@@ -174,6 +185,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
         watcher.stop(),
         dispatcher.stop(stopTimeoutMs),
       ])
+      await pacer.stop()
       await Promise.all(subscribers.map((subscriber) => subscriber.stop()))
       await boss.stop({ graceful: false, close: false })
       offError()

@@ -1,4 +1,5 @@
-import { Id } from '@outlay/core'
+import { type AccountLimitsChange, Id } from '@outlay/core'
+import type { AccountWeights } from './account-weights.ts'
 import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
 
@@ -14,11 +15,16 @@ const texts = {
     where j.name = '{{queue}}' and j.id = any ($1::uuid[]) and j.state < 'active'`,
   credentials_mended: `update {{schema}}.refused_account r set probe_at = clock_timestamp()
     where r.account_id = $1 returning r.account_id`,
+  configure_account: 'select {{schema}}.configure_account($1, $2::jsonb)::text',
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
 /** Makes the commands of operators on a driver; each is rows in the transaction that it is given. */
-export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+export function createCommandStore<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+  weights: AccountWeights,
+) {
   const sql = statements(tokens, texts)
   return {
     /** Ends a transfer that has no effect at the other side for certain. False when that is not certain, or it is final. */
@@ -44,6 +50,11 @@ export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     /** Makes the probe of an account's refused credentials due. False when they are not refused. */
     async credentialsMended(tx: Tx, accountId: string): Promise<boolean> {
       return (await driver.execute(tx, sql.credentials_mended, [accountId])).length > 0
+    },
+    /** Changes the limits of an account. */
+    async configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void> {
+      await driver.execute(tx, sql.configure_account, [accountId, JSON.stringify(change)])
+      if (change.weight !== undefined) weights.note(accountId, change.weight ?? 1)
     },
   }
 }

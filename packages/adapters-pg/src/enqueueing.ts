@@ -1,5 +1,6 @@
 import { type EnqueuedTransfer, Id, type NewTransfer, OutlayError, type StoredTransfer } from '@outlay/core'
 import { type AccountTags, createAccountTags } from './account-tags.ts'
+import type { AccountWeights } from './account-weights.ts'
 import { createCounterpartyStore } from './counterparties.ts'
 import type { Driver } from './driver.ts'
 import { type Statement, statements } from './statement.ts'
@@ -21,9 +22,13 @@ const notifyIntervalMs = 10
 export type Enqueue<Tx> = (tx: Tx, transfers: readonly NewTransfer[]) => Promise<readonly EnqueuedTransfer[]>
 
 /** Makes the enqueue of one process, on a driver. */
-export function createEnqueue<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): Enqueue<Tx> {
+export function createEnqueue<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+  weights: AccountWeights,
+): Enqueue<Tx> {
   const sql = statements(tokens, texts)
-  const tags = createAccountTags()
+  const tags = createAccountTags(weights.of)
   const counterparties = createCounterpartyStore(driver, tokens)
   let notifiedAt = 0
   const shouldNotify = () => {
@@ -35,6 +40,7 @@ export function createEnqueue<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<st
   return async (tx, transfers) => {
     const [only] = transfers
     if (only === undefined) return []
+    weights.refresh()
     const notify = shouldNotify()
     const enqueued = await (transfers.length === 1
       ? enqueueOne(driver, sql, tags, tx, only, notify)
@@ -57,7 +63,7 @@ async function enqueueOne<Tx>(
 ): Promise<readonly EnqueuedTransfer[]> {
   const { id, accountId, idempotencyKey, fingerprint } = transfer
   const request = JSON.stringify(transfer.request)
-  const base = tags.take(accountId, 1)
+  const base = tags.take(accountId)
   const values = [
     id,
     Id.toUuid(id),
@@ -90,7 +96,7 @@ async function enqueueMany<Tx>(
   transfers: readonly NewTransfer[],
   notify: boolean,
 ): Promise<readonly EnqueuedTransfer[]> {
-  const { bases, offsets, counts } = tags.takeMany(transfers.map((transfer) => transfer.accountId))
+  const { bases, offsets, spans } = tags.takeMany(transfers.map((transfer) => transfer.accountId))
   const rows = await driver.execute(tx, sql.enqueue_many, [
     transfers.map((transfer) => transfer.id),
     transfers.map((transfer) => Id.toUuid(transfer.id)),
@@ -108,7 +114,7 @@ async function enqueueMany<Tx>(
   const written = rows.find((row) => typeof row['at'] === 'string')
   const at = written?.['at']
   if (typeof at !== 'string') throw mismatch(transfers, positions)
-  for (const [accountId, count] of counts) tags.advance(accountId, (written?.['tag'] as number) + count)
+  tags.advanceMany(spans, written?.['tag'] as number)
   const taken = new Set(positions.map((position) => position - 1))
   const stored = await readTaken(driver, sql, tx, transfers, taken)
   return transfers.map((transfer, index) => {

@@ -31,6 +31,7 @@ describe('migrations', async () => {
       '0001_transfers',
       '0002_views',
       '0003_counterparties',
+      '0004_account_limits',
       '0005_adoption',
       ...['adopt', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'settle'],
     ])

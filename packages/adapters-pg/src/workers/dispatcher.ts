@@ -3,6 +3,7 @@ import type { Job, PgBoss } from 'pg-boss'
 import type { AttemptStore } from '../attempts.ts'
 import { submitQueue } from '../queue.ts'
 import { type Loop, startLoop } from './loop.ts'
+import type { Pacer } from './pacer.ts'
 import { startSettler } from './settler.ts'
 
 /** Keeps a number of transfers under way at once, refilling each slot as soon as it is free. */
@@ -16,6 +17,7 @@ export interface DispatcherOptions<Tx> {
   readonly boss: PgBoss
   readonly attempts: AttemptStore
   readonly handlers: WorkHandlers<Tx>
+  readonly pacer: Pacer
   readonly logger: Logger
   /** Name of this worker in the attempts log. */
   readonly worker: string
@@ -38,7 +40,7 @@ const refillMs = 3
 
 /** Starts a dispatcher. */
 export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
-  const { boss, attempts, handlers, logger, concurrency } = options
+  const { boss, attempts, handlers, pacer, logger, concurrency } = options
   const abort = new AbortController()
   const settler = startSettler({ attempts, logger, onSettled: options.onSettled })
   // A slot is free again when the answer is there; the job is held, and its heartbeat goes on, until that is written.
@@ -54,9 +56,11 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     busy += 1
     const settlement = await handlers.submit(claim, abort.signal)
     busy -= 1
+    pacer.hear(claim.accountId, settlement)
     wakeWhenWorthwhile()
     await settler.add(settlement)
     held.delete(job)
+    pacer.makeRoom(claim.accountId)
     wakeWhenWorthwhile()
     // Its counterparty is registered, so the transfer itself is due.
     if (settlement.addressId !== undefined) fetching.wake()
@@ -88,8 +92,10 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       byId.delete(claim.transferId)
       if (job !== undefined) void submit(claim, job)
     }
-    // What is left has been submitted already by an earlier attempt whose job came back.
-    if (byId.size > 0) await boss.deleteJob(submitQueue, [...byId.values()])
+    if (byId.size === 0) return
+    // What is left was submitted by an earlier attempt whose job came back, or waits; the job of what waits is not active.
+    pacer.expectWaiting()
+    await boss.deleteJob(submitQueue, [...byId.values()])
   }
 
   const heart = startHeart(boss, held, logger)

@@ -1,9 +1,12 @@
 import type { FollowedTransfer, Observation } from '@outlay/core'
 import { type ListReaderOptions, readList } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
+import type { Pacer } from './pacer.ts'
 
 /** What a follower works with. */
-export type FollowerOptions<Tx> = ListReaderOptions<Tx>
+export interface FollowerOptions<Tx> extends ListReaderOptions<Tx> {
+  readonly pacer: Pacer
+}
 
 /** From this many due transfers of one account on, its list is read instead of each transfer. */
 const readListFrom = 10
@@ -53,6 +56,8 @@ async function followAccount<Tx>(
   transfers: readonly FollowedTransfer[],
   signal: AbortSignal,
 ): Promise<void> {
+  // A service that has asked for a pause is not asked about statuses either.
+  if (options.pacer.isHeld(accountId)) return lookAgain(options, transfers)
   if (transfers.length < readListFrom) return followEach(options, accountId, transfers, signal)
   const { single, later, failed } = await readList(options, accountId, transfers, signal)
   await options.looks.giveBack(later.map(({ transferId }) => transferId))

@@ -5,11 +5,13 @@ import type { Gateway, SubmitResult } from '../ports/gateway.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
 import { alignedLookMs, followDelayMs, watchDelayMs } from '../retry.ts'
+import { checkAccountLimits } from './account-limits.ts'
 import { describeFound } from './adoption.ts'
 import { cancelTransfer, findEnded, findOrder } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, readSince } from './enqueueing.ts'
 import { decideChange, followTransfers, readPage } from './following.ts'
+import { decidePace } from './pacing.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { decideExpired, decideSubmission } from './submission.ts'
 import { takeWebhook } from './webhooks.ts'
@@ -68,6 +70,9 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
         return backend.watch(tx, accountId, readSince(since, runtime.clock.now()))
       },
       unwatch: (tx, accountId) => backend.unwatch(tx, accountId),
+      configure: async (tx, accountId, change) =>
+        backend.configureAccount(tx, accountId, checkAccountLimits(accountId, change)),
+      get: (accountId) => backend.getAccount(accountId),
     },
     subscribe,
     async webhook(webhook, { accountId }) {
@@ -163,6 +168,7 @@ async function startWorkers<Tx>(
     nextLookMs: ({ accountId, transferType, looks }) => lookMs(accountId, transferType, looks),
     nextWatchMs: (idle) => Math.min(watchDelayMs({ idle }), longestMs),
     rules,
+    decidePace: (current, news, now) => decidePace(current, news, now, random.fraction()),
     subscriptions,
   }
   await backend.check()

@@ -1,4 +1,5 @@
 import type { EventType } from '../event.ts'
+import type { AccountLimitsChange, AccountState } from '../ports/accounts.ts'
 import type { Backlog, EnqueuedTransfer, EventHandler, StoredTransfer, WorkOptions } from '../ports/backend.ts'
 import type { Observation } from '../ports/gateway.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
@@ -88,6 +89,17 @@ export interface Accounts<Tx> {
   watch(tx: Tx, accountId: string, options?: { readonly since?: string | Date | undefined }): Promise<boolean>
   /** Adopts no further ones; those that were adopted stay. False when the account is not watched. */
   unwatch(tx: Tx, accountId: string): Promise<boolean>
+  /**
+   * Changes the limits of an account; what is absent stays, null resets. The rate (0.01 to 100 000 submissions per second) and
+   * the concurrency (1 to 100 000) hold over all workers together, from the commit on. The weight (0.01 to 100, default 1)
+   * holds for transfers that are enqueued from then on, in another process from about five seconds later.
+   *
+   * A refusal happens before any SQL.
+   * @throws OutlayError `invalid_id`, `invalid_request` with the field
+   */
+  configure(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void>
+  /** How an account stands: its limits, and how far the service has slowed it down. */
+  get(accountId: string): Promise<AccountState>
 }
 
 /** The engine, typed by the host's own transaction. */

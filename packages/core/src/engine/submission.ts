@@ -39,13 +39,22 @@ export function decideExpired(claim: Claim, now: Date): Settlement | undefined {
 
 /** Decides what the answer to one attempt means for its transfer and its account. Pure; every answer has a decision. */
 export function decideSubmission(claim: Claim, result: SubmitResult, context: SubmissionContext): Settlement {
-  return { ...decideTransfer(claim, result, context), credentials: credentialsOf(result) }
+  return {
+    ...decideTransfer(claim, result, context),
+    credentials: credentialsOf(result),
+    throttledForMs: throttledForMs(result),
+  }
 }
 
 /** Whoever refuses a request for what it says has accepted the credentials; whoever is busy or broken may not have looked. */
 function credentialsOf({ outcome }: SubmitResult): Settlement['credentials'] {
   if (outcome === 'unauthorized') return 'refused'
   return outcome === 'throttled' || outcome === 'unknown' ? null : 'good'
+}
+
+/** Only the service's own 429 is about the account: a request that never left, or a key in flight, says nothing about it. */
+function throttledForMs(result: SubmitResult): number | null {
+  return result.outcome === 'throttled' && result.httpStatus === 429 ? (result.retryAfterMs ?? 0) : null
 }
 
 function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionContext): Settlement {
@@ -162,6 +171,7 @@ export function waiting(
     credentials: null,
     credentialRefusals: claim.credentialRefusals,
     reachedAt: null,
+    throttledForMs: null,
     retryAfterMs,
     followAfterMs: null,
     events: [],

@@ -2,6 +2,7 @@ import type { CounterpartyDetails, StoredRequest } from '../counterparty.ts'
 import type { EventType } from '../event.ts'
 import type { TransferFailure } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
+import type { AccountLimitsChange, AccountState, DecidePace } from './accounts.ts'
 import type { Observation, Registration } from './gateway.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -132,6 +133,8 @@ export interface Settlement {
   readonly credentialRefusals: number
   /** When the service says that the status was reached, ISO 8601; null when it does not say. */
   readonly reachedAt: string | null
+  /** How long the service asked the whole account to wait, in milliseconds, 0 for unsaid; null when it asked for nothing. */
+  readonly throttledForMs: number | null
   /** How long until the next attempt, in milliseconds; null when there is none. */
   readonly retryAfterMs: number | null
   /** How long until the first look at its status, in milliseconds; null when it need not be followed. */
@@ -246,6 +249,8 @@ export interface WorkHandlers<Tx> {
   /** How long until the next look for transfers of others, in milliseconds, after so many looks in vain. */
   nextWatchMs(idle: number): number
   readonly rules: ObserveRules
+  /** Decides how far an account is slowed down after the service said 429. */
+  readonly decidePace: DecidePace
   readonly subscriptions: readonly Subscription<Tx>[]
 }
 
@@ -328,6 +333,10 @@ export interface Backend<Tx> {
   resume(tx: Tx, accountId: string): Promise<boolean>
   /** Lets an account whose credentials are refused probe them now. False when they are not refused. */
   credentialsMended(tx: Tx, accountId: string): Promise<boolean>
+  /** Changes the limits of an account. */
+  configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void>
+  /** How an account stands, as it is committed. */
+  getAccount(accountId: string): Promise<AccountState>
   backlog(): Promise<Backlog>
   work(handlers: WorkHandlers<Tx>, options: WorkOptions): Promise<Workers>
 }

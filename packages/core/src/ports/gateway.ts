@@ -26,6 +26,7 @@ export interface Observation {
 
 /** Marks of the answer, for the attempts log. */
 export interface AnswerMarks {
+  /** `throttled` with 429 is about the whole account, which is slowed down; without it, about the one transfer. */
   readonly httpStatus?: number | undefined
   readonly requestId?: string | undefined
 }

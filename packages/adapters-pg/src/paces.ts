@@ -1,0 +1,125 @@
+import type { AccountState, Pace } from '@outlay/core'
+import type { Driver } from './driver.ts'
+import { type Row, statements } from './statement.ts'
+
+const lowered = `select p.account_id, p.rate, {{schema}}.iso(p.held_until) as held_until, {{schema}}.iso(p.changed_at) as changed_at,
+    {{schema}}.iso(p.waited_at) as waited_at, p.version, {{schema}}.iso(clock_timestamp()) as now`
+
+const texts = {
+  account_state: `select coalesce(f.paused, false) as paused, f.rate_per_second, f.concurrency, f.weight, p.rate,
+      {{schema}}.iso(case when p.held_until > clock_timestamp() then p.held_until end) as held_until
+    from (select $1::text as account_id) a
+    left join {{schema}}.account f on f.account_id = a.account_id
+    left join {{schema}}.account_pace p on p.account_id = a.account_id`,
+  pace: `${lowered} from (select $1::text as account_id) a left join {{schema}}.account_pace p on p.account_id = a.account_id`,
+  lowered_paces: `${lowered} from {{schema}}.account_pace p where p.rate is not null`,
+  // Of the many attempts only those of the last second are read, by the index on their time.
+  submitted_lately: `with lately as materialized (
+      select a.transfer_id from {{schema}}.attempt a where a.claimed_at > now() - interval '1 second'
+    )
+    select count(*)::integer as count from lately l join {{schema}}.transfer t on t.id = l.transfer_id where t.account_id = $1`,
+  write_pace: `insert into {{schema}}.account_pace as p (account_id, rate, held_until, changed_at, version)
+    values ($1, ($2::jsonb ->> 'rate')::double precision, ($2::jsonb ->> 'held_until')::timestamptz, ($2::jsonb ->> 'changed_at')::timestamptz, 1)
+    on conflict (account_id) do update
+    set rate = excluded.rate, held_until = excluded.held_until, changed_at = excluded.changed_at, version = p.version + 1
+    where p.version = $3 returning p.version`,
+  forget_paces: `delete from {{schema}}.account_pace p where p.rate is null and not p.waiting and not exists (
+      select 1 from {{schema}}.account f
+      where f.account_id = p.account_id and (f.rate_per_second is not null or f.concurrency is not null))`,
+  release_waiting: 'select account_id, released, bounded from {{schema}}.release_waiting($1)',
+} as const
+
+/** An account's pace as it was read, with what a change of it needs. */
+export interface StoredPace {
+  readonly accountId: string
+  /** Null when the account is not slowed down. */
+  readonly pace: Pace | null
+  /** Whoever writes names the version that was read, so that of two changes one is made anew. */
+  readonly version: number
+  /** When a transfer last had to wait, ISO 8601; null for never. */
+  readonly waitedAt: string | null
+  /** The database's clock: all workers have the same. */
+  readonly now: Date
+}
+
+/** An account of which something waits. */
+export interface WaitingAccount {
+  readonly accountId: string
+  /** How many were let go just now. */
+  readonly released: number
+  /** True when the end of a submission makes room. */
+  readonly bounded: boolean
+}
+
+/** The store of paces: how fast accounts may send, and what waits for that. */
+export type PaceStore = ReturnType<typeof createPaceStore>
+
+/** Most transfers of one account that are let go at once. */
+export const maxReleased = 200
+
+/** Makes the store of paces on a driver. */
+export function createPaceStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  return {
+    async getAccount(accountId: string): Promise<AccountState> {
+      const [row = {}] = await driver.query(sql.account_state, [accountId])
+      return {
+        accountId,
+        paused: row['paused'] === true,
+        ratePerSecond: numberOf(row, 'rate_per_second'),
+        concurrency: numberOf(row, 'concurrency'),
+        weight: numberOf(row, 'weight') ?? 1,
+        loweredRatePerSecond: numberOf(row, 'rate'),
+        heldUntil: (row['held_until'] ?? null) as string | null,
+      }
+    },
+    async read(accountId: string): Promise<StoredPace> {
+      const [row = {}] = await driver.query(sql.pace, [accountId])
+      return { ...readPace(row), accountId }
+    },
+    /** Every account that is slowed down. */
+    async readLowered(): Promise<readonly StoredPace[]> {
+      return (await driver.query(sql.lowered_paces, [])).map(readPace)
+    },
+    /** What the account began to send in the last second, over all workers. */
+    async submittedLately(accountId: string): Promise<number> {
+      const [row] = await driver.query(sql.submitted_lately, [accountId])
+      return numberOf(row ?? {}, 'count') ?? 0
+    },
+    /** Writes what follows on a pace that was read. False when somebody else has written meanwhile. */
+    async write({ accountId, version }: StoredPace, next: Pace | null): Promise<boolean> {
+      const values = { rate: next?.ratePerSecond, held_until: next?.heldUntil, changed_at: next?.changedAt }
+      return (await driver.query(sql.write_pace, [accountId, JSON.stringify(values), version])).length > 0
+    },
+    /** Lets go what may be sent now; answers with the accounts of which more waits. */
+    async release(): Promise<readonly WaitingAccount[]> {
+      return (await driver.query(sql.release_waiting, [maxReleased])).map((row) => ({
+        accountId: row['account_id'] as string,
+        released: row['released'] as number,
+        bounded: row['bounded'] === true,
+      }))
+    },
+    /** Deletes the rows of accounts that are neither limited nor slowed down any more. */
+    async forget(): Promise<void> {
+      await driver.query(sql.forget_paces, [])
+    },
+  }
+}
+
+function readPace(row: Row): StoredPace {
+  const ratePerSecond = numberOf(row, 'rate')
+  const pace = { heldUntil: row['held_until'] as string, changedAt: row['changed_at'] as string }
+  return {
+    accountId: row['account_id'] as string,
+    pace: ratePerSecond === null ? null : { ratePerSecond, ...pace },
+    version: numberOf(row, 'version') ?? 0,
+    waitedAt: (row['waited_at'] ?? null) as string | null,
+    now: new Date(row['now'] as string),
+  }
+}
+
+/** A number of any column type, whichever way the driver gives it. */
+function numberOf(row: Row, column: string): number | null {
+  const value = row[column] ?? null
+  return value === null ? null : Number(value)
+}

@@ -1,0 +1,135 @@
+import type { Logger, PaceNews, Settlement, WorkHandlers } from '@outlay/core'
+import { maxReleased, type PaceStore, type StoredPace, type WaitingAccount } from '../paces.ts'
+import { type Loop, startLoop } from './loop.ts'
+
+/** Slows accounts down that the service throttles, and lets go what waits for its turn. */
+export interface Pacer extends Loop {
+  /** Takes note of an answer of the service. */
+  hear(accountId: string, settlement: Settlement): void
+  /** Takes note that a submission of the account has ended. */
+  makeRoom(accountId: string): void
+  /** Takes note that something may have begun to wait. */
+  expectWaiting(): void
+  /** True while the service wants to hear nothing about the account. */
+  isHeld(accountId: string): boolean
+}
+
+/** What a pacer works with. */
+export interface PacerOptions<Tx> {
+  readonly paces: PaceStore
+  readonly handlers: Pick<WorkHandlers<Tx>, 'decidePace'>
+  readonly logger: Logger
+  readonly onReleased: () => void
+}
+
+/** Pause between looks at what waits, in milliseconds. */
+const waitingPauseMs = 100
+
+/** Pause between looks while nothing waits, in milliseconds. */
+const idlePauseMs = 1_000
+
+/** Pause between looks at accounts that are slowed down, in milliseconds. */
+const loweredPauseMs = 500
+
+/** Pause between deletions of what is over, in milliseconds. */
+const forgetPauseMs = 30_000
+
+/** Starts the loop that keeps the pace of accounts. */
+export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
+  const { paces, logger } = options
+  const throttled = new Map<string, number>()
+  const answered = new Set<string>()
+  /** Until when accounts are held, by the monotonic clock of this process. */
+  let holds = new Map<string, number>()
+  let waiting = new Map<string, WaitingAccount>()
+  let lookedAtMs = Number.NEGATIVE_INFINITY
+  let forgotAtMs = performance.now()
+
+  const slowDown = async () => {
+    for (const [accountId, retryAfterMs] of throttled) {
+      const changed = await changePace(options, await paces.read(accountId), async (known) => ({
+        kind: 'throttled',
+        retryAfterMs,
+        submittedPerSecond: known.pace === null ? await paces.submittedLately(accountId) : 0,
+      }))
+      // Whoever wrote meanwhile has heard of the same; it is decided anew in the next turn.
+      if (changed && throttled.get(accountId) === retryAfterMs) throttled.delete(accountId)
+      lookedAtMs = Number.NEGATIVE_INFINITY
+    }
+  }
+  const look = async () => {
+    lookedAtMs = performance.now()
+    const lowered = await paces.readLowered()
+    for (const known of lowered) {
+      const news = { kind: 'looked', answered: answered.has(known.accountId), waitedAt: known.waitedAt } as const
+      if (await changePace(options, known, async () => news)) answered.delete(known.accountId)
+    }
+    holds = new Map(lowered.map((known) => [known.accountId, performance.now() + heldMs(known)]))
+    for (const accountId of answered) if (!holds.has(accountId)) answered.delete(accountId)
+  }
+  const loop = startLoop({
+    name: 'pace',
+    logger,
+    async turn() {
+      await slowDown()
+      if (performance.now() - lookedAtMs >= (holds.size > 0 ? loweredPauseMs : idlePauseMs)) await look()
+      const found = await paces.release()
+      waiting = new Map(found.map((account) => [account.accountId, account]))
+      if (found.some(({ released }) => released > 0)) options.onReleased()
+      if (performance.now() - forgotAtMs >= forgetPauseMs) {
+        forgotAtMs = performance.now()
+        await paces.forget()
+      }
+      if (throttled.size > 0 || found.some(({ released }) => released === maxReleased)) return 0
+      return waiting.size > 0 ? waitingPauseMs : holds.size > 0 ? loweredPauseMs : idlePauseMs
+    },
+  })
+  return {
+    wake: () => loop.wake(),
+    async stop() {
+      await loop.stop()
+      // What the service said last is kept for whoever works next.
+      await slowDown().catch(() => undefined)
+    },
+    hear(accountId, { throttledForMs, answer }) {
+      if (throttledForMs !== null) {
+        throttled.set(accountId, Math.max(throttledForMs, throttled.get(accountId) ?? 0))
+        loop.wake()
+      } else if (holds.has(accountId) && answer.outcome !== 'unknown' && answer.outcome !== 'throttled') {
+        answered.add(accountId)
+      }
+    },
+    makeRoom(accountId) {
+      if (waiting.get(accountId)?.bounded === true) loop.wake()
+    },
+    expectWaiting() {
+      if (waiting.size === 0) loop.wake()
+    },
+    isHeld: (accountId) => (holds.get(accountId) ?? 0) > performance.now(),
+  }
+}
+
+const heldMs = ({ pace, now }: StoredPace): number =>
+  pace === null ? 0 : Math.max(0, Date.parse(pace.heldUntil) - now.getTime())
+
+/** Decides on a pace and writes what changed; false when somebody else has written meanwhile. */
+async function changePace<Tx>(
+  { paces, handlers, logger }: PacerOptions<Tx>,
+  known: StoredPace,
+  readNews: (known: StoredPace) => Promise<PaceNews>,
+): Promise<boolean> {
+  const { accountId, pace } = known
+  const news = await readNews(known)
+  const next = handlers.decidePace(pace, news, known.now)
+  if (next === pace) return news.kind === 'throttled'
+  if (!(await paces.write(known, next))) return false
+  if (news.kind === 'throttled' && next?.ratePerSecond !== pace?.ratePerSecond) {
+    logger.warn(
+      { accountId, ratePerSecond: next?.ratePerSecond, heldUntil: next?.heldUntil },
+      'The service throttles an account; it waits and then goes slower.',
+    )
+  } else if (next === null) {
+    logger.info({ accountId }, 'An account that the service throttled goes at its own pace again.')
+  }
+  return true
+}
