@@ -47,20 +47,24 @@ returns table (
 declare
   v_parked text[] := '{}';
   v_inline boolean := exists (select 1 from {{schema}}.counterparty_details d where d.transfer_id = any (p_ids));
+  v_paused text[];
 begin
   update {{schema}}.dispatch_clock c set tag = f.tag
   from (select max(-j.priority) as tag from {{queue_table}} j where j.name = '{{queue}}' and j.id = any (p_jobs)) f
   where f.tag > c.tag;
 
+  -- Read once: one that is paused from here on is paused for the next claim, not for a half of this one.
+  v_paused := array(select f.account_id from {{schema}}.account f where f.paused);
+
   -- The transfers of a paused account go back, out of everybody's way until the account is resumed.
-  if exists (select 1 from {{schema}}.account f where f.paused) then
+  if cardinality(v_paused) > 0 then
     with parked as (
       update {{schema}}.transfer t
       set stage = 'queued', reason = 'account_paused', updated_at = clock_timestamp(),
           unknown_since = case when t.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
           then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
-      from {{schema}}.account f, unnest(p_ids, p_jobs) as n (id, job)
-      where t.id = n.id and f.account_id = t.account_id and f.paused and t.stage in ('queued', 'submitting', 'awaiting_funds')
+      from unnest(p_ids, p_jobs) as n (id, job)
+      where t.id = n.id and t.account_id = any (v_paused) and t.stage in ('queued', 'submitting', 'awaiting_funds')
       returning n.job
     )
     update {{queue_table}} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '10 years'
@@ -84,7 +88,7 @@ begin
   with held as (
     select t.id, t.stage, t.updated_at from {{schema}}.transfer t
     where t.id = any (p_ids) and t.id <> all (v_parked) and t.stage in ('queued', 'submitting', 'awaiting_funds')
-      and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
+      and t.account_id <> all (v_paused)
     order by t.id for update
   ), taken as (
     update {{schema}}.transfer t

@@ -1,9 +1,10 @@
 import { createEngine } from '@outlay/core'
-import { drain, memoryGateway } from '@outlay/testing'
+import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { createAccountWeights } from './account-weights.ts'
 import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
 import { pgDriver } from './drivers/pg.ts'
@@ -43,6 +44,63 @@ describe('the order of dispatch', async () => {
     expect(lastSmall).toBeLessThan(150)
     // The flood is not starved either: it has its own share from the start.
     expect(order.slice(0, lastSmall).filter((accountId) => accountId === 'flood').length).toBeGreaterThan(5)
+  })
+
+  it('lets ten payouts of each of ten accounts pass a hundred thousand of another, which goes on all along', async () => {
+    const flooding = host()
+    for (let batch = 0; batch < 10; batch += 1) {
+      await pgDriver(pool).transaction((tx) => flooding.engine.transfers.enqueueMany(tx, payouts('flood', 10_000)))
+    }
+    const late = host()
+    const accounts = [...'bcdefghijk'].map((name) => `small-${name}`)
+    for (const accountId of accounts) {
+      await pgDriver(pool).transaction((tx) => late.engine.transfers.enqueueMany(tx, payouts(accountId, 10)))
+    }
+    const { engine, gateway } = host()
+    await engine.start({ concurrency: 20 })
+    const flooded = () => gateway.submissions.filter(({ accountId }) => accountId === 'flood').length
+    const smalls = () => gateway.submissions.length - flooded()
+    await waitUntil(() => smalls() === 100, { timeoutMs: 60_000 })
+    const soFar = flooded()
+    await waitUntil(() => flooded() >= soFar + 500, { timeoutMs: 60_000 })
+    await engine.stop()
+    const order = gateway.submissions.map(({ accountId }) => accountId)
+    const lastSmall = order.findLastIndex((accountId) => accountId !== 'flood')
+    const before = order.slice(0, lastSmall).filter((accountId) => accountId === 'flood').length
+    expect(before).toBeLessThan(2_000)
+    expect(before).toBeGreaterThan(5)
+    expect(new Set(order)).toEqual(new Set([...accounts, 'flood']))
+    await emptyOutbox(pool)
+  }, 120_000)
+
+  it('gives an account of weight two two thirds beside one of weight one', async () => {
+    const { engine, gateway } = host()
+    await pgDriver(pool).transaction((tx) => engine.accounts.configure(tx, 'heavy', { weight: 2 }))
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('light', 150)))
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('heavy', 200)))
+    for (let count = 0; count < 100; count += 1) {
+      await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('heavy')))
+    }
+    await engine.start({ concurrency: 5 })
+    await drain(engine)
+    await engine.stop()
+    const order = gateway.submissions.map(({ accountId }) => accountId)
+    expect(order).toHaveLength(450)
+    for (const length of [150, 300, 420]) {
+      const heavy = order.slice(0, length).filter((accountId) => accountId === 'heavy').length
+      expect(Math.abs(heavy - (length * 2) / 3)).toBeLessThan(12)
+    }
+    await emptyOutbox(pool)
+  })
+
+  it('knows the weights that another process gave', async () => {
+    const { engine } = host()
+    await pgDriver(pool).transaction((tx) => engine.accounts.configure(tx, 'heavy', { weight: 4 }))
+    const weights = createAccountWeights(pgDriver(pool), { schema: '"outlay"' })
+    expect(weights.of('heavy')).toBe(1)
+    weights.refresh()
+    await waitUntil(() => weights.of('heavy') === 4)
+    expect(weights.of('light')).toBe(1)
   })
 
   it('goes on counting from the start when the virtual time was set back', async () => {

@@ -33,7 +33,7 @@ describe('migrations', async () => {
       '0003_counterparties',
       '0004_account_limits',
       '0005_adoption',
-      ...['adopt', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'settle'],
+      ...['adopt', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'pace', 'settle'],
     ])
   })
 

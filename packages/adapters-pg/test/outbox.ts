@@ -24,6 +24,9 @@ export async function migrateOutbox(url: string): Promise<void> {
 /** Empties the engine's tables between tests. */
 export async function emptyOutbox(pool: pg.Pool): Promise<void> {
   await pool.query(
-    'truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.refused_account, outlay.sighting, outlay.watched_account, outlay.found_transfer, outlay.list_reading, outlay_queue.job',
+    `do $$ begin execute (
+       select 'truncate outlay_queue.job, ' || string_agg(format('outlay.%I', tablename), ', ') from pg_tables
+       where schemaname = 'outlay' and tablename not in ('migration', 'dispatch_clock')
+     ); end $$`,
   )
 }

@@ -81,7 +81,7 @@ export function openHost(url: string): Host {
       gateway.script(() => undefined)
       gateway.scriptAfter(() => undefined)
       await pool.query(
-        'truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.account, outlay.refused_account, outlay_queue.job',
+        'truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.account, outlay.refused_account, outlay.account_pace, outlay.submission_slot, outlay_queue.job',
       )
     },
     async close() {

@@ -55,8 +55,9 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     held.add(job)
     busy += 1
     const settlement = await handlers.submit(claim, abort.signal)
+    // Until a 429 is written its slot is kept, or the next transfer of the account would follow into the same.
+    await pacer.hear(claim.accountId, settlement)
     busy -= 1
-    pacer.hear(claim.accountId, settlement)
     wakeWhenWorthwhile()
     await settler.add(settlement)
     held.delete(job)

@@ -4,8 +4,8 @@ import { type Loop, startLoop } from './loop.ts'
 
 /** Slows accounts down that the service throttles, and lets go what waits for its turn. */
 export interface Pacer extends Loop {
-  /** Takes note of an answer of the service. */
-  hear(accountId: string, settlement: Settlement): void
+  /** Takes note of an answer of the service. Resolves at once, or after a 429 when no claim of the account gets past it. */
+  hear(accountId: string, settlement: Settlement): Promise<void> | undefined
   /** Takes note that a submission of the account has ended. */
   makeRoom(accountId: string): void
   /** Takes note that something may have begun to wait. */
@@ -34,10 +34,16 @@ const loweredPauseMs = 500
 /** Pause between deletions of what is over, in milliseconds. */
 const forgetPauseMs = 30_000
 
+/** A wish of the service that is not written yet, and who waits for that. */
+interface Throttling {
+  readonly retryAfterMs: number
+  readonly heard: (() => void)[]
+}
+
 /** Starts the loop that keeps the pace of accounts. */
 export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
   const { paces, logger } = options
-  const throttled = new Map<string, number>()
+  const throttled = new Map<string, Throttling>()
   const answered = new Set<string>()
   /** Until when accounts are held, by the monotonic clock of this process. */
   let holds = new Map<string, number>()
@@ -46,15 +52,18 @@ export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
   let forgotAtMs = performance.now()
 
   const slowDown = async () => {
-    for (const [accountId, retryAfterMs] of throttled) {
+    for (const [accountId, { retryAfterMs, heard }] of throttled) {
+      const count = heard.length
       const changed = await changePace(options, await paces.read(accountId), async (known) => ({
         kind: 'throttled',
         retryAfterMs,
         submittedPerSecond: known.pace === null ? await paces.submittedLately(accountId) : 0,
       }))
-      // Whoever wrote meanwhile has heard of the same; it is decided anew in the next turn.
-      if (changed && throttled.get(accountId) === retryAfterMs) throttled.delete(accountId)
       lookedAtMs = Number.NEGATIVE_INFINITY
+      // Whoever wrote meanwhile has heard of the same; it is decided anew in the next turn.
+      if (!changed) continue
+      for (const done of heard.splice(0, count)) done()
+      if (heard.length === 0) throttled.delete(accountId)
     }
   }
   const look = async () => {
@@ -93,11 +102,15 @@ export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
     },
     hear(accountId, { throttledForMs, answer }) {
       if (throttledForMs !== null) {
-        throttled.set(accountId, Math.max(throttledForMs, throttled.get(accountId) ?? 0))
+        const { retryAfterMs, heard } = throttled.get(accountId) ?? { retryAfterMs: 0, heard: [] }
+        throttled.set(accountId, { retryAfterMs: Math.max(throttledForMs, retryAfterMs), heard })
         loop.wake()
-      } else if (holds.has(accountId) && answer.outcome !== 'unknown' && answer.outcome !== 'throttled') {
+        return new Promise((done) => heard.push(done))
+      }
+      if (holds.has(accountId) && answer.outcome !== 'unknown' && answer.outcome !== 'throttled') {
         answered.add(accountId)
       }
+      return undefined
     },
     makeRoom(accountId) {
       if (waiting.get(accountId)?.bounded === true) loop.wake()

@@ -194,4 +194,13 @@ describe('the decision about an expiry', () => {
       events: [{ type: 'transfer.failed' }],
     })
   })
+
+  it('takes only the 429 of the service for a wish about the whole account', () => {
+    const throttled = { outcome: 'throttled', detail: 'later' } as const
+    expect(decide({ ...throttled, httpStatus: 429, retryAfterMs: 2_000 }).throttledForMs).toBe(2_000)
+    expect(decide({ ...throttled, httpStatus: 429 }).throttledForMs).toBe(0)
+    expect(decide({ ...throttled, httpStatus: 409, retryAfterMs: 2_000 }).throttledForMs).toBeNull()
+    expect(decide({ ...throttled, detail: 'not sent: no connection' }).throttledForMs).toBeNull()
+    expect(decide({ outcome: 'accepted', remoteId: 'r', httpStatus: 201 }).throttledForMs).toBeNull()
+  })
 })
