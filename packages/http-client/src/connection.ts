@@ -1,19 +1,29 @@
 import type { Clock, Random } from '@outlay/core'
 import { Agent, type Dispatcher } from 'undici'
 import { type ExchangeLimits, exchange, type HttpAnswer, type HttpFailure } from './exchange.ts'
+import { type CallLimitsSource, createLimiter } from './limiter.ts'
 import { buildRequest, type Call } from './request.ts'
 import { type CredentialsSource, createTokenSource, type TokenResult } from './token.ts'
 
 /** How a client or a gateway reaches the service. */
 export interface ConnectionOptions {
-  /** Address of the service; a path in it is kept. http is for loopback only, unless `allowInsecure` is set. */
-  readonly baseUrl: string | URL
+  /**
+   * Address of the service, or a way to find that of an account, for example by its environment. A path in it is kept. http
+   * is for loopback only, unless `allowInsecure` is set.
+   */
+  readonly baseUrl: AddressSource
   /** Address of the token endpoint. Default: `/oauth2/token` below the base address. */
-  readonly tokenUrl?: string | URL | undefined
+  readonly tokenUrl?: AddressSource | undefined
   readonly credentials: CredentialsSource
   /** Scopes to ask for, separated by spaces. Default: whatever the credentials carry. */
   readonly scope?: string | undefined
   readonly timeouts?: Timeouts | undefined
+  /**
+   * Bounds of the calls of each pair of credentials: of all accounts together when `credentials` is one pair, of each account
+   * when it is a function; given as a function, of each account. A call waits its turn before its timeouts begin, and a call
+   * that is aborted meanwhile is not sent. Requests for tokens do not count. Default: none.
+   */
+  readonly limits?: CallLimitsSource | undefined
   /** Connections to one origin, each with one request at a time. Default 64. */
   readonly maxConcurrent?: number | undefined
   /** Longest answer that is read, in bytes. Default 8 MiB. */
@@ -28,6 +38,9 @@ export interface ConnectionOptions {
   /** Allows http to hosts other than loopback, where secrets can be read on the way. Default false. */
   readonly allowInsecure?: boolean | undefined
 }
+
+/** One address for everything, or a way to find that of an account. */
+export type AddressSource = string | URL | ((accountId: string) => string | URL)
 
 /** Bounds of one attempt, in milliseconds. */
 export interface Timeouts {
@@ -82,16 +95,46 @@ const createPool = (options: ConnectionOptions): Dispatcher =>
     keepAliveTimeout: 10_000,
   })
 
+const abortedBefore = {
+  kind: 'failure',
+  reason: 'aborted',
+  sent: false,
+  detail: 'aborted before it was sent',
+} as const
+
+/** A host's function failed. What it says is not told, since it may hold anything. */
+const unavailable = {
+  kind: 'unavailable',
+  detail: 'the address or the limits of the account could not be found',
+} as const
+
+/** Finds the addresses of an account; those that are the same for all are checked at once. */
+const readAddresses = ({ baseUrl, tokenUrl }: ConnectionOptions, allowInsecure: boolean) => {
+  const find = (source: AddressSource, accountId: string) => (typeof source === 'function' ? source(accountId) : source)
+  const read = (accountId: string) => {
+    const base = readUrl(find(baseUrl, accountId), 'baseUrl', allowInsecure)
+    const defaultTokenUrl = `${base.origin}${base.pathname.replace(/\/+$/, '')}/oauth2/token`
+    const token = readUrl(find(tokenUrl ?? defaultTokenUrl, accountId), 'tokenUrl', allowInsecure)
+    return { baseUrl: base, tokenUrl: token }
+  }
+  if (typeof baseUrl === 'function' || typeof tokenUrl === 'function') {
+    if (typeof baseUrl !== 'function') readUrl(baseUrl, 'baseUrl', allowInsecure)
+    if (tokenUrl !== undefined && typeof tokenUrl !== 'function') readUrl(tokenUrl, 'tokenUrl', allowInsecure)
+    return read
+  }
+  const only = read('')
+  return () => only
+}
+
 /** Resolves with the token, or with an abort when the caller no longer waits; the fetch itself goes on for the others. */
 const awaitToken = (
   token: Promise<TokenResult>,
   signal: AbortSignal | undefined,
 ): Promise<TokenResult | HttpFailure> => {
   if (signal === undefined) return token
-  const aborted = { kind: 'failure', reason: 'aborted', sent: false, detail: 'aborted before it was sent' } as const
-  if (signal.aborted) return Promise.resolve(aborted)
+  if (signal.aborted) return Promise.resolve(abortedBefore)
   return new Promise((resolve) => {
-    const onAbort = () => resolve(aborted)
+    const onAbort = () => resolve(abortedBefore)
     signal.addEventListener('abort', onAbort, { once: true })
     token.then((result) => {
       signal.removeEventListener('abort', onAbort)
@@ -107,9 +150,7 @@ const awaitToken = (
  */
 export function createConnection(options: ConnectionOptions): Connection {
   const allowInsecure = options.allowInsecure ?? false
-  const baseUrl = readUrl(options.baseUrl, 'baseUrl', allowInsecure)
-  const defaultTokenUrl = `${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}/oauth2/token`
-  const tokenUrl = readUrl(options.tokenUrl ?? defaultTokenUrl, 'tokenUrl', allowInsecure)
+  const addresses = readAddresses(options, allowInsecure)
   const clock = options.clock ?? { now: () => new Date() }
   const userAgent = options.userAgent ?? 'outlay-http-client/0.1.0'
   const dispatcher = options.dispatcher ?? createPool(options)
@@ -120,32 +161,51 @@ export function createConnection(options: ConnectionOptions): Connection {
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
   }
   const tokens = createTokenSource({
-    tokenUrl,
+    tokenUrl: (accountId) => addresses(accountId).tokenUrl,
+    byAccount: typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function',
     credentials: options.credentials,
     scope: options.scope,
     clock,
     userAgent,
     send: (request) => exchange(dispatcher, request, limits),
   })
-  const target = { baseUrl, userAgent }
+  const limiter = createLimiter(options.limits ?? (() => undefined), (accountId) =>
+    typeof options.credentials === 'function' ? accountId : '',
+  )
   let closed: Promise<void> | undefined
 
-  const send = async (call: Call, signal?: AbortSignal): Promise<Attempt> => {
+  const send = async (call: Call, baseUrl: URL, signal?: AbortSignal): Promise<Attempt> => {
     const token = await awaitToken(tokens.get(call.accountId), signal)
     if (token.kind !== 'token') return token
+    const target = { baseUrl, userAgent }
     const result = await exchange(dispatcher, buildRequest(call, target, token.value), limits, signal)
     return result.kind === 'failure' ? result : { kind: 'answer', answer: result, token: token.value }
+  }
+  const enter = async (accountId: string, signal: AbortSignal | undefined) => {
+    const { baseUrl } = addresses(accountId)
+    return { baseUrl, leave: await limiter.enter(accountId, signal) }
+  }
+  const sendInTurn = async (call: Call, signal?: AbortSignal): Promise<Attempt> => {
+    const entered = await enter(call.accountId, signal).catch(() => unavailable)
+    if ('kind' in entered) return entered
+    const { baseUrl, leave } = entered
+    if (leave === undefined) return abortedBefore
+    try {
+      return await send(call, baseUrl, signal)
+    } finally {
+      leave()
+    }
   }
 
   return {
     clock,
     random: options.random ?? { fraction: () => Math.random() },
     async attempt(call, signal) {
-      const first = await send(call, signal)
+      const first = await sendInTurn(call, signal)
       if (first.kind === 'answer' && first.answer.status === 403) tokens.doubt(call.accountId, first.token)
       if (first.kind !== 'answer' || first.answer.status !== 401) return first
       tokens.discard(call.accountId, first.token)
-      return send(call, signal)
+      return sendInTurn(call, signal)
     },
     close() {
       closed ??= options.dispatcher === undefined ? dispatcher.close() : Promise.resolve()

@@ -35,7 +35,9 @@ interface TokenSource {
 
 /** What a token source is made of. */
 interface TokenSourceOptions {
-  readonly tokenUrl: URL
+  readonly tokenUrl: (accountId: string) => URL
+  /** True when the token endpoint may be another one for another account. */
+  readonly byAccount: boolean
   readonly credentials: CredentialsSource
   readonly scope?: string | undefined
   readonly clock: Clock
@@ -148,12 +150,13 @@ const remember = <V>(map: Map<string, V>, key: string, value: V): V => {
 /** Makes a token source. Tokens live in memory only, and secrets only as long as a request for a token takes. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { credentials: source, clock } = options
+  const nameOf = (accountId: string) => (typeof source === 'function' || options.byAccount ? accountId : '')
   const slots = new Map<string, Slot>()
   const accounts = new Map<string, Slot>()
   const lookups = new Map<string, Promise<TokenResult>>()
 
-  const fetchToken = async (slot: Slot, credentials: Credentials): Promise<TokenResult> => {
-    const request = buildTokenRequest(options.tokenUrl, credentials, options)
+  const fetchToken = async (slot: Slot, tokenUrl: URL, credentials: Credentials): Promise<TokenResult> => {
+    const request = buildTokenRequest(tokenUrl, credentials, options)
     const secrets = [credentials.clientSecret, encodeForm(credentials.clientSecret), encodeBasic(credentials)]
     const askedAt = clock.now().getTime()
     const grant = readTokenAnswer(await options.send(request), clock.now(), secrets)
@@ -170,19 +173,22 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
   const lookUp = async (accountId: string): Promise<TokenResult> => {
     let credentials: Credentials
+    let tokenUrl: URL
     try {
+      tokenUrl = options.tokenUrl(accountId)
       credentials = checkCredentials(typeof source === 'function' ? await source(accountId) : source)
     } catch (error) {
       // What a vault says may hold a secret, so only the kind of its error is told.
       const name = error instanceof Error ? error.name : 'error'
       return { kind: 'unavailable', detail: `the credentials of the account could not be read (${name})` }
     }
-    const key = createHash('sha256').update(`${credentials.clientId}\n${credentials.clientSecret}`).digest('base64')
+    const identity = `${tokenUrl.href}\n${credentials.clientId}\n${credentials.clientSecret}`
+    const key = createHash('sha256').update(identity).digest('base64')
     const slot = slots.get(key) ?? remember<Slot>(slots, key, { token: undefined, pending: undefined })
-    remember(accounts, typeof source === 'function' ? accountId : '', slot)
+    remember(accounts, nameOf(accountId), slot)
     const known = readSlot(slot)
     if (known !== undefined) return known
-    slot.pending ??= fetchToken(slot, credentials).finally(() => {
+    slot.pending ??= fetchToken(slot, tokenUrl, credentials).finally(() => {
       slot.pending = undefined
     })
     return slot.pending
@@ -190,21 +196,21 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
   return {
     get(accountId) {
-      const account = typeof source === 'function' ? accountId : ''
+      const account = nameOf(accountId)
       const known = readSlot(accounts.get(account))
       if (known !== undefined) return Promise.resolve(known)
       const running = lookups.get(account)
       if (running !== undefined) return running
-      const started = lookUp(account).finally(() => lookups.delete(account))
+      const started = lookUp(accountId).finally(() => lookups.delete(account))
       lookups.set(account, started)
       return started
     },
     discard(accountId, token) {
-      const slot = accounts.get(typeof source === 'function' ? accountId : '')
+      const slot = accounts.get(nameOf(accountId))
       if (slot?.token?.value === token) slot.token = undefined
     },
     doubt(accountId, token) {
-      const account = typeof source === 'function' ? accountId : ''
+      const account = nameOf(accountId)
       const slot = accounts.get(account)
       if (slot?.token?.value !== token) return
       accounts.delete(account)
