@@ -261,7 +261,7 @@ describe('when the service answers', async () => {
       await scene.proveOne()
     })
 
-    it.concurrent('429: not before Retry-After, and it can be canceled meanwhile', async () => {
+    it.concurrent('429: not before Retry-After, then slower; it can be canceled meanwhile, and others wait with it', async () => {
       await using scene = await open({ host: { jitter: 0.001 } })
       const fault = { kind: 'refuse', status: 429, retryAfterSeconds: 1 } as const
       scene.proxy.faults.add({ ...creates, times: 2, fault })
@@ -270,12 +270,20 @@ describe('when the service answers', async () => {
       await scene.host.engine.start()
       await scene.reach(other.id, { stage: 'queued', reason: 'rate_limited' })
       expect(await scene.cancel(other.id)).toBe(true)
+      // What is enqueued meanwhile is held too: the pause is the account's.
+      const late = await scene.enqueue()
+      const { loweredRatePerSecond, ratePerSecond } = await scene.host.engine.accounts.get(scene.stage.accountId)
+      expect(ratePerSecond).toBeNull()
+      expect(loweredRatePerSecond).toBeGreaterThan(0)
+      expect(loweredRatePerSecond).toBeLessThanOrEqual(1)
       await scene.arrive(id)
+      await scene.arrive(late.id)
       const [first, again] = scene.creates.filter(({ key }) => key === id)
       expect((again?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(1_000)
       const { service } = await settleAll(scene.stage, scene.host)
-      expect(service).toHaveLength(1)
-      expect(scene.creates).toHaveLength(3)
+      expect(service).toHaveLength(2)
+      expect(scene.creates).toHaveLength(4)
+      expect(scene.creates.map(({ key }) => key).filter((key) => key === late.id)).toHaveLength(1)
     })
   })
 

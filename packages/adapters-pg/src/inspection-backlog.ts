@@ -15,6 +15,15 @@ export interface AccountBacklog {
   readonly oldestUnsubmittedAt: string | null
   readonly oldestSubmittedAt: string | null
   readonly fundsArrivedAt: string | null
+  /** Most submissions per second; null for no limit. */
+  readonly ratePerSecond: number | null
+  /** Most submissions under way at once; null for no limit. */
+  readonly concurrency: number | null
+  readonly weight: number
+  /** Submissions per second that are left to it since the service said 429; null when it is not slowed down. */
+  readonly loweredRatePerSecond: number | null
+  /** Until when the service asked it to wait; null when that is over. */
+  readonly heldUntil: string | null
 }
 
 /** How far a subscription is behind. */
@@ -52,7 +61,8 @@ export interface DeadLetterFilter {
 const texts = {
   accounts: `select v.account_id, v.paused, v.queued, v.submitting, v.awaiting_funds, v.blocked, v.submitted,
       {{schema}}.iso(v.oldest_unsubmitted_at) as oldest_unsubmitted_at, {{schema}}.iso(v.oldest_submitted_at) as oldest_submitted_at,
-      {{schema}}.iso(v.funds_arrived_at) as funds_arrived_at
+      {{schema}}.iso(v.funds_arrived_at) as funds_arrived_at,
+      v.rate_per_second, v.concurrency, v.weight, v.lowered_rate, {{schema}}.iso(v.held_until) as held_until
     from {{schema}}.account_backlog v where not $1 or v.paused
     order by v.oldest_unsubmitted_at nulls last, v.account_id limit $2`,
   subscriptions: `select v.name, v.types, v.undelivered, v.failing, v.dead_letters, {{schema}}.iso(v.oldest_at) as oldest_at,
@@ -72,7 +82,7 @@ const texts = {
 export function createBacklogReads<Tx>(driver: Driver<Tx>, { tokens }: Place) {
   const sql = statements(tokens, texts)
   return {
-    /** Accounts with something unsettled and paused ones; those with the oldest unsubmitted transfer first. */
+    /** Accounts with something unsettled, paused ones and ones with limits; those with the oldest unsubmitted transfer first. */
     async accounts(
       filter: { readonly paused?: boolean | undefined; readonly limit?: number | undefined } = {},
     ): Promise<readonly AccountBacklog[]> {
@@ -110,6 +120,11 @@ function readAccount(row: Row): AccountBacklog {
     oldestUnsubmittedAt: textOf(row, 'oldest_unsubmitted_at'),
     oldestSubmittedAt: textOf(row, 'oldest_submitted_at'),
     fundsArrivedAt: textOf(row, 'funds_arrived_at'),
+    ratePerSecond: (row['rate_per_second'] ?? null) as number | null,
+    concurrency: (row['concurrency'] ?? null) as number | null,
+    weight: row['weight'] as number,
+    loweredRatePerSecond: (row['lowered_rate'] ?? null) as number | null,
+    heldUntil: textOf(row, 'held_until'),
   }
 }
 

@@ -1,8 +1,9 @@
 import type { AccountBacklog } from '@outlay/adapters-pg'
+import type { AccountLimitsChange, AccountState } from '@outlay/core'
 import type { Session } from './session.ts'
 import { formatTable, plural } from './table.ts'
 
-/** Lists accounts with something unsettled, and paused ones. */
+/** Lists accounts with something unsettled, paused ones and ones with limits. */
 export async function listAccounts(
   session: Session,
   filter: { readonly paused?: boolean | undefined; readonly limit?: number | undefined },
@@ -23,7 +24,34 @@ function formatAccounts(accounts: readonly AccountBacklog[]): string {
     ['blocked', (row) => row.blocked],
     ['submitted', (row) => row.submitted],
     ['oldest unsubmitted', (row) => row.oldestUnsubmittedAt],
+    ['limits', (row) => formatLimits(row)],
   ])
+}
+
+/** The limits of an account in a phrase; null when it has none. */
+function formatLimits(account: Omit<AccountState, 'accountId' | 'paused'>): string | null {
+  const { ratePerSecond, concurrency, weight, loweredRatePerSecond, heldUntil } = account
+  const parts = [
+    ratePerSecond === null ? [] : [`${round(ratePerSecond)}/s`],
+    concurrency === null ? [] : [`${concurrency} at once`],
+    weight === 1 ? [] : [`weight ${round(weight)}`],
+    loweredRatePerSecond === null ? [] : [`slowed to ${round(loweredRatePerSecond)}/s by the service`],
+    heldUntil === null ? [] : [`held until ${heldUntil}`],
+  ].flat()
+  return parts.length === 0 ? null : parts.join(', ')
+}
+
+const round = (value: number): string => String(Number(value.toPrecision(3)))
+
+/** Changes the limits of an account, when there is something to change, and says what they are. */
+export async function limitAccount(session: Session, accountId: string, change: AccountLimitsChange): Promise<void> {
+  const changed = Object.values(change).some((value) => value !== undefined)
+  if (changed) await session.transaction((tx) => session.engine.accounts.configure(tx, accountId, change))
+  const state = await session.engine.accounts.get(accountId)
+  session.write({ ...state, changed }, () => {
+    const limits = formatLimits(state) ?? 'no limits'
+    return changed ? `${accountId} has from now on: ${limits}.` : `${accountId} has: ${limits}.`
+  })
 }
 
 /** Keeps an account's transfers from being submitted. */

@@ -113,6 +113,39 @@ describe('the command line', async () => {
     expect((await run('accounts', 'list')).stdout).toMatch(/acme +- +1/)
   })
 
+  it('shows and changes the limits of an account', async () => {
+    expect((await run('accounts', 'limit', 'acme')).stdout).toBe('acme has: no limits.\n')
+    const set = await run('accounts', 'limit', 'acme', '--rate', '2.5', '--concurrency', '4', '--weight', '2')
+    expect(set.stdout).toBe('acme has from now on: 2.5/s, 4 at once, weight 2.\n')
+    expect(await json('accounts', 'limit', 'acme', '--rate', 'none')).toMatchObject({
+      accountId: 'acme',
+      ratePerSecond: null,
+      concurrency: 4,
+      weight: 2,
+      changed: true,
+    })
+    expect((await run('accounts', 'list')).stdout).toContain('4 at once, weight 2')
+    const refused = await run('accounts', 'limit', 'acme', '--concurrency', '0.5')
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('concurrency')
+    expect(await run('accounts', 'limit', 'acme', '--rate', 'fast')).toMatchObject({ code: 2 })
+    expect(await host.engine.accounts.get('acme')).toMatchObject({ concurrency: 4 })
+  })
+
+  it('shows an account that the service has slowed down', async () => {
+    host.gateway.script(() => ({ outcome: 'throttled', detail: 'busy', httpStatus: 429, retryAfterMs: 600_000 }))
+    await host.engine.start()
+    await host.enqueue()
+    await waitUntil(async () => (await host.engine.accounts.get('acme')).heldUntil)
+    expect((await run('accounts', 'list')).stdout).toMatch(/slowed to 0\.5\/s by the service, held until 20/)
+    await host.enqueue()
+    const waiting = await waitUntil(async () => {
+      const { stdout } = await run('transfers', 'list', '--stuck')
+      return stdout.includes('its turn within the limits of its account') ? stdout : undefined
+    })
+    expect(waiting).toContain('raise the limits of the account')
+  })
+
   it('sends transfers out again when funds have arrived', async () => {
     host.gateway.script(() => ({ outcome: 'insufficient_balance', detail: 'short' }))
     await host.engine.start()

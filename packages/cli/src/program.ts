@@ -1,6 +1,6 @@
 import { type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { fundAccount, listAccounts, mendAccount, pauseAccount, resumeAccount } from './accounts.ts'
+import { fundAccount, limitAccount, listAccounts, mendAccount, pauseAccount, resumeAccount } from './accounts.ts'
 import { runDoctor } from './doctor.ts'
 import { parseDuration } from './duration.ts'
 import { listDeadLetters, listSubscriptions, replayDeadLetters, tailEvents } from './events.ts'
@@ -135,11 +135,17 @@ function addTransfers(program: Command, perform: Perform): void {
     )
 }
 
+interface LimitOptions {
+  readonly rate?: number | null
+  readonly concurrency?: number | null
+  readonly weight?: number | null
+}
+
 function addAccounts(program: Command, perform: Perform): void {
-  const accounts = program.command('accounts').description('accounts: what waits in each, pause and resume')
+  const accounts = program.command('accounts').description('accounts: what waits in each, pause, resume and limit')
   accounts
     .command('list')
-    .description('accounts with something unsettled, and paused ones')
+    .description('accounts with something unsettled, paused ones and ones with limits')
     .option('--paused', 'only paused ones')
     .option('--limit <count>', 'at most so many', parseCount, 1000)
     .action((options: { paused?: true; limit: number }, command: Command) =>
@@ -159,6 +165,7 @@ function addAccounts(program: Command, perform: Perform): void {
     .action((id: string, _options: unknown, command: Command) =>
       perform(command, (session) => resumeAccount(session, id)),
     )
+  addAccountLimits(accounts, perform)
   accounts
     .command('funded')
     .description('send the transfers of an account that await funds out again')
@@ -173,6 +180,20 @@ function addAccounts(program: Command, perform: Perform): void {
     .action((id: string, _options: unknown, command: Command) =>
       perform(command, (session) => mendAccount(session, id)),
     )
+}
+
+function addAccountLimits(accounts: Command, perform: Perform): void {
+  accounts
+    .command('limit')
+    .description('show and change the limits of an account; "none" resets one')
+    .argument('<account>', 'id')
+    .option('--rate <number>', 'most submissions per second, over all workers', parseLimit)
+    .option('--concurrency <number>', 'most submissions under way at once, over all workers', parseLimit)
+    .option('--weight <number>', 'share in the order of dispatch, relative to the 1 of others', parseLimit)
+    .action((id: string, options: LimitOptions, command: Command) => {
+      const { rate: ratePerSecond, concurrency, weight } = options
+      return perform(command, (session) => limitAccount(session, id, { ratePerSecond, concurrency, weight }))
+    })
 }
 
 interface TailOptions {
@@ -223,6 +244,13 @@ function parseCount(text: string): number {
   const count = /^\d{1,6}$/.test(text) ? Number(text) : 0
   if (count < 1) throw new InvalidArgumentError('It is a number from 1 to 999999.')
   return count
+}
+
+/** A number, or null for "none"; the engine knows the range. */
+function parseLimit(text: string): number | null {
+  if (text === 'none') return null
+  if (!/^\d{1,9}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It is a number, or none.')
+  return Number(text)
 }
 
 function parseTime(text: string): number {
