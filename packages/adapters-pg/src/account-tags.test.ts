@@ -6,7 +6,7 @@ const takeAll = (weight: number, count: number, clock = 0) => {
   const tags = createAccountTags(() => weight)
   return Array.from({ length: count }, () => {
     const base = tags.take('a')
-    const tag = (base > clock ? base : clock) + 1
+    const tag = Math.max(base, clock) + 1
     tags.advance('a', tag)
     return tag
   })

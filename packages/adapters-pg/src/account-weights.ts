@@ -14,13 +14,12 @@ export interface AccountWeights {
 /** How long weights are believed, in milliseconds. */
 const believedMs = 5_000
 
-const texts = { account_weights: 'select f.account_id, f.weight from {{schema}}.account f where f.weight <> 1' } as const
+const texts = {
+  account_weights: 'select f.account_id, f.weight from {{schema}}.account f where f.weight <> 1',
+} as const
 
 /** Makes the weights of one process, on a driver. */
-export function createAccountWeights<Tx>(
-  driver: Driver<Tx>,
-  tokens: Readonly<Record<string, string>>,
-): AccountWeights {
+export function createAccountWeights<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): AccountWeights {
   const sql = statements(tokens, texts)
   let weights = new Map<string, number>()
   let readAtMs = Number.NEGATIVE_INFINITY

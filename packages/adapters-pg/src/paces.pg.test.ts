@@ -191,7 +191,9 @@ describe('an account with limits', async () => {
     await enqueue(second.engine, 'good', 50)
     await waitUntil(() => second.countOf('good') === 100)
     expect(second.countOf('throttled')).toBe(sent)
-    expect((await pool.query(`select 1 from outlay.transfer where account_id = 'good' and attempt > 1`)).rowCount).toBe(0)
+    expect((await pool.query(`select 1 from outlay.transfer where account_id = 'good' and attempt > 1`)).rowCount).toBe(
+      0,
+    )
   })
 
   it('goes on slowly after the pause that the service asked for, then faster, and nothing is sent twice', async () => {

@@ -136,10 +136,15 @@ function addTransfers(program: Command, perform: Perform): void {
 }
 
 interface LimitOptions {
-  readonly rate?: number | null
-  readonly concurrency?: number | null
-  readonly weight?: number | null
+  readonly rate?: Limit
+  readonly concurrency?: Limit
+  readonly weight?: Limit
 }
+
+/** A limit as it is typed; "none" resets it. */
+type Limit = number | 'none'
+
+const limitOf = (limit: Limit | undefined): number | null | undefined => (limit === 'none' ? null : limit)
 
 function addAccounts(program: Command, perform: Perform): void {
   const accounts = program.command('accounts').description('accounts: what waits in each, pause, resume and limit')
@@ -191,8 +196,9 @@ function addAccountLimits(accounts: Command, perform: Perform): void {
     .option('--concurrency <number>', 'most submissions under way at once, over all workers', parseLimit)
     .option('--weight <number>', 'share in the order of dispatch, relative to the 1 of others', parseLimit)
     .action((id: string, options: LimitOptions, command: Command) => {
-      const { rate: ratePerSecond, concurrency, weight } = options
-      return perform(command, (session) => limitAccount(session, id, { ratePerSecond, concurrency, weight }))
+      const { rate, concurrency, weight } = options
+      const change = { ratePerSecond: limitOf(rate), concurrency: limitOf(concurrency), weight: limitOf(weight) }
+      return perform(command, (session) => limitAccount(session, id, change))
     })
 }
 
@@ -246,9 +252,9 @@ function parseCount(text: string): number {
   return count
 }
 
-/** A number, or null for "none"; the engine knows the range. */
-function parseLimit(text: string): number | null {
-  if (text === 'none') return null
+/** The engine knows the range. */
+function parseLimit(text: string): Limit {
+  if (text === 'none') return text
   if (!/^\d{1,9}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It is a number, or none.')
   return Number(text)
 }

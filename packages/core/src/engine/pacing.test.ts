@@ -34,7 +34,8 @@ describe('the decision about the pace of an account', () => {
 
   it('halves again after the hold, but never to nothing', () => {
     let pace = throttle(null, 0, 1_000, 80)
-    expect((pace = throttle(pace, 1))?.ratePerSecond).toBe(20)
+    pace = throttle(pace, 1)
+    expect(pace?.ratePerSecond).toBe(20)
     for (let seconds = 10; seconds < 1_000; seconds += 10) pace = throttle(pace, seconds)
     expect(pace?.ratePerSecond).toBe(0.1)
   })
