@@ -48,14 +48,12 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   let busy = 0
   const worthFetching = Math.max(1, Math.floor(concurrency / 10))
   let idle: (() => void) | undefined
-
   const freeSlots = () => Math.min(concurrency - busy, maxHeldPerSlot * concurrency - held.size)
 
   const submit = async (claim: Claim, job: Job<unknown>) => {
     held.add(job)
     busy += 1
     const settlement = await handlers.submit(claim, abort.signal)
-    // Until a 429 is written its slot is kept, or the next transfer of the account would follow into the same.
     await pacer.hear(claim.accountId, settlement)
     busy -= 1
     wakeWhenWorthwhile()

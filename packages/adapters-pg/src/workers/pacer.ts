@@ -4,7 +4,10 @@ import { type Loop, startLoop } from './loop.ts'
 
 /** Slows accounts down that the service throttles, and lets go what waits for its turn. */
 export interface Pacer extends Loop {
-  /** Takes note of an answer of the service. Resolves at once, or after a 429 when no claim of the account gets past it. */
+  /**
+   * Takes note of an answer of the service. After a 429 it resolves when no claim of the account gets past it: until then the
+   * slot is kept, or the next transfer of the account would follow into the same.
+   */
   hear(accountId: string, settlement: Settlement): Promise<void> | undefined
   /** Takes note that a submission of the account has ended. */
   makeRoom(accountId: string): void
@@ -34,16 +37,46 @@ const loweredPauseMs = 500
 /** Pause between deletions of what is over, in milliseconds. */
 const forgetPauseMs = 30_000
 
-/** A wish of the service that is not written yet, and who waits for that. */
-interface Throttling {
-  readonly retryAfterMs: number
-  readonly heard: (() => void)[]
+/** What the service has said and nobody has written yet. */
+interface Throttlings {
+  /** Resolves when it is written. */
+  add(accountId: string, retryAfterMs: number): Promise<void>
+  /** True while there is something to write. */
+  any(): boolean
+  write(): Promise<void>
+}
+
+function createThrottlings<Tx>(options: PacerOptions<Tx>): Throttlings {
+  const { paces } = options
+  const unwritten = new Map<string, { readonly retryAfterMs: number; readonly heard: (() => void)[] }>()
+  return {
+    add(accountId, wishMs) {
+      const { retryAfterMs, heard } = unwritten.get(accountId) ?? { retryAfterMs: 0, heard: [] }
+      unwritten.set(accountId, { retryAfterMs: Math.max(wishMs, retryAfterMs), heard })
+      return new Promise((done) => heard.push(done))
+    },
+    any: () => unwritten.size > 0,
+    async write() {
+      for (const [accountId, { retryAfterMs, heard }] of unwritten) {
+        const count = heard.length
+        const changed = await changePace(options, await paces.read(accountId), async (known) => ({
+          kind: 'throttled',
+          retryAfterMs,
+          submittedPerSecond: known.pace === null ? await paces.submittedLately(accountId) : 0,
+        }))
+        // Whoever wrote meanwhile has heard of the same; it is decided anew in the next turn.
+        if (!changed) continue
+        for (const done of heard.splice(0, count)) done()
+        if (heard.length === 0) unwritten.delete(accountId)
+      }
+    },
+  }
 }
 
 /** Starts the loop that keeps the pace of accounts. */
 export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
   const { paces, logger } = options
-  const throttled = new Map<string, Throttling>()
+  const throttlings = createThrottlings(options)
   const answered = new Set<string>()
   /** Until when accounts are held, by the monotonic clock of this process. */
   let holds = new Map<string, number>()
@@ -51,21 +84,6 @@ export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
   let lookedAtMs = Number.NEGATIVE_INFINITY
   let forgotAtMs = performance.now()
 
-  const slowDown = async () => {
-    for (const [accountId, { retryAfterMs, heard }] of throttled) {
-      const count = heard.length
-      const changed = await changePace(options, await paces.read(accountId), async (known) => ({
-        kind: 'throttled',
-        retryAfterMs,
-        submittedPerSecond: known.pace === null ? await paces.submittedLately(accountId) : 0,
-      }))
-      lookedAtMs = Number.NEGATIVE_INFINITY
-      // Whoever wrote meanwhile has heard of the same; it is decided anew in the next turn.
-      if (!changed) continue
-      for (const done of heard.splice(0, count)) done()
-      if (heard.length === 0) throttled.delete(accountId)
-    }
-  }
   const look = async () => {
     lookedAtMs = performance.now()
     const lowered = await paces.readLowered()
@@ -76,20 +94,25 @@ export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
     holds = new Map(lowered.map((known) => [known.accountId, performance.now() + heldMs(known)]))
     for (const accountId of answered) if (!holds.has(accountId)) answered.delete(accountId)
   }
+  const release = async () => {
+    const found = await paces.release()
+    waiting = new Map(found.map((account) => [account.accountId, account]))
+    if (found.some(({ released }) => released > 0)) options.onReleased()
+    return found.some(({ released }) => released === maxReleased)
+  }
   const loop = startLoop({
     name: 'pace',
     logger,
     async turn() {
-      await slowDown()
-      if (performance.now() - lookedAtMs >= (holds.size > 0 ? loweredPauseMs : idlePauseMs)) await look()
-      const found = await paces.release()
-      waiting = new Map(found.map((account) => [account.accountId, account]))
-      if (found.some(({ released }) => released > 0)) options.onReleased()
+      const isNews = throttlings.any()
+      await throttlings.write()
+      if (isNews || performance.now() - lookedAtMs >= (holds.size > 0 ? loweredPauseMs : idlePauseMs)) await look()
+      const isMore = await release()
       if (performance.now() - forgotAtMs >= forgetPauseMs) {
         forgotAtMs = performance.now()
         await paces.forget()
       }
-      if (throttled.size > 0 || found.some(({ released }) => released === maxReleased)) return 0
+      if (isMore || throttlings.any()) return 0
       return waiting.size > 0 ? waitingPauseMs : holds.size > 0 ? loweredPauseMs : idlePauseMs
     },
   })
@@ -98,18 +121,16 @@ export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
     async stop() {
       await loop.stop()
       // What the service said last is kept for whoever works next.
-      await slowDown().catch(() => undefined)
+      await throttlings.write().catch(() => undefined)
     },
     hear(accountId, { throttledForMs, answer }) {
       if (throttledForMs !== null) {
-        const { retryAfterMs, heard } = throttled.get(accountId) ?? { retryAfterMs: 0, heard: [] }
-        throttled.set(accountId, { retryAfterMs: Math.max(throttledForMs, retryAfterMs), heard })
+        const written = throttlings.add(accountId, throttledForMs)
         loop.wake()
-        return new Promise((done) => heard.push(done))
+        return written
       }
-      if (holds.has(accountId) && answer.outcome !== 'unknown' && answer.outcome !== 'throttled') {
+      if (holds.has(accountId) && answer.outcome !== 'unknown' && answer.outcome !== 'throttled')
         answered.add(accountId)
-      }
       return undefined
     },
     makeRoom(accountId) {
