@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import type { Backend, Logger, Workers, WorkHandlers, WorkOptions } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
 import { createAccountWeights } from './account-weights.ts'
+import { type ArchiveStore, createArchiveStore } from './archive.ts'
 import { type AttemptStore, createAttemptStore } from './attempts.ts'
 import { createBacklog } from './backlog.ts'
 import { createCommandStore } from './commands.ts'
@@ -20,6 +21,7 @@ import { systemRuntime } from './runtime.ts'
 import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
 import { createTransferStore, type TransferStore } from './transfers.ts'
 import { createWatchedAccountStore, type WatchedAccountStore } from './watched-accounts.ts'
+import { startArchiver } from './workers/archiver.ts'
 import { startDispatcher } from './workers/dispatcher.ts'
 import { startFollower } from './workers/follower.ts'
 import { startPacer } from './workers/pacer.ts'
@@ -52,6 +54,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   const transfers = createTransferStore(driver, tokens)
   const stores = {
     transfers,
+    archive: createArchiveStore(driver, tokens),
     attempts: createAttemptStore(driver, tokens),
     looks: createLookStore(driver, tokens),
     counterparties: createCounterpartyStore(driver, tokens),
@@ -89,6 +92,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     ...createCommandStore(driver, tokens, weights),
     getAccount: stores.paces.getAccount,
     backlog: createBacklog(driver, tokens),
+    archive: stores.archive.archive,
     work: (handlers, work) => {
       weights.refresh()
       return startWork({ driver, queueSchema, channel, logger: runtime.logger, ...stores, handlers, work })
@@ -132,6 +136,7 @@ interface Parts<Tx> {
   readonly channel: string
   readonly logger: Logger
   readonly transfers: TransferStore<Tx>
+  readonly archive: ArchiveStore
   readonly attempts: AttemptStore
   readonly looks: LookStore
   readonly counterparties: CounterpartyStore<Tx>
@@ -147,6 +152,7 @@ interface Parts<Tx> {
 async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const { driver, logger, handlers, work } = parts
   const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000 } = work
+  const archiveAfterMs = readArchiveAfterMs(work)
   const offError = driver.onError((error) =>
     logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
   )
@@ -170,6 +176,10 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const follower = startFollower({ ...parts, pacer, onObserved: tell })
   const watcher = startWatcher({ ...parts, onObserved: tell })
   const sweeper = startSweeper(parts)
+  const archiver =
+    archiveAfterMs === undefined
+      ? undefined
+      : startArchiver({ archive: parts.archive, olderThanMs: archiveAfterMs, logger })
   const onWake = () => {
     dispatcher.wake()
     pacer.wake()
@@ -180,6 +190,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
     async stop() {
       await Promise.all([
         wakeup?.stop(),
+        archiver?.stop(),
         sweeper.stop(),
         follower.stop(),
         watcher.stop(),
@@ -191,4 +202,10 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       offError()
     },
   }
+}
+
+function readArchiveAfterMs({ retention }: WorkOptions): number | undefined {
+  const days = retention?.archiveAfterDays
+  if (days === undefined || (Number.isFinite(days) && days >= 0)) return days === undefined ? days : days * 86_400_000
+  throw new Error(`archiveAfterDays is a number from 0 on; got ${days}.`)
 }

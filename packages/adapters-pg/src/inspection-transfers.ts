@@ -116,6 +116,8 @@ export interface TransferEvidence {
   readonly deliveries: readonly DeliveryRecord[]
   /** Subscriptions that get at least one of its events. */
   readonly subscriptions: readonly string[]
+  /** When its events and attempts went to the archive; null while they are at hand. */
+  readonly archivedAt: string | null
   /** Transfers of the account that have the same id at the service. */
   readonly sameRemoteId: readonly string[]
   /** Transfers of the account with the same request and another key, enqueued within a day; at most 20. */
@@ -136,14 +138,16 @@ const texts = {
   evidence_transfer: `select ${transferColumns}, ${iso('t.unknown_since')} as unknown_since, t.event_sequence
     from {{schema}}.transfer t where t.id = $1`,
   evidence_attempts: `select a.attempt, a.worker, ${iso('a.claimed_at')} as claimed_at, ${iso('a.answered_at')} as answered_at, a.outcome,
-    a.detail, a.http_status, a.request_id, a.step from {{schema}}.attempt a where a.transfer_id = $1 order by a.attempt`,
+    a.detail, a.http_status, a.request_id, a.step from {{schema}}.logged_attempts_of($1) a order by a.attempt`,
   evidence_events: `select e.sequence, e.type, e.stage, e.status, e.reason, e.remote_id, e.attempt, ${iso('e.occurred_at')} as occurred_at
-    from {{schema}}.event e where e.transfer_id = $1 order by e.sequence`,
+    from {{schema}}.events_of($1) e order by e.sequence`,
   evidence_deliveries: `select d.subscription, d.sequence, ${iso('d.due_at')} as due_at, d.failures, d.dead, d.last_error
     from {{schema}}.subscription s join {{schema}}.delivery d on d.subscription = s.name
     where d.transfer_id = $1 order by d.subscription, d.sequence`,
-  evidence_subscriptions: `select distinct s.name from {{schema}}.subscription s join {{schema}}.event e on s.types @> array[e.type]
-    where e.transfer_id = $1 order by s.name`,
+  evidence_subscriptions: `select distinct s.name from {{schema}}.subscription s join {{schema}}.events_of($1) e on s.types @> array[e.type]
+    order by s.name`,
+  evidence_archive: `select ${iso('a.archived_at')} as archived_at from {{schema}}.transfer t
+    join {{schema}}.archive a on a.page = t.archive_page where t.id = $1`,
   evidence_remote: `select t.id from {{schema}}.transfer t where t.remote_id = $1 and t.account_id = $2 order by t.id`,
   evidence_request: `select t.id from {{schema}}.transfer t
     where t.id > $1 and t.id < $2 and t.account_id = $3 and t.fingerprint = $4 and t.id <> $5 order by t.id limit 20`,
@@ -215,6 +219,7 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
     events: (await read('evidence_events', id)).map(readEventRecord),
     deliveries: (await read('evidence_deliveries', id)).map(readDelivery),
     subscriptions: named(await read('evidence_subscriptions', id), 'name'),
+    archivedAt: named(await read('evidence_archive', id), 'archived_at')[0] ?? null,
     sameRemoteId:
       remoteId === null
         ? []
@@ -223,9 +228,7 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
   }
 }
 
-/** The smallest id of a millisecond. */
-const lowestId = (atMs: number): string =>
-  Id.generate({ now: () => new Date(Math.max(0, atMs)) }, { bytes: (length) => new Uint8Array(length) })
+const lowestId = (atMs: number): string => Id.lowest(new Date(Math.max(0, atMs)))
 
 /** Only the filters that are given stand in the text, so that the planner sees which partial index fits. */
 function listStatement(filter: TransferFilter): { readonly text: string; readonly values: readonly unknown[] } {

@@ -33,7 +33,8 @@ describe('migrations', async () => {
       '0003_counterparties',
       '0004_account_limits',
       '0005_adoption',
-      ...['adopt', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'pace', 'settle'],
+      '0006_archive',
+      ...['adopt', 'archive', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'pace', 'settle'],
     ])
   })
 

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { Id } from '@outlay/core'
 import { drain, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -221,6 +223,31 @@ describe('the command line', async () => {
     const tampered = await run('prove', id)
     expect(tampered.code).toBe(1)
     expect(tampered.stdout).toContain('CONTRADICTION')
+  })
+
+  it('archives the history of what ended long ago, and goes on to show and prove it', async () => {
+    await host.engine.start()
+    const longAgo = { now: () => new Date(Date.now() - 500 * 24 * 3_600_000) }
+    const old = Id.generate(longAgo, { bytes: (length) => randomBytes(length) })
+    await host.enqueue({ id: old, idempotencyKey: 'INV-OLD' })
+    const { id: recent } = await host.enqueue()
+    await drain(host.engine)
+    await host.engine.stop()
+    await host.pool.query(`update outlay.transfer set updated_at = now() - interval '500 days' where id = $1`, [old])
+    const shown = (await run('transfers', 'show', old)).stdout
+    expect((await run('archive', '--older-than', '400d', '--dry-run')).stdout).toContain('1 transfer that ended 400d')
+    expect(await json('archive', '--older-than', '400d')).toEqual({
+      ...{ archived: 1, held: 0, dryRun: false, stopped: false },
+    })
+    expect((await run('archive', '--older-than', '400d')).stdout).toContain('0 transfers')
+    expect(await json('transfers', 'show', old)).toMatchObject({ archivedAt: expect.any(String), attempts: [{}] })
+    for (const line of shown.split('\n').filter((text) => text.includes('transfer.'))) {
+      expect((await run('transfers', 'show', '--account', 'acme', '--key', 'INV-OLD')).stdout).toContain(line)
+    }
+    expect(await json('prove', old)).toMatchObject({ verdict: { conclusion: 'one_effect' } })
+    expect(await json('prove', recent)).toMatchObject({ archivedAt: null, verdict: { conclusion: 'one_effect' } })
+    expect((await run('archive')).stderr).toContain('--older-than')
+    expect((await run('archive', '--older-than', 'long')).code).toBe(2)
   })
 
   it('migrates an empty database, says beforehand what it would do, and prints the same as SQL', async () => {

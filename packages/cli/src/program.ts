@@ -1,6 +1,7 @@
 import { type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { fundAccount, limitAccount, listAccounts, mendAccount, pauseAccount, resumeAccount } from './accounts.ts'
+import { archiveTransfers } from './archive.ts'
 import { runDoctor } from './doctor.ts'
 import { parseDuration } from './duration.ts'
 import { listDeadLetters, listSubscriptions, replayDeadLetters, tailEvents } from './events.ts'
@@ -62,6 +63,15 @@ function addPlace(program: Command, perform: Perform, around: Surroundings): voi
     .command('status')
     .description('how much is where, who works, who is behind')
     .action((_options: unknown, command: Command) => perform(command, showStatus))
+  program
+    .command('archive')
+    .description('move the events and attempts of transfers that ended long ago to the archive; their keys stay taken')
+    .requiredOption('--older-than <duration>', 'only what ended so long ago, for example 400d', parseTime)
+    .option('--limit <count>', 'at most so many transfers', parseCount)
+    .option('--dry-run', 'only say how many it would be')
+    .action((options: { olderThan: number; limit?: number; dryRun?: true }, command: Command) =>
+      perform(command, (session) => archiveTransfers(session, { olderThanMs: options.olderThan, ...options })),
+    )
   withReference(program.command('prove'))
     .description('lay out the evidence about a transfer and what it comes to')
     .action((id: string | undefined, options: ReferenceOptions, command: Command) =>

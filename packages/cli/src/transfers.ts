@@ -56,7 +56,7 @@ export async function showTransfer(session: Session, reference: TransferReferenc
   session.write({ ...evidence, waitsFor: stuck?.waitsFor ?? null, remedy: stuck?.remedy ?? null }, () => {
     const { summary, attempts, events, deliveries } = evidence
     return [
-      describe(summary, stuck),
+      describe(summary, stuck, evidence.archivedAt),
       attempts.length === 0 ? 'It was never sent.' : formatAttempts(attempts),
       formatTable(events, [
         ['event', (row) => row.type],
@@ -91,7 +91,11 @@ export async function findEvidence(session: Session, reference: TransferReferenc
   throw new OutlayError('transfer_not_found', `There is no transfer ${id ?? `with the key "${key}" in ${accountId}`}.`)
 }
 
-function describe(summary: TransferSummary, stuck: { readonly waitsFor: string; readonly remedy: string } | undefined) {
+function describe(
+  summary: TransferSummary,
+  stuck: { readonly waitsFor: string; readonly remedy: string } | undefined,
+  archivedAt: string | null,
+) {
   return formatFields([
     ['transfer', summary.id],
     ['account', summary.accountId],
@@ -112,6 +116,7 @@ function describe(summary: TransferSummary, stuck: { readonly waitsFor: string; 
     ['job', summary.jobState],
     ['waits for', stuck?.waitsFor ?? null],
     ['what to do', stuck?.remedy ?? null],
+    ['archived', archivedAt],
   ])
 }
 

@@ -60,6 +60,8 @@ const generate = (clock: { now(): Date }, random: { bytes(length: number): Uint8
   return encode(octets)
 }
 
+const lowest = (at: Date): Id => generate({ now: () => at }, { bytes: (length) => new Uint8Array(length) })
+
 const toUuid = (id: Id): string => {
   if (!is(id)) throw new Error('Id.toUuid needs a ULID')
   let hex = ''
@@ -86,6 +88,8 @@ const timeOf = (id: Id): Date => {
 export const Id = {
   /** Makes an id of the clock's millisecond. Ids of one millisecond are in no particular order. */
   generate,
+  /** The smallest id of a millisecond: every id made before it is smaller. */
+  lowest,
   /** True for a ULID in its canonical upper case. */
   is,
   /** Reads a ULID; throws `invalid_id`. */

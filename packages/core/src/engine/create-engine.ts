@@ -7,6 +7,7 @@ import type { WebhookVerifier } from '../ports/webhooks.ts'
 import { alignedLookMs, followDelayMs, watchDelayMs } from '../retry.ts'
 import { checkAccountLimits } from './account-limits.ts'
 import { describeFound } from './adoption.ts'
+import { archive } from './archiving.ts'
 import { cancelTransfer, findEnded, findOrder } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, readSince } from './enqueueing.ts'
@@ -82,6 +83,7 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
     migrate: () => backend.migrate(),
     migrationSql: () => backend.migrationSql(),
     backlog: () => backend.backlog(),
+    archive: (archiving) => archive(backend, archiving),
     async start({ signal, ...work } = {}) {
       if (workers !== undefined) throw new Error('The engine is running already; stop() it first.')
       if (signal?.aborted === true) return

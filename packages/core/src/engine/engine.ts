@@ -4,6 +4,7 @@ import type { Backlog, EnqueuedTransfer, EventHandler, StoredTransfer, WorkOptio
 import type { Observation } from '../ports/gateway.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { TransferOrder } from '../transfer.ts'
+import type { Archived, ArchiveOptions } from './archiving.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
 /**
@@ -137,5 +138,12 @@ export interface Engine<Tx> {
   stop(): Promise<void>
   /** How much is where, right now. */
   backlog(): Promise<Backlog>
+  /**
+   * Moves the events and attempts of transfers that ended long ago to the archive, in steps that each commit. What they
+   * were, and that their keys are taken, stays known: every read goes on as before. A transfer that a subscription has yet
+   * to hear of is left alone. Safe to end at any time, to run again, and from several processes at once.
+   * @throws Error when `olderThanMs` is no number of milliseconds from 0 on.
+   */
+  archive(options: ArchiveOptions): Promise<Archived>
   [Symbol.asyncDispose](): Promise<void>
 }

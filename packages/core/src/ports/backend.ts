@@ -254,6 +254,34 @@ export interface WorkHandlers<Tx> {
   readonly subscriptions: readonly Subscription<Tx>[]
 }
 
+/** How long things stay at hand. */
+export interface Retention {
+  /** Days after its end from which on a transfer's events and attempts go to the archive, slowly, while the engine runs. */
+  readonly archiveAfterDays?: number | undefined
+}
+
+/** Which histories to archive next. */
+export interface ArchiveStep {
+  /** Only of transfers that ended so long ago, in milliseconds. */
+  readonly olderThanMs: number
+  /** Only of transfers whose ids come behind this one; empty for the first step. */
+  readonly after: string
+  /** Looks at so many transfers at most. */
+  readonly limit: number
+  /** Changes nothing and answers as if it had. */
+  readonly dryRun: boolean
+}
+
+/** What one step came to. */
+export interface ArchivedStep {
+  /** Transfers whose events and attempts went to the archive. */
+  readonly archived: number
+  /** Transfers that are old enough, and that a subscription has yet to hear of; dead letters count. */
+  readonly held: number
+  /** The last transfer that was looked at: where the next step goes on. Null when none is left. */
+  readonly last: string | null
+}
+
 /** How the workers of one process behave. Every member has a default. */
 export interface WorkOptions {
   /** Transfers being submitted at once by this process. Default 100. */
@@ -264,6 +292,8 @@ export interface WorkOptions {
   readonly subscriptionConcurrency?: number | undefined
   /** Time that {@link WorkHandlers.submit} gets to end by itself when the engine stops, in milliseconds. Default 10 000. */
   readonly stopTimeoutMs?: number | undefined
+  /** What becomes of old transfers. Default: nothing, everything stays at hand. */
+  readonly retention?: Retention | undefined
   /** Uses LISTEN for wake-ups; switch it off behind a pooler in transaction mode. Default true. */
   readonly listen?: boolean | undefined
 }
@@ -338,5 +368,10 @@ export interface Backend<Tx> {
   /** How an account stands, as it is committed. */
   getAccount(accountId: string): Promise<AccountState>
   backlog(): Promise<Backlog>
+  /**
+   * Moves the events and attempts of some transfers that ended long ago to the archive, in a transaction of its own. The
+   * transfers stay, so their keys stay taken. Safe from several processes at once.
+   */
+  archive(step: ArchiveStep): Promise<ArchivedStep>
   work(handlers: WorkHandlers<Tx>, options: WorkOptions): Promise<Workers>
 }

@@ -1,0 +1,32 @@
+import { type ArchivedStep, type ArchiveStep, Id } from '@outlay/core'
+import type { Driver } from './driver.ts'
+import { statements } from './statement.ts'
+
+const texts = {
+  archive_history: 'select last_id, archived, held from {{schema}}.archive_history($1, $2, $3, $4, $5)',
+} as const
+
+/** The store of the archive. */
+export type ArchiveStore = ReturnType<typeof createArchiveStore>
+
+/** Makes the store of the archive on a driver. */
+export function createArchiveStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Moves the histories of the next transfers that ended long ago to one row of the archive. */
+    async archive({ olderThanMs, after, limit, dryRun }: ArchiveStep): Promise<ArchivedStep> {
+      // What ended before has an id from before; the database's own clock has the last word.
+      const before = Id.lowest(new Date(Math.max(0, Date.now() - olderThanMs + clockSlackMs)))
+      const values = [after, before, Math.round(olderThanMs), limit, dryRun]
+      const [row] = await driver.query(sql.archive_history, values)
+      return {
+        archived: (row?.['archived'] ?? 0) as number,
+        held: (row?.['held'] ?? 0) as number,
+        last: (row?.['last_id'] ?? null) as string | null,
+      }
+    },
+  }
+}
+
+/** How far the clock behind an id may be ahead of this process's, in milliseconds. */
+const clockSlackMs = 3_600_000
