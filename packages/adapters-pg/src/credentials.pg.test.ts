@@ -149,4 +149,28 @@ describe('an account whose credentials are refused', async () => {
     await commit((tx) => engine.accounts.resume(tx, 'bad'))
     expect(await drain(engine)).toMatchObject({ settled: 4 })
   })
+
+  it('is forgotten when nothing has waited for it for a week, and not before', async () => {
+    const { engine, refused } = make(0.9)
+    for (const account of ['unused', 'waiting']) refused.add(account)
+    const [unused] = await enqueue(engine, 'unused', 1)
+    await enqueue(engine, 'waiting', 1)
+    await engine.start()
+    await waitUntil(async () => (await refusals()) >= 2)
+    await waitUntil(async () => (await engine.transfers.get(unused?.id ?? ''))?.stage === 'queued')
+    await engine.stop()
+    await commit((tx) => engine.transfers.cancel(tx, unused?.id ?? ''))
+    await pool.query(`update outlay.refused_account set probe_at = now() - interval '8 days'`)
+    await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('recent', now() - interval '6 days'),
+      ('paused', now() - interval '8 days')`)
+    await pool.query(`insert into outlay.account (account_id, paused) values ('paused', true)`)
+    const again = make(0.9)
+    again.refused.add('waiting')
+    await again.engine.start()
+    await waitUntil(
+      async () => (await pool.query(`select 1 from outlay.refused_account where account_id = 'unused'`)).rowCount === 0,
+    )
+    const { rows } = await pool.query('select account_id from outlay.refused_account order by 1')
+    expect(rows.map((row) => row.account_id)).toEqual(['paused', 'recent', 'waiting'])
+  })
 })

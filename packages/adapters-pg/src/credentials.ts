@@ -23,6 +23,11 @@ const texts = {
   wake_waiting: `update {{queue_table}} j set start_after = clock_timestamp()
     where j.name = '{{queue}}' and j.id = any ($1::uuid[]) and j.state < 'active' and j.start_after > clock_timestamp()
     returning j.id`,
+  // Every claim looks closer while there is a row, so none stays for an account that nobody uses any more.
+  forget_unused: `delete from {{schema}}.refused_account r
+    where r.probe_at < clock_timestamp() - interval '7 days' and not exists (
+      select 1 from {{schema}}.transfer t where t.account_id = r.account_id and t.reason = 'unauthenticated')
+      and not exists (select 1 from {{schema}}.account f where f.account_id = r.account_id and f.paused)`,
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
@@ -44,6 +49,10 @@ export function createCredentialStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
     async wakeProbes(): Promise<void> {
       const ids = (await driver.query(sql.due_probes, [])).map((row) => row['id'] as string)
       if (ids.length > 0) await driver.transaction((tx) => wake(tx, ids))
+    },
+    /** Forgets refusals that no transfer waits for and that nobody has probed for a week; the next claim finds out anew. */
+    async forgetUnused(): Promise<void> {
+      await driver.query(sql.forget_unused, [])
     },
     /** Lets transfers go on whose account has good credentials again. True when there may be more. */
     async releaseRestored(): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OutlayError } from '@outlay/core'
+import type { Pool } from 'pg'
 import type { BankLinking, LinkedBankAccount, LinkedItem } from './bank-link/port.ts'
 import { askProvider } from './bank-link/provider-call.ts'
 import type { ServiceContext, Tx } from './context.ts'
@@ -57,6 +58,14 @@ export async function markRegistered(
   addressIds: readonly string[],
 ): Promise<void> {
   await run(tx, context, updateRegistered, [accountId, digestOfToken(context, publicToken), addressIds])
+}
+
+/**
+ * Forgets what became of public tokens that were brought before `before`, which is long after a provider takes them: a late
+ * repetition is refused as used. Returns how many.
+ */
+export async function pruneExchanges(executor: Pool | Tx, context: ServiceContext, before: Date): Promise<number> {
+  return (await run(executor, context, deleteExchanges, [before])).length
 }
 
 /** The refusal of a public token that cannot be exchanged. */
@@ -160,4 +169,9 @@ const updateRegistered = statement(
   `update {{schema}}.bank_link_exchange
       set address_ids = $3, access_token = null
     where account_id = $1 and public_token_digest = $2`,
+)
+
+const deleteExchanges = statement(
+  'bank_link_exchange_prune',
+  `delete from {{schema}}.bank_link_exchange where created_at < $1 and leased_until < $1 returning true as deleted`,
 )

@@ -56,6 +56,25 @@ it('keeps what was created: only its key is forgotten', async () => {
   expect(await count(`account where id = '${accountId}'`)).toBe(1)
 })
 
+it('forgets what became of a public token when it is too old to be brought again, and no exchange under way', async () => {
+  const { token } = await service.signIn()
+  const accountId = await service.createAccount(token)
+  const now = clock.now().getTime()
+  const days = (count: number) => new Date(now + count * 24 * 3_600_000)
+  const insert = `insert into ${testSchema}.bank_link_exchange
+    (account_id, public_token_digest, leased_until, item_id, access_token, address_ids, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7)`
+  await pool.query(insert, [accountId, 'registered', days(-31), 'item-1', null, ['fi'], days(-31)])
+  await pool.query(insert, [accountId, 'given-up', days(-31), 'item-2', 'sealed', null, days(-31)])
+  await pool.query(insert, [accountId, 'under-way', days(0), null, null, null, days(-31)])
+  await pool.query(insert, [accountId, 'recent', days(-29), 'item-3', null, ['fi'], days(-29)])
+  await keepHouse(context)
+  const { rows } = await pool.query(`select public_token_digest from ${testSchema}.bank_link_exchange order by 1`)
+  expect(rows.map((row) => row.public_token_digest)).toEqual(['recent', 'under-way'])
+  await keepHouse(context, { bankLinkExchangeDays: 20 })
+  expect(await count('bank_link_exchange')).toBe(1)
+})
+
 it('schedules itself in a queue of its own and stops', async () => {
   await expect(startHousekeeping(context)).rejects.toThrow()
   await migrateHousekeeping(context)

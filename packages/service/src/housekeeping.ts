@@ -1,4 +1,5 @@
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
+import { pruneExchanges } from './bank-link-exchanges.ts'
 import type { ServiceContext } from './context.ts'
 import { pruneKeys } from './idempotency.ts'
 import { pruneTokens } from './tokens.ts'
@@ -11,17 +12,20 @@ export interface Retention {
   readonly idempotencyKeyDays?: number | undefined
   /** Webhook events whose deliveries are over. Default 30. */
   readonly webhookEventDays?: number | undefined
+  /** What became of the public tokens of bank linking. Default 30. */
+  readonly bankLinkExchangeDays?: number | undefined
 }
 
 const queue = 'housekeeping'
 const dayMs = 24 * 3_600_000
 
-/** Forgets keys, tokens, events and replaced webhook secrets that are past their time. */
+/** Forgets keys, tokens, events, exchanges of public tokens and replaced webhook secrets that are past their time. */
 export async function keepHouse(context: ServiceContext, retention: Retention = {}): Promise<void> {
   const daysAgo = (days: number) => new Date(context.clock.now().getTime() - days * dayMs)
   await pruneTokens(context.pool, context, daysAgo(0))
   await pruneKeys(context.pool, context, daysAgo(retention.idempotencyKeyDays ?? 30))
   await pruneEvents(context.pool, context, daysAgo(retention.webhookEventDays ?? 30))
+  await pruneExchanges(context.pool, context, daysAgo(retention.bankLinkExchangeDays ?? 30))
   await prunePreviousSecrets(context.pool, context, daysAgo(0))
 }
 

@@ -57,13 +57,14 @@ export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
   }
 }
 
-function startJobs<Tx>({ attempts, logger }: SweeperOptions<Tx>): Loop {
+function startJobs<Tx>({ attempts, credentials, logger }: SweeperOptions<Tx>): Loop {
   return startLoop({
     name: 'sweep',
     logger,
     async turn() {
       const repaired = await sweepJobs(attempts)
       await attempts.rewindClock()
+      await credentials.forgetUnused()
       if (repaired > 0) logger.warn({ repaired }, 'Some transfers had lost their jobs and have new ones.')
       return pauseMs
     },
