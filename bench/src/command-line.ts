@@ -15,7 +15,7 @@ export interface RunOptions {
 /** What `--help` prints. */
 export const usage = `bench [workload…] [--rounds N] [--seconds S] [--json FILE]
 
-  workload     enqueue, dispatch, service; all of them when none is named
+  workload     enqueue, enqueue-many, dispatch, service; all of them when none is named
   --rounds     measured rounds per contender (default 5)
   --seconds    length of one measured round (default: the workload's own)
   --json       also writes every round to FILE

@@ -7,9 +7,10 @@ import { reportContest } from './report.ts'
 import { type BenchServer, openServer } from './server.ts'
 import { dispatch } from './workloads/dispatch.ts'
 import { enqueue } from './workloads/enqueue.ts'
+import { enqueueMany } from './workloads/enqueue-many.ts'
 import { service } from './workloads/service.ts'
 
-const workloads: readonly Workload[] = [enqueue, dispatch, service]
+const workloads: readonly Workload[] = [enqueue, enqueueMany, dispatch, service]
 const defaultRounds = 5
 
 const say = (text: string) => process.stdout.write(`${text}\n`)

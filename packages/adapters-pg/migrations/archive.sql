@@ -98,8 +98,8 @@ returns table (
   attempt integer, claimed_at timestamptz, answered_at timestamptz, took interval, outcome text, http_status integer,
   request_id text, detail text, worker text
 ) language sql stable as $$
-  select a.attempt, a.claimed_at, a.answered_at, a.answered_at - a.claimed_at, coalesce(a.outcome, 'unanswered'), a.http_status,
-    a.request_id, a.detail, a.worker
+  select a.attempt, a.claimed_at, a.answered_at, a.answered_at - a.claimed_at,
+    concat_ws(' ', a.step, coalesce(a.outcome, 'unanswered')), a.http_status, a.request_id, a.detail, a.worker
   from {{schema}}.logged_attempts_of(p_transfer_id) a order by a.attempt
 $$;
 
@@ -109,9 +109,9 @@ returns table (at timestamptz, what text, detail text) language sql stable as $$
     select * from {{schema}}.logged_attempts_of(p_transfer_id)
   )
   select l.at, l.what, l.detail from (
-    select a.claimed_at as at, 1 as rank, 'attempt ' || a.attempt as what, 'taken by ' || a.worker as detail from attempts a
+    select a.claimed_at as at, 1 as rank, concat_ws(' ', 'attempt', a.attempt, a.step) as what, 'taken by ' || a.worker as detail from attempts a
     union all
-    select a.answered_at, 2, 'attempt ' || a.attempt || ' ' || a.outcome,
+    select a.answered_at, 2, concat_ws(' ', 'attempt', a.attempt, a.step, a.outcome),
       concat_ws(', ', 'HTTP ' || a.http_status, 'request ' || a.request_id, a.detail)
     from attempts a where a.answered_at is not null
     union all

@@ -64,7 +64,7 @@ begin
     select n.id, n.account_id, n.key, n.fingerprint, n.request::jsonb, n.not_before, n.expires_at, v_at, v_at
     from unnest(p_ids, p_account_ids, p_keys, p_fingerprints, p_requests, p_not_before, p_expires_at)
       as n (id, account_id, key, fingerprint, request, not_before, expires_at)
-    order by n.account_id, n.key
+    order by n.account_id collate "C", n.key collate "C"
     on conflict do nothing;
     get diagnostics v_count = row_count;
     if v_count < cardinality(p_ids) then

@@ -3,6 +3,7 @@ import { type AccountTags, createAccountTags } from './account-tags.ts'
 import type { AccountWeights } from './account-weights.ts'
 import { createCounterpartyStore } from './counterparties.ts'
 import type { Driver } from './driver.ts'
+import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
 import { type Statement, statements } from './statement.ts'
 import { readOne, readTransfer, transferColumns } from './transfer-row.ts'
 
@@ -28,6 +29,7 @@ export function createEnqueue<Tx>(
   weights: AccountWeights,
 ): Enqueue<Tx> {
   const sql = statements(tokens, texts)
+  const chunks = createEnqueueChunks(driver, tokens)
   const tags = createAccountTags(weights.of)
   const counterparties = createCounterpartyStore(driver, tokens)
   let notifiedAt = 0
@@ -37,6 +39,19 @@ export function createEnqueue<Tx>(
     notifiedAt = now
     return true
   }
+  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean) => {
+    const places = tags.takeMany(transfers.map((transfer) => transfer.accountId))
+    const write = (part: readonly NewTransfer[], at: Places) => enqueueMany(driver, sql, tags, tx, part, at, notify)
+    if (transfers.length > chunkSize) {
+      return chunks.write(tx, transfers, (positions) => {
+        const pick = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
+        return write(pick(transfers), { ...places, bases: pick(places.bases), offsets: pick(places.offsets) })
+      })
+    }
+    const written = await write(transfers, places)
+    if (written === undefined) throw await chunks.explain(tx, transfers)
+    return written
+  }
   return async (tx, transfers) => {
     const [only] = transfers
     if (only === undefined) return []
@@ -44,12 +59,15 @@ export function createEnqueue<Tx>(
     const notify = shouldNotify()
     const enqueued = await (transfers.length === 1
       ? enqueueOne(driver, sql, tags, tx, only, notify)
-      : enqueueMany(driver, sql, tags, tx, transfers, notify))
+      : writeMany(tx, transfers, notify))
     const inline = transfers.filter(({ counterparty }, at) => counterparty !== undefined && !enqueued[at]?.reused)
     if (inline.length > 0) await counterparties.keep(tx, inline)
     return enqueued
   }
 }
+
+/** Where jobs go in the order of dispatch; the counts are those of the whole call. */
+type Places = ReturnType<AccountTags['takeMany']>
 
 type Sql = { readonly [K in keyof typeof texts]: Statement }
 
@@ -88,15 +106,16 @@ async function enqueueOne<Tx>(
   return [{ ...stored, reused: true }]
 }
 
+/** Writes these transfers in one statement; `undefined` when one has a key or an id of another request, and none is written. */
 async function enqueueMany<Tx>(
   driver: Driver<Tx>,
   sql: Sql,
   tags: AccountTags,
   tx: Tx,
   transfers: readonly NewTransfer[],
+  { bases, offsets, spans }: Places,
   notify: boolean,
-): Promise<readonly EnqueuedTransfer[]> {
-  const { bases, offsets, spans } = tags.takeMany(transfers.map((transfer) => transfer.accountId))
+): Promise<readonly EnqueuedTransfer[] | undefined> {
   const rows = await driver.execute(tx, sql.enqueue_many, [
     transfers.map((transfer) => transfer.id),
     transfers.map((transfer) => Id.toUuid(transfer.id)),
@@ -110,11 +129,11 @@ async function enqueueMany<Tx>(
     transfers.map((transfer) => transfer.notBefore),
     transfers.map((transfer) => transfer.expiresAt),
   ])
-  const positions = rows.map((row) => row['taken_position']).filter((position) => typeof position === 'number')
   const written = rows.find((row) => typeof row['at'] === 'string')
   const at = written?.['at']
-  if (typeof at !== 'string') throw mismatch(transfers, positions)
+  if (typeof at !== 'string') return undefined
   tags.advanceMany(spans, written?.['tag'] as number)
+  const positions = rows.map((row) => row['taken_position']).filter((position) => typeof position === 'number')
   const taken = new Set(positions.map((position) => position - 1))
   const stored = await readTaken(driver, sql, tx, transfers, taken)
   return transfers.map((transfer, index) => {
@@ -160,16 +179,4 @@ function takenId(id: string): OutlayError {
   return new OutlayError('conflict', `Another transfer has the id ${id}; leave the id out or generate a new one.`, {
     field: 'id',
   })
-}
-
-function mismatch(transfers: readonly NewTransfer[], positions: readonly number[]): OutlayError {
-  const [first] = positions
-  if (first === undefined) return takenId(transfers[0]?.id ?? '')
-  const issues = positions.map((position) => ({
-    field: `${position - 1}.idempotencyKey`,
-    code: 'idempotency_key_mismatch' as const,
-    message: 'The account has a transfer with this key and another request; use a new key for a new request.',
-  }))
-  const [head, ...rest] = issues
-  return head === undefined ? takenId('') : OutlayError.fromIssues([head, ...rest])
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { Logger, Runtime } from '@outlay/core'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -9,5 +10,6 @@ export function systemRuntime(logger: Logger = silent): Runtime {
     clock: { now: () => new Date() },
     random: { bytes: (length) => randomBytes(length), fraction: () => Math.random() },
     logger,
+    giveWay: () => setImmediate(),
   }
 }

@@ -10,7 +10,7 @@ import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
 import { cancelTransfer, findEnded, findOrder } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
-import { checkAccountId, checkReused, prepareTransfer, readSince } from './enqueueing.ts'
+import { checkAccountId, checkReused, prepareTransfer, prepareTransfers, readSince } from './enqueueing.ts'
 import { decideChange, followTransfers, readPage } from './following.ts'
 import { decidePace } from './pacing.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
@@ -116,8 +116,7 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
   return {
     enqueue,
     async enqueueMany(tx, requests) {
-      const transfers = requests.map((request, index) => prepare(request, `${index}.`))
-      return backend.enqueue(tx, transfers)
+      return backend.enqueue(tx, await prepareTransfers(requests, runtime, prepare))
     },
     get: (transferId) => backend.get(transferId),
     getByKey: (accountId, idempotencyKey) => backend.getByKey(accountId, idempotencyKey),

@@ -37,7 +37,11 @@ export interface Transfers<Tx> {
    *   key for another request.
    */
   enqueue(tx: Tx, request: EnqueueRequest): Promise<EnqueuedTransfer>
-  /** The same for many, in one statement; all or none. Fields of refusals start with the index, `3.amount.value`. */
+  /**
+   * The same for many; all or none. One statement, and for more than some thousands several behind one savepoint of the
+   * host's transaction, so that memory holds little beside the transfers themselves.
+   * @throws OutlayError naming every broken request, a hundred at most; fields start with the index, `3.amount.value`.
+   */
   enqueueMany(tx: Tx, requests: readonly EnqueueRequest[]): Promise<readonly EnqueuedTransfer[]>
   /** One transfer; `undefined` when there is none. */
   get(transferId: string): Promise<StoredTransfer | undefined>

@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog.ts'
 import { Counterparty } from '../counterparty.ts'
-import { OutlayError } from '../error.ts'
+import { type Issue, OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { IdempotencyKey } from '../idempotency.ts'
 import type { EnqueuedTransfer, NewTransfer } from '../ports/backend.ts'
@@ -44,6 +44,38 @@ export function prepareTransfer(
     notBefore: readTime(notBefore, `${prefix}notBefore`),
     expiresAt: readTime(expiresAt, `${prefix}expiresAt`),
   }
+}
+
+/** Requests that are read before other work of the process has its turn: some tens of milliseconds. */
+const turnSize = 500
+
+/** Most broken rules that the refusal of many requests names. */
+const maxIssues = 100
+
+/**
+ * Prepares many, each as `prepare` does; fields start with the index.
+ * @throws OutlayError with the broken rules of every request, a hundred at most.
+ */
+export async function prepareTransfers(
+  requests: readonly EnqueueRequest[],
+  runtime: Pick<Runtime, 'giveWay'>,
+  prepare: (request: EnqueueRequest, prefix: string) => NewTransfer,
+): Promise<readonly NewTransfer[]> {
+  const transfers: NewTransfer[] = []
+  const issues: Issue[] = []
+  for (const [index, request] of requests.entries()) {
+    if (issues.length >= maxIssues) break
+    if (index % turnSize === turnSize - 1) await runtime.giveWay?.()
+    try {
+      transfers.push(prepare(request, `${index}.`))
+    } catch (error) {
+      if (!OutlayError.is(error)) throw error
+      issues.push(...error.issues)
+    }
+  }
+  const [first, ...rest] = issues.slice(0, maxIssues)
+  if (first !== undefined) throw OutlayError.fromIssues([first, ...rest])
+  return transfers
 }
 
 /** Reads a moment; null when there is none. */

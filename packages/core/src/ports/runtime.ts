@@ -24,4 +24,6 @@ export interface Runtime {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
+  /** Lets other work of the process have its turn; long computations call it now and then. Default: they do not. */
+  readonly giveWay?: (() => Promise<void>) | undefined
 }
