@@ -179,6 +179,29 @@ describe('enqueue in the transaction of the host', async () => {
       const same = samplePayout('ids', { id: first.id, idempotencyKey: 'another' })
       const error = await engine.transfers.enqueue(tx, same).catch((caught: unknown) => caught)
       expect(error).toMatchObject({ code: 'conflict', field: 'id' })
+      const many = [samplePayout('ids'), same, samplePayout('ids', { idempotencyKey: 'third' })]
+      const refused = await engine.transfers.enqueueMany(tx, many).catch((caught: unknown) => caught)
+      expect(refused).toMatchObject({ code: 'conflict', field: '1.id', issues: [{}] })
     })
+    expect(await count('outlay.transfer', `account_id = 'ids'`)).toBe(1)
+  })
+
+  it('names every broken one of many up to a hundred, with all that is wrong with it', async () => {
+    await inTransaction(async (tx) => {
+      const bad = samplePayout('broken', { amount: { value: '-1', currency: 'USD' } })
+      const worse = { ...bad, destination: { ...bad.destination, transferType: 'pigeon' } }
+      const refuse = (requests: Parameters<typeof engine.transfers.enqueueMany>[1]) =>
+        engine.transfers.enqueueMany(tx, requests).catch((caught: unknown) => caught)
+      const error = await refuse([samplePayout('broken'), bad, samplePayout('broken'), worse])
+      expect(OutlayError.is(error) && error.issues.map((issue) => issue.field)).toEqual([
+        '1.amount.value',
+        '3.destination.transferType',
+        '3.amount.value',
+      ])
+      const all = await refuse(Array.from({ length: 2_500 }, () => bad))
+      expect(OutlayError.is(all) && all.issues).toHaveLength(100)
+      expect(await engine.transfers.enqueueMany(tx, [samplePayout('broken')])).toHaveLength(1)
+    })
+    expect(await count('outlay.transfer', `account_id = 'broken'`)).toBe(1)
   })
 })

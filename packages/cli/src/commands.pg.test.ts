@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Id } from '@outlay/core'
 import { drain, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
 import { runOutlay } from './run.ts'
@@ -277,5 +278,37 @@ describe('the command line', async () => {
     expect(told.slice(0, 2)).toEqual(['Running the queue in "payments_queue" …\n', 'Running 0001_transfers …\n'])
     expect(told).toContain('Running 0002_views …\n')
     expect(await migrate(false)).toEqual([])
+  })
+
+  it('prints the roles as SQL, under names that it is given', async () => {
+    const printed = await outlay(['roles', '--print', '--schema', 'payments', '--worker', 'payout-worker'])
+    expect(printed.code).toBe(0)
+    expect(printed.stdout).toContain('on all tables in schema "payments", "payments_queue" to "payout-worker"')
+    expect(printed.stdout).toContain('to "outlay_reader"')
+    const refused = await outlay(['roles', '--print', '--reader', 'no; name'])
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('A role name is')
+  })
+
+  it('makes the roles in the database', async () => {
+    const suffix = randomBytes(6).toString('hex')
+    const names = ['enqueue', 'worker', 'migrator', 'reader'].map((part) => [part, `${part}-${suffix}`] as const)
+    const options = names.flatMap(([part, name]) => [`--${part}`, name])
+    const url = await database.another()
+    expect((await outlay(['roles', '--database-url', url, ...options])).stdout).toContain('Run it again')
+    await outlay(['migrate', '--database-url', url])
+    const { code, stdout } = await outlay(['roles', '--database-url', url, '--json', ...options])
+    expect([code, JSON.parse(stdout)]).toEqual([0, Object.fromEntries(names)])
+    const admin = new pg.Client(url)
+    await admin.connect()
+    const { rows } = await admin.query(
+      `select has_table_privilege($1, 'outlay.transfer', 'insert') as enqueues,
+      has_table_privilege($1, 'outlay.transfer', 'update') as updates`,
+      [`enqueue-${suffix}`],
+    )
+    expect(rows).toEqual([{ enqueues: true, updates: false }])
+    await admin.query(`reassign owned by "migrator-${suffix}" to current_user`)
+    for (const [, name] of names) await admin.query(`drop owned by "${name}"; drop role "${name}"`)
+    await admin.end()
   })
 })

@@ -1,3 +1,4 @@
+import { type RoleNames, rolesSql } from '@outlay/adapters-pg'
 import { type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { fundAccount, limitAccount, listAccounts, mendAccount, pauseAccount, resumeAccount } from './accounts.ts'
@@ -7,7 +8,8 @@ import { parseDuration } from './duration.ts'
 import { listDeadLetters, listSubscriptions, replayDeadLetters, tailEvents } from './events.ts'
 import { migrate } from './migration.ts'
 import { proveTransfer } from './proof.ts'
-import { type GlobalOptions, nameBackend, type Session, withSession } from './session.ts'
+import { makeRoles } from './roles.ts'
+import { type GlobalOptions, nameBackend, namesOf, type Session, withSession } from './session.ts'
 import { showStatus } from './status.ts'
 import type { Surroundings } from './surroundings.ts'
 import { cancelTransfers, listTransfers, releaseTransfers, resubmitTransfer, showTransfer } from './transfers.ts'
@@ -63,6 +65,18 @@ function addPlace(program: Command, perform: Perform, around: Surroundings): voi
     .command('status')
     .description('how much is where, who works, who is behind')
     .action((_options: unknown, command: Command) => perform(command, showStatus))
+  program
+    .command('roles')
+    .description('make the database roles and give each what it needs and no more; run it again behind every migration')
+    .option('--enqueue <role>', 'enqueues: web processes (default: outlay_enqueue)')
+    .option('--worker <role>', 'works: workers, webhook endpoints, operators (default: outlay_worker)')
+    .option('--migrator <role>', 'owns the schemas: the deployment (default: outlay_migrator)')
+    .option('--reader <role>', 'only reads: dashboards, alarms (default: outlay_reader)')
+    .option('--print', 'only write the SQL; needs no database')
+    .action(async ({ print, ...roles }: RoleNames & { print?: true }, command: Command) => {
+      if (print) around.stdout(rolesSql({ ...namesOf(command.optsWithGlobals<GlobalOptions>()), roles }))
+      else await perform(command, (session) => makeRoles(session, roles), 'nothing')
+    })
   program
     .command('archive')
     .description('move the events and attempts of transfers that ended long ago to the archive; their keys stay taken')

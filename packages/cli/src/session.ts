@@ -16,6 +16,7 @@ export interface GlobalOptions {
 export interface Session {
   readonly pool: pg.Pool
   readonly schema: string
+  readonly queueSchema: string | undefined
   readonly backend: Backend<pg.PoolClient>
   readonly engine: Engine<pg.PoolClient>
   readonly inspection: Inspection<pg.PoolClient>
@@ -71,6 +72,7 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: Surroundings
   return {
     pool,
     schema: names.schema ?? 'outlay',
+    queueSchema: names.queueSchema,
     backend,
     engine: createEngine({ backend, gateway: noGateway }),
     inspection: inspect({ driver, ...names }),
@@ -86,7 +88,8 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: Surroundings
 
 const schemaPattern = /^[a-z_][a-z0-9_]{0,50}$/
 
-function namesOf({ schema, queueSchema }: GlobalOptions) {
+/** The names of the schemas that were given. Throws a refusal for what is no name. */
+export function namesOf({ schema, queueSchema }: GlobalOptions) {
   for (const [option, name] of [
     ['--schema', schema],
     ['--queue-schema', queueSchema],

@@ -1,0 +1,121 @@
+import { locate } from './place.ts'
+
+/** Names of the database roles, one for each thing that a process does with an engine. */
+export interface RoleNames {
+  /** Enqueues and reads transfers: the host's web processes. Default `outlay_enqueue`. */
+  readonly enqueue?: string | undefined
+  /** Everything but changing the schema: workers, webhook endpoints, operators. Default `outlay_worker`. */
+  readonly worker?: string | undefined
+  /** Owns the schemas and changes them: the deployment. Default `outlay_migrator`. */
+  readonly migrator?: string | undefined
+  /** Reads everything and changes nothing: dashboards, alarms, support. Default `outlay_reader`. */
+  readonly reader?: string | undefined
+}
+
+/** Where the engine is, and which roles use it. */
+export interface RolesOptions {
+  /** Schema of the engine's tables. Default `outlay`. */
+  readonly schema?: string | undefined
+  /** Schema of the queue's tables. Default the engine's with `_queue` behind it. */
+  readonly queueSchema?: string | undefined
+  readonly roles?: RoleNames | undefined
+}
+
+/**
+ * SQL that gives four roles what each needs and no more, in one transaction. Roles that are missing are made without a
+ * login, to be granted to logins of yours. For a superuser, or for somebody who may make roles, owns the database and is a
+ * member of the migrator. Run it before the first migration and behind every one: it starts from nothing each time.
+ *
+ * @example
+ * await admin.query(rolesSql({ roles: { enqueue: 'web', worker: 'payouts' } }))
+ */
+export function rolesSql(options: RolesOptions = {}): string {
+  const { schema, queueSchema, tokens } = locate(options)
+  const { enqueue, worker, migrator, reader } = quoteRoles(options.roles ?? {})
+  const both = `"${schema}", "${queueSchema}"`
+  return `begin;
+
+${[enqueue, worker, migrator, reader].map(createRole).join('\n')}
+
+-- The migrator owns both schemas and all that is in them.
+do $$
+declare
+  v_text text;
+begin
+  execute format('grant create on database %I to ${migrator}', current_database());
+  create schema if not exists "${schema}";
+  create schema if not exists "${queueSchema}";
+  alter schema "${schema}" owner to ${migrator};
+  alter schema "${queueSchema}" owner to ${migrator};
+  for v_text in
+    select format('alter table %s owner to ${migrator}', c.oid::regclass) from pg_class c
+    where c.relnamespace in ('"${schema}"'::regnamespace, '"${queueSchema}"'::regnamespace) and c.relkind in ('r', 'p', 'v')
+      and c.relowner <> '${migrator}'::regrole
+    union all
+    select format('alter type %s owner to ${migrator}', t.oid::regtype) from pg_type t
+    where t.typnamespace in ('"${schema}"'::regnamespace, '"${queueSchema}"'::regnamespace) and t.typtype in ('d', 'e')
+      and t.typowner <> '${migrator}'::regrole
+    union all
+    select format('alter routine %s owner to ${migrator}', p.oid::regprocedure) from pg_proc p
+    where p.pronamespace in ('"${schema}"'::regnamespace, '"${queueSchema}"'::regnamespace) and p.proowner <> '${migrator}'::regrole
+  loop
+    execute v_text;
+  end loop;
+end
+$$;
+
+revoke all on all tables in schema ${both} from ${enqueue}, ${worker}, ${reader};
+grant usage on schema ${both} to ${enqueue}, ${worker}, ${reader};
+grant execute on all functions in schema "${schema}" to ${enqueue}, ${worker}, ${reader};
+
+-- Dashboards, alarms, support: all of it, to look at.
+grant select on all tables in schema ${both} to ${reader};
+alter default privileges for role ${migrator} in schema ${both} grant select on tables to ${reader};
+
+-- Workers, webhook endpoints, operators: all but the schema. Nobody takes a transfer, and with it its key, away.
+grant select, insert, update, delete on all tables in schema ${both} to ${worker};
+grant usage on all sequences in schema ${both} to ${worker};
+grant execute on all functions in schema "${queueSchema}" to ${worker};
+alter default privileges for role ${migrator} in schema ${both} grant select, insert, update, delete on tables to ${worker};
+alter default privileges for role ${migrator} in schema ${both} grant usage on sequences to ${worker};
+
+-- Web processes: enqueue, and see what became of it.
+do $$
+begin
+  if to_regclass('"${schema}".migration') is null then
+    return;
+  end if;
+  revoke insert, update, delete on "${schema}".migration from ${worker};
+  revoke delete on "${schema}".transfer from ${worker};
+  grant select, insert on "${schema}".transfer to ${enqueue};
+  grant insert on "${schema}".event, "${schema}".delivery to ${enqueue};
+  grant select on "${schema}".subscription, "${schema}".dispatch_clock to ${enqueue};
+  grant insert, select (priority) on ${tokens['queue_table']} to ${enqueue};
+end
+$$;
+
+commit;
+`
+}
+
+const createRole = (role: string): string => `do $$
+begin
+  if to_regrole('${role}') is null then
+    create role ${role} nologin;
+  end if;
+end
+$$;`
+
+/** Names as SQL identifiers. */
+function quoteRoles(names: RoleNames): Required<{ readonly [K in keyof RoleNames]: string }> {
+  const quote = (name: string): string => {
+    if (/^[A-Za-z_][A-Za-z0-9_-]{0,62}$/.test(name)) return `"${name}"`
+    throw new Error(`A role name is letters, digits, "_" and "-", at most 63 characters; got "${name}".`)
+  }
+  return {
+    enqueue: quote(names.enqueue ?? 'outlay_enqueue'),
+    worker: quote(names.worker ?? 'outlay_worker'),
+    migrator: quote(names.migrator ?? 'outlay_migrator'),
+    reader: quote(names.reader ?? 'outlay_reader'),
+  }
+}
