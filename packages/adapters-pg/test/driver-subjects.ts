@@ -126,7 +126,7 @@ export function openPrismaClient(url: string): DriverSubject<PrismaTransaction<P
   const prisma = openPrisma(pool)
   return {
     backend: postgres({ driver: prismaDriver({ prisma, pool }) }),
-    transaction: (work) => prisma.$transaction(work),
+    transaction: (work) => prisma.$transaction(work, { maxWait: 30_000, timeout: 60_000 }),
     nested: (tx, work) => tx.$transaction(work),
     insertNote: (tx, id, body) => tx.note.create({ data: { id, body } }),
     async close() {

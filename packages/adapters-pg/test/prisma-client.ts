@@ -9,7 +9,10 @@ export interface PrismaClient {
   $disconnect(): Promise<void>
   $executeRawUnsafe(query: string, ...values: unknown[]): Promise<number>
   $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): Promise<T>
-  $transaction<R>(work: (tx: Omit<PrismaClient, ITXClientDenyList>) => Promise<R>): Promise<R>
+  $transaction<R>(
+    work: (tx: Omit<PrismaClient, ITXClientDenyList>) => Promise<R>,
+    options?: { readonly maxWait?: number; readonly timeout?: number },
+  ): Promise<R>
   readonly note: { create(args: { readonly data: { readonly id: string; readonly body: string } }): Promise<unknown> }
 }
 

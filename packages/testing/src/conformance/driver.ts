@@ -120,6 +120,15 @@ function describeCommit<Tx>({ subject, engine, count }: Bench<Tx>): void {
     expect(await count('outlay_queue.job')).toBe(before + 5_000)
     const last = await engine.transfers.getByKey('many', 'many-4999')
     expect(last).toMatchObject({ id: written.at(-1)?.id, request: written.at(-1)?.request })
+    const fresh = Array.from({ length: 2_500 }, (_, index) => payout('many', { idempotencyKey: `fresh-${index}` }))
+    const other = payout('many', { idempotencyKey: 'many-7', amount: { value: '3.00', currency: 'USD' } })
+    await subject.transaction(async (tx) => {
+      const refused = await engine.transfers.enqueueMany(tx, [...fresh, other]).catch((error: unknown) => error)
+      expect(refused).toMatchObject({ code: 'idempotency_key_mismatch', field: '2500.idempotencyKey' })
+      await subject.insertNote(tx, 'many', 'still writes')
+    })
+    expect(await count('outlay_queue.job')).toBe(before + 5_000)
+    expect(await count(`note where id = 'many'`)).toBe(1)
   })
 
   it.runIf(subject.nested !== undefined)('rolls back with a savepoint, and leaves the rest to commit', async () => {
