@@ -1,6 +1,14 @@
 import type { EnqueueRequest, ExternalAddressDetails } from '@outlay/core'
 import type { Credentials } from '@outlay/http-client'
-import { accountNumbers, addresses, type FaultRule, routingNumbers, spawnNode, waitUntil } from '@outlay/testing'
+import {
+  accountNumbers,
+  addresses,
+  crashPointVariable,
+  type FaultRule,
+  routingNumbers,
+  spawnNode,
+  waitUntil,
+} from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, describe, expect, it } from 'vitest'
 import { migrateHost, toEnvironment } from './host.ts'
@@ -166,12 +174,12 @@ describe('a payout to a counterparty that it gives whole', async () => {
 
   it.concurrent.each([
     ['after the service registered it and before that was written', 'registered'],
-    ['between the registration and the transfer', 'claimed'],
+    ['between the registration and the transfer', 'registration_settled'],
   ])('whose worker is killed %s: another one goes on, and there is one of both', async (_, at) => {
     const { scene, databaseUrl, keys } = await open()
     await using _scene = scene
     const { stage, proxy, host } = scene
-    const env = { ...toEnvironment(stage.settings(databaseUrl, proxy.url)), PAUSE_AT: at }
+    const env = { ...toEnvironment(stage.settings(databaseUrl, proxy.url)), [crashPointVariable]: at }
     const dying = await spawnNode(workerFile, { env })
     const { id } = await scene.enqueue(toBank())
     await waitUntil(() => dying.messages.some((message) => (message as { at?: string }).at === at), {

@@ -1,10 +1,13 @@
 import process from 'node:process'
 import type { EnqueueRequest } from '@outlay/core'
+import { crashPoints } from '@outlay/testing'
 import { fromEnvironment, openHost } from './host.ts'
 
-/** A host that enqueues one transfer, commits, says so, and stands still until somebody kills it. It runs no workers. */
-const request = JSON.parse(process.env['REQUEST'] ?? '') as EnqueueRequest
-const host = openHost(fromEnvironment(process.env))
-const transfer = await host.transaction((tx) => host.engine.transfers.enqueue(tx, request))
-process.stdout.write(`${JSON.stringify({ ready: true, transferId: transfer.id })}\n`)
-setInterval(() => undefined, 1_000)
+/** A host that enqueues one transfer when it is told to, and may be killed in the midst of it. It runs no workers. */
+const host = openHost(fromEnvironment(process.env), {}, crashPoints(process.env))
+// The channel to the parent does not keep a process alive.
+setInterval(() => undefined, 60_000)
+process.once('message', (request: EnqueueRequest) => {
+  void host.transaction((tx) => host.engine.transfers.enqueue(tx, request))
+})
+process.stdout.write(`${JSON.stringify({ ready: true })}\n`)

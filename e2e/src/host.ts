@@ -1,6 +1,7 @@
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { type Clock, createEngine, type Engine, type EngineOptions, type Gateway } from '@outlay/core'
 import { type HttpGatewayOptions, httpGateway } from '@outlay/http-client'
+import { type CrashPoints, crashPoints } from '@outlay/testing'
 import pg from 'pg'
 
 /** What a host application needs to know. */
@@ -32,24 +33,25 @@ export interface HostOptions
   readonly jitter?: number | undefined
 }
 
-/** Opens a host application; `around` may put something between its engine and its gateway. */
+/** Opens a host application, with the crash points of its process. */
 export function openHost(
   settings: HostSettings,
-  around: (gateway: Gateway) => Gateway = (gateway) => gateway,
   options: HostOptions = {},
+  crash: CrashPoints = crashPoints({}),
 ): Host {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 20 })
-  const driver = pgDriver(pool)
-  const gateway = httpGateway({
+  const driver = crash.driver(pgDriver(pool))
+  const http = httpGateway({
     baseUrl: settings.serviceUrl,
     credentials: options.credentials ?? { clientId: settings.clientId, clientSecret: settings.clientSecret },
     timeouts: options.timeouts ?? { headersMs: 5_000, bodyMs: 5_000 },
   })
+  const gateway = withRegistrationPoints(http, crash)
   const backend = postgres({ driver })
   const { clock = backend.runtime.clock, jitter, catalog, webhooks, follow = { maxDelayMs: 300 } } = options
   const random = jitter === undefined ? backend.runtime.random : { ...backend.runtime.random, fraction: () => jitter }
   const runtime = { clock, random }
-  const engine = createEngine({ backend, gateway: around(gateway), runtime, catalog, webhooks, follow })
+  const engine = createEngine(crash.engine({ backend, gateway, runtime, catalog, webhooks, follow }))
   engine.subscribe('effects', ['transfer.completed', 'transfer.failed'], async (event, tx) => {
     await tx.query('insert into effect (transfer_id, type) values ($1, $2)', [event.transferId, event.type])
   })
@@ -60,6 +62,23 @@ export function openHost(
     async close() {
       await engine.stop()
       await pool.end()
+    },
+  }
+}
+
+/** Points of our own: around the registration of a counterparty, which comes before the transfer. */
+function withRegistrationPoints(gateway: Gateway, { reach }: CrashPoints): Gateway {
+  return {
+    ...gateway,
+    async registerAddress(registration, options) {
+      if (gateway.registerAddress === undefined) throw new Error('The gateway registers no addresses.')
+      const result = await gateway.registerAddress(registration, options)
+      if (result.outcome === 'accepted') await reach('registered')
+      return result
+    },
+    async submit(submission, options) {
+      await reach('registration_settled')
+      return gateway.submit(submission, options)
     },
   }
 }

@@ -78,7 +78,7 @@ export async function openScene(sandbox: Sandbox, databaseUrl: string, options: 
   })
   const tokens = proxy.faults.add({ path: '/oauth2/token', fault: never })
   const settings = stage.settings(databaseUrl, proxy.url)
-  const host = openHost(settings, undefined, { jitter: 0.05, ...options.host, credentials: options.credentials })
+  const host = openHost(settings, { jitter: 0.05, ...options.host, credentials: options.credentials })
   const news: string[] = []
   host.engine.subscribe('news', watched, async ({ type }) => {
     news.push(type)

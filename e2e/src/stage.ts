@@ -124,4 +124,4 @@ async function listTransfers({ client, accountId }: Stage): Promise<Account['ser
 
 /** Opens the host of a stage in this process, without workers until its engine is started. */
 export const openStageHost = (stage: Stage, databaseUrl: string, serviceUrl: string, options?: HostOptions): Host =>
-  openHost(stage.settings(databaseUrl, serviceUrl), undefined, options)
+  openHost(stage.settings(databaseUrl, serviceUrl), options)

@@ -209,7 +209,7 @@ async function openListener(sandbox: Sandbox, databaseUrl: string, serviceUrl: s
   const { accountId, client } = stage
   let secret = ''
   const secrets = (account: string) => (account === accountId ? secret : undefined)
-  const host = openHost(stage.settings(databaseUrl, serviceUrl), undefined, {
+  const host = openHost(stage.settings(databaseUrl, serviceUrl), {
     catalog,
     webhooks: httpWebhooks({ secrets, clock: { now: () => new Date(Date.now() + listener.aheadMs) } }),
     follow: {},

@@ -1,4 +1,12 @@
 export { type ManualClock, manualClock } from './clock.ts'
+export {
+  type CrashPoint,
+  type CrashPoints,
+  crashPointNames,
+  crashPoints,
+  crashPointVariable,
+} from './crash-points.ts'
+export { type DoomedProgram, type SpawnUntilOptions, spawnUntil } from './crash-program.ts'
 export { type FaultProxy, type FaultProxyOptions, startFaultProxy } from './fault-proxy.ts'
 export type {
   ActiveRule,

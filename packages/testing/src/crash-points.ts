@@ -1,0 +1,162 @@
+import type { EngineOptions, WorkHandlers } from '@outlay/core'
+
+/**
+ * Where a process may be stopped for good, in the order in which one transfer comes by.
+ *
+ * - `enqueue_written`: the rows of an enqueue are written in the host's transaction, which has not committed
+ * - `enqueue_committed`: that transaction has committed; nobody was told so
+ * - `claimed`: the claim is committed, and no byte has left
+ * - `request_left`: the request is on its way, the service has not seen it
+ * - `answer_on_its_way`: the service has acted and answered, and the worker has not heard it
+ * - `answered`: the worker has the answer, and nothing of it is written
+ * - `settling`: the transaction that writes the answer is under way in the database
+ * - `looked`: the service was asked for a status, and nothing of what it said is written
+ * - `handler_started`: a subscription's transaction is open, its handler has not run
+ * - `handler_done`: the handler has run, its transaction has not committed
+ * - `handler_committed`: the transaction with the handler's writes and the acknowledgement has committed
+ */
+export const crashPointNames = [
+  'enqueue_written',
+  'enqueue_committed',
+  'claimed',
+  'request_left',
+  'answer_on_its_way',
+  'answered',
+  'settling',
+  'looked',
+  'handler_started',
+  'handler_done',
+  'handler_committed',
+] as const
+
+/** One of {@link crashPointNames}. */
+export type CrashPoint = (typeof crashPointNames)[number]
+
+/** The variable that names the point at which a process stands still. */
+export const crashPointVariable = 'OUTLAY_CRASH_POINT'
+
+/** The part of a driver that opens transactions. */
+interface Transactional<Tx> {
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+}
+
+/** The crash points of one process. Where none is asked for, everything passes as if they were not there. */
+export interface CrashPoints {
+  /** Puts the points into an engine; give what it returns to `createEngine`. */
+  engine<Tx>(options: EngineOptions<Tx>): EngineOptions<Tx>
+  /**
+   * Puts `enqueue_committed` and `handler_committed` into a driver; give what it returns to the backend. An enqueue counts
+   * when its transaction was opened by the driver; elsewhere call {@link CrashPoints.reach} after the commit.
+   */
+  driver<Tx, D extends Transactional<Tx>>(driver: D & Transactional<Tx>): D
+  /** A point of the host's own, or one that is named: stands still here for ever when it is the one that is asked for. */
+  reach(point: CrashPoint | (string & {})): Promise<void>
+}
+
+/**
+ * Makes the crash points of a process, for the entry of a worker that tests start. `env` names one of them in
+ * `OUTLAY_CRASH_POINT`: whoever comes there first says so to the parent process and stands still until it is killed.
+ *
+ * `request_left`, `answer_on_its_way` and `settling` are outside the process: `spawnUntil` alone makes them.
+ *
+ * @example
+ * const crash = crashPoints(process.env)
+ * const backend = postgres({ driver: crash.driver(pgDriver(pool)) })
+ * const engine = createEngine(crash.engine({ backend, gateway }))
+ */
+export function crashPoints(env: Readonly<Record<string, string | undefined>>): CrashPoints {
+  const wanted = env[crashPointVariable]
+  const reach: CrashPoints['reach'] = async (point) => {
+    if (point === wanted) await standStill(point)
+  }
+  // What happened in a transaction that is still open, to be known once it has committed.
+  const enqueued = new WeakSet<object>()
+  const handled = new WeakSet<object>()
+  return {
+    reach,
+    engine: (options) => wrapEngine(options, reach, { enqueued, handled }),
+    driver: (driver) => ({
+      ...driver,
+      async transaction(work) {
+        let used: unknown
+        const result = await driver.transaction((tx) => {
+          used = tx
+          // A connection comes back from its pool with what it was used for before.
+          forget(enqueued, tx)
+          forget(handled, tx)
+          return work(tx)
+        })
+        if (isIn(enqueued, used)) await reach('enqueue_committed')
+        if (isIn(handled, used)) await reach('handler_committed')
+        return result
+      },
+    }),
+  }
+}
+
+interface Marks {
+  readonly enqueued: WeakSet<object>
+  readonly handled: WeakSet<object>
+}
+
+function wrapEngine<Tx>(
+  options: EngineOptions<Tx>,
+  reach: CrashPoints['reach'],
+  { enqueued, handled }: Marks,
+): EngineOptions<Tx> {
+  const { backend } = options
+  const wrapHandlers = (handlers: WorkHandlers<Tx>): WorkHandlers<Tx> => ({
+    ...handlers,
+    async submit(claim, signal) {
+      await reach('claimed')
+      const settlement = await handlers.submit(claim, signal)
+      await reach('answered')
+      return settlement
+    },
+    async follow(accountId, transfers, signal) {
+      const observations = await handlers.follow(accountId, transfers, signal)
+      if (observations.length > 0) await reach('looked')
+      return observations
+    },
+    subscriptions: handlers.subscriptions.map((subscription) => ({
+      ...subscription,
+      async handler(event, tx) {
+        await reach('handler_started')
+        await subscription.handler(event, tx)
+        mark(handled, tx)
+        await reach('handler_done')
+      },
+    })),
+  })
+  return {
+    ...options,
+    backend: {
+      ...backend,
+      async enqueue(tx, transfers) {
+        const written = await backend.enqueue(tx, transfers)
+        mark(enqueued, tx)
+        await reach('enqueue_written')
+        return written
+      },
+      work: (handlers, work) => backend.work(wrapHandlers(handlers), work),
+    },
+  }
+}
+
+async function standStill(at: string): Promise<void> {
+  if (process.send === undefined) process.stdout.write(`${JSON.stringify({ at })}\n`)
+  else process.send({ at })
+  await new Promise(() => setInterval(() => undefined, 60_000))
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+const isIn = (marks: WeakSet<object>, tx: unknown): boolean => isObject(tx) && marks.has(tx)
+
+function mark(marks: WeakSet<object>, tx: unknown): void {
+  if (isObject(tx)) marks.add(tx)
+}
+
+function forget(marks: WeakSet<object>, tx: unknown): void {
+  if (isObject(tx)) marks.delete(tx)
+}
