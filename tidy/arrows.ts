@@ -10,6 +10,7 @@ export const rings: Readonly<Record<string, readonly string[]>> = {
   testing: ['core'],
   service: ['core', 'adapters-pg'],
   cli: ['core', 'adapters-pg'],
+  harness: ['core', 'http-client', 'adapters-pg', 'service', 'testing'],
 }
 
 /** Entry points outside the rings proper that may use more, with the reason in the decision records. */

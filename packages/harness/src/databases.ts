@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { pgDriver, postgres } from '@outlay/adapters-pg'
+import { createService } from '@outlay/service'
+import { createTemplate, type Postgres, startPostgres } from '@outlay/testing'
+import pg from 'pg'
+
+/** Databases of one harness, on a server of its own or one that was given. */
+export interface Databases {
+  /** A new database with the tables of the service; its connection string. */
+  service(): Promise<string>
+  /** A new database with the tables of the engine; its connection string. */
+  host(): Promise<string>
+  /** Drops them, and stops the server if it was started for them. */
+  drop(): Promise<void>
+}
+
+/**
+ * Opens a place for databases: the server at `url`, as its superuser, or one that is started for the purpose. They are copies
+ * of templates, which stay on a server that was given: one per state of the migrations.
+ */
+export async function openDatabases(url?: string): Promise<Databases> {
+  const server: Postgres = await startPostgres(url === undefined ? { durable: false } : { url })
+  const made: string[] = []
+  const clone = async (name: string, prepare: (url: string) => Promise<void>) => {
+    const template = await createTemplate(server, `outlay_${name}_${await fingerprint()}`, prepare)
+    const copy = await template.clone()
+    made.push(copy)
+    return copy
+  }
+  return {
+    service: () => clone('service', (fresh) => withPool(fresh, migrateService)),
+    host: () => clone('host', (fresh) => withPool(fresh, (pool) => postgres({ driver: pgDriver(pool) }).migrate())),
+    async drop() {
+      if (server.provider === 'url') for (const one of made) await server.dropDatabase(one)
+      await server.stop()
+    },
+  }
+}
+
+function migrateService(pool: pg.Pool): Promise<void> {
+  return createService({ pool, rails: 'simulated', encryptionKey: new Uint8Array(32) }).migrate()
+}
+
+async function withPool(url: string, work: (pool: pg.Pool) => Promise<void>): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url })
+  try {
+    await work(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+/** Changes with the migrations and the dependencies of the packages that have tables. */
+async function fingerprint(): Promise<string> {
+  const hash = createHash('sha256')
+  for (const name of ['@outlay/adapters-pg', '@outlay/service']) {
+    const manifest = new URL(import.meta.resolve(`${name}/package.json`))
+    hash.update(await readFile(manifest))
+    const folder = new URL('migrations/', manifest)
+    for (const file of (await readdir(folder)).sort()) hash.update(file).update(await readFile(new URL(file, folder)))
+  }
+  return hash.digest('hex').slice(0, 12)
+}
