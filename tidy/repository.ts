@@ -15,7 +15,7 @@ export interface File {
 /** Something that breaks a house rule: where, and what to do about it. */
 export type Finding = string
 
-const binary = /\.(png|jpg|gif|ico|woff2?|pdf)$/
+const binary = /\.(png|jpg|gif|ico|woff2?|pdf|tgz)$/
 
 /** Reads every file that git knows or would take in, without those that were deleted meanwhile. */
 export const readFiles = (): readonly File[] => {
