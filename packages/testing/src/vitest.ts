@@ -45,8 +45,10 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
   const { prepare } = options
   const template = prepare && (await createTemplate({ url: adminUrl }, `${prefix}${key}`, prepare))
   const made: string[] = []
+  let count = 0
   const another = async () => {
-    const name = `${prefix}${own}_${made.length + 1}`
+    count += 1
+    const name = `${prefix}${own}_${count}`
     const url = template === undefined ? await createDatabase(adminUrl, name) : await template.clone()
     made.push(url)
     return url

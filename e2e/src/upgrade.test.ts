@@ -1,0 +1,71 @@
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import { currentHostEntry, listNumbered, listReleases, type Release, unpackRelease } from './release.ts'
+import { setUpgradeStage } from './upgrade-stage.ts'
+
+describe('an upgrade of the engine', async () => {
+  const databases = await testDatabase()
+  const unpacked: Release[] = []
+  afterAll(async () => {
+    for (const release of unpacked) await release[Symbol.asyncDispose]()
+  })
+  const unpack = async (version: string, upTo?: string) => {
+    const release = await unpackRelease(version, upTo)
+    unpacked.push(release)
+    return release
+  }
+  const releases = await listReleases()
+
+  it.concurrent.for(releases)(
+    'from release %s, under its working workers, loses nothing and doubles nothing',
+    async (version) => {
+      const release = await unpack(version)
+      await using stage = await setUpgradeStage(await databases.another())
+      const old = await stage.spawn(release.hostEntry, 'old', { migrate: true })
+      await stage.pool.query(`insert into outlay.account (account_id, paused) values ('paused', true)`)
+      await stage.enqueue(old, 3)
+      await stage.reachStages()
+
+      let migrated = false
+      const migrating = stage.engine.migrate().finally(() => {
+        migrated = true
+      })
+      do await stage.enqueue(old, 2)
+      while (!migrated)
+      await migrating
+
+      const current = await stage.spawn(currentHostEntry, 'current')
+      await Promise.all([stage.enqueue(old, 10), stage.enqueue(current, 10)])
+      // A machine may restart any process of the earlier release while the roll-out is under way.
+      await old.stop()
+      const restarted = await stage.spawn(release.hostEntry, 'restarted')
+      await Promise.all([stage.enqueue(restarted, 10), stage.enqueue(current, 10)])
+      await stage.reachStages()
+      await current.stop()
+      await stage.enqueue(restarted, 3)
+      await stage.reachStages()
+      await restarted.kill('SIGKILL')
+      await stage.spawn(currentHostEntry, 'last')
+      await stage.prove()
+      const { rows } = await stage.pool.query('select distinct host from told order by host')
+      expect(rows.map(({ host }) => host)).toEqual(expect.arrayContaining(['old', 'restarted', 'last']))
+    },
+  )
+
+  const numbers = (await listNumbered('adapters-pg')).slice(0, -1)
+  it.concurrent.for(numbers)('from the schema of %s, with transfers in every stage, settles them', async (number) => {
+    const release = await unpack(releases[0] ?? '', number)
+    await using stage = await setUpgradeStage(await databases.another())
+    const old = await stage.spawn(release.hostEntry, 'old', { migrate: true })
+    await stage.pool.query(`insert into outlay.account (account_id, paused) values ('paused', true)`)
+    await stage.enqueue(old, 2)
+    await stage.reachStages()
+    await old.kill('SIGKILL')
+    const { rows } = await stage.pool.query(`select name from outlay.migration where name ~ '^[0-9]' order by name`)
+    expect(`${rows.at(-1)?.name}.sql`).toBe(number)
+    await stage.engine.migrate()
+    const current = await stage.spawn(currentHostEntry, 'current')
+    await stage.enqueue(current, 2)
+    await stage.prove()
+  })
+})
