@@ -121,6 +121,7 @@ async function proveOnce(pool: pg.Pool, tally: Tally, enqueued: number): Promise
   expect(new Set(transfers.rows.map(({ status }) => status))).toEqual(new Set(['complete']))
   expect(tally.effects).toEqual(new Map(transfers.rows.map(({ key }) => [key, 1])))
   const told = 'select transfer_id, sequence, type from told order by transfer_id, at'
-  const recorded = 'select transfer_id, sequence, type from outlay.event order by transfer_id, sequence'
+  const recorded = `select e.transfer_id, e.sequence, e.type from outlay.event e
+    join outlay.subscription s on s.name = 'events' and e.type = any (s.types) order by e.transfer_id, e.sequence`
   expect((await pool.query(told)).rows).toEqual((await pool.query(recorded)).rows)
 }

@@ -1,6 +1,8 @@
+import { appendFile, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, describe, expect, it } from 'vitest'
-import { currentHostEntry, listNumbered, listReleases, type Release, unpackRelease } from './release.ts'
+import { currentHostEntry, listNumbered, listReleases, migrationsOf, type Release, unpackRelease } from './release.ts'
 import { setUpgradeStage } from './upgrade-stage.ts'
 
 describe('an upgrade of the engine', async () => {
@@ -51,6 +53,36 @@ describe('an upgrade of the engine', async () => {
       expect(rows.map(({ host }) => host)).toEqual(expect.arrayContaining(['old', 'restarted', 'last']))
     },
   )
+
+  it.concurrent.for(releases)('keeps the functions that release %s would put back', async (version) => {
+    const release = await unpack(version)
+    await appendFile(join(release.migrations, 'claim.sql'), '\n-- As it was once.\n')
+    await using stage = await setUpgradeStage(await databases.another())
+    await (await stage.spawn(release.hostEntry, 'old', { migrate: true })).stop()
+    await stage.engine.migrate()
+    const bodies = `select proname, prosrc from pg_proc where pronamespace = 'outlay'::regnamespace order by 1, 2`
+    const current = (await stage.pool.query(bodies)).rows
+    await expect(stage.spawn(release.hostEntry, 'again', { migrate: true })).rejects.toThrow(/later release/)
+    expect((await stage.pool.query(bodies)).rows).toEqual(current)
+    const working = await stage.spawn(release.hostEntry, 'without migrating')
+    await stage.enqueue(working, 1)
+    await stage.prove()
+  })
+
+  it('gives a number to every change of the functions, so that a release knows when it is behind', async () => {
+    const last = releases.at(-1) ?? ''
+    const { migrations } = await unpack(last)
+    const read = async (folder: string) => {
+      const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
+      const functions = files.filter((file) => !/^\d/.test(file))
+      const texts = await Promise.all(functions.map((file) => readFile(join(folder, file), 'utf8')))
+      return { texts: texts.join('\n'), numbers: files.filter((file) => /^\d/.test(file)) }
+    }
+    const [released, current] = [await read(migrations), await read(migrationsOf('adapters-pg'))]
+    const isChanged = released.texts !== current.texts
+    expect(current.numbers.length).toBeGreaterThanOrEqual(released.numbers.length + (isChanged ? 1 : 0))
+    expect(current.numbers).toEqual(expect.arrayContaining(released.numbers))
+  })
 
   const numbers = (await listNumbered('adapters-pg')).slice(0, -1)
   it.concurrent.for(numbers)('from the schema of %s, with transfers in every stage, settles them', async (number) => {

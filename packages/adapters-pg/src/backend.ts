@@ -13,7 +13,14 @@ import type { Driver } from './driver.ts'
 import { createEnqueue } from './enqueueing.ts'
 import { createListReadingStore, type ListReadingStore } from './list-readings.ts'
 import { createLookStore, type LookStore } from './looks.ts'
-import { applyMigrations, migrationScript, readMigrationsSync, withMigrationLock } from './migrate.ts'
+import {
+  applyMigrations,
+  type Migration,
+  migrationScript,
+  readMigrationsSync,
+  unknownNumbered,
+  withMigrationLock,
+} from './migrate.ts'
 import { createPaceStore, type PaceStore } from './paces.ts'
 import { locate, migrationsFolder } from './place.ts'
 import { checkQueue, queueCreateSql, queueInstallSql, startQueue } from './queue.ts'
@@ -72,13 +79,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     transaction: (work) => driver.transaction(work),
     migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
     migrationSql: () => [queueInstallSql(queueSchema), queueCreateSql(queueSchema), migrationScript(plan())].join('\n'),
-    check: () =>
-      check(
-        driver,
-        schema,
-        queueSchema,
-        plan().migrations.map((one) => one.name),
-      ),
+    check: () => check(driver, schema, queueSchema, plan().migrations),
     enqueue: createEnqueue(driver, tokens, weights),
     get: transfers.get,
     getByKey: transfers.getByKey,
@@ -114,13 +115,28 @@ async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parame
   })
 }
 
-async function check<Tx>(driver: Driver<Tx>, schema: string, queueSchema: string, names: readonly string[]) {
+/** How the name of a migration ends that the code of earlier releases cannot live with. */
+const closing = '_closes_earlier'
+
+async function check<Tx>(
+  driver: Driver<Tx>,
+  schema: string,
+  queueSchema: string,
+  migrations: readonly Migration[],
+): Promise<void> {
   const { rows: found } = await driver.run('select to_regclass($1) as found', [`"${schema}".migration`])
   const applied = new Set<unknown>()
   if (found[0]?.['found'] !== null) {
     for (const row of (await driver.run(`select name from "${schema}".migration`)).rows) applied.add(row['name'])
   }
-  const missing = names.filter((name) => !applied.has(name))
+  const closed = unknownNumbered(applied, migrations).find((name) => name.endsWith(closing))
+  if (closed !== undefined) {
+    throw new OutlayError(
+      'schema_too_new',
+      `The schema "${schema}" has ${closed}, with which this release cannot work; start the release that brought it, or a later one.`,
+    )
+  }
+  const missing = migrations.map((one) => one.name).filter((name) => !applied.has(name))
   if (missing.length > 0) {
     throw new OutlayError(
       'not_migrated',

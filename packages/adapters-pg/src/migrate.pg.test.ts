@@ -68,6 +68,40 @@ describe('migrations', async () => {
     client.release()
   })
 
+  it('leave the functions of a later release alone, and add numbered ones that are missing', async () => {
+    const pool = open(await database.another())
+    const client = await pool.connect()
+    const numbered = (name: string): Migration => ({ name, sql: 'select 1;', repeatable: false })
+    const greeting = (text: string): Migration => ({
+      name: 'greeting',
+      sql: `create or replace function {{schema}}.greeting() returns text language sql as $$ select '${text}' $$;`,
+      repeatable: true,
+    })
+    const migrate = (...migrations: Migration[]) => applyMigrations(client, { schema: 'app', migrations })
+    const greet = async () => (await client.query('select app.greeting()')).rows[0].greeting
+    await migrate(numbered('0001_first'), greeting('earlier'))
+    expect(await migrate(numbered('0001_first'), numbered('0003_third'), greeting('later'))).toEqual([
+      '0003_third',
+      'greeting',
+    ])
+    expect(await migrate(numbered('0001_first'), numbered('0002_second'), greeting('earlier'))).toEqual(['0002_second'])
+    expect(await greet()).toBe('later')
+    client.release()
+  })
+
+  it('of a later release let this one start, unless one of them says that it cannot', async () => {
+    const pool = open(await database.another())
+    const backend = postgres({ driver: pgDriver(pool) })
+    await backend.migrate()
+    const add = (name: string) =>
+      pool.query(`begin; set local outlay.migrating = 'yes';
+        insert into outlay.migration (name, checksum) values ('${name}', ''); commit`)
+    await add('9998_a_new_column')
+    await expect(backend.check()).resolves.toBeUndefined()
+    await add('9999_closes_earlier')
+    await expect(backend.check()).rejects.toMatchObject({ code: 'schema_too_new' })
+  })
+
   it('refuse a queue schema of a version that was not tested', async () => {
     const pool = open(await database.another())
     const backend = postgres({ driver: pgDriver(pool) })

@@ -48,6 +48,8 @@ export interface MigrateOptions {
 /**
  * Applies what is missing, each migration in its own transaction, under an advisory lock, so that several processes may
  * call it at once. The connection must not be in a transaction. Returns the names of what ran.
+ *
+ * Where a later release has migrated already, the repeatable ones are its own and are left as they are.
  * @throws Error when a numbered migration that has run was changed since.
  */
 export async function applyMigrations(session: SqlSession, options: MigrateOptions): Promise<readonly string[]> {
@@ -57,7 +59,9 @@ export async function applyMigrations(session: SqlSession, options: MigrateOptio
     const { rows } = await session.query(`select name, checksum from "${schema}".migration`)
     const applied = new Map(rows.map((row) => [row['name'], row['checksum']]))
     const ran: string[] = []
+    const isAhead = unknownNumbered(applied.keys(), migrations).length > 0
     for (const migration of migrations) {
+      if (isAhead && migration.repeatable) continue
       const sum = checksum(migration)
       if (applied.get(migration.name) === sum) continue
       if (applied.has(migration.name) && !migration.repeatable) {
@@ -71,6 +75,12 @@ export async function applyMigrations(session: SqlSession, options: MigrateOptio
     }
     return ran
   })
+}
+
+/** Numbered migrations that have run and that this release does not know: those of a later one. */
+export function unknownNumbered(applied: Iterable<unknown>, migrations: readonly Migration[]): readonly string[] {
+  const known = new Set(migrations.map((one) => one.name))
+  return [...applied].map(String).filter((name) => /^\d/.test(name) && !known.has(name))
 }
 
 /** Runs `work` while no other process migrates the same schema. */
@@ -90,17 +100,29 @@ export function migrationScript(options: MigrateOptions): string {
   return [bookkeepingSql(options.schema), ...options.migrations.map((one) => migrationText(one, options))].join('\n')
 }
 
+/** The guard keeps release 0.1.0, which does not look whether it is behind, from putting its functions back. */
 function bookkeepingSql(schema: string): string {
   return `create schema if not exists "${schema}";
 create table if not exists "${schema}".migration (
   name text primary key, checksum text not null, applied_at timestamptz not null default now()
 );
+create or replace function "${schema}".guard_migration() returns trigger language plpgsql as $$
+begin
+  if current_setting('outlay.migrating', true) is distinct from 'yes' then
+    raise exception 'A later release of Outlay has migrated the schema "${schema}"; only that release may migrate it.';
+  end if;
+  return new;
+end
+$$;
+create or replace trigger guard_migration before insert or update on "${schema}".migration
+for each row execute function "${schema}".guard_migration();
 `
 }
 
 function migrationText(migration: Migration, options: MigrateOptions): string {
   const tokens = { ...options.tokens, schema: `"${options.schema}"` }
   return `begin;
+set local outlay.migrating = 'yes';
 ${fillTokens(migration.sql, tokens)}
 insert into "${options.schema}".migration (name, checksum) values ('${migration.name}', '${checksum(migration)}')
   on conflict (name) do update set checksum = excluded.checksum, applied_at = now();
