@@ -49,8 +49,13 @@ export async function setUpgradeStage(databaseUrl: string): Promise<UpgradeStage
     tally,
     engine,
     async spawn(entry, name, { migrate = false } = {}) {
-      const env = { DATABASE_URL: databaseUrl, SERVICE_URL: tally.url, HOST_NAME: name, MIGRATE: migrate ? '1' : undefined }
-      const program = await spawnNode(entry, { env })
+      const env = {
+        DATABASE_URL: databaseUrl,
+        SERVICE_URL: tally.url,
+        HOST_NAME: name,
+        MIGRATE: migrate ? '1' : undefined,
+      }
+      const program = await spawnNode(entry, { env, readyTimeoutMs: 60_000 })
       programs.push(program)
       return program
     },

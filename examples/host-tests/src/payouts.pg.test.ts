@@ -61,7 +61,11 @@ test('a wire is paid when its two hours have passed', async () => {
 test('an ACH payment that comes back marks its invoice', async () => {
   const account = await outlay.account({ funds: '500' })
   const bank = await outlay.payee(account, usBankAccount)
-  const parties = { accountId: account.id, source: account.source(), destination: bank.destination('USD', 'ach_credit') }
+  const parties = {
+    accountId: account.id,
+    source: account.source(),
+    destination: bank.destination('USD', 'ach_credit'),
+  }
   await db.insert(invoices).values({ id: 'INV-3', amount: '200.00' })
   const id = await db.transaction((tx) => payInvoice(tx, engine, 'INV-3', parties))
 

@@ -1,9 +1,13 @@
 import type { DrizzleTransaction } from '@outlay/adapters-pg/drizzle'
-import { createEngine, type Engine, type EngineOptions, type TransferDestination, type TransferSource } from '@outlay/core'
+import {
+  createEngine,
+  type Engine,
+  type EngineOptions,
+  type TransferDestination,
+  type TransferSource,
+} from '@outlay/core'
 import { eq } from 'drizzle-orm'
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
-import type { Pool } from 'pg'
 
 /** The host's own table. */
 export const invoices = pgTable('invoice', {
@@ -14,7 +18,6 @@ export const invoices = pgTable('invoice', {
 })
 
 export type Transaction = DrizzleTransaction<Record<string, never>>
-export type Database = NodePgDatabase<Record<string, never>> & { readonly $client: Pool }
 
 /** Makes the host's engine, with what the host does about the end of a payout. */
 export function createPayouts(options: EngineOptions<Transaction>): Engine<Transaction> {

@@ -97,7 +97,9 @@ function wantedMembers(match: EnqueuedMatch): readonly (readonly [member: string
 
 function memberOf(transfer: StoredTransfer, member: string): unknown {
   const flat: Readonly<Record<string, unknown>> = { ...transfer, ...transfer.request }
-  return member.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], flat)
+  return member
+    .split('.')
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], flat)
 }
 
 function pick(transfer: StoredTransfer, members: readonly string[]): Readonly<Record<string, unknown>> {

@@ -22,7 +22,7 @@ export interface HostOptions<Tx> {
    * `createEngine` of core, without subscriptions.
    */
   readonly createEngine?: ((options: EngineOptions<Tx>) => Engine<Tx>) | undefined
-  /** How the workers behave. Default: those of core, looking for work every 20 ms. */
+  /** How the workers behave. Default: those of core, looking for work every 50 ms. */
   readonly work?: WorkOptions | undefined
   /** False leaves the workers stopped: what is enqueued stays queued until `engine.start()`. Default true. */
   readonly start?: boolean | undefined
@@ -46,7 +46,7 @@ export interface HostSide<Tx> extends AsyncDisposable {
   assertEnqueuedCount(match: EnqueuedMatch, count: number): Promise<readonly StoredTransfer[]>
   /** Asks the service about every submitted transfer now, rather than at the pace of its rail. */
   look(): Promise<void>
-  /** Waits until the service has the transfer for certain, and returns it. Throws after 10 s. */
+  /** Waits until the service has the transfer for certain, and returns it. Throws after 30 s. */
   submitted(transfer: string | { readonly id: string }): Promise<StoredTransfer>
   /** Ends everything that the harness has started, and drops what it has made. Safe to call twice. */
   stop(): Promise<void>
@@ -69,7 +69,7 @@ export async function openHost<Tx>(options: HostOptions<Tx>, gateway: Gateway): 
     follow: { maxDelayMs: 200 },
   })
   await engine.migrate()
-  if (options.start !== false) await engine.start({ pollIntervalMs: 20, ...options.work })
+  if (options.start !== false) await engine.start({ pollIntervalMs: 50, ...options.work })
   const inspection = inspect({ driver, schema })
 
   const list = async (): Promise<readonly StoredTransfer[]> => {
@@ -100,7 +100,7 @@ export async function openHost<Tx>(options: HostOptions<Tx>, gateway: Gateway): 
           last = await engine.transfers.get(id)
           return last?.remoteId === null ? undefined : last
         },
-        { describe: () => `the service to have ${id}; it is ${JSON.stringify(last)}` },
+        { timeoutMs: 30_000, describe: () => `the service to have ${id}; it is ${JSON.stringify(last)}` },
       )
     },
   }

@@ -1,7 +1,7 @@
 export type { AccountOptions, TestAccount, TestPayee } from './accounts.ts'
 export type { Duration } from './duration.ts'
 export type { EnqueuedMatch } from './enqueued.ts'
-export type { Faults, FaultScope } from './faults.ts'
+export type { FaultScope, Faults } from './faults.ts'
 export type { HostOptions, HostSide } from './host-engine.ts'
 export { type MemoryOutlay, type MemoryOutlayOptions, startMemoryOutlay } from './memory-outlay.ts'
 export {

@@ -39,6 +39,8 @@ export type Ending =
 export interface AdvanceOptions {
   /** Waits until everything that is queued has been sent, so that its rail knows of it. Default true. */
   readonly afterSending?: boolean | undefined
+  /** How long it waits for that, in milliseconds. Default 30 000. */
+  readonly timeoutMs?: number | undefined
 }
 
 /** Engine, service and clock for one test, or for many that use accounts of their own. */
@@ -54,7 +56,7 @@ export interface Outlay<Tx> extends HostSide<Tx> {
    * The engine's own time, and the database's, stay real.
    */
   advance(duration: Duration, options?: AdvanceOptions): Promise<void>
-  /** Lets the service's time run, six hours at a turn, until the engine has nothing left to do. Throws after 30 s. */
+  /** Lets the service's time run, six hours at a turn, until the engine has nothing left to do. Throws after a minute. */
   drain(options?: { readonly timeoutMs?: number }): Promise<Backlog>
   /**
    * Lets a transfer end as it is said, whatever its rail would have done, and returns it as the engine has it then.
@@ -106,11 +108,7 @@ export async function startOutlay<Tx>(
   }
 }
 
-async function openOutlay<Tx>(
-  options: OutlayOptions<Tx>,
-  databases: Databases,
-  ending: Steps,
-): Promise<Outlay<Tx>> {
+async function openOutlay<Tx>(options: OutlayOptions<Tx>, databases: Databases, ending: Steps): Promise<Outlay<Tx>> {
   const simulations = await startSimulations(await databases.service())
   ending.add(() => simulations.sandbox.stop())
   const accounts = createAccounts(simulations)
@@ -171,7 +169,7 @@ function createTime<Tx>(
     await host.look()
   }
   return {
-    async advance(duration, { afterSending = true } = {}) {
+    async advance(duration, { afterSending = true, timeoutMs = 30_000 } = {}) {
       const ms = parseDuration(duration)
       let last: Backlog | undefined
       const sent = async () => {
@@ -180,10 +178,10 @@ function createTime<Tx>(
       }
       const describe = () =>
         `everything to be sent before time goes on, or say afterSending: false; ${JSON.stringify(last)}`
-      if (works && afterSending) await waitUntil(sent, { describe })
+      if (works && afterSending) await waitUntil(sent, { timeoutMs, describe })
       await move(ms)
     },
-    async drain({ timeoutMs = 30_000 } = {}) {
+    async drain({ timeoutMs = 60_000 } = {}) {
       const until = (backlog: Backlog) => {
         const { queued, submitting, submitted, undelivered } = backlog
         return queued + submitting + submitted + undelivered === 0
@@ -202,7 +200,10 @@ function createTime<Tx>(
   }
 }
 
-function endingCall(remoteId: string, wanted: Ending): readonly [path: string, body: Readonly<Record<string, unknown>>] {
+function endingCall(
+  remoteId: string,
+  wanted: Ending,
+): readonly [path: string, body: Readonly<Record<string, unknown>>] {
   const at = `/transfers/${remoteId}`
   if (wanted === 'complete') return [`${at}/settle`, {}]
   if (wanted === 'accepted') return [`${at}/accept`, {}]

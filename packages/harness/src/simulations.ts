@@ -15,7 +15,7 @@ export interface Simulations {
 
 /** Starts the service on its database. */
 export async function startSimulations(databaseUrl: string): Promise<Simulations> {
-  const sandbox = await startSandbox({ databaseUrl, engine: { pollIntervalMs: 20 } })
+  const sandbox = await startSandbox({ databaseUrl, engine: { pollIntervalMs: 50 } })
   const tokens = new Map<string, Promise<string>>()
   const token = (credentials: Credentials) => {
     const known = tokens.get(credentials.clientId) ?? requestToken(sandbox.url, credentials)
@@ -46,7 +46,7 @@ export async function startSimulations(databaseUrl: string): Promise<Simulations
           last = backlog
           return backlog.queued + backlog.submitting + backlog.undelivered === 0
         },
-        { timeoutMs: 30_000, describe: () => `the service to be done; its backlog is ${JSON.stringify(last)}` },
+        { timeoutMs: 60_000, describe: () => `the service to be done; its backlog is ${JSON.stringify(last)}` },
       )
     },
   }
