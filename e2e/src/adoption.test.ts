@@ -28,7 +28,7 @@ describe('a host that watches its account', async () => {
     const stage = await setStage(sandbox.url, await sandbox.seedClient(poorClient))
     const settings = stage.settings(await hosts.another(), sandbox.url)
     // What is refused for lack of funds goes out again by itself after half a minute.
-    const host = openHost(settings, around, { jitter: 0.99, ...options })
+    const host = openHost(settings, { jitter: 0.99, around, ...options })
     const told: TransferEvent[] = []
     host.engine.subscribe('told', ['transfer.adopted', 'transfer.completed', 'transfer.released'], async (event) => {
       told.push(event)
@@ -128,7 +128,7 @@ describe('a host that watches its account', async () => {
   it.concurrent('adopts what another system sends from the same account, and never what it sends itself', async () => {
     await using one = await open()
     const { stage, host, told } = one
-    const other = openHost(stage.settings(await hosts.another(), sandbox.url), undefined, { jitter: 0.05 })
+    const other = openHost(stage.settings(await hosts.another(), sandbox.url), { jitter: 0.05 })
     await using _ = { [Symbol.asyncDispose]: () => other.close() }
     await host.transaction((tx) => host.engine.accounts.watch(tx, stage.accountId))
     const small = () => stage.payout({ amount: { value: '0.10', currency: 'USDC' } })

@@ -31,6 +31,8 @@ export interface HostOptions
   readonly clock?: Clock | undefined
   /** The fraction of every backoff that is waited, instead of a random one. */
   readonly jitter?: number | undefined
+  /** Puts something between the engine and its gateway. */
+  readonly around?: ((gateway: Gateway) => Gateway) | undefined
 }
 
 /** Opens a host application, with the crash points of its process. */
@@ -46,7 +48,7 @@ export function openHost(
     credentials: options.credentials ?? { clientId: settings.clientId, clientSecret: settings.clientSecret },
     timeouts: options.timeouts ?? { headersMs: 5_000, bodyMs: 5_000 },
   })
-  const gateway = withRegistrationPoints(http, crash)
+  const gateway = withRegistrationPoints(options.around?.(http) ?? http, crash)
   const backend = postgres({ driver })
   const { clock = backend.runtime.clock, jitter, catalog, webhooks, follow = { maxDelayMs: 300 } } = options
   const random = jitter === undefined ? backend.runtime.random : { ...backend.runtime.random, fraction: () => jitter }

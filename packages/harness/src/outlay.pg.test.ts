@@ -80,6 +80,19 @@ describe('a harness', async () => {
       }),
     )
     expect(await outlay.settle(offered, 'accepted')).toMatchObject({ status: 'complete' })
+    const inbound = await outlay.transaction((tx) =>
+      outlay.engine.transfers.enqueue(tx, {
+        accountId: account.id,
+        amount: { value: '50.00', currency: 'USD' },
+        source: { valueType: 'USD', transferType: 'wire' },
+        destination: account.source(),
+      }),
+    )
+    await outlay.advance('1 week')
+    expect(await outlay.engine.transfers.get(inbound.id)).toMatchObject({ status: 'pending' })
+    await outlay.settle(inbound, 'wire_received')
+    await outlay.advance('1 week')
+    expect(await outlay.engine.transfers.get(inbound.id)).toMatchObject({ status: 'complete' })
   })
 
   it('loses answers, breaks down and holds still between engine and service, once in effect', async () => {

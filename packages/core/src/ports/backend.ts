@@ -329,7 +329,10 @@ export interface Backend<Tx> {
   migrate(onStep?: (name: string) => void): Promise<void>
   /** The same as SQL text, for the host's own migration tool. */
   migrationSql(): string
-  /** Throws `not_migrated`, `schema_too_new` or `queue_version_untested`. */
+  /**
+   * Throws `not_migrated`, `queue_version_untested`, or `schema_too_new` when a later release has closed the schema to this
+   * one; a schema that is merely ahead is fine.
+   */
   check(): Promise<void>
   /**
    * Writes transfers, events and jobs in the host's transaction, in the order given. A key that the account already has
