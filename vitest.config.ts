@@ -40,7 +40,7 @@ export default defineConfig({
           hookTimeout: 120_000,
           maxWorkers: 1,
           retry,
-          maxConcurrency: 12,
+          maxConcurrency: 8,
         },
       },
       { test: { name: 'tidy', include: ['tidy/**/*.test.ts'], testTimeout: 60_000 } },

@@ -31,7 +31,7 @@ const cases: readonly {
 ]
 
 // Most cases wait for the heartbeat of a killed worker to lapse, so they run side by side, each with a database of its own.
-describe('a process killed with SIGKILL', async () => {
+describe('a process killed with SIGKILL', { timeout: 300_000 }, async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
   const services = await testDatabase()
   const sandbox = await startService(services.url)
@@ -56,7 +56,7 @@ describe('a process killed with SIGKILL', async () => {
     expect(await doomed.kill({ rollsBack })).toEqual({ code: null, signal: 'SIGKILL' })
 
     await host.engine.start()
-    const account = await settleAll(stage, host, 90_000)
+    const account = await settleAll(stage, host, 120_000)
     await host.close()
     await stage.client.close()
     expect(account.host).toHaveLength(payouts)
@@ -76,6 +76,6 @@ async function runUntil(stage: { advance(seconds: number): Promise<void> }, reac
         () => false,
       )
     },
-    { timeoutMs: 60_000, describe: 'the process to reach its point' },
+    { timeoutMs: 120_000, describe: 'the process to reach its point' },
   )
 }

@@ -19,7 +19,9 @@ export interface Release extends AsyncDisposable {
 
 /** Versions whose code is kept, oldest first. */
 export async function listReleases(): Promise<readonly string[]> {
-  return (await readdir(releasesFolder)).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+  const entries = await readdir(releasesFolder, { withFileTypes: true })
+  const versions = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  return versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
 }
 
 /** File names of the numbered migrations of a package of this workspace, in order. */

@@ -11,7 +11,7 @@ import { listNumbered, migrationsOf } from './release.ts'
 import { copyRows, describeTables, serviceSchema } from './rows.ts'
 import { type Stage, seedClient, setStage } from './stage.ts'
 
-describe('an upgrade of the service', async () => {
+describe('an upgrade of the service', { timeout: 300_000 }, async () => {
   const databases = await testDatabase()
   const files = await listNumbered('service')
   const migrations: readonly Migration[] = await Promise.all(
@@ -99,6 +99,6 @@ async function complete(stage: Stage, id: string): Promise<void> {
       await stage.advance(60)
       return (await stage.client.transfers.get(stage.accountId, id))?.status === 'complete'
     },
-    { timeoutMs: 60_000, describe: 'the payout to be complete' },
+    { timeoutMs: 120_000, describe: 'the payout to be complete' },
   )
 }

@@ -63,7 +63,7 @@ export async function setUpgradeStage(databaseUrl: string): Promise<UpgradeStage
       const requests = fates.flatMap((accountId) => Array.from({ length: each }, () => payout(accountId)))
       const before = host.messages.length
       host.send({ enqueue: requests })
-      await waitUntil(() => host.messages.length > before, { timeoutMs: 30_000, describe: () => host.stderr() })
+      await waitUntil(() => host.messages.length > before, { timeoutMs: 60_000, describe: () => host.stderr() })
       enqueued += requests.length
     },
     reachStages: () => reachStages(pool),
@@ -71,12 +71,17 @@ export async function setUpgradeStage(databaseUrl: string): Promise<UpgradeStage
       tally.relent()
       await driver.transaction((tx) => engine.accounts.fundsArrived(tx, 'poor'))
       await driver.transaction((tx) => engine.accounts.resume(tx, 'paused'))
-      const { rows } = await pool.query(`select id from outlay.transfer where stage = 'blocked'`)
-      for (const { id } of rows) await driver.transaction((tx) => engine.transfers.release(tx, id))
-      await waitUntil(async () => (await left(pool)) === 0, {
-        timeoutMs: 90_000,
-        describe: 'everything to settle and to be told',
-      })
+      let last: unknown
+      await waitUntil(
+        async () => {
+          // One that was sent before the service relented may come to be blocked after that.
+          const { rows } = await pool.query(`select id from outlay.transfer where stage = 'blocked'`)
+          for (const { id } of rows) await driver.transaction((tx) => engine.transfers.release(tx, id))
+          last = await left(pool)
+          return (last as readonly unknown[]).length === 0
+        },
+        { timeoutMs: 180_000, describe: () => `everything to settle and to be told: ${JSON.stringify(last)}` },
+      )
       await proveOnce(pool, tally, enqueued)
     },
     async [Symbol.asyncDispose]() {
@@ -106,16 +111,17 @@ async function reachStages(pool: pg.Pool): Promise<void> {
       last = rows
       return rows.length === fates.length && rows.every((row) => unkindStages[row.account_id] === row.stage)
     },
-    { timeoutMs: 60_000, describe: () => `every account to reach its stage: ${JSON.stringify(last)}` },
+    { timeoutMs: 120_000, describe: () => `every account to reach its stage: ${JSON.stringify(last)}` },
   )
 }
 
 /** Transfers that are not settled, and deliveries that are not acknowledged. */
-async function left(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: string }>(
-    `select (select count(*) from outlay.transfer where stage <> 'settled') + (select count(*) from outlay.delivery) as count`,
+async function left(pool: pg.Pool): Promise<readonly unknown[]> {
+  const { rows } = await pool.query(
+    `select account_id, stage, reason from outlay.transfer where stage <> 'settled'
+     union all select subscription, 'delivery', last_error from outlay.delivery`,
   )
-  return Number(rows[0]?.count)
+  return rows
 }
 
 async function proveOnce(pool: pg.Pool, tally: Tally, enqueued: number): Promise<void> {

@@ -5,7 +5,10 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { currentHostEntry, listNumbered, listReleases, migrationsOf, type Release, unpackRelease } from './release.ts'
 import { setUpgradeStage } from './upgrade-stage.ts'
 
-describe('an upgrade of the engine', async () => {
+/** They start processes, and wait for the heartbeats of those that they kill. */
+const timeout = 300_000
+
+describe('an upgrade of the engine', { timeout }, async () => {
   const databases = await testDatabase()
   const unpacked: Release[] = []
   afterAll(async () => {
