@@ -1,5 +1,5 @@
 import type { Driver } from './driver.ts'
-import { checksum, readMigrations } from './migrate.ts'
+import { checksum, readMigrations, unknownNumbered } from './migrate.ts'
 import { migrationsFolder, type Place } from './place.ts'
 import { queueSchemaVersion } from './queue.ts'
 
@@ -8,7 +8,7 @@ export interface MigrationState {
   /** File name without its ending. */
   readonly name: string
   /**
-   * - `applied`: has run as it is
+   * - `applied`: has run as it is, or is a function whose text a later release has replaced
    * - `pending`: has not run, or has to run again since its text is another now
    * - `changed`: has run with another text and may not run again: the files are not the ones that were released
    */
@@ -42,8 +42,10 @@ export async function readSchemaState<Tx>(driver: Driver<Tx>, place: Place): Pro
     for (const row of rows) applied.set(row['name'] as string, row['checksum'])
   }
   const known = await readMigrations(migrationsFolder)
+  const isAhead = unknownNumbered(applied.keys(), known).length > 0
   const migrations = known.map((migration): MigrationState => {
     const { name, repeatable } = migration
+    if (isAhead && repeatable && applied.has(name)) return { name, state: 'applied' }
     if (applied.get(name) === checksum(migration)) return { name, state: 'applied' }
     return { name, state: applied.has(name) && !repeatable ? 'changed' : 'pending' }
   })

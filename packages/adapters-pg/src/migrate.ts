@@ -61,9 +61,9 @@ export async function applyMigrations(session: SqlSession, options: MigrateOptio
     const ran: string[] = []
     const isAhead = unknownNumbered(applied.keys(), migrations).length > 0
     for (const migration of migrations) {
-      if (isAhead && migration.repeatable) continue
       const sum = checksum(migration)
       if (applied.get(migration.name) === sum) continue
+      if (isAhead && migration.repeatable && applied.has(migration.name)) continue
       if (applied.has(migration.name) && !migration.repeatable) {
         throw new Error(
           `The migration ${migration.name} has run in "${schema}" with another text; migrations never change.`,
