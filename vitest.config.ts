@@ -4,6 +4,7 @@ const tests = (suffix: string) => [
   `packages/*/src/**/*${suffix}`,
   `examples/*/src/**/*${suffix}`,
   `bench/src/**/*${suffix}`,
+  `simulator/src/**/*${suffix}`,
 ]
 
 // Tests of the database and of whole processes share two cores with everything else on a machine of a CI. There they get a
@@ -17,7 +18,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: tests('.test.ts'),
-          exclude: ['**/*.pg.test.ts', '**/node_modules/**'],
+          exclude: ['**/*.pg.test.ts', 'simulator/src/simulator.test.ts', '**/node_modules/**'],
         },
       },
       {
@@ -34,7 +35,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['e2e/src/**/*.test.ts'],
+          include: ['e2e/src/**/*.test.ts', 'simulator/src/simulator.test.ts'],
           globalSetup: ['packages/testing/src/vitest-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,

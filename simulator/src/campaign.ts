@@ -1,0 +1,91 @@
+import { type Bug, bugs } from './bugs.ts'
+import type { Violation } from './invariants.ts'
+import { type Lane, openLane } from './lane.ts'
+import { drawPlan } from './plan.ts'
+import { type Outcome, run } from './run.ts'
+import { shrink } from './shrink.ts'
+
+/** What a campaign is to do. */
+export interface CampaignOptions {
+  readonly seeds: readonly number[]
+  /** Stops before the next seed when this many minutes are over. */
+  readonly minutes?: number | undefined
+  readonly bug?: string | undefined
+  /** Makes a failing plan smaller. Default true. */
+  readonly shrinks?: boolean | undefined
+  readonly onSeed?: (seed: number, outcome: Outcome) => void
+}
+
+/** A seed that broke an invariant. */
+export interface Failure {
+  readonly seed: number
+  readonly violations: readonly Violation[]
+  /** The shortest plan found that still does. */
+  readonly trace: readonly string[]
+}
+
+/** What a campaign found. */
+export interface CampaignResult {
+  readonly seeds: number
+  readonly payouts: number
+  readonly faults: number
+  readonly seconds: number
+  readonly failure: Failure | undefined
+}
+
+/** Runs a lane is used for; then the service's database has grown enough. */
+const runsPerLane = 150
+
+/** Runs seeds one after the other until one fails. */
+export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
+  const began = performance.now()
+  const seconds = () => (performance.now() - began) / 1_000
+  const bug = findBug(options.bug)
+  let lane: Lane | undefined
+  let used = 0
+  const totals = { seeds: 0, payouts: 0, faults: 0 }
+  try {
+    for (const seed of options.seeds) {
+      if (options.minutes !== undefined && seconds() > options.minutes * 60) break
+      if (used === runsPerLane) {
+        await lane?.[Symbol.asyncDispose]()
+        lane = undefined
+        used = 0
+      }
+      lane ??= await openLane(bug)
+      used += 1
+      const outcome = await run(lane, drawPlan(seed), bug)
+      totals.seeds += 1
+      totals.payouts += outcome.payouts
+      totals.faults += outcome.faults
+      options.onSeed?.(seed, outcome)
+      if (outcome.violations.length > 0) {
+        const failure = await explain(lane, seed, outcome, bug, options.shrinks !== false)
+        return { ...totals, seconds: seconds(), failure }
+      }
+    }
+    return { ...totals, seconds: seconds(), failure: undefined }
+  } finally {
+    await lane?.[Symbol.asyncDispose]()
+  }
+}
+
+function findBug(name: string | undefined): Bug | undefined {
+  if (name === undefined) return undefined
+  const found = bugs.find((bug) => bug.name === name)
+  if (found === undefined)
+    throw new Error(`There is no bug "${name}"; there are ${bugs.map((bug) => bug.name).join(', ')}.`)
+  return found
+}
+
+async function explain(
+  lane: Lane,
+  seed: number,
+  outcome: Outcome,
+  bug: Bug | undefined,
+  shrinks: boolean,
+): Promise<Failure> {
+  if (!shrinks) return { seed, violations: outcome.violations, trace: outcome.trace }
+  const least = await shrink(drawPlan(seed), outcome, (plan) => run(lane, plan, bug))
+  return { seed, violations: least.outcome.violations, trace: least.outcome.trace }
+}

@@ -1,0 +1,45 @@
+import type { Violation } from './invariants.ts'
+import type { Run } from './run.ts'
+
+/** Entries sum to zero, no balance is below zero, balances are what their entries say, and the money is all there. */
+export async function checkLedger(at: Run): Promise<readonly Violation[]> {
+  const found: string[] = []
+  const { service } = at.lane
+  const accounts = at.tenants.map(({ accountId }) => accountId)
+  const unbalanced = await service.query(
+    `select e.posting_id, e.value_type, sum(e.amount)::text as sum from outlay_service.ledger_entry e
+     where e.posting_id in (select id from outlay_service.transfer where account_id = any ($1))
+     group by 1, 2 having sum(e.amount) <> 0`,
+    [accounts],
+  )
+  for (const { posting_id, value_type, sum } of unbalanced.rows)
+    found.push(`${posting_id} sums to ${sum} ${value_type}`)
+  const balances = await service.query<{
+    readonly account_id: string
+    readonly value_type: string
+    readonly available: string
+    readonly held: string
+    readonly entries_available: string
+    readonly entries_held: string
+  }>(`select * from outlay_service.ledger_balance where kind = 'custodial' and account_id = any ($1)`, [accounts])
+  for (const row of balances.rows) {
+    const name = `${row.value_type} of ${row.account_id}`
+    if (Number(row.available) < 0 || Number(row.held) < 0) found.push(`${name} is below zero`)
+    if (Number(row.held) !== 0) found.push(`${row.held} ${name} is held and nothing goes on`)
+    if (Number(row.available) !== Number(row.entries_available) || Number(row.held) !== Number(row.entries_held)) {
+      found.push(`${name} is ${row.available}, and its entries say ${row.entries_available}`)
+    }
+  }
+  const paid = await at.lane.host.query<{ readonly account_id: string; readonly sum: string }>(
+    `select account_id, sum((request -> 'amount' ->> 'value')::numeric)::text as sum from outlay.transfer
+     where status = 'complete' group by 1`,
+  )
+  for (const { accountId, funded } of at.tenants) {
+    const left = funded * 100 - cents(paid.rows.find((row) => row.account_id === accountId)?.sum)
+    const has = cents(balances.rows.find((row) => row.account_id === accountId && row.value_type === 'USDC')?.available)
+    if (has !== left) found.push(`${accountId} has ${has} cents of USDC, and ${left} are left of what it got`)
+  }
+  return found.map((detail) => ({ invariant: 'ledger', detail }))
+}
+
+const cents = (amount = '0'): number => Math.round(Number(amount) * 100)

@@ -1,0 +1,132 @@
+import type { Violation } from './invariants.ts'
+import type { Run } from './run.ts'
+
+interface HostTransfer {
+  readonly id: string
+  readonly account_id: string
+  readonly idempotency_key: string
+  readonly remote_id: string | null
+  readonly stage: string
+  readonly status: string
+  readonly reason: string | null
+  readonly attempt: number
+  readonly amount: string
+  readonly failure: { readonly code: string } | null
+  readonly payouts: number
+}
+
+const readHost = async (at: Run): Promise<readonly HostTransfer[]> =>
+  (
+    await at.lane.host.query<HostTransfer>(
+      `select t.id, t.account_id, t.idempotency_key, t.remote_id, t.stage, t.status, t.reason, t.attempt,
+         t.request -> 'amount' ->> 'value' as amount, t.failure,
+         (select count(*)::integer from payout p where p.transfer_id = t.id) as payouts
+       from outlay.transfer t order by t.id`,
+    )
+  ).rows
+
+interface ServiceTransfer {
+  readonly id: string
+  readonly account_id: string
+  readonly status: string
+  readonly amount: string
+  readonly failure: { readonly code: string } | null
+}
+
+const readService = async (at: Run): Promise<readonly ServiceTransfer[]> =>
+  (
+    await at.lane.service.query<ServiceTransfer>(
+      `select id, account_id, status, amount_value::text as amount, failure from outlay_service.transfer
+       where account_id = any ($1)`,
+      [at.tenants.map(({ accountId }) => accountId)],
+    )
+  ).rows
+
+/** One transfer at the service for each committed payout, none for one that was rolled back. */
+export async function checkOneEffect(at: Run): Promise<readonly Violation[]> {
+  const found: string[] = []
+  const host = await readHost(at)
+  const service = new Map((await readService(at)).map((transfer) => [transfer.id, transfer]))
+  const lost = await at.lane.host.query(
+    'select number from payout p where not exists (select from outlay.transfer t where t.id = p.transfer_id)',
+  )
+  for (const { number } of lost.rows) found.push(`payout ${number} has no transfer`)
+  for (const { id, payouts, remote_id, status } of host) {
+    if (payouts !== 1) found.push(`transfer ${id} has ${payouts} payouts`)
+    if (remote_id === null) {
+      if (!['failed', 'canceled'].includes(status)) found.push(`transfer ${id} is ${status} and not at the service`)
+    } else if (!service.delete(remote_id))
+      found.push(`transfer ${id} names ${remote_id}, which is another's or nobody's`)
+  }
+  for (const { id } of service.values()) found.push(`transfer ${id} of the service belongs to no payout`)
+  return found.map((detail) => ({ invariant: 'one_effect', detail }))
+}
+
+/** Status, amount and failure are equal on both sides. */
+export async function checkSides(at: Run): Promise<readonly Violation[]> {
+  const service = new Map((await readService(at)).map((transfer) => [transfer.id, transfer]))
+  const found: Violation[] = []
+  for (const { id, remote_id, status, amount, failure } of await readHost(at)) {
+    const other = service.get(remote_id ?? '')
+    if (other === undefined) continue
+    const [ours, theirs] = [
+      `${status} ${Number(amount)} ${failure?.code}`,
+      `${other.status} ${Number(other.amount)} ${other.failure?.code}`,
+    ]
+    if (ours !== theirs) found.push({ invariant: 'same_on_both_sides', detail: `${id}: ${ours} here, ${theirs} there` })
+  }
+  return found
+}
+
+/** In the end nothing is left, neither a transfer nor a job. */
+export async function checkWaiting(at: Run): Promise<readonly Violation[]> {
+  const found = (await readHost(at))
+    .filter(({ stage }) => stage !== 'settled')
+    .map(({ id, stage, status, reason, attempt }) => `${id} is ${stage}, ${status}, ${reason}, attempt ${attempt}`)
+  const jobs = await at.lane.host.query('select count(*)::integer as count from outlay_queue.job')
+  if (jobs.rows[0].count > 0) found.push(`${jobs.rows[0].count} jobs are left`)
+  const deliveries = await at.lane.host.query('select count(*)::integer as count from outlay.delivery')
+  if (deliveries.rows[0].count > 0) found.push(`${deliveries.rows[0].count} deliveries are left`)
+  return found.map((detail) => ({ invariant: 'nothing_stuck', detail }))
+}
+
+/** No key stands for two requests, and the log of attempts has no holes. */
+export async function checkKeys(at: Run): Promise<readonly Violation[]> {
+  const found: string[] = []
+  const host = await readHost(at)
+  const known = new Set(host.map(({ idempotency_key }) => idempotency_key))
+  for (const key of at.keysSeen)
+    if (!known.has(key)) found.push(`the service got the key ${key}, which no transfer has`)
+  const { rows } = await at.lane.host.query<{ readonly id: string; readonly count: number; readonly accepted: number }>(
+    `select a.transfer_id as id, count(*)::integer as count, count(*) filter (where a.outcome = 'accepted')::integer as accepted
+     from outlay.attempt a group by 1`,
+  )
+  const logged = new Map(rows.map((row) => [row.id, row]))
+  for (const { id, attempt, remote_id } of host) {
+    const log = logged.get(id)
+    if ((log?.count ?? 0) !== attempt)
+      found.push(`${id} had ${attempt} attempts, and ${log?.count ?? 0} are in the log`)
+    if (remote_id !== null && (log?.accepted ?? 0) === 0)
+      found.push(`${id} is at the service, and no attempt was accepted`)
+  }
+  return found.map((detail) => ({ invariant: 'keys', detail }))
+}
+
+/** Nothing of one tenant is seen by another. */
+export async function checkTenants(at: Run): Promise<readonly Violation[]> {
+  const found: string[] = []
+  const host = await readHost(at)
+  for (const tenant of at.tenants) {
+    const own = new Set(host.filter((one) => one.account_id === tenant.accountId).map((one) => one.remote_id))
+    for await (const { id } of tenant.client.transfers.iterate(tenant.accountId)) {
+      if (!own.has(id)) found.push(`${tenant.accountId} is shown ${id}, which is not its own`)
+    }
+    const foreign = host.find((one) => one.account_id !== tenant.accountId && one.remote_id !== null)
+    if (foreign === undefined) continue
+    for (const accountId of [tenant.accountId, foreign.account_id]) {
+      const seen = await tenant.client.transfers.get(accountId, foreign.remote_id ?? '').catch(() => undefined)
+      if (seen !== undefined) found.push(`${tenant.accountId} reads ${foreign.remote_id} of ${foreign.account_id}`)
+    }
+  }
+  return found.map((detail) => ({ invariant: 'tenants_apart', detail }))
+}

@@ -1,0 +1,42 @@
+import { checkEffects, checkEvents } from './invariants-events.ts'
+import { checkLedger } from './invariants-ledger.ts'
+import { checkKeys, checkOneEffect, checkSides, checkTenants, checkWaiting } from './invariants-transfers.ts'
+import type { Run } from './run.ts'
+
+/** What must hold, by name. */
+export const invariants = {
+  one_effect: 'One transfer at the service for each committed payout, none for one that was rolled back.',
+  same_on_both_sides: 'Status, amount and failure are equal on both sides.',
+  status_path: 'Every history of a status is a path in the table of transitions.',
+  nothing_stuck: 'What is not final waits for something that has a name, and in the end nothing is left.',
+  ledger: 'Entries sum to zero, no balance is below zero, balances are what their entries say.',
+  effects_once: 'What each subscriber did is what happened: once each, in order per transfer.',
+  keys: 'No key stands for two requests, and the log of attempts has no holes.',
+  tenants_apart: 'Nothing of one tenant is seen by another.',
+} as const
+
+/** Name of an invariant. */
+export type InvariantName = keyof typeof invariants
+
+/** Something that must not be. */
+export interface Violation {
+  readonly invariant: InvariantName
+  readonly detail: string
+}
+
+/** Checks everything that must hold at the end of a run. */
+export async function checkAll(at: Run): Promise<readonly Violation[]> {
+  const checks = [
+    checkOneEffect,
+    checkSides,
+    checkWaiting,
+    checkKeys,
+    checkTenants,
+    checkEvents,
+    checkEffects,
+    checkLedger,
+  ]
+  const found: Violation[] = at.mistakes.map((detail) => ({ invariant: 'keys', detail }))
+  for (const check of checks) found.push(...(await check(at)))
+  return found
+}

@@ -1,0 +1,116 @@
+import { pgDriver, postgres } from '@outlay/adapters-pg'
+import { createEngine } from '@outlay/core'
+import { type Sandbox, startSandbox } from '@outlay/service/sandbox'
+import { type FaultProxy, memoryGateway, type Postgres, startFaultProxy, startPostgres } from '@outlay/testing'
+import { Pool } from 'pg'
+import { PgBoss } from 'pg-boss'
+import { type Bug, plantInDatabase } from './bugs.ts'
+import { type Mailroom, startMailroom } from './mailroom.ts'
+import { subscriptions } from './subscriptions.ts'
+import { prepareTimeTravel } from './time-travel.ts'
+
+/** Everything that outlives one run: a server, the service, and the database of the hosts. */
+export interface Lane extends AsyncDisposable {
+  readonly postgres: Postgres
+  readonly hostUrl: string
+  /** For looking at the hosts' database, and for its accidents. */
+  readonly host: Pool
+  /** For looking at the service's database. */
+  readonly service: Pool
+  readonly sandbox: Sandbox
+  /** Between the hosts and the service. */
+  readonly proxy: FaultProxy
+  readonly mailroom: Mailroom
+  /** Lets time pass for the engines of both sides, and hands the jobs of dead workers out again. */
+  travel(seconds: number): Promise<void>
+  /** Empties the hosts' database for the next run. */
+  clean(): Promise<void>
+}
+
+const quick = { deadlock_timeout: '50ms', max_connections: '200' }
+
+/** Opens a lane. `bug` is a mistake that is planted in it, to see that it is found. */
+export async function openLane(bug: Bug | undefined): Promise<Lane> {
+  const server = await startPostgres({ durable: false, settings: quick })
+  const [hostUrl, serviceUrl] = [await server.createDatabase(), await server.createDatabase()]
+  const host = openPool(hostUrl)
+  const service = openPool(serviceUrl)
+  await migrateHost(host)
+  const sandbox = await startSandbox({ databaseUrl: serviceUrl, engine: { concurrency: 20, pollIntervalMs: 50 } })
+  if (bug !== undefined) await plantInDatabase(bug, { host, service })
+  const proxy = await startFaultProxy({ target: sandbox.url })
+  const mailroom = await startMailroom()
+  const travelHost = await prepareTimeTravel(host, ['outlay', 'outlay_queue'])
+  const travelService = await prepareTimeTravel(service, ['outlay_service_engine', 'outlay_service_engine_queue'])
+  const bosses = [supervisor(host, 'outlay_queue'), supervisor(service, 'outlay_service_engine_queue')]
+  return {
+    postgres: server,
+    hostUrl,
+    host,
+    service,
+    sandbox,
+    proxy,
+    mailroom,
+    async travel(seconds) {
+      await Promise.all([travelHost(seconds), travelService(seconds), passWebhookTime(service, seconds)])
+      for (const boss of bosses) await boss.supervise().catch(() => undefined)
+    },
+    async clean() {
+      await host.query(`delete from outlay_queue.job; truncate payout, effect`)
+      const { rows } = await host.query<{ readonly name: string }>(
+        `select format('outlay.%I', tablename) as name from pg_tables
+         where schemaname = 'outlay' and tablename not in ('migration', 'subscription', 'dispatch_clock')`,
+      )
+      await host.query(`truncate ${rows.map(({ name }) => name).join(', ')}`)
+    },
+    async [Symbol.asyncDispose]() {
+      await mailroom.stop()
+      await proxy.stop()
+      await sandbox.stop()
+      await Promise.all([host.end(), service.end()])
+      await server.stop()
+    },
+  }
+}
+
+function openPool(connectionString: string): Pool {
+  const pool = new Pool({ connectionString, max: 4 })
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** Makes the schema of the hosts, and their subscriptions, so that no event is too early for them. */
+async function migrateHost(pool: Pool): Promise<void> {
+  const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+  await engine.migrate()
+  await pool.query(`
+    create table payout (number integer not null, transfer_id text not null, account_id text not null);
+    create table effect (
+      position bigserial, subscription text not null, event_id text not null, type text not null,
+      transfer_id text collate "C" not null, sequence integer not null, account_id text not null
+    )`)
+  for (const { name, types } of subscriptions) engine.subscribe(name, types, async () => undefined)
+  await engine.start()
+  await engine.stop()
+}
+
+/** pg-boss looks for stalled jobs on the engines' timers; a run asks for it when it has moved the time. */
+function supervisor(pool: Pool, schema: string): PgBoss {
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => pool.query(text, values as unknown[]) },
+    schema,
+    migrate: false,
+    createSchema: false,
+    supervise: false,
+    schedule: false,
+  })
+  boss.on('error', () => undefined)
+  return boss
+}
+
+const passWebhookTime = (service: Pool, seconds: number) =>
+  service.query(
+    `update outlay_service.webhook_delivery set next_attempt_at = next_attempt_at - make_interval(secs => $1::float8)
+     where next_attempt_at is not null`,
+    [seconds],
+  )

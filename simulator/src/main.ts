@@ -1,0 +1,85 @@
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { bugs } from './bugs.ts'
+import { campaign, type Failure } from './campaign.ts'
+
+const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--bug NAME | --bugs] [--no-shrink]
+
+  --seeds N     how many seeds, from S on; default 20
+  --seed S      the first seed; default: drawn from the time
+  --minutes M   stop after so many minutes
+  --bug NAME    plant a mistake, to see that it is found: ${bugs.map(({ name }) => name).join(', ')}
+  --bugs        plant each of them in turn, and say which seed finds it
+  --no-shrink   do not look for the shortest plan that still fails
+`
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+function tell({ seed, violations, trace }: Failure): void {
+  say(`\nSeed ${seed} breaks what must hold:`)
+  for (const { invariant, detail } of violations.slice(0, 12)) say(`  ${invariant}: ${detail}`)
+  say('\nThe shortest plan found that does:')
+  for (const line of trace) say(`  ${line}`)
+  say(`\nAgain: npx -y pnpm@12 simulate --seed ${seed} --seeds 1`)
+}
+
+/** Plants each mistake and says after how many seeds which invariant found it. */
+async function findAll(seeds: readonly number[]): Promise<number> {
+  let missed = 0
+  for (const { name, breaks } of bugs) {
+    const result = await campaign({ seeds, bug: name, shrinks: false })
+    const by = new Set(result.failure?.violations.map(({ invariant }) => invariant))
+    const found = breaks.some((invariant) => by.has(invariant))
+    if (!found) missed += 1
+    say(`${name}: ${found ? `seed ${result.failure?.seed}, ${[...by].join(' and ')}` : `not in ${result.seeds} seeds`}`)
+  }
+  return missed === 0 ? 0 : 1
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '20' },
+      seed: { type: 'string' },
+      minutes: { type: 'string' },
+      bug: { type: 'string' },
+      bugs: { type: 'boolean', default: false },
+      'no-shrink': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    say(usage)
+    return 0
+  }
+  const first = values.seed === undefined ? Math.floor(Date.now() / 1_000) % 1_000_000_000 : Number(values.seed)
+  const count = Number(values.seeds)
+  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(count) || count < 1) {
+    say(usage)
+    return 2
+  }
+  const seeds = Array.from({ length: count }, (_, index) => first + index)
+  if (values.bugs) return findAll(seeds)
+  let done = 0
+  const result = await campaign({
+    seeds,
+    minutes: values.minutes === undefined ? undefined : Number(values.minutes),
+    bug: values.bug,
+    shrinks: !values['no-shrink'],
+    onSeed: (seed, { payouts, faults, trace }) => {
+      done += 1
+      const line = `${done}/${count} seed ${seed}: ${payouts} payouts, ${faults} faults, ${trace.at(-1)}`
+      if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`)
+      else if (done % 25 === 0 || count <= 25) say(line)
+    },
+  })
+  const { payouts, faults, seconds, failure } = result
+  say(`\n${result.seeds} seeds from ${first}, ${payouts} payouts, ${faults} faults, ${seconds.toFixed(0)} s`)
+  if (failure !== undefined) tell(failure)
+  else say('Every invariant held.')
+  return failure === undefined ? 0 : 1
+}
+
+process.exitCode = await main()

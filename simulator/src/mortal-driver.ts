@@ -1,0 +1,95 @@
+import type { Driver } from '@outlay/adapters-pg'
+import type { Moment } from './plan.ts'
+
+/** What befalls a worker at a moment. */
+export interface Fate {
+  /** Comes to a moment, and may end there. Rejects when the connection is lost or the worker dies. */
+  meet(at: Moment['at'], phase: Moment['phase']): Promise<void>
+  /** Lets something befall the worker at a moment from now on. */
+  plan(moment: Moment, what: 'kill' | 'lose_connection'): void
+  /** Takes back what was planned and has not come about. */
+  forgive(): void
+  /** Stops the worker as SIGKILL does: none of its statements has an effect from now on. */
+  kill(): void
+  readonly isDead: boolean
+  /** What befell it so far. */
+  readonly befell: readonly string[]
+}
+
+/** Makes the fate of a worker; `onDeath` severs its connections. */
+export function createFate(onDeath: () => void): Fate {
+  const planned: { readonly moment: Moment; readonly what: 'kill' | 'lose_connection'; left: number }[] = []
+  const befell: string[] = []
+  let isDead = false
+  const kill = () => {
+    if (isDead) return
+    isDead = true
+    onDeath()
+  }
+  return {
+    get isDead() {
+      return isDead
+    },
+    befell,
+    kill,
+    forgive: () => void planned.splice(0),
+    plan: (moment, what) => planned.push({ moment, what, left: moment.nth }),
+    async meet(at, phase) {
+      if (isDead) throw new Error('The worker is dead.')
+      for (const [index, one] of planned.entries()) {
+        if (one.moment.at !== at || one.moment.phase !== phase) continue
+        one.left -= 1
+        if (one.left > 0) continue
+        planned.splice(index, 1)
+        befell.push(`${one.what} ${phase} ${at}`)
+        if (one.what === 'kill') kill()
+        throw new Error(isDead ? 'The worker is dead.' : 'The connection was lost.')
+      }
+    },
+  }
+}
+
+/**
+ * A driver whose worker can die or lose its connection before and after each statement. To a dead one every statement
+ * answers with nothing, so that its loops come to an end without an effect.
+ */
+export function mortalDriver<Tx>(driver: Driver<Tx>, fate: Fate): Driver<Tx> {
+  const passing = async <T>(at: Moment['at'] | undefined, run: () => Promise<T>): Promise<T> => {
+    if (at === undefined) return run()
+    await fate.meet(at, 'before')
+    const answer = await run()
+    await fate.meet(at, 'after')
+    return answer
+  }
+  const orNothing = async <T>(nothing: T, run: () => Promise<T>): Promise<T> => {
+    if (fate.isDead) return nothing
+    try {
+      return await run()
+    } catch (error) {
+      if (fate.isDead) return nothing
+      throw error
+    }
+  }
+  const { listen } = driver
+  return {
+    ...driver,
+    execute: (tx, statement, values) => passing(momentOf(statement.name), () => driver.execute(tx, statement, values)),
+    transaction: (work) => passing('transaction', () => driver.transaction(work)),
+    query: (statement, values) =>
+      orNothing([], () => passing(momentOf(statement.name), () => driver.query(statement, values))),
+    run: (text, values) =>
+      orNothing({ rows: [] }, () => passing(isFetch(text) ? 'fetch' : undefined, () => driver.run(text, values))),
+    ...(listen === undefined
+      ? {}
+      : { listen: (options) => (fate.isDead ? Promise.reject(new Error('The worker is dead.')) : listen(options)) }),
+  }
+}
+
+const statementMoments = ['claim', 'settle', 'take_due', 'next', 'acknowledge'] as const
+
+/** The moment that a statement is, by the end of its name. */
+function momentOf(name: string): Moment['at'] | undefined {
+  return statementMoments.find((moment) => name.endsWith(`_${moment}`))
+}
+
+const isFetch = (text: string): boolean => /set\s+state\s*=\s*'active'/i.test(text)

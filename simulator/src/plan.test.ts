@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import { drawPlan } from './plan.ts'
+
+const seeds = Array.from({ length: 200 }, (_, index) => index + 1)
+
+describe('a plan', () => {
+  it('is the same for the same seed and another one for another', () => {
+    expect(drawPlan(7)).toEqual(drawPlan(7))
+    expect(new Set(seeds.map((seed) => JSON.stringify(drawPlan(seed).steps))).size).toBe(seeds.length)
+  })
+
+  it('numbers its payouts without holes', () => {
+    for (const seed of seeds) {
+      const numbers = drawPlan(seed).steps.flatMap((step) => ('payouts' in step ? step.payouts : []))
+      expect(numbers.map(({ number }) => number)).toEqual(numbers.map((_, index) => index))
+    }
+  })
+
+  it('comes to every kind of step and of payout within two hundred seeds', () => {
+    const steps = seeds.flatMap((seed) => drawPlan(seed).steps)
+    expect(new Set(steps.map((step) => step.do)).size).toBe(20)
+    const payouts = steps.flatMap((step) => ('payouts' in step ? step.payouts : []))
+    expect(new Set(payouts.map(({ kind }) => kind)).size).toBe(10)
+  })
+})

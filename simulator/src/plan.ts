@@ -1,0 +1,153 @@
+import { seededRandom } from '@outlay/testing'
+
+/** What a payout is like: where it goes, and what the simulated rails do with it. */
+export const payoutKinds = [
+  'token',
+  'swap',
+  'wire',
+  'ach',
+  'ach_returned',
+  'bank_rejects',
+  'reverted',
+  'answer_lost',
+  'rail_busy',
+  'refused',
+] as const
+
+/** What a payout is like. */
+export type PayoutKind = (typeof payoutKinds)[number]
+
+/** One payout of a plan; its number is its place among all payouts of the plan. */
+export interface PlannedPayout {
+  readonly number: number
+  readonly kind: PayoutKind
+  /** Whole units. */
+  readonly amount: number
+}
+
+/** Where a fault of the network strikes. */
+export type NetworkTarget = 'creates' | 'reads' | 'tokens'
+
+/** How the network or the service fails. */
+export const networkFaults = [
+  'drop_request',
+  'drop_response',
+  'fail_after',
+  'reset_body',
+  'busy',
+  'unauthorized',
+  'slow',
+] as const
+
+/** How the network or the service fails. */
+export type NetworkFault = (typeof networkFaults)[number]
+
+/** A moment in the life of a worker: before or after the n-th statement of a kind from now on, or request to the service. */
+export interface Moment {
+  readonly at: (typeof moments)[number]
+  readonly phase: 'before' | 'after'
+  readonly nth: number
+}
+
+/** What a worker does that a fault can hit; all but `submit` are statements. */
+export const moments = ['fetch', 'claim', 'submit', 'settle', 'take_due', 'next', 'acknowledge', 'transaction'] as const
+
+/** One step of a plan. Workers and tenants are numbered from 0. */
+export type Step =
+  | {
+      readonly do: 'enqueue'
+      readonly tenant: number
+      readonly payouts: readonly PlannedPayout[]
+      readonly rollBack: boolean
+    }
+  /** The connection is lost with the answer to the commit: the host cannot know. */
+  | { readonly do: 'enqueue_unsure'; readonly tenant: number; readonly payouts: readonly PlannedPayout[] }
+  | { readonly do: 'repeat'; readonly payout: number; readonly changed: boolean }
+  | { readonly do: 'cancel' | 'release' | 'resubmit'; readonly payout: number }
+  | { readonly do: 'pause' | 'resume' | 'fund' | 'funds_arrived'; readonly tenant: number }
+  | { readonly do: 'network'; readonly on: NetworkTarget; readonly fault: NetworkFault; readonly times: number }
+  | { readonly do: 'lose_connection' | 'kill'; readonly worker: number; readonly moment: Moment }
+  | { readonly do: 'stall'; readonly worker: number }
+  | { readonly do: 'wake_stalled' }
+  | { readonly do: 'start'; readonly worker: number; readonly skewSeconds: number }
+  | { readonly do: 'webhooks'; readonly mischief: 'none' | 'twice' | 'late' | 'lost' | 'forged' }
+  | { readonly do: 'handlers_fail'; readonly times: number }
+  | { readonly do: 'travel' | 'rails'; readonly seconds: number }
+  | { readonly do: 'wait'; readonly ms: number }
+  | { readonly do: 'lose_jobs' }
+  | { readonly do: 'restart_postgres' }
+
+/** What happens in one run; the same for the same seed. */
+export interface Plan {
+  readonly seed: number
+  readonly tenants: number
+  readonly steps: readonly Step[]
+}
+
+/** Workers that a plan may name. */
+export const workerCount = 3
+
+/** Draws the plan of a seed. Pure. */
+export function drawPlan(seed: number): Plan {
+  const { fraction } = seededRandom(seed)
+  const below = (count: number) => Math.floor(fraction() * count)
+  const oneOf = <T>(choices: readonly T[]): T => choices[below(choices.length)] as T
+  const tenants = 1 + below(3)
+  let payouts = 0
+  const draw = (count: number): PlannedPayout[] =>
+    Array.from({ length: count }, () => ({
+      number: payouts++,
+      // Half of them are plain, or a fault would always meet another one.
+      kind: fraction() < 0.5 ? 'token' : oneOf(payoutKinds),
+      amount: 1 + below(fraction() < 0.15 ? 900 : 40),
+    }))
+  const moment = (): Moment => ({ at: oneOf(moments), phase: oneOf(['before', 'after']), nth: 1 + below(3) })
+  const some = (): number => below(Math.max(1, payouts))
+  const choices: readonly (readonly [weight: number, draw: () => Step])[] = [
+    [
+      22,
+      () => ({
+        do: 'enqueue',
+        tenant: below(tenants),
+        payouts: draw(fraction() < 0.7 ? 1 : 2 + below(8)),
+        rollBack: fraction() < 0.15,
+      }),
+    ],
+    [3, () => ({ do: 'enqueue_unsure', tenant: below(tenants), payouts: draw(1 + below(3)) })],
+    [4, () => ({ do: 'repeat', payout: some(), changed: fraction() < 0.4 })],
+    [5, () => ({ do: oneOf(['cancel', 'release', 'resubmit']), payout: some() })],
+    [4, () => ({ do: oneOf(['pause', 'resume', 'fund', 'funds_arrived']), tenant: below(tenants) })],
+    [
+      14,
+      () => ({
+        do: 'network',
+        on: fraction() < 0.7 ? 'creates' : oneOf(['reads', 'tokens']),
+        fault: oneOf(networkFaults),
+        times: 1 + below(3),
+      }),
+    ],
+    [6, () => ({ do: 'lose_connection', worker: below(workerCount), moment: moment() })],
+    [6, () => ({ do: 'kill', worker: below(workerCount), moment: moment() })],
+    [4, () => ({ do: 'stall', worker: below(workerCount) })],
+    [3, () => ({ do: 'wake_stalled' })],
+    [8, () => ({ do: 'start', worker: below(workerCount), skewSeconds: fraction() < 0.2 ? below(600) - 300 : 0 })],
+    [5, () => ({ do: 'webhooks', mischief: oneOf(['none', 'twice', 'late', 'lost', 'forged']) })],
+    [4, () => ({ do: 'handlers_fail', times: 1 + below(4) })],
+    [7, () => ({ do: 'travel', seconds: oneOf([1, 5, 15, 60, 900]) })],
+    [7, () => ({ do: 'rails', seconds: oneOf([1, 60, 7_200, 86_400, 4 * 86_400]) })],
+    [10, () => ({ do: 'wait', ms: 5 + below(60) })],
+    [2, () => ({ do: 'lose_jobs' })],
+    [fraction() < 0.04 ? 4 : 0, () => ({ do: 'restart_postgres' })],
+  ]
+  const total = choices.reduce((sum, [weight]) => sum + weight, 0)
+  const step = (): Step => {
+    let left = fraction() * total
+    for (const [weight, make] of choices) {
+      left -= weight
+      if (left < 0) return make()
+    }
+    return { do: 'wait', ms: 1 }
+  }
+  const first: Step = { do: 'start', worker: 0, skewSeconds: 0 }
+  return { seed, tenants, steps: [first, ...Array.from({ length: 12 + below(24) }, step)] }
+}

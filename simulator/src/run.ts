@@ -1,0 +1,98 @@
+import type { Bug } from './bugs.ts'
+import { checkAll, type Violation } from './invariants.ts'
+import { watchStatuses } from './invariants-events.ts'
+import type { Lane } from './lane.ts'
+import type { Plan } from './plan.ts'
+import { settle } from './settle.ts'
+import { take } from './steps.ts'
+import { makeTenant, type Tenant } from './tenant.ts'
+import { type Surroundings, startWorker, type Worker } from './worker.ts'
+
+/** What became of one run. */
+export interface Outcome {
+  readonly violations: readonly Violation[]
+  /** The steps that were taken, with what came of them. */
+  readonly trace: readonly string[]
+  readonly payouts: number
+  readonly faults: number
+}
+
+/** One run while it goes on. */
+export interface Run extends Surroundings {
+  readonly plan: Plan
+  /** The host application: it enqueues and commands, and does no work. */
+  readonly office: Worker
+  readonly workers: Map<number, Worker>
+  readonly retired: Worker[]
+  /** Idempotency keys that reached the service. */
+  readonly keysSeen: Set<string>
+  /** What went wrong in a way that is never right, whatever the faults. */
+  readonly mistakes: string[]
+  faults: number
+  /** Faults that befell workers which are gone. */
+  befell: number
+  /** Notes the keys that reach the service from now on. */
+  watch(): void
+}
+
+/** Carries out a plan on a lane, lets everything settle, and checks what must hold. */
+export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise<Outcome> {
+  await lane.clean()
+  lane.proxy.faults.clear()
+  const tenants: Tenant[] = []
+  for (let index = 0; index < plan.tenants; index += 1) tenants.push(await makeTenant(lane, plan.seed, index))
+  const around = { lane, seed: plan.seed, bug, tenants, handlersToFail: 0 }
+  const office = await startWorker(around, { works: false })
+  const at: Run = Object.assign(around, {
+    plan,
+    office,
+    workers: new Map(),
+    retired: [],
+    keysSeen: new Set<string>(),
+    mistakes: [],
+    faults: 0,
+    befell: 0,
+    watch: () => watchKeys(at),
+  })
+  at.watch()
+  lane.mailroom.mischief = 'none'
+  lane.mailroom.reader = (letter) => readLetter(at, letter)
+  const statuses = watchStatuses(lane)
+  const trace: string[] = []
+  try {
+    for (const step of plan.steps) {
+      const note = await take(at, step).catch((error: Error) => `failed: ${error.message}`)
+      trace.push(`${JSON.stringify(step)}${note === '' ? '' : ` -> ${note}`}`)
+      await statuses.look()
+    }
+    trace.push(await settle(at))
+    await statuses.look()
+    return {
+      violations: [...statuses.violations, ...(await checkAll(at))],
+      trace,
+      payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
+      faults: at.faults + at.befell,
+    }
+  } finally {
+    lane.mailroom.reader = async () => 503
+    for (const worker of [...at.workers.values(), ...at.retired, office]) await worker.stop()
+    for (const { client } of tenants) await client.close()
+  }
+}
+
+function watchKeys(at: Run): void {
+  at.lane.proxy.faults.add({
+    method: 'POST',
+    path: /transfers$/,
+    where: ({ headers }) => {
+      at.keysSeen.add(String(headers['idempotency-key']))
+      return false
+    },
+    fault: { kind: 'delay_request', ms: 0 },
+  })
+}
+
+async function readLetter(at: Run, letter: Parameters<Lane['mailroom']['reader']>[0]): Promise<number> {
+  const { accountId, body, headers } = letter
+  return (await at.office.engine.webhook({ body, headers }, { accountId })).status
+}

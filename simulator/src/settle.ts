@@ -1,0 +1,85 @@
+import type { Backlog } from '@outlay/core'
+import type { Run } from './run.ts'
+import { simulate } from './tenant.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+/** Most rounds of time that a run gets to come to rest. */
+const mostRounds = 30
+
+/** How far the time of the engines goes on in each round, in seconds; the last one again and again. */
+const roundSeconds = [2, 15, 60, 400, 1_000, 4_000]
+
+/** Ends every fault, gives money to who lacks it, and lets time pass until nothing is left to do. Says how long it took. */
+export async function settle(at: Run): Promise<string> {
+  await heal(at)
+  for (let round = 0; round < mostRounds; round += 1) {
+    // A worker sweeps when it starts, and a new one each round is what a host with restarts is like.
+    const worker = await startWorker(at)
+    const rest = await comeToRest(worker)
+    await worker.stop()
+    if (isDone(rest)) return `settled in ${round + 1} rounds`
+    await release(at)
+    await at.lane.travel(roundSeconds[Math.min(round, roundSeconds.length - 1)] ?? 0)
+    for (const tenant of at.tenants.slice(0, 1)) await simulate(at.lane, tenant, 'clock/advance', { seconds: 86_400 })
+  }
+  return `not settled after ${mostRounds} rounds`
+}
+
+async function heal(at: Run): Promise<void> {
+  const { lane, office } = at
+  at.handlersToFail = 0
+  lane.proxy.faults.clear()
+  at.watch()
+  lane.mailroom.mischief = 'none'
+  await lane.mailroom.handOutLate()
+  for (const worker of at.workers.values()) {
+    worker.letGo()
+    // What was planned for them and has not come about must not befall them while they stop.
+    worker.fate.forgive()
+    at.retired.push(worker)
+  }
+  at.workers.clear()
+  for (const worker of at.retired) await worker.stop()
+  at.befell += at.retired.splice(0).reduce((sum, { fate }) => sum + fate.befell.length, 0)
+  for (const tenant of at.tenants) {
+    await tenant.fund(100_000)
+    await office.transaction(async (tx) => {
+      await office.engine.accounts.resume(tx, tenant.accountId)
+      await office.engine.accounts.credentialsMended(tx, tenant.accountId)
+      await office.engine.accounts.fundsArrived(tx, tenant.accountId)
+    })
+  }
+}
+
+/** Waits until the backlog stands still. */
+async function comeToRest({ engine }: Worker): Promise<Backlog> {
+  let last = ''
+  let still = 0
+  for (let look = 0; look < 200; look += 1) {
+    const backlog = await engine.backlog()
+    if (isDone(backlog)) return backlog
+    const now = JSON.stringify(backlog)
+    still = now === last && backlog.submitting === 0 ? still + 1 : 0
+    if (still >= 4) break
+    last = now
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return engine.backlog()
+}
+
+const isDone = (backlog: Backlog): boolean =>
+  backlog.queued +
+    backlog.submitting +
+    backlog.awaitingFunds +
+    backlog.submitted +
+    backlog.blocked +
+    backlog.undelivered ===
+  0
+
+/** An operator looks at what is blocked and sends the same key again. */
+async function release(at: Run): Promise<void> {
+  const { rows } = await at.lane.host.query<{ readonly id: string }>(
+    `select id from outlay.transfer where stage = 'blocked'`,
+  )
+  for (const { id } of rows) await at.office.transaction((tx) => at.office.engine.transfers.release(tx, id))
+}

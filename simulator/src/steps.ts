@@ -1,0 +1,188 @@
+import { OutlayError } from '@outlay/core'
+import type { PoolClient } from 'pg'
+import { breakNetwork } from './network.ts'
+import type { PlannedPayout, Step } from './plan.ts'
+import type { Run } from './run.ts'
+import { simulate, type Tenant } from './tenant.ts'
+import { startWorker } from './worker.ts'
+
+/** Takes one step; answers with what came of it. */
+export async function take(at: Run, step: Step): Promise<string> {
+  switch (step.do) {
+    case 'enqueue':
+      return enqueue(at, step.tenant, step.payouts, step.rollBack)
+    case 'enqueue_unsure': {
+      // The host does not know whether its first transaction committed, so it does the same again.
+      const first = await enqueue(at, step.tenant, step.payouts, (step.payouts[0]?.number ?? 0) % 2 === 0)
+      return `${first}, then ${await enqueue(at, step.tenant, step.payouts, false)}`
+    }
+    case 'repeat':
+      return repeat(at, step.payout, step.changed)
+    case 'cancel':
+    case 'release':
+    case 'resubmit':
+      return command(at, step.do, step.payout)
+    case 'pause':
+    case 'resume':
+    case 'fund':
+    case 'funds_arrived':
+      return commandAccount(at, step.do, tenantOf(at, step.tenant))
+    case 'lose_jobs': {
+      const { rowCount } = await at.lane.host.query(`delete from outlay_queue.job where state < 'active'`)
+      return `${rowCount} jobs`
+    }
+    default:
+      return disturb(at, step)
+  }
+}
+
+/** Steps that no host takes. */
+async function disturb(at: Run, step: Step): Promise<string> {
+  switch (step.do) {
+    case 'network':
+      at.faults += step.times
+      return breakNetwork(at.lane.proxy, step)
+    case 'kill':
+    case 'lose_connection':
+      at.workers.get(step.worker)?.fate.plan(step.moment, step.do)
+      return ''
+    case 'stall':
+      at.workers.get(step.worker)?.stall()
+      return ''
+    case 'wake_stalled':
+      for (const worker of at.workers.values()) worker.letGo()
+      return ''
+    case 'start':
+      return restart(at, step.worker, step.skewSeconds)
+    case 'webhooks':
+      at.lane.mailroom.mischief = step.mischief
+      if (step.mischief === 'none') await at.lane.mailroom.handOutLate()
+      return ''
+    case 'handlers_fail':
+      at.handlersToFail += step.times
+      at.faults += step.times
+      return ''
+    case 'travel':
+      await at.lane.travel(step.seconds)
+      return ''
+    case 'rails':
+      await simulate(at.lane, tenantOf(at, 0), 'clock/advance', { seconds: step.seconds })
+      return ''
+    case 'wait':
+      await new Promise((resolve) => setTimeout(resolve, step.ms))
+      return ''
+    case 'restart_postgres':
+      at.faults += 1
+      await at.lane.postgres.restart({ mode: 'immediate' })
+      return ''
+    default:
+      return ''
+  }
+}
+
+const tenantOf = (at: Run, index: number): Tenant => {
+  const tenant = at.tenants[index % at.tenants.length]
+  if (tenant === undefined) throw new Error('A run has a tenant at least.')
+  return tenant
+}
+
+async function restart(at: Run, number: number, skewSeconds: number): Promise<string> {
+  const old = at.workers.get(number)
+  if (old !== undefined && !old.fate.isDead) return 'it runs'
+  at.workers.delete(number)
+  if (old !== undefined) at.retired.push(old)
+  at.workers.set(number, await startWorker(at, { skewSeconds }))
+  return ''
+}
+
+class RolledBack extends Error {}
+
+async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[], rollBack: boolean): Promise<string> {
+  const tenant = tenantOf(at, index)
+  const requests = payouts.map((payout) => tenant.request(payout))
+  try {
+    await at.office.transaction(async (tx) => {
+      const { enqueue, enqueueMany } = at.office.engine.transfers
+      const [only] = requests
+      const transfers =
+        requests.length === 1 && only !== undefined ? [await enqueue(tx, only)] : await enqueueMany(tx, requests)
+      for (const [place, { id }] of transfers.entries()) {
+        await keepPayout(tx, payouts[place]?.number ?? -1, id, tenant.accountId)
+      }
+      if (rollBack) throw new RolledBack()
+    })
+    return 'committed'
+  } catch (error) {
+    if (error instanceof RolledBack) return 'rolled back'
+    throw error
+  }
+}
+
+const keepPayout = (tx: PoolClient, number: number, transferId: string, accountId: string) =>
+  tx.query(
+    `insert into payout (number, transfer_id, account_id) select $1, $2, $3
+     where not exists (select from payout where transfer_id = $2)`,
+    [number, transferId, accountId],
+  )
+
+/** The payout of a plan as the host committed it; undefined when it was rolled back or comes later. */
+async function findPayout(at: Run, number: number) {
+  const { rows } = await at.lane.host.query<{ readonly transfer_id: string; readonly account_id: string }>(
+    'select transfer_id, account_id from payout where number = $1',
+    [number],
+  )
+  return rows[0]
+}
+
+async function repeat(at: Run, number: number, changed: boolean): Promise<string> {
+  const found = await findPayout(at, number)
+  const tenant = at.tenants.find(({ accountId }) => accountId === found?.account_id)
+  const planned = at.plan.steps.flatMap((step) => ('payouts' in step ? step.payouts : []))
+  const payout = planned.find((one) => one.number === number)
+  if (found === undefined || tenant === undefined || payout === undefined) return 'nothing to repeat'
+  const request = tenant.request(payout)
+  const wanted = changed ? { ...request, note: 'changed' } : request
+  return at.office
+    .transaction(async (tx) => {
+      const { id, reused } = await at.office.engine.transfers.enqueue(tx, wanted)
+      if (changed || !reused || id !== found.transfer_id) at.mistakes.push(`Repeating payout ${number} gave ${id}`)
+      return 'reused'
+    })
+    .catch((error: unknown) => {
+      if (!changed || !OutlayError.is(error, 'idempotency_key_mismatch')) throw error
+      return 'refused'
+    })
+}
+
+async function command(at: Run, what: 'cancel' | 'release' | 'resubmit', number: number): Promise<string> {
+  const found = await findPayout(at, number)
+  if (found === undefined) return 'there is none'
+  const { transfers } = at.office.engine
+  try {
+    await at.office.transaction(async (tx) => {
+      if (what !== 'resubmit') return transfers[what](tx, found.transfer_id)
+      const { id } = await transfers.resubmit(tx, found.transfer_id)
+      return keepPayout(tx, 1_000 + number, id, found.account_id)
+    })
+    return 'done'
+  } catch (error) {
+    if (OutlayError.is(error, 'transfer_not_cancelable') || OutlayError.is(error, 'conflict')) return 'refused'
+    throw error
+  }
+}
+
+async function commandAccount(
+  at: Run,
+  what: 'pause' | 'resume' | 'fund' | 'funds_arrived',
+  tenant: Tenant,
+): Promise<string> {
+  const { accounts } = at.office.engine
+  if (what === 'fund') await tenant.fund(100)
+  if (what === 'fund') return ''
+  await at.office.transaction(async (tx) => {
+    if (what === 'pause') return accounts.pause(tx, tenant.accountId)
+    if (what === 'resume') return accounts.resume(tx, tenant.accountId)
+    return accounts.fundsArrived(tx, tenant.accountId)
+  })
+  return ''
+}

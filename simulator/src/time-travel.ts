@@ -1,0 +1,39 @@
+import type { Pool } from 'pg'
+
+/**
+ * Lets time pass for an engine by moving everything it has written into the past, since Postgres' own clock cannot be set.
+ * Returns the function that does it, for the schemas as they are now.
+ */
+export async function prepareTimeTravel(
+  pool: Pool,
+  schemas: readonly string[],
+): Promise<(seconds: number) => Promise<void>> {
+  const { rows } = await pool.query<{ readonly name: string; readonly columns: readonly string[] }>(
+    `select format('%I.%I', c.table_schema, c.table_name) as name, array_agg(quote_ident(c.column_name)::text) as columns
+     from information_schema.columns c
+     join pg_class t on t.relname = c.table_name and t.relnamespace = c.table_schema::regnamespace and t.relkind = 'r'
+     where c.table_schema = any ($1) and c.data_type = 'timestamp with time zone' and c.is_generated = 'NEVER'
+     group by 1 order by 1`,
+    [schemas],
+  )
+  const updates = rows.map(({ name, columns }) => {
+    const moved = columns.map((column) => `${column} = ${column} - make_interval(secs => $1::float8)`)
+    return `update ${name} set ${moved.join(', ')}`
+  })
+  return async (seconds) => {
+    for (const update of updates) await retried(() => pool.query(update, [seconds]))
+  }
+}
+
+/** A worker may hold rows in another order, and the server may just be restarting. */
+async function retried(run: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await run()
+      return
+    } catch (error) {
+      if (attempt === 20) throw error
+      await new Promise((resolve) => setTimeout(resolve, 25 * attempt))
+    }
+  }
+}
