@@ -85,7 +85,7 @@ export interface Plan {
 }
 
 /** Workers that a plan may name. */
-export const workerCount = 3
+const workerCount = 3
 
 /** Draws the plan of a seed. Pure. */
 export function drawPlan(seed: number): Plan {
