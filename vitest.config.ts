@@ -18,6 +18,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: tests('.test.ts'),
+          testTimeout: 30_000,
           exclude: ['**/*.pg.test.ts', 'simulator/src/simulator.test.ts', '**/node_modules/**'],
         },
       },

@@ -59,8 +59,9 @@ async function comeToRest({ engine }: Worker): Promise<Backlog> {
     const backlog = await engine.backlog()
     if (isDone(backlog)) return backlog
     const now = JSON.stringify(backlog)
-    still = now === last && backlog.submitting === 0 ? still + 1 : 0
-    if (still >= 4) break
+    still = now === last ? still + 1 : 0
+    // What a dead worker held stands still until its heartbeat lapses.
+    if (still >= (backlog.submitting === 0 ? 4 : 12)) break
     last = now
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
