@@ -13,6 +13,8 @@ const engineMeanings: Readonly<Record<string, string>> = {
   'transfer.failed':
     'It came to nothing; the failure says why and whether it may go on. Told again when it fails again, or for good.',
   'transfer.canceled': 'It was ended without an effect. Final.',
+  'transfer.adopted':
+    'A transfer that somebody else made at the service is followed here from now on; the first event of such a transfer.',
   'account.credentials_refused': 'The service refuses the credentials of the account; its transfers wait.',
   'account.credentials_restored': 'The service takes them again; its transfers go on.',
 }

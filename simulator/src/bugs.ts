@@ -126,16 +126,20 @@ export const bugs: readonly Bug[] = [
     breaks: ['status_path', 'same_on_both_sides'],
     backend: (backend) => ({
       ...backend,
-      observe: (tx, accountId, observations) =>
-        backend.observe(tx, accountId, observations, (current, { status, failure }) => ({
-          stage: ['complete', 'failed', 'canceled'].includes(status) ? 'settled' : 'submitted',
-          status,
-          failure,
-          events:
-            current.status === status || status === 'pending'
-              ? []
-              : [{ type: `transfer.${status === 'complete' ? 'completed' : status}` as 'transfer.completed' }],
-        })),
+      observe: (tx, accountId, observations, rules) =>
+        backend.observe(tx, accountId, observations, {
+          ...rules,
+          decide: (current, { status, failure, reachedAt }) => ({
+            stage: ['complete', 'failed', 'canceled'].includes(status) ? 'settled' : 'submitted',
+            status,
+            failure,
+            reachedAt: reachedAt ?? null,
+            events:
+              current.status === status || status === 'pending'
+                ? []
+                : [{ type: `transfer.${status === 'complete' ? 'completed' : status}` as 'transfer.completed' }],
+          }),
+        }),
     }),
   },
   {

@@ -78,24 +78,10 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       const batchSize = Math.min(free, maxFetch)
       const jobs = await boss.fetch(submitQueue, { batchSize })
       if (jobs.length === 0) return options.pollIntervalMs
-      await begin(jobs)
+      await begin(options, jobs, (claim, job) => void submit(claim, job))
       return jobs.length < batchSize ? refillMs : 0
     },
   })
-
-  const begin = async (jobs: readonly Job<unknown>[]) => {
-    const byId = new Map(jobs.map((job) => [Id.fromUuid(job.id), job]))
-    const claims = await attempts.claim([...byId.keys()], options.worker)
-    for (const claim of claims) {
-      const job = byId.get(claim.transferId)
-      byId.delete(claim.transferId)
-      if (job !== undefined) void submit(claim, job)
-    }
-    if (byId.size === 0) return
-    // What is left was submitted by an earlier attempt whose job came back, or waits; the job of what waits is not active.
-    pacer.expectWaiting()
-    await boss.deleteJob(submitQueue, [...byId.values()])
-  }
 
   const heart = startHeart(boss, held, logger)
 
@@ -103,13 +89,39 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     wake: () => fetching.wake(),
     async stop(timeoutMs) {
       await fetching.stop()
-      const timer = setTimeout(() => abort.abort(new Error('The engine stops.')), timeoutMs)
-      if (held.size > 0) await new Promise<void>((resolve) => (idle = resolve))
-      clearTimeout(timer)
+      await withinTime(abort, timeoutMs, async () => {
+        if (held.size > 0) await new Promise<void>((resolve) => (idle = resolve))
+      })
       await heart.stop()
       await settler.stop()
     },
   }
+}
+
+/** Claims the transfers of fetched jobs and submits them. */
+async function begin<Tx>(
+  { boss, attempts, pacer, worker }: DispatcherOptions<Tx>,
+  jobs: readonly Job<unknown>[],
+  submit: (claim: Claim, job: Job<unknown>) => void,
+): Promise<void> {
+  const byId = new Map(jobs.map((job) => [Id.fromUuid(job.id), job]))
+  const claims = await attempts.claim([...byId.keys()], worker)
+  for (const claim of claims) {
+    const job = byId.get(claim.transferId)
+    byId.delete(claim.transferId)
+    if (job !== undefined) submit(claim, job)
+  }
+  if (byId.size === 0) return
+  // Submitted by an earlier attempt whose job came back, or waiting; the job of what waits is not active.
+  pacer.expectWaiting()
+  await boss.deleteJob(submitQueue, [...byId.values()])
+}
+
+/** Waits for what is under way to end by itself, and aborts it when the time is up. */
+async function withinTime(abort: AbortController, timeoutMs: number, wait: () => Promise<void>): Promise<void> {
+  const timer = setTimeout(() => abort.abort(new Error('The engine stops.')), timeoutMs)
+  await wait()
+  clearTimeout(timer)
 }
 
 /** Keeps the claims of held jobs alive. */

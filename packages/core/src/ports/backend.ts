@@ -25,13 +25,21 @@ export type Stage = (typeof stages)[number]
 export const stageTransitions = [
   { from: 'queued', to: 'submitting', when: 'claim' },
   { from: 'queued', to: 'settled', when: 'cancel' },
-  { from: 'submitting', to: 'queued', when: 'throttled, credentials refused or outcome unknown, same key later' },
+  {
+    from: 'submitting',
+    to: 'queued',
+    when: 'throttled, refused credentials or unknown outcome, same key later; or its payee is registered',
+  },
   { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance' },
   { from: 'submitting', to: 'submitted', when: 'accepted' },
   { from: 'submitting', to: 'blocked', when: 'key mismatch, or unknown for 24 hours' },
   { from: 'submitting', to: 'settled', when: 'refused for good, expired, or accepted as final' },
   { from: 'awaiting_funds', to: 'submitting', when: 'claim, on the slow backoff' },
-  { from: 'awaiting_funds', to: 'queued', when: 'funds arrived, release, or the account is paused or refused' },
+  {
+    from: 'awaiting_funds',
+    to: 'queued',
+    when: 'funds arrived, release, or the account is paused, refused or at a limit',
+  },
   { from: 'awaiting_funds', to: 'settled', when: 'cancel' },
   { from: 'submitted', to: 'settled', when: 'status is final' },
   { from: 'blocked', to: 'queued', when: 'release, by a person' },
