@@ -11,6 +11,7 @@ export const rings: Readonly<Record<string, readonly string[]>> = {
   service: ['core', 'adapters-pg'],
   cli: ['core', 'adapters-pg'],
   harness: ['core', 'http-client', 'adapters-pg', 'service', 'testing'],
+  opentelemetry: ['core'],
 }
 
 /** Entry points outside the rings proper that may use more, with the reason in the decision records. */

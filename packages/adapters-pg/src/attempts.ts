@@ -2,6 +2,7 @@ import { type Claim, Id, type Settlement } from '@outlay/core'
 import type { Driver } from './driver.ts'
 import { ensureJobsText } from './queue.ts'
 import { statements, storableJson } from './statement.ts'
+import { withTraceContext } from './trace-contexts.ts'
 import { readClaim } from './transfer-row.ts'
 
 const texts = {
@@ -15,16 +16,26 @@ const texts = {
     where c.tag > 1000000000 and not exists (select 1 from {{queue_table}} j where j.name = '{{queue}}')`,
 } as const
 
+const tracedTexts = {
+  ...texts,
+  // When it was enqueued never changes, so it does not matter which version of the row is seen here.
+  take_traced: withTraceContext(
+    `select c.*, (select {{schema}}.iso(t.created_at) from {{schema}}.transfer t where t.id = c.id) as created_at from (${texts.take}) c`,
+    'id',
+  ),
+} as const
+
 /** The store of attempts: what workers take, and what became of it. */
 export type AttemptStore = ReturnType<typeof createAttemptStore>
 
 /** Makes the store of attempts on a driver. */
 export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
-  const sql = statements(tokens, texts)
+  const sql = statements(tokens, tracedTexts)
   return {
-    /** Takes those of these transfers that may be submitted, one attempt each. */
-    async claim(ids: readonly string[], worker: string): Promise<readonly Claim[]> {
-      return (await driver.query(sql.take, [ids, ids.map(Id.toUuid), worker])).map(readClaim)
+    /** Takes those of these transfers that may be submitted, one attempt each; `traced` adds where they came from. */
+    async claim(ids: readonly string[], worker: string, traced = false): Promise<readonly Claim[]> {
+      const statement = traced ? sql.take_traced : sql.take
+      return (await driver.query(statement, [ids, ids.map(Id.toUuid), worker])).map(readClaim)
     },
     /** Writes outcomes; answers with the ids of those that were still the current attempt. */
     async settle(settlements: readonly Settlement[]): Promise<readonly string[]> {

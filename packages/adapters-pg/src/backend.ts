@@ -9,6 +9,7 @@ import { createBacklog } from './backlog.ts'
 import { createCommandStore } from './commands.ts'
 import { type CounterpartyStore, createCounterpartyStore } from './counterparties.ts'
 import { type CredentialStore, createCredentialStore } from './credentials.ts'
+import { createDelays } from './delays.ts'
 import type { Driver } from './driver.ts'
 import { createEnqueue } from './enqueueing.ts'
 import { createListReadingStore, type ListReadingStore } from './list-readings.ts'
@@ -93,10 +94,12 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     ...createCommandStore(driver, tokens, weights),
     getAccount: stores.paces.getAccount,
     backlog: createBacklog(driver, tokens),
+    delays: createDelays(driver, tokens),
     archive: stores.archive.archive,
     work: (handlers, work) => {
       weights.refresh()
-      return startWork({ driver, queueSchema, channel, logger: runtime.logger, ...stores, handlers, work })
+      const logger = handlers.logger ?? runtime.logger
+      return startWork({ driver, queueSchema, channel, logger, ...stores, handlers, work })
     },
   }
 }
@@ -181,6 +184,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       logger,
       concurrency: work.subscriptionConcurrency ?? 4,
       pollIntervalMs,
+      traced: handlers.traced,
     }),
   )
   const tell = () => {

@@ -5,6 +5,7 @@ import { createCounterpartyStore } from './counterparties.ts'
 import type { Driver } from './driver.ts'
 import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
 import { type Statement, statements } from './statement.ts'
+import { keepTraceOfMany, keepTraceOfOne } from './trace-contexts.ts'
 import { readOne, readTransfer, transferColumns } from './transfer-row.ts'
 
 const texts = {
@@ -16,11 +17,21 @@ const texts = {
     join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
 } as const
 
+const tracedTexts = {
+  ...texts,
+  enqueue_one_traced: keepTraceOfOne(texts.enqueue_one),
+  enqueue_many_traced: keepTraceOfMany(texts.enqueue_many),
+} as const
+
 /** Shortest time between two notifications of one process, in milliseconds; commits with one take a lock in turn. */
 const notifyIntervalMs = 10
 
 /** Writes transfers, their events and their jobs in the host's transaction. */
-export type Enqueue<Tx> = (tx: Tx, transfers: readonly NewTransfer[]) => Promise<readonly EnqueuedTransfer[]>
+export type Enqueue<Tx> = (
+  tx: Tx,
+  transfers: readonly NewTransfer[],
+  traceparent?: string | undefined,
+) => Promise<readonly EnqueuedTransfer[]>
 
 /** Makes the enqueue of one process, on a driver. */
 export function createEnqueue<Tx>(
@@ -28,7 +39,7 @@ export function createEnqueue<Tx>(
   tokens: Readonly<Record<string, string>>,
   weights: AccountWeights,
 ): Enqueue<Tx> {
-  const sql = statements(tokens, texts)
+  const sql = statements(tokens, tracedTexts)
   const chunks = createEnqueueChunks(driver, tokens)
   const tags = createAccountTags(weights.of)
   const counterparties = createCounterpartyStore(driver, tokens)
@@ -39,9 +50,10 @@ export function createEnqueue<Tx>(
     notifiedAt = now
     return true
   }
-  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean) => {
+  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean, traceparent?: string) => {
     const places = tags.takeMany(transfers.map((transfer) => transfer.accountId))
-    const write = (part: readonly NewTransfer[], at: Places) => enqueueMany(driver, sql, tags, tx, part, at, notify)
+    const write = (part: readonly NewTransfer[], at: Places) =>
+      enqueueMany(driver, sql, tags, tx, part, at, notify, traceparent)
     if (transfers.length > chunkSize) {
       return chunks.write(tx, transfers, (positions) => {
         const pick = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
@@ -52,14 +64,14 @@ export function createEnqueue<Tx>(
     if (written === undefined) throw await chunks.explain(tx, transfers)
     return written
   }
-  return async (tx, transfers) => {
+  return async (tx, transfers, traceparent) => {
     const [only] = transfers
     if (only === undefined) return []
     weights.refresh()
     const notify = shouldNotify()
     const enqueued = await (transfers.length === 1
-      ? enqueueOne(driver, sql, tags, tx, only, notify)
-      : writeMany(tx, transfers, notify))
+      ? enqueueOne(driver, sql, tags, tx, only, notify, traceparent)
+      : writeMany(tx, transfers, notify, traceparent))
     const inline = transfers.filter(({ counterparty }, at) => counterparty !== undefined && !enqueued[at]?.reused)
     if (inline.length > 0) await counterparties.keep(tx, inline)
     return enqueued
@@ -69,7 +81,7 @@ export function createEnqueue<Tx>(
 /** Where jobs go in the order of dispatch; the counts are those of the whole call. */
 type Places = ReturnType<AccountTags['takeMany']>
 
-type Sql = { readonly [K in keyof typeof texts]: Statement }
+type Sql = { readonly [K in keyof typeof tracedTexts]: Statement }
 
 async function enqueueOne<Tx>(
   driver: Driver<Tx>,
@@ -78,6 +90,7 @@ async function enqueueOne<Tx>(
   tx: Tx,
   transfer: NewTransfer,
   notify: boolean,
+  traceparent: string | undefined,
 ): Promise<readonly EnqueuedTransfer[]> {
   const { id, accountId, idempotencyKey, fingerprint } = transfer
   const request = JSON.stringify(transfer.request)
@@ -94,7 +107,10 @@ async function enqueueOne<Tx>(
     transfer.notBefore,
     transfer.expiresAt,
   ]
-  const [row] = await driver.execute(tx, sql.enqueue_one, values)
+  const [row] =
+    traceparent === undefined
+      ? await driver.execute(tx, sql.enqueue_one, values)
+      : await driver.execute(tx, sql.enqueue_one_traced, [...values, traceparent])
   const written = row?.['written']
   if (typeof written === 'string') {
     const [tag = '0', at = ''] = written.split(' ')
@@ -115,8 +131,9 @@ async function enqueueMany<Tx>(
   transfers: readonly NewTransfer[],
   { bases, offsets, spans }: Places,
   notify: boolean,
+  traceparent: string | undefined,
 ): Promise<readonly EnqueuedTransfer[] | undefined> {
-  const rows = await driver.execute(tx, sql.enqueue_many, [
+  const values = [
     transfers.map((transfer) => transfer.id),
     transfers.map((transfer) => Id.toUuid(transfer.id)),
     transfers.map((transfer) => transfer.accountId),
@@ -128,7 +145,11 @@ async function enqueueMany<Tx>(
     notify,
     transfers.map((transfer) => transfer.notBefore),
     transfers.map((transfer) => transfer.expiresAt),
-  ])
+  ]
+  const rows =
+    traceparent === undefined
+      ? await driver.execute(tx, sql.enqueue_many, values)
+      : await driver.execute(tx, sql.enqueue_many_traced, [...values, traceparent])
   const written = rows.find((row) => typeof row['at'] === 'string')
   const at = written?.['at']
   if (typeof at !== 'string') return undefined

@@ -1,6 +1,7 @@
 import type { FollowedTransfer } from '@outlay/core'
 import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
+import { withTraceContext } from './trace-contexts.ts'
 import { readFollowed } from './transfer-row.ts'
 
 const texts = {
@@ -31,6 +32,8 @@ const texts = {
     update {{schema}}.transfer t set follow_at = clock_timestamp() from met where t.id = met.id and t.stage = 'submitted'`,
 } as const
 
+const tracedTexts = { ...texts, take_due_traced: withTraceContext(texts.take_due, 'id') } as const
+
 /** A submitted transfer that a page of its account's list has. */
 export interface MetTransfer {
   readonly transferId: string
@@ -57,11 +60,14 @@ export type LookStore = ReturnType<typeof createLookStore>
 
 /** Makes the store of looks on a driver. */
 export function createLookStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
-  const sql = statements(tokens, texts)
+  const sql = statements(tokens, tracedTexts)
   return {
-    /** Takes transfers that are due, and whose account's list nobody reads; other workers keep away for `leaseMs` milliseconds. */
-    async takeDue(limit: number, leaseMs: number): Promise<readonly FollowedTransfer[]> {
-      return (await driver.query(sql.take_due, [limit, leaseMs])).map(readFollowed)
+    /**
+     * Takes transfers that are due, and whose account's list nobody reads; other workers keep away for `leaseMs`
+     * milliseconds. `traced` adds their contexts.
+     */
+    async takeDue(limit: number, leaseMs: number, traced = false): Promise<readonly FollowedTransfer[]> {
+      return (await driver.query(traced ? sql.take_due_traced : sql.take_due, [limit, leaseMs])).map(readFollowed)
     },
     /** Makes taken transfers due again that nobody looked at. */
     async giveBack(ids: readonly string[]): Promise<void> {

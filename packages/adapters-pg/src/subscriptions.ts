@@ -1,6 +1,7 @@
 import type { EventType, StoredTransfer, Subscription, TransferEvent } from '@outlay/core'
 import type { Driver } from './driver.ts'
 import { type Row, statements } from './statement.ts'
+import { withTraceContext } from './trace-contexts.ts'
 import { readTransfer } from './transfer-row.ts'
 
 const texts = {
@@ -30,6 +31,8 @@ const texts = {
     returning d.failures, d.dead`,
 } as const
 
+const tracedTexts = { ...texts, next_traced: withTraceContext(texts.next, 'transfer_id') } as const
+
 /** Failures of one event after which it becomes a dead letter: about a day and a half of backoff. */
 const maxFailures = 40
 
@@ -44,25 +47,26 @@ export type SubscriptionStore<Tx> = ReturnType<typeof createSubscriptionStore<Tx
 
 /** Makes the store of subscriptions on a driver. */
 export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
-  const sql = statements(tokens, texts)
+  const sql = statements(tokens, tracedTexts)
   return {
     async register(name: string, types: readonly EventType[]): Promise<void> {
       await driver.query(sql.register, [name, [...types]])
     },
     /**
      * Takes up to `limit` events, runs the handler on each and acknowledges them, all in one transaction. `onTaken` hears
-     * how many before the first handler runs.
+     * how many before the first handler runs; `traced` adds the trace contexts.
      */
     async deliver(
       subscription: Subscription<Tx>,
       limit: number,
       onTaken: (count: number) => void,
+      traced = false,
     ): Promise<DeliveryOutcome> {
       let current: TransferEvent | undefined
       let count = 0
       try {
         return await driver.transaction(async (tx) => {
-          const rows = await driver.execute(tx, sql.next, [subscription.name, limit])
+          const rows = await driver.execute(tx, traced ? sql.next_traced : sql.next, [subscription.name, limit])
           count = rows.length
           if (count === 0) return { kind: 'none' }
           onTaken(count)
@@ -115,5 +119,6 @@ function readEvent(row: Row): TransferEvent {
     sequence,
     occurredAt: row['occurred_at'] as string,
     transfer,
+    ...(typeof row['traceparent'] === 'string' ? { traceparent: row['traceparent'] } : {}),
   }
 }

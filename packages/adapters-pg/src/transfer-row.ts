@@ -54,6 +54,8 @@ export function readClaim(row: Row): Claim {
     unknownSince: (row['unknown_since'] ?? null) as string | null,
     expiresAt: (row['expires_at'] ?? null) as string | null,
     credentialRefusals: row['refusals'] as number,
+    traceparent: (row['traceparent'] ?? undefined) as string | undefined,
+    createdAt: row['created_at'] as string | undefined,
   }
 }
 
@@ -66,5 +68,6 @@ export function readFollowed(row: Row): FollowedTransfer {
     status: row['status'] as TransferStatus,
     transferType: (row['transfer_type'] ?? '') as string,
     looks: row['looks'] as number,
+    traceparent: (row['traceparent'] ?? undefined) as string | undefined,
   }
 }

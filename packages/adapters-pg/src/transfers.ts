@@ -1,4 +1,5 @@
 import type {
+  ChangingTransfer,
   DecideChange,
   FoundTransfer,
   Observation,
@@ -17,7 +18,10 @@ import { readOne, transferColumns } from './transfer-row.ts'
 const texts = {
   get: `select ${transferColumns} from {{schema}}.transfer t where t.id = $1`,
   get_by_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
-  lock_remote: `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at from {{schema}}.transfer t
+  // An adopted transfer was not enqueued here, so its way from there cannot be measured.
+  lock_remote: `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
+      case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
+      t.request -> 'destination' ->> 'transferType' as transfer_type from {{schema}}.transfer t
     where t.remote_id = any ($2::text[]) and t.account_id = $1 order by t.id for update`,
   // The order keeps two observers from waiting for each other.
   note_sightings: `insert into {{schema}}.sighting (account_id, remote_id)
@@ -153,6 +157,13 @@ function writeFound(found: FoundTransfer) {
   }
 }
 
+/** Where a transfer came from; undefined for an adopted one. */
+function originOf(row: Row): ChangingTransfer['origin'] {
+  const createdAt = row['created_at']
+  if (typeof createdAt !== 'string') return undefined
+  return { createdAt, transferType: (row['transfer_type'] ?? '') as string }
+}
+
 function decideChanges(rows: readonly Row[], observations: readonly Observation[], decide: DecideChange) {
   const seen = new Map<string, Observation[]>()
   for (const observation of observations) {
@@ -160,6 +171,7 @@ function decideChanges(rows: readonly Row[], observations: readonly Observation[
     seen.set(observation.remoteId, [...list, observation])
   }
   return rows.flatMap((row) => {
+    const origin = originOf(row)
     let current: Parameters<DecideChange>[0] = {
       stage: row['stage'] as Stage,
       status: row['status'] as TransferStatus,
@@ -168,7 +180,7 @@ function decideChanges(rows: readonly Row[], observations: readonly Observation[
     }
     const events: string[] = []
     for (const observation of seen.get(row['remote_id'] as string) ?? []) {
-      const change = decide(current, observation)
+      const change = decide({ ...current, origin }, observation)
       if (change === undefined) continue
       const { stage, status, failure, reachedAt } = change
       current = { stage, status, failure, reachedAt }

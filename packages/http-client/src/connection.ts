@@ -1,8 +1,9 @@
-import type { Clock, Random } from '@outlay/core'
+import type { Clock, Random, Telemetry } from '@outlay/core'
 import { Agent, type Dispatcher } from 'undici'
-import { type ExchangeLimits, exchange, type HttpAnswer, type HttpFailure } from './exchange.ts'
+import { type ExchangeLimits, exchange, type HttpAnswer, type HttpFailure, type HttpRequest } from './exchange.ts'
 import { type CallLimitsSource, createLimiter } from './limiter.ts'
 import { buildRequest, type Call } from './request.ts'
+import { templateOf, traceExchange } from './telemetry.ts'
 import { type CredentialsSource, createTokenSource, type TokenResult } from './token.ts'
 
 /** How a client or a gateway reaches the service. */
@@ -35,6 +36,8 @@ export interface ConnectionOptions {
   /** Default: the system's randomness. */
   readonly random?: Pick<Random, 'fraction'> | undefined
   readonly userAgent?: string | undefined
+  /** Traces requests and sends the trace along, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none. */
+  readonly telemetry?: Telemetry | undefined
   /** Allows http to hosts other than loopback, where secrets can be read on the way. Default false. */
   readonly allowInsecure?: boolean | undefined
 }
@@ -160,25 +163,32 @@ export function createConnection(options: ConnectionOptions): Connection {
     totalMs: options.timeouts?.totalMs ?? 60_000,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
   }
+  const { telemetry } = options
+  const send = (request: HttpRequest, template: () => string, signal?: AbortSignal) => {
+    if (telemetry === undefined) return exchange(dispatcher, request, limits, signal)
+    return traceExchange(telemetry, request, template(), (sent) => exchange(dispatcher, sent, limits, signal))
+  }
+  const byAccount = typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function'
   const tokens = createTokenSource({
     tokenUrl: (accountId) => addresses(accountId).tokenUrl,
-    byAccount: typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function',
+    byAccount,
     credentials: options.credentials,
     scope: options.scope,
     clock,
     userAgent,
-    send: (request) => exchange(dispatcher, request, limits),
+    // A path that differs by account may hold anything, and has no place in the name of a span.
+    send: (request) => send(request, () => (byAccount ? '{token_endpoint}' : addresses('').tokenUrl.pathname)),
   })
   const limiter = createLimiter(options.limits ?? (() => undefined), (accountId) =>
     typeof options.credentials === 'function' ? accountId : '',
   )
   let closed: Promise<void> | undefined
 
-  const send = async (call: Call, baseUrl: URL, signal?: AbortSignal): Promise<Attempt> => {
+  const perform = async (call: Call, baseUrl: URL, signal?: AbortSignal): Promise<Attempt> => {
     const token = await awaitToken(tokens.get(call.accountId), signal)
     if (token.kind !== 'token') return token
-    const target = { baseUrl, userAgent }
-    const result = await exchange(dispatcher, buildRequest(call, target, token.value), limits, signal)
+    const request = buildRequest(call, { baseUrl, userAgent }, token.value)
+    const result = await send(request, () => templateOf(call), signal)
     return result.kind === 'failure' ? result : { kind: 'answer', answer: result, token: token.value }
   }
   const enter = async (accountId: string, signal: AbortSignal | undefined) => {
@@ -191,7 +201,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     const { baseUrl, leave } = entered
     if (leave === undefined) return abortedBefore
     try {
-      return await send(call, baseUrl, signal)
+      return await perform(call, baseUrl, signal)
     } finally {
       leave()
     }

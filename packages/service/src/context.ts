@@ -1,4 +1,4 @@
-import type { Catalog, Clock, Engine, Logger, Random } from '@outlay/core'
+import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/core'
 import type { Pool, PoolClient } from 'pg'
 import type { Rails } from './rails/port.ts'
 import type { Secrets } from './secrets.ts'
@@ -21,6 +21,8 @@ export interface ServiceContext {
   readonly rails: Rails
   readonly secrets: Secrets
   readonly logger: Logger
+  /** Traces and metrics; absent where there are none. */
+  readonly telemetry?: Telemetry | undefined
   /** True while the engine's workers of this process run; absent where there are none. */
   readonly isRunning?: (() => boolean) | undefined
   /** Uses named prepared statements; switch it off behind a pooler that does not track them. Default true. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type ServerType, serve } from '@hono/node-server'
-import type { Logger, WorkOptions } from '@outlay/core'
+import type { Logger, Telemetry, WorkOptions } from '@outlay/core'
 import { Pool } from 'pg'
 import { type NewAccount, parseNewAccount } from './account-input.ts'
 import { createAccount } from './accounts.ts'
@@ -26,6 +26,8 @@ export interface SandboxOptions {
   readonly poolSize?: number | undefined
   /** Default: says nothing. */
   readonly logger?: Logger | undefined
+  /** Default: none. */
+  readonly telemetry?: Telemetry | undefined
   readonly rateLimit?: ServiceContext['rateLimit']
   /** How the engine's workers behave. */
   readonly engine?: WorkOptions | undefined
@@ -88,6 +90,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     rails: 'simulated',
     encryptionKey: options.encryptionKey ?? createHash('sha256').update('outlay sandbox').digest(),
     logger: options.logger,
+    telemetry: options.telemetry,
     rateLimit: options.rateLimit,
     engine: options.engine,
     allowPrivateWebhooks: true,

@@ -6,6 +6,7 @@ import {
   defaultCatalog,
   type Engine,
   type Logger,
+  type Telemetry,
   type WorkOptions,
 } from '@outlay/core'
 import type { Pool } from 'pg'
@@ -64,6 +65,8 @@ export interface ServiceOptions {
   readonly clock?: Clock | undefined
   /** Default: says nothing. */
   readonly logger?: Logger | undefined
+  /** Traces and metrics, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none. */
+  readonly telemetry?: Telemetry | undefined
   /** Default: every account is complete at once. */
   readonly kybReview?: KybReview | undefined
   /** Lets webhooks go to private addresses and over plain HTTP. Default false. */
@@ -192,7 +195,7 @@ function createContext(
   const secrets = secretsOf(options.encryptionKey, random)
   const rails = options.rails === 'simulated' ? createSimulatedRails({ pool, schema, clock, logger }) : options.rails
   const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets }))
-  const engine = createEngine({ backend, gateway, catalog, runtime: { clock } })
+  const engine = createEngine({ backend, gateway, catalog, runtime: { clock }, telemetry: options.telemetry })
   const context: ServiceContext = {
     pool,
     schema,
@@ -203,6 +206,7 @@ function createContext(
     rails,
     secrets,
     logger,
+    telemetry: options.telemetry,
     isRunning,
     kybReview: options.kybReview,
     rateLimit: options.rateLimit,

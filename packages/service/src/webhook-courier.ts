@@ -1,6 +1,7 @@
 import type { Clock } from '@outlay/core'
 import { type Agent, request } from 'undici'
 import { inTransaction, type ServiceContext } from './context.ts'
+import { traceDelivery } from './telemetry.ts'
 import type { ClaimedDelivery, DeliverySettlement } from './webhook-deliveries.ts'
 import { disableWebhook, webhookSecretPlace } from './webhook-registrations.ts'
 import { signDelivery } from './webhook-signature.ts'
@@ -48,7 +49,8 @@ export async function attemptDelivery(courier: Courier, delivery: ClaimedDeliver
       lastError: 'The webhook is disabled.',
     }
   try {
-    const { status, retryAfterMs } = await send(courier, delivery)
+    const { telemetry } = courier.context
+    const { status, retryAfterMs } = await traceDelivery(telemetry, delivery, (trace) => send(courier, delivery, trace))
     if (status >= 200 && status < 300)
       return { id, attempt, status: 'delivered', nextAttemptAt: null, lastStatus: status, lastError: null }
     if (status === 410) await disableGone(courier, delivery)
@@ -61,6 +63,7 @@ export async function attemptDelivery(courier: Courier, delivery: ClaimedDeliver
 async function send(
   courier: Courier,
   delivery: ClaimedDelivery,
+  traceparent: string | undefined,
 ): Promise<{ readonly status: number; readonly retryAfterMs: number }> {
   const now = courier.clock.now()
   const response = await request(delivery.url, {
@@ -71,6 +74,7 @@ async function send(
       'content-type': 'application/json',
       'user-agent': 'outlay-webhooks',
       ...proofOf(courier, delivery, now),
+      ...(traceparent === undefined ? {} : { traceparent }),
     },
     body: delivery.body,
   })

@@ -37,6 +37,8 @@ export interface ClaimedDelivery {
   readonly active: boolean
   /** The exact text to send. */
   readonly body: string
+  /** W3C context of the trace in which the event happened. */
+  readonly traceparent: string | null
 }
 
 /** What became of one attempt. */
@@ -154,7 +156,7 @@ const claimDue = statement(
    )
    select c.id::text as id, c.registration_id as "registrationId", c.event_id as "eventId", c.attempts as attempt,
           r.url, r.secret, r.previous_secret as "previousSecret", r.previous_secret_until as "previousSecretUntil",
-          r.status = 'active' as active, e.body
+          r.status = 'active' as active, e.body, e.traceparent
      from claimed c
      join {{schema}}.webhook_registration r on r.id = c.registration_id
      join {{schema}}.webhook_event e on e.id = c.event_id

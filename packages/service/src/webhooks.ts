@@ -18,7 +18,9 @@ export async function recordEvent(tx: Tx, context: ServiceContext, event: Webhoo
   const id = Id.generate(context.clock, context.random)
   const created = context.clock.now()
   const body = JSON.stringify({ id, type: event.type, created: created.toISOString(), data: event.data })
-  await run(tx, context, insertEvent, [id, event.accountId, event.type, patternsFor(event.type), body, created])
+  const trace = context.telemetry?.current() ?? null
+  const values = [id, event.accountId, event.type, patternsFor(event.type), body, created, trace]
+  await run(tx, context, insertEvent, values)
 }
 
 /** The patterns that match an event type: itself, `noun.*` and `*`. */
@@ -32,8 +34,8 @@ const insertEvent = statement(
      select id from {{schema}}.webhook_registration
       where account_id = $2 and status = 'active' and event_types && $4::text[]
    ), event as (
-     insert into {{schema}}.webhook_event (id, account_id, type, body, created_at)
-     select $1, $2, $3, $5, $6 where exists (select from listener)
+     insert into {{schema}}.webhook_event (id, account_id, type, body, created_at, traceparent)
+     select $1, $2, $3, $5, $6, $7 where exists (select from listener)
    )
    insert into {{schema}}.webhook_delivery (registration_id, event_id, account_id, created_at)
    select id, $1, $2, $6 from listener`,

@@ -100,12 +100,12 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
 
 /** Claims the transfers of fetched jobs and submits them. */
 async function begin<Tx>(
-  { boss, attempts, pacer, worker }: DispatcherOptions<Tx>,
+  { boss, attempts, handlers, pacer, worker }: DispatcherOptions<Tx>,
   jobs: readonly Job<unknown>[],
   submit: (claim: Claim, job: Job<unknown>) => void,
 ): Promise<void> {
   const byId = new Map(jobs.map((job) => [Id.fromUuid(job.id), job]))
-  const claims = await attempts.claim([...byId.keys()], worker)
+  const claims = await attempts.claim([...byId.keys()], worker, handlers.traced)
   for (const claim of claims) {
     const job = byId.get(claim.transferId)
     byId.delete(claim.transferId)

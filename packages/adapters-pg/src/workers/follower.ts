@@ -30,7 +30,7 @@ export function startFollower<Tx>(options: FollowerOptions<Tx>): Loop & { readon
     name: 'follow',
     logger: options.logger,
     async turn() {
-      const due = await options.looks.takeDue(maxLooks, leaseMs)
+      const due = await options.looks.takeDue(maxLooks, leaseMs, options.handlers.traced)
       const accounts = [...Map.groupBy(due, (transfer) => transfer.accountId).entries()]
       const workers = Array.from({ length: Math.min(accountsAtOnce, accounts.length) }, async () => {
         for (let next = accounts.pop(); next !== undefined; next = accounts.pop()) {

@@ -10,6 +10,8 @@ export interface SubscriberOptions<Tx> {
   /** Events being handled at once. */
   readonly concurrency: number
   readonly pollIntervalMs: number
+  /** Adds the trace contexts to events. */
+  readonly traced?: boolean | undefined
 }
 
 /** How long a loop that helps out waits to be woken, in milliseconds. */
@@ -41,9 +43,10 @@ function startOne<Tx>(options: SubscriberOptions<Tx>, index: number, wakeNext: (
     logger,
     async turn() {
       const limit = singly > 0 ? 1 : subscription.batchSize
-      const outcome = await store.deliver(subscription, limit, (taken) => {
+      const onTaken = (taken: number) => {
         if (taken === limit) wakeNext()
-      })
+      }
+      const outcome = await store.deliver(subscription, limit, onTaken, options.traced)
       if (outcome.kind === 'none') {
         singly = 0
         return index === 0 ? options.pollIntervalMs : restMs

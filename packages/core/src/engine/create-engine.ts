@@ -1,8 +1,9 @@
 import { type Catalog, defaultCatalog } from '../catalog.ts'
 import { Counterparty } from '../counterparty.ts'
-import type { Backend, ObserveRules, Subscription, Workers, WorkHandlers } from '../ports/backend.ts'
+import type { Backend, NewTransfer, ObserveRules, Subscription, Workers, WorkHandlers } from '../ports/backend.ts'
 import type { Gateway, SubmitResult } from '../ports/gateway.ts'
 import type { Runtime } from '../ports/runtime.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
 import { alignedLookMs, followDelayMs, watchDelayMs } from '../retry.ts'
 import { checkAccountLimits } from './account-limits.ts'
@@ -15,6 +16,7 @@ import { decideChange, followTransfers, readPage } from './following.ts'
 import { decidePace } from './pacing.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { decideExpired, decideSubmission } from './submission.ts'
+import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
 import { takeWebhook } from './webhooks.ts'
 
 /** What an engine is made of. */
@@ -27,6 +29,8 @@ export interface EngineOptions<Tx> {
   readonly catalog?: Catalog | undefined
   /** Clock, randomness and logger; default the backend's. */
   readonly runtime?: Partial<Runtime> | undefined
+  /** Traces and metrics, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none, at no cost. */
+  readonly telemetry?: Telemetry | undefined
   /** The pace of looks at submitted transfers and watched accounts. Default: a quarter of the rail's expected time, then slower. */
   readonly follow?: {
     /** Longest pause between two looks, in milliseconds; useful where time runs faster, as in a sandbox. */
@@ -44,9 +48,10 @@ export interface EngineOptions<Tx> {
 export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
   const { backend, gateway } = options
   const runtime: Runtime = { ...backend.runtime, ...options.runtime }
-  const rules: ObserveRules = { decide: decideChange, describe: (observation) => describeFound(observation, runtime) }
+  const rules = rulesOf(options, runtime)
   const subscriptions = new Map<string, Subscription<Tx>>()
   let workers: Promise<Workers> | undefined
+  let endGauges: (() => void) | undefined
 
   const subscribe: Engine<Tx>['subscribe'] = (name, types, handler, { batchSize = 1 } = {}) => {
     if (workers !== undefined) throw new Error(`Subscribe "${name}" before start(): a running engine takes no more.`)
@@ -56,6 +61,8 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
   const stop = async () => {
     const running = workers
     workers = undefined
+    endGauges?.()
+    endGauges = undefined
     await (await running)?.stop()
     await gateway.close?.()
   }
@@ -77,8 +84,10 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
     },
     subscribe,
     async webhook(webhook, { accountId }) {
-      if (options.webhooks === undefined) throw new Error('Give createEngine() `webhooks` to take webhooks.')
-      return takeWebhook(backend, options.webhooks, webhook, accountId, rules)
+      const { webhooks, telemetry } = options
+      if (webhooks === undefined) throw new Error('Give createEngine() `webhooks` to take webhooks.')
+      const take = () => takeWebhook(backend, webhooks, webhook, accountId, rules)
+      return telemetry === undefined ? take() : traceWebhook(telemetry, webhook, accountId, take)
     },
     migrate: () => backend.migrate(),
     migrationSql: () => backend.migrationSql(),
@@ -92,6 +101,7 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
         workers = undefined
         throw error
       })
+      if (options.telemetry !== undefined && workers !== undefined) endGauges = reportGauges(options.telemetry, backend)
       signal?.addEventListener('abort', () => void stop(), { once: true })
     },
     stop,
@@ -99,16 +109,27 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
   }
 }
 
+function rulesOf<Tx>({ telemetry }: EngineOptions<Tx>, runtime: Runtime): ObserveRules {
+  return {
+    decide: telemetry === undefined ? decideChange : traceDecision(telemetry, runtime.clock, decideChange),
+    describe: (observation) => describeFound(observation, runtime),
+  }
+}
+
 function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules: ObserveRules): Transfers<Tx> {
-  const { backend, gateway, catalog = defaultCatalog } = options
+  const { backend, gateway, catalog = defaultCatalog, telemetry } = options
   const prepare = (request: EnqueueRequest, prefix: string) => {
     const transfer = prepareTransfer(request, catalog, runtime, prefix)
     if (transfer.counterparty === undefined || gateway.registerAddress !== undefined) return transfer
     throw new Error('The gateway of this engine registers no addresses; give the destination by its addressId.')
   }
+  const write = (tx: Tx, transfers: readonly NewTransfer[]) =>
+    telemetry === undefined
+      ? backend.enqueue(tx, transfers)
+      : traceEnqueue(telemetry, transfers, (traceparent) => backend.enqueue(tx, transfers, traceparent))
   const enqueue: Transfers<Tx>['enqueue'] = async (tx, request) => {
     const transfer = prepare(request, '')
-    const [enqueued] = await backend.enqueue(tx, [transfer])
+    const [enqueued] = await write(tx, [transfer])
     if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
     checkReused(transfer, enqueued)
     return enqueued
@@ -116,7 +137,7 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
   return {
     enqueue,
     async enqueueMany(tx, requests) {
-      return backend.enqueue(tx, await prepareTransfers(requests, runtime, prepare))
+      return write(tx, await prepareTransfers(requests, runtime, prepare))
     },
     get: (transferId) => backend.get(transferId),
     getByKey: (accountId, idempotencyKey) => backend.getByKey(accountId, idempotencyKey),
@@ -171,7 +192,9 @@ async function startWorkers<Tx>(
     rules,
     decidePace: (current, news, now) => decidePace(current, news, now, random.fraction()),
     subscriptions,
+    logger,
   }
   await backend.check()
-  return backend.work(handlers, work)
+  const { telemetry } = options
+  return backend.work(telemetry === undefined ? handlers : traceHandlers(telemetry, clock, handlers), work)
 }

@@ -4,7 +4,7 @@ import type { TransferFailure } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
 import type { AccountLimitsChange, AccountState, DecidePace } from './accounts.ts'
 import type { Observation, Registration } from './gateway.ts'
-import type { Runtime } from './runtime.ts'
+import type { Logger, Runtime } from './runtime.ts'
 
 /**
  * Where a transfer stands inside the engine, beside its status.
@@ -109,6 +109,10 @@ export interface Claim {
   readonly expiresAt: string | null
   /** How often in a row the account's credentials were refused; 0 while they are good, so this claim is no probe. */
   readonly credentialRefusals: number
+  /** W3C context of its enqueue; only for {@link WorkHandlers.traced} handlers, and for one that was enqueued with any. */
+  readonly traceparent?: string | undefined
+  /** When it was enqueued, ISO 8601; only for {@link WorkHandlers.traced} handlers. */
+  readonly createdAt?: string | undefined
 }
 
 /** An event to be written beside a change. */
@@ -167,6 +171,8 @@ export interface FollowedTransfer {
   readonly transferType: string
   /** How often it was looked at so far. */
   readonly looks: number
+  /** W3C context of its enqueue; only for {@link WorkHandlers.traced} handlers, and for one that was enqueued with any. */
+  readonly traceparent?: string | undefined
 }
 
 /** What one observation changes; `undefined` from the decision means nothing. */
@@ -179,11 +185,16 @@ export interface StatusChange {
   readonly events: readonly NewEvent[]
 }
 
-/** Decides what an observation changes; pure. `reachedAt` is that of the change that led to the current status. */
-export type DecideChange = (
-  current: Pick<StoredTransfer, 'stage' | 'status' | 'failure'> & { readonly reachedAt?: string | null },
-  observation: Observation,
-) => StatusChange | undefined
+/** What a decision about a change is made of; `origin` only tells where the transfer came from. */
+export interface ChangingTransfer extends Pick<StoredTransfer, 'stage' | 'status' | 'failure'> {
+  /** When the change was that led to the current status, ISO 8601; null or absent where that is not known. */
+  readonly reachedAt?: string | null
+  /** When it was enqueued, ISO 8601, and the rail or chain of its destination; absent where that is not known. */
+  readonly origin?: { readonly createdAt: string; readonly transferType: string } | undefined
+}
+
+/** Decides what an observation changes; pure. */
+export type DecideChange = (current: ChangingTransfer, observation: Observation) => StatusChange | undefined
 
 /** A transfer that was seen at the service and that no row may stand for here: the row that it would get. */
 export interface FoundTransfer
@@ -226,6 +237,8 @@ export interface TransferEvent {
   readonly occurredAt: string
   /** The transfer as it was when the event was recorded. */
   readonly transfer: StoredTransfer
+  /** W3C context of the transfer's enqueue, where engines have telemetry and it was enqueued with any. */
+  readonly traceparent?: string | undefined
 }
 
 /** Handles one event inside a transaction; its writes commit together with the acknowledgement. */
@@ -260,6 +273,10 @@ export interface WorkHandlers<Tx> {
   /** Decides how far an account is slowed down after the service said 429. */
   readonly decidePace: DecidePace
   readonly subscriptions: readonly Subscription<Tx>[]
+  /** True for handlers that want the trace contexts of what they get. Default false: then nobody looks for them. */
+  readonly traced?: boolean | undefined
+  /** Where the workers report. Default: the backend's own logger. */
+  readonly logger?: Logger | undefined
 }
 
 /** How long things stay at hand. */
@@ -325,6 +342,20 @@ export interface Backlog {
   readonly deadLetters: number
 }
 
+/** How long things have waited, right now. */
+export interface Delays {
+  /** How long the oldest transfer that is due has waited to be submitted, in milliseconds; 0 when there is none. */
+  readonly unsubmittedMs: number
+  readonly subscriptions: readonly {
+    readonly name: string
+    /** Events that it has yet to handle, dead letters not counted. */
+    readonly undelivered: number
+    readonly deadLetters: number
+    /** How long ago the oldest of the undelivered ones happened, in milliseconds; 0 when there is none. */
+    readonly lagMs: number
+  }[]
+}
+
 /** The database side of the engine. `Tx` is the host's own transaction type. */
 export interface Backend<Tx> {
   readonly runtime: Runtime
@@ -344,9 +375,14 @@ export interface Backend<Tx> {
   check(): Promise<void>
   /**
    * Writes transfers, events and jobs in the host's transaction, in the order given. A key that the account already has
-   * yields the stored transfer with `reused: true`, whatever its fingerprint; the engine compares.
+   * yields the stored transfer with `reused: true`, whatever its fingerprint; the engine compares. New ones keep the W3C
+   * context of the trace that they are enqueued in, when there is one.
    */
-  enqueue(tx: Tx, transfers: readonly NewTransfer[]): Promise<readonly EnqueuedTransfer[]>
+  enqueue(
+    tx: Tx,
+    transfers: readonly NewTransfer[],
+    traceparent?: string | undefined,
+  ): Promise<readonly EnqueuedTransfer[]>
   /** One transfer as the transaction sees it, or as it is committed when none is given. */
   get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
   getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
@@ -379,6 +415,7 @@ export interface Backend<Tx> {
   /** How an account stands, as it is committed. */
   getAccount(accountId: string): Promise<AccountState>
   backlog(): Promise<Backlog>
+  delays(): Promise<Delays>
   /**
    * Moves the events and attempts of some transfers that ended long ago to the archive, in a transaction of its own. The
    * transfers stay, so their keys stay taken. Safe from several processes at once.

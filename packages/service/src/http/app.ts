@@ -1,8 +1,9 @@
-import { OutlayError } from '@outlay/core'
+import { OutlayError, type Telemetry } from '@outlay/core'
 import { type Context, Hono } from 'hono'
 import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ServiceContext } from '../context.ts'
+import { traceRequest } from '../telemetry.ts'
 import { type CallerCache, createCallerCache } from './caller-cache.ts'
 import { createInFlight, type InFlight } from './in-flight.ts'
 import { problemOf } from './problem.ts'
@@ -48,7 +49,7 @@ export function createApp(
     c.set('rateLimiter', rateLimiter)
     c.set('inFlight', inFlight)
     const startedMs = performance.now()
-    await next()
+    await (context.telemetry === undefined ? next() : traceNext(c, context.telemetry, next))
     c.res.headers.set('x-request-id', c.get('requestId'))
     logRequest(c, context, startedMs)
   })
@@ -61,6 +62,20 @@ export function createApp(
 /** The routes that are mounted on an application, in that order, without what runs before all of them. */
 export function routesOf(app: ServiceApp): readonly MountedRoute[] {
   return app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => ({ method, path }))
+}
+
+/** Lets the request go on inside a span. */
+function traceNext(c: ServiceRequest, telemetry: Telemetry, next: () => Promise<void>): Promise<void> {
+  const request = { method: c.req.method, traceparent: c.req.header('traceparent') }
+  return traceRequest(telemetry, request, async () => {
+    await next()
+    return { route: routeOf(c), status: c.res.status }
+  })
+}
+
+function routeOf(c: ServiceRequest): string | undefined {
+  const route = routePath(c)
+  return route === '/*' ? undefined : route
 }
 
 /** One line per request: its route rather than its path, since a path has ids in it, and nothing of its body. */

@@ -1,0 +1,29 @@
+/**
+ * The same rows with the trace context of the transfer whose id is in `column`. It is looked up row by row, so that no
+ * plan ever reads the whole table.
+ */
+export const withTraceContext = (rows: string, column: string): string =>
+  `select r.*, (select x.traceparent from {{schema}}.trace_context x where x.transfer_id = r.${column}) as traceparent
+    from (${rows}) r`
+
+/** The same as `enqueueOne`, with one more value: the context to keep for the transfer $1 when it is written. */
+export const keepTraceOfOne = (enqueueOne: string): string =>
+  `with w as materialized (${enqueueOne}), kept as (
+    insert into {{schema}}.trace_context (transfer_id, traceparent)
+    select $1, ${nextValue(enqueueOne)}::text from w where w.written is not null on conflict do nothing
+  )
+  select w.written from w`
+
+/** The same as `enqueueMany`, with one more value: the context to keep for those of the transfers $1 that are written. */
+export const keepTraceOfMany = (enqueueMany: string): string =>
+  `with w as materialized (${enqueueMany}), kept as (
+    insert into {{schema}}.trace_context (transfer_id, traceparent)
+    select n.id, ${nextValue(enqueueMany)}::text from unnest($1::text[]) with ordinality as n (id, position)
+    where exists (select 1 from w where w.at is not null)
+      and not exists (select 1 from w where w.taken_position = n.position)
+    on conflict do nothing
+  )
+  select w.written, w.at, w.tag, w.taken_position from w`
+
+const nextValue = (text: string): string =>
+  `$${1 + Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))}`

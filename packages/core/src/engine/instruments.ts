@@ -1,0 +1,74 @@
+import type { Instrument } from '../ports/telemetry.ts'
+
+/** Milliseconds to an hour, in seconds: answers of services. */
+const requestBoundaries = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+/** A second to a week, in seconds: money on its way. */
+const settleBoundaries = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 43_200, 86_400, 172_800, 345_600, 604_800]
+
+/** What the engine measures. */
+export const instruments = {
+  /** Attempts, by `outlay.outcome` and `outlay.rail`. */
+  outcomes: {
+    name: 'outlay.submit.outcomes',
+    unit: '{attempt}',
+    description: 'Attempts to submit a transfer, by what came of them.',
+  },
+  /** Time of one attempt, by `outlay.rail` and `outlay.outcome`. */
+  submitDuration: {
+    name: 'outlay.submit.duration',
+    unit: 's',
+    description: 'How long one attempt to submit a transfer takes.',
+    boundaries: requestBoundaries,
+  },
+  /** Time from the enqueue to the final status, by `outlay.rail` and `outlay.status`. */
+  settleDuration: {
+    name: 'outlay.settle.duration',
+    unit: 's',
+    description: 'How long it is from the enqueue of a transfer to its final status.',
+    boundaries: settleBoundaries,
+  },
+  /** Time of one event in a handler, by `outlay.subscription` and `error.type`. */
+  handleDuration: {
+    name: 'messaging.process.duration',
+    unit: 's',
+    description: 'How long the handler of a subscription takes for one event.',
+    boundaries: requestBoundaries,
+  },
+  /** Failed runs of handlers, by `outlay.subscription` and `error.type`. */
+  handlerFailures: {
+    name: 'outlay.handler.failures',
+    unit: '{failure}',
+    description: 'Events whose handler failed, each time that it did.',
+  },
+  /** Transfers that are not settled, by `outlay.stage`. */
+  backlog: {
+    name: 'outlay.transfer.backlog',
+    unit: '{transfer}',
+    description: 'Transfers that are not settled, by where they stand.',
+  },
+  /** Age of the oldest transfer that is due and not submitted. */
+  unsubmittedAge: {
+    name: 'outlay.transfer.unsubmitted.age',
+    unit: 's',
+    description: 'How long the oldest transfer that is due has waited to be submitted.',
+  },
+  /** Events that a subscription has yet to handle, by `outlay.subscription`. */
+  undelivered: {
+    name: 'outlay.subscription.backlog',
+    unit: '{event}',
+    description: 'Events that a subscription has yet to handle.',
+  },
+  /** Age of the oldest of them, by `outlay.subscription`. */
+  lag: {
+    name: 'outlay.subscription.lag',
+    unit: 's',
+    description: 'How long ago the oldest event happened that a subscription has yet to handle.',
+  },
+  /** Events whose handler failed too often, by `outlay.subscription`. */
+  deadLetters: {
+    name: 'outlay.subscription.dead_letters',
+    unit: '{event}',
+    description: 'Events whose handler failed so often that nobody tries any more.',
+  },
+} as const satisfies Readonly<Record<string, Instrument>>

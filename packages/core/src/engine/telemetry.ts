@@ -1,0 +1,218 @@
+import { OutlayError } from '../error.ts'
+import type {
+  Backend,
+  ChangingTransfer,
+  Claim,
+  DecideChange,
+  EnqueuedTransfer,
+  NewTransfer,
+  Settlement,
+  Subscription,
+  TransferEvent,
+  WorkHandlers,
+} from '../ports/backend.ts'
+import type { Clock } from '../ports/runtime.ts'
+import type { GaugeReading, Telemetry, TelemetryAttributes } from '../ports/telemetry.ts'
+import type { IncomingWebhook } from '../ports/webhooks.ts'
+import { instruments } from './instruments.ts'
+import type { WebhookAnswer } from './webhooks.ts'
+
+/** Most transfers that one look is linked to. */
+const maxLinks = 100
+
+/** Outcomes of an attempt that are errors; the others are a matter of time. */
+const failures: ReadonlySet<string> = new Set(['unknown', 'unauthorized', 'rejected', 'key_mismatch'])
+
+/** What every span of the engine says of itself, by the conventions for messaging. */
+const messaging = (operation: string, type: 'send' | 'process', destination: string): TelemetryAttributes => ({
+  'messaging.system': 'outlay',
+  'messaging.operation.name': operation,
+  'messaging.operation.type': type,
+  'messaging.destination.name': destination,
+})
+
+/** Writes transfers inside a span, whose context they keep. */
+export function traceEnqueue(
+  telemetry: Telemetry,
+  transfers: readonly NewTransfer[],
+  write: (traceparent: string | undefined) => Promise<readonly EnqueuedTransfer[]>,
+): Promise<readonly EnqueuedTransfer[]> {
+  const [only] = transfers
+  const accounts = new Set(transfers.map((transfer) => transfer.accountId))
+  const attributes = {
+    ...messaging('enqueue', 'send', 'transfers'),
+    'outlay.account.id': accounts.size === 1 ? only?.accountId : undefined,
+    ...(transfers.length === 1
+      ? { 'outlay.transfer.id': only?.id, 'outlay.rail': only?.request.destination.transferType }
+      : { 'messaging.batch.message_count': transfers.length }),
+  }
+  return telemetry.span('outlay enqueue', { kind: 'producer', attributes }, async (span) => {
+    const enqueued = await write(span.traceparent)
+    if (transfers.length === 1 && enqueued[0]?.reused === true) {
+      span.set({ 'outlay.transfer.id': enqueued[0].id, 'outlay.transfer.reused': true })
+    }
+    return enqueued
+  })
+}
+
+/** The same handlers, with a span around each piece of work and measurements of what came of it. */
+export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: WorkHandlers<Tx>): WorkHandlers<Tx> {
+  return {
+    ...handlers,
+    traced: true,
+    async submit(claim, signal) {
+      const settlement = await traceSubmit(telemetry, claim, () => handlers.submit(claim, signal))
+      if (settlement.stage === 'settled' && claim.createdAt !== undefined) {
+        const { transferType } = claim.request.destination
+        recordSettled(telemetry, clock, { createdAt: claim.createdAt, transferType }, settlement.status)
+      }
+      return settlement
+    },
+    follow(accountId, transfers, signal) {
+      const links = transfers.flatMap(({ traceparent }) => traceparent ?? []).slice(0, maxLinks)
+      const attributes = { 'outlay.account.id': accountId, 'outlay.follow.transfers': transfers.length }
+      return telemetry.span('outlay follow', { kind: 'internal', parent: null, links, attributes }, async (span) => {
+        const observations = await handlers.follow(accountId, transfers, signal)
+        span.set({ 'outlay.follow.observed': observations.length })
+        return observations
+      })
+    },
+    subscriptions: handlers.subscriptions.map((subscription) => traceSubscription(telemetry, subscription)),
+  }
+}
+
+/** The same decision, measured where it settles a transfer. A transaction that is rolled back and repeated counts twice. */
+export function traceDecision(telemetry: Telemetry, clock: Clock, decide: DecideChange): DecideChange {
+  return (current, observation) => {
+    const change = decide(current, observation)
+    const { stage, origin } = current
+    if (change?.stage === 'settled' && stage !== 'settled' && origin !== undefined) {
+      recordSettled(telemetry, clock, origin, change.status)
+    }
+    return change
+  }
+}
+
+function recordSettled(
+  telemetry: Telemetry,
+  clock: Clock,
+  { createdAt, transferType }: NonNullable<ChangingTransfer['origin']>,
+  status: string,
+): void {
+  const seconds = Math.max(0, clock.now().getTime() - Date.parse(createdAt)) / 1000
+  telemetry.record(instruments.settleDuration, seconds, { 'outlay.rail': transferType, 'outlay.status': status })
+}
+
+function traceSubmit(telemetry: Telemetry, claim: Claim, submit: () => Promise<Settlement>): Promise<Settlement> {
+  const rail = claim.request.destination.transferType
+  const attributes = {
+    ...messaging('submit', 'process', 'transfers'),
+    'outlay.account.id': claim.accountId,
+    'outlay.transfer.id': claim.transferId,
+    'outlay.attempt': claim.attempt,
+    'outlay.rail': rail,
+  }
+  const options = { kind: 'consumer', parent: claim.traceparent ?? null, attributes } as const
+  return telemetry.span('outlay submit', options, async (span) => {
+    const settlement = await submit()
+    const { outcome } = settlement.answer
+    span.set({ 'outlay.outcome': outcome, 'outlay.stage': settlement.stage })
+    if (failures.has(outcome)) span.fail(outcome)
+    const told = { 'outlay.rail': rail, 'outlay.outcome': outcome }
+    telemetry.count(instruments.outcomes, 1, told)
+    span.measure(instruments.submitDuration, told)
+    return settlement
+  })
+}
+
+function traceSubscription<Tx>(telemetry: Telemetry, subscription: Subscription<Tx>): Subscription<Tx> {
+  const { name, handler } = subscription
+  return { ...subscription, handler: (event, tx) => traceHandler(telemetry, name, event, () => handler(event, tx)) }
+}
+
+function traceHandler(
+  telemetry: Telemetry,
+  subscription: string,
+  event: TransferEvent,
+  handle: () => Promise<void>,
+): Promise<void> {
+  const attributes = {
+    ...messaging('handle', 'process', 'events'),
+    'messaging.message.id': event.id,
+    'messaging.consumer.group.name': subscription,
+    'outlay.account.id': event.accountId,
+    'outlay.transfer.id': event.transferId,
+    'outlay.event.type': event.type,
+  }
+  const options = { kind: 'consumer', parent: event.traceparent ?? null, attributes } as const
+  return telemetry.span(`outlay handle ${subscription}`, options, async (span) => {
+    const told = { 'outlay.subscription': subscription }
+    try {
+      await handle()
+      span.measure(instruments.handleDuration, told)
+    } catch (error) {
+      const failed = { ...told, 'error.type': errorTypeOf(error) }
+      span.measure(instruments.handleDuration, failed)
+      telemetry.count(instruments.handlerFailures, 1, failed)
+      throw error
+    }
+  })
+}
+
+/** Takes a webhook inside a span, linked to the one that its sender was in. */
+export function traceWebhook(
+  telemetry: Telemetry,
+  { headers }: IncomingWebhook,
+  accountId: string,
+  take: () => Promise<WebhookAnswer>,
+): Promise<WebhookAnswer> {
+  const sender = typeof headers.get === 'function' ? headers.get('traceparent') : readMember(headers, 'traceparent')
+  const attributes = { 'outlay.account.id': accountId }
+  const links = typeof sender === 'string' ? [sender] : []
+  return telemetry.span('outlay webhook', { kind: 'consumer', links, attributes }, async (span) => {
+    const answer = await take()
+    span.set({ 'outlay.webhook.changed': answer.changed })
+    if (answer.code !== null) span.fail(answer.code)
+    return answer
+  })
+}
+
+function readMember(headers: object, name: string): unknown {
+  return (headers as Readonly<Record<string, unknown>>)[name]
+}
+
+/** Reports how much is where, and how long it has been there, whenever somebody collects that. Gives what ends it. */
+export function reportGauges<Tx>(telemetry: Telemetry, backend: Backend<Tx>): () => void {
+  const { backlog, unsubmittedAge, undelivered, lag, deadLetters } = instruments
+  return telemetry.gauges([backlog, unsubmittedAge, undelivered, lag, deadLetters], async () => {
+    const [counts, delays] = await Promise.all([backend.backlog(), backend.delays()])
+    const stages = {
+      queued: counts.queued,
+      submitting: counts.submitting,
+      awaiting_funds: counts.awaitingFunds,
+      submitted: counts.submitted,
+      blocked: counts.blocked,
+    }
+    const readings: GaugeReading[] = Object.entries(stages).map(([stage, value]) => ({
+      instrument: backlog,
+      value,
+      attributes: { 'outlay.stage': stage },
+    }))
+    readings.push({ instrument: unsubmittedAge, value: delays.unsubmittedMs / 1000 })
+    for (const subscription of delays.subscriptions) {
+      const attributes = { 'outlay.subscription': subscription.name }
+      readings.push(
+        { instrument: undelivered, value: subscription.undelivered, attributes },
+        { instrument: lag, value: subscription.lagMs / 1000, attributes },
+        { instrument: deadLetters, value: subscription.deadLetters, attributes },
+      )
+    }
+    return readings
+  })
+}
+
+/** A code or a class of what was thrown; never its message, which may quote anything. */
+function errorTypeOf(error: unknown): string {
+  if (OutlayError.is(error)) return error.code
+  return error instanceof Error ? error.name : typeof error
+}

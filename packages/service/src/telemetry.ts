@@ -1,0 +1,75 @@
+import type { Instrument, Span, Telemetry } from '@outlay/core'
+
+/** Buckets of the conventions for HTTP, in seconds. */
+const boundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+
+const requestDuration: Instrument = {
+  name: 'http.server.request.duration',
+  unit: 's',
+  description: 'How long the service takes to answer a request.',
+  boundaries,
+}
+
+const deliveryDuration: Instrument = {
+  name: 'outlay.webhook.delivery.duration',
+  unit: 's',
+  description: 'How long an endpoint takes to answer a webhook.',
+  boundaries,
+}
+
+/** What a request came to: its route rather than its path, since a path has ids in it. */
+export interface AnsweredRequest {
+  /** Undefined for a path that is no route. */
+  readonly route: string | undefined
+  readonly status: number
+}
+
+/**
+ * Answers a request inside a server span, which goes on with the caller's trace. Where a server around this one has
+ * done so already, it is below that server's span.
+ */
+export function traceRequest(
+  telemetry: Telemetry,
+  request: { readonly method: string; readonly traceparent: string | undefined },
+  answer: () => Promise<AnsweredRequest>,
+): Promise<void> {
+  const { method, traceparent } = request
+  const known = { 'http.request.method': method }
+  const parent = isBelow(telemetry.current(), traceparent) ? undefined : traceparent
+  return telemetry.span(method, { kind: 'server', parent, attributes: known }, async (span) => {
+    const { route, status } = await answer()
+    if (route !== undefined) span.rename(`${method} ${route}`)
+    const told = {
+      'http.route': route,
+      'http.response.status_code': status,
+      'error.type': status >= 500 ? String(status) : undefined,
+    }
+    span.set(told)
+    if (status >= 500) span.fail(String(status))
+    span.measure(requestDuration, { ...known, ...told })
+  })
+}
+
+/** True when both are of one trace. */
+function isBelow(current: string | undefined, traceparent: string | undefined): boolean {
+  return current !== undefined && traceparent !== undefined && current.slice(3, 35) === traceparent.slice(3, 35)
+}
+
+/** Carries out a delivery inside a client span of the event's trace. The URL is the tenant's and is not told. */
+export function traceDelivery<T extends { readonly status: number }>(
+  telemetry: Telemetry | undefined,
+  delivery: { readonly traceparent: string | null; readonly attempt: number },
+  send: (traceparent: string | undefined) => Promise<T>,
+): Promise<T> {
+  if (telemetry === undefined) return send(undefined)
+  const attributes = { 'http.request.method': 'POST', 'outlay.attempt': delivery.attempt }
+  const options = { kind: 'client', parent: delivery.traceparent, attributes } as const
+  return telemetry.span('outlay deliver webhook', options, async (span: Span) => {
+    const answer = await send(span.traceparent)
+    const { status } = answer
+    span.set({ 'http.response.status_code': status })
+    if (status < 200 || status >= 300) span.fail(String(status))
+    span.measure(deliveryDuration, { 'http.response.status_code': status })
+    return answer
+  })
+}
