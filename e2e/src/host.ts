@@ -1,4 +1,4 @@
-import { pgDriver, postgres } from '@outlay/adapters-pg'
+import { type PostgresOptions, pgDriver, postgres } from '@outlay/adapters-pg'
 import { type Clock, createEngine, type Engine, type EngineOptions, type Gateway } from '@outlay/core'
 import { type HttpGatewayOptions, httpGateway } from '@outlay/http-client'
 import { type CrashPoints, crashPoints } from '@outlay/testing'
@@ -23,8 +23,9 @@ export interface Host {
 
 /** What a test changes about a host. Every member has a default. */
 export interface HostOptions
-  extends Partial<Pick<EngineOptions<pg.PoolClient>, 'catalog' | 'webhooks' | 'follow'>>,
-    Partial<Pick<HttpGatewayOptions, 'timeouts'>> {
+  extends Partial<Pick<EngineOptions<pg.PoolClient>, 'catalog' | 'webhooks' | 'follow' | 'telemetry'>>,
+    Partial<Pick<HttpGatewayOptions, 'timeouts'>>,
+    Pick<PostgresOptions<pg.PoolClient>, 'logger'> {
   /** Default: the pair in the settings. */
   readonly credentials?: HttpGatewayOptions['credentials'] | undefined
   /** Time as the engine's decisions see it. */
@@ -47,13 +48,15 @@ export function openHost(
     baseUrl: settings.serviceUrl,
     credentials: options.credentials ?? { clientId: settings.clientId, clientSecret: settings.clientSecret },
     timeouts: options.timeouts ?? { headersMs: 5_000, bodyMs: 5_000 },
+    telemetry: options.telemetry,
   })
   const gateway = withRegistrationPoints(options.around?.(http) ?? http, crash)
-  const backend = postgres({ driver })
+  const backend = postgres({ driver, logger: options.logger })
+  const { telemetry } = options
   const { clock = backend.runtime.clock, jitter, catalog, webhooks, follow = { maxDelayMs: 300 } } = options
   const random = jitter === undefined ? backend.runtime.random : { ...backend.runtime.random, fraction: () => jitter }
   const runtime = { clock, random }
-  const engine = createEngine(crash.engine({ backend, gateway, runtime, catalog, webhooks, follow }))
+  const engine = createEngine(crash.engine({ backend, gateway, runtime, catalog, webhooks, follow, telemetry }))
   engine.subscribe('effects', ['transfer.completed', 'transfer.failed'], async (event, tx) => {
     await tx.query('insert into effect (transfer_id, type) values ($1, $2)', [event.transferId, event.type])
   })

@@ -30,7 +30,7 @@ export const instruments = {
   },
   /** Time of one event in a handler, by `outlay.subscription` and `error.type`. */
   handleDuration: {
-    name: 'messaging.process.duration',
+    name: 'outlay.handler.duration',
     unit: 's',
     description: 'How long the handler of a subscription takes for one event.',
     boundaries: requestBoundaries,

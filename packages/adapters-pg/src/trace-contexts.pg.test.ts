@@ -1,0 +1,139 @@
+import { Id, type NewTransfer } from '@outlay/core'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { createAttemptStore } from './attempts.ts'
+import { postgres } from './backend.ts'
+import { pgDriver } from './drivers/pg.ts'
+import { locate } from './place.ts'
+
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+const other = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-00'
+
+describe('trace contexts', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const pool = new pg.Pool({ connectionString: database.url })
+  const driver = pgDriver(pool)
+  const backend = postgres({ driver })
+  const attempts = createAttemptStore(driver, locate({}).tokens)
+  afterEach(async () => {
+    await emptyOutbox(pool)
+    await pool.query('truncate outlay.trace_context')
+  })
+  afterAll(() => pool.end())
+
+  const transfer = (key?: string): NewTransfer => {
+    const { accountId, ...request } = samplePayout('acme')
+    const id = Id.generate(backend.runtime.clock, backend.runtime.random)
+    return { id, accountId, idempotencyKey: key ?? id, fingerprint: 'f', request, notBefore: null, expiresAt: null }
+  }
+  const enqueue = (transfers: readonly NewTransfer[], trace?: string) =>
+    driver.transaction((tx) => backend.enqueue(tx, transfers, trace))
+  const kept = async () =>
+    (await pool.query('select transfer_id, traceparent from outlay.trace_context order by 1')).rows.map((row) => [
+      row['transfer_id'],
+      row['traceparent'],
+    ])
+
+  it('are kept with a transfer, in its transaction', async () => {
+    const one = transfer()
+    expect(await enqueue([one], traceparent)).toMatchObject([{ id: one.id, stage: 'queued', reused: false }])
+    expect(await kept()).toEqual([[one.id, traceparent]])
+    const lost = new Error('The host changed its mind.')
+    const failing = driver.transaction(async (tx) => {
+      await backend.enqueue(tx, [transfer()], traceparent)
+      throw lost
+    })
+    await expect(failing).rejects.toBe(lost)
+    expect(await kept()).toEqual([[one.id, traceparent]])
+  })
+
+  it('are not kept where there are none', async () => {
+    await enqueue([transfer()])
+    await enqueue([transfer(), transfer()])
+    expect(await kept()).toEqual([])
+  })
+
+  it('stay those of the first enqueue when a key is used again', async () => {
+    const one = transfer('key-1')
+    await enqueue([one], traceparent)
+    expect(await enqueue([transfer('key-1')], other)).toMatchObject([{ id: one.id, reused: true }])
+    const [new1, new2] = [transfer(), transfer()]
+    expect(await enqueue([new1, transfer('key-1'), new2], other)).toMatchObject([
+      { id: new1.id, reused: false },
+      { id: one.id, reused: true },
+      { id: new2.id, reused: false },
+    ])
+    expect(await kept()).toEqual([
+      [one.id, traceparent],
+      [new1.id, other],
+      [new2.id, other],
+    ])
+  })
+
+  it('are not kept when a batch is refused', async () => {
+    await enqueue([transfer('key-1')])
+    const mismatch = { ...transfer('key-1'), fingerprint: 'other' }
+    await expect(enqueue([transfer(), mismatch], traceparent)).rejects.toMatchObject({
+      code: 'idempotency_key_mismatch',
+    })
+    expect(await kept()).toEqual([])
+  })
+
+  it('are handed out with claims to those who ask', async () => {
+    const [one, two] = [transfer(), transfer()]
+    const [{ createdAt } = { createdAt: '' }] = await enqueue([one], traceparent)
+    await enqueue([two])
+    const claims = await attempts.claim([one.id, two.id], 'worker', true)
+    const byId = new Map(claims.map((claim) => [claim.transferId, claim]))
+    expect(byId.get(one.id)).toMatchObject({ attempt: 1, traceparent, createdAt })
+    expect(byId.get(two.id)?.traceparent).toBeUndefined()
+    const again = await attempts.claim([one.id], 'worker')
+    expect(again[0]).toMatchObject({ attempt: 2, transferId: one.id })
+    expect(again[0]?.traceparent).toBeUndefined()
+  })
+
+  it('are looked up one by one, however many there are', async () => {
+    await pool.query(
+      `insert into outlay.trace_context select 'T' || n, $1 from generate_series(1, 50000) n on conflict do nothing`,
+      [traceparent],
+    )
+    await pool.query('analyze outlay.trace_context')
+    const { rows } = await pool.query(
+      `explain select r.*, (select x.traceparent from outlay.trace_context x where x.transfer_id = r.id) from outlay.take_due(500, 1) r`,
+    )
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    expect(plan).toContain('trace_context_pkey')
+    expect(plan).not.toContain('Seq Scan')
+  })
+})
+
+describe('delays', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const pool = new pg.Pool({ connectionString: database.url })
+  const driver = pgDriver(pool)
+  const backend = postgres({ driver })
+  afterAll(() => pool.end())
+
+  it('are nothing while nothing waits, and those of the oldest that is due', async () => {
+    expect(await backend.delays()).toEqual({ unsubmittedMs: 0, subscriptions: [] })
+    await pool.query(`insert into outlay.subscription (name, types) values ('told', '{transfer.enqueued}')`)
+    const { accountId, ...request } = samplePayout('acme')
+    const base = { accountId, fingerprint: 'f', request, expiresAt: null }
+    const id = () => Id.generate(backend.runtime.clock, backend.runtime.random)
+    await driver.transaction((tx) =>
+      backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'later', notBefore: '2999-01-01T00:00:00Z' }]),
+    )
+    expect((await backend.delays()).unsubmittedMs).toBe(0)
+    await driver.transaction((tx) =>
+      backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'now', notBefore: null }]),
+    )
+    await pool.query(`update outlay.transfer set created_at = created_at - interval '1 hour'`)
+    await pool.query(`update outlay.event set occurred_at = occurred_at - interval '2 hours'`)
+    const { unsubmittedMs, subscriptions } = await backend.delays()
+    expect(unsubmittedMs).toBeGreaterThanOrEqual(3_600_000)
+    expect(subscriptions).toMatchObject([{ name: 'told', undelivered: 2, deadLetters: 0 }])
+    expect(subscriptions[0]?.lagMs).toBeGreaterThanOrEqual(7_200_000)
+  })
+})
