@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { httpWebhooks } from '@outlay/http-client'
 import { startSandbox } from '@outlay/service/sandbox'
 import { waitUntil } from '@outlay/testing'
@@ -197,6 +199,29 @@ describe('telemetry', async () => {
     await scene.host.engine.start()
     await scene.proveOne()
     expect((await scene.host.pool.query('select 1 from outlay.trace_context')).rowCount).toBe(0)
+  })
+})
+
+describe('the API of OpenTelemetry', () => {
+  /** Imports packages where anything of OpenTelemetry cannot be found. */
+  const load = (...names: readonly string[]) => {
+    const script = `
+      import { registerHooks } from 'node:module'
+      registerHooks({
+        resolve(specifier, context, next) {
+          if (specifier.startsWith('@opentelemetry/')) throw new Error('loads ' + specifier)
+          return next(specifier, context)
+        },
+      })
+      for (const name of ${JSON.stringify(names)}) await import(name)
+      console.log('loaded')`
+    return promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { cwd: import.meta.dirname })
+  }
+
+  it('is loaded by its own package and by no other', async () => {
+    const others = ['@outlay/core', '@outlay/adapters-pg', '@outlay/http-client', '@outlay/service']
+    expect((await load(...others)).stdout).toBe('loaded\n')
+    await expect(load('@outlay/opentelemetry')).rejects.toThrow('loads @opentelemetry/api')
   })
 })
 

@@ -1,0 +1,127 @@
+import { inspect } from 'node:util'
+import { createClient, httpWebhooks } from '@outlay/http-client'
+import { startSandbox } from '@outlay/service/sandbox'
+import { postalAddress, recordingLogger, usBankAccount, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import { migrateHost } from './host.ts'
+import { nestSpans, openRecorder } from './recorder.ts'
+import { creates, openScene } from './scene.ts'
+import { openStageHost } from './stage.ts'
+
+/** What nobody may read in a trace, a metric or a log line. */
+const canaries = {
+  accountNumber: '90210555123477',
+  ssn: '987-12-6543',
+  ssnDigits: '987126543',
+  ein: '98-7651234',
+  payee: 'Canary Payee Limited',
+  wireMemo: 'CANARY-MEMO-77',
+  note: 'canary note about a person',
+  idempotencyKey: 'canary-idempotency-key-5',
+  amount: '7301.19',
+  badSecret: 'canary-wrong-client-secret',
+}
+
+describe('what telemetry and logs are told', async () => {
+  nestSpans()
+  const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
+  const services = await testDatabase()
+  const [service, recorder] = [openRecorder('service'), openRecorder('host')]
+  const [serviceLog, hostLog] = [recordingLogger(), recordingLogger()]
+  const sandbox = await startSandbox({
+    databaseUrl: services.url,
+    telemetry: service.telemetry,
+    logger: serviceLog,
+  })
+  afterAll(() => sandbox.stop())
+
+  it('has no secret, no amount and nothing personal in it, whatever goes right or wrong', async () => {
+    let webhookSecret = ''
+    const webhooks = httpWebhooks({ secrets: () => webhookSecret })
+    const telemetry = { telemetry: recorder.telemetry, logger: hostLog }
+    const host = { ...telemetry, webhooks }
+    await using scene = await openScene(sandbox, await hosts.another(), { host })
+    const { stage, proxy } = scene
+    const { accountId } = stage
+    const credentials = stage.settings('', '')
+    const client = createClient({ baseUrl: proxy.url, credentials, telemetry: recorder.telemetry })
+
+    // An account with a person, a counterparty with a bank account, a webhook: each over traced HTTP.
+    await client.accounts.create(accountId, {
+      businessName: 'Canary Customer',
+      ein: canaries.ein,
+      address: postalAddress,
+      phoneNumber: '+12175550100',
+      email: 'canary@example.com',
+      website: 'https://canary.example',
+      ultimateBeneficialOwners: [{ name: canaries.payee, ssn: canaries.ssn, address: postalAddress }],
+    })
+    const bank = { ...usBankAccount, owner: canaries.payee, accountNumber: canaries.accountNumber }
+    const { id: bankId } = await client.addresses.createExternal(accountId, bank)
+    await expect(
+      client.addresses.createExternal(accountId, { ...bank, routingNumber: '021000022' }),
+    ).rejects.toMatchObject({ code: 'invalid_routing_number' })
+    const url = 'http://127.0.0.1:1/'
+    webhookSecret = (await client.webhooks.create(accountId, { url, eventTypes: ['transfer.*'] })).secret ?? ''
+
+    // One payout by wire whose first answer is lost, one that lacks funds, a forged webhook.
+    proxy.faults.add({ ...creates, nth: 1, fault: { kind: 'drop_response' } })
+    const wire = {
+      destination: { addressId: bankId, valueType: 'USD', transferType: 'wire', wireMemo: canaries.wireMemo },
+      amount: { value: canaries.amount, currency: 'USD' },
+      note: canaries.note,
+    }
+    const { id } = await scene.enqueue({ ...wire, idempotencyKey: canaries.idempotencyKey })
+    await scene.enqueue({ ...wire, amount: { value: '99999999.99', currency: 'USD' } })
+    await scene.host.engine.start()
+    await waitUntil(
+      async () => {
+        await stage.advance(3_600)
+        const { settled, awaitingFunds } = await scene.host.engine.backlog()
+        return settled === 1 && awaitingFunds === 1
+      },
+      { timeoutMs: 30_000 },
+    )
+    const forged = { body: canaries.payee, headers: { 'webhook-signature': `v1,${canaries.badSecret}` } }
+    expect((await scene.host.engine.webhook(forged, { accountId })).status).toBe(401)
+
+    // A host whose credentials are refused.
+    const wrong = { clientId: credentials.clientId, clientSecret: canaries.badSecret }
+    const refused = openStageHost(stage, await hosts.another(), proxy.url, { ...telemetry, credentials: wrong })
+    const refusedId = (
+      await refused.transaction((tx) => refused.engine.transfers.enqueue(tx, stage.payout({ note: canaries.note })))
+    ).id
+    await refused.engine.start()
+    await waitUntil(async () => (await refused.engine.transfers.get(refusedId))?.reason === 'unauthenticated', {
+      timeoutMs: 30_000,
+    })
+    await refused.close()
+    await client.close()
+
+    const found = await Promise.all([recorder.everything(), service.everything()])
+    const everything = { found, logs: [serviceLog.entries, hostLog.entries] }
+    const text = inspect(everything, { depth: null, maxArrayLength: null, maxStringLength: null })
+    // It is all there to be looked at: spans of both sides, metrics, and lines of the log.
+    for (const sign of [id, refusedId, 'POST /oauth2/token', 'outlay.submit.outcomes', 'A request was answered.']) {
+      expect(text).toContain(sign)
+    }
+    for (const outcome of [
+      'unknown',
+      'accepted',
+      'insufficient_balance',
+      'unauthorized',
+      'webhook_signature_invalid',
+    ]) {
+      expect(text).toContain(outcome)
+    }
+    const tokens = scene.creates.map(({ token }) => token)
+    expect(tokens.length).toBeGreaterThan(0)
+    expect(webhookSecret).toMatch(/^whsec_/)
+    const secrets = { ...canaries, webhookSecret, clientSecret: credentials.clientSecret, token: tokens[0] ?? '' }
+    for (const [name, secret] of Object.entries(secrets)) {
+      expect(secret.length, name).toBeGreaterThan(5)
+      expect(text.includes(secret), `${name} is in a span, a metric or a log line`).toBe(false)
+    }
+  })
+})
