@@ -1,13 +1,13 @@
 import { inspect } from 'node:util'
-import { createClient, httpWebhooks } from '@outlay/http-client'
+import { type Client, createClient, httpWebhooks } from '@outlay/http-client'
 import { startSandbox } from '@outlay/service/sandbox'
 import { postalAddress, recordingLogger, usBankAccount, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, describe, expect, it } from 'vitest'
-import { migrateHost } from './host.ts'
+import { type Host, migrateHost } from './host.ts'
 import { nestSpans, openRecorder } from './recorder.ts'
-import { creates, openScene } from './scene.ts'
-import { openStageHost } from './stage.ts'
+import { creates, openScene, type Scene } from './scene.ts'
+import { openStageHost, type Stage } from './stage.ts'
 
 /** What nobody may read in a trace, a metric or a log line. */
 const canaries = {
@@ -39,64 +39,19 @@ describe('what telemetry and logs are told', async () => {
   it('has no secret, no amount and nothing personal in it, whatever goes right or wrong', async () => {
     let webhookSecret = ''
     const webhooks = httpWebhooks({ secrets: () => webhookSecret })
-    const telemetry = { telemetry: recorder.telemetry, logger: hostLog }
-    const host = { ...telemetry, webhooks }
-    await using scene = await openScene(sandbox, await hosts.another(), { host })
+    const told = { telemetry: recorder.telemetry, logger: hostLog }
+    await using scene = await openScene(sandbox, await hosts.another(), { host: { ...told, webhooks } })
     const { stage, proxy } = scene
-    const { accountId } = stage
     const credentials = stage.settings('', '')
     const client = createClient({ baseUrl: proxy.url, credentials, telemetry: recorder.telemetry })
-
-    // An account with a person, a counterparty with a bank account, a webhook: each over traced HTTP.
-    await client.accounts.create(accountId, {
-      businessName: 'Canary Customer',
-      ein: canaries.ein,
-      address: postalAddress,
-      phoneNumber: '+12175550100',
-      email: 'canary@example.com',
-      website: 'https://canary.example',
-      ultimateBeneficialOwners: [{ name: canaries.payee, ssn: canaries.ssn, address: postalAddress }],
-    })
-    const bank = { ...usBankAccount, owner: canaries.payee, accountNumber: canaries.accountNumber }
-    const { id: bankId } = await client.addresses.createExternal(accountId, bank)
-    await expect(
-      client.addresses.createExternal(accountId, { ...bank, routingNumber: '021000022' }),
-    ).rejects.toMatchObject({ code: 'invalid_routing_number' })
-    const url = 'http://127.0.0.1:1/'
-    webhookSecret = (await client.webhooks.create(accountId, { url, eventTypes: ['transfer.*'] })).secret ?? ''
-
-    // One payout by wire whose first answer is lost, one that lacks funds, a forged webhook.
-    proxy.faults.add({ ...creates, nth: 1, fault: { kind: 'drop_response' } })
-    const wire = {
-      destination: { addressId: bankId, valueType: 'USD', transferType: 'wire', wireMemo: canaries.wireMemo },
-      amount: { value: canaries.amount, currency: 'USD' },
-      note: canaries.note,
-    }
-    const { id } = await scene.enqueue({ ...wire, idempotencyKey: canaries.idempotencyKey })
-    await scene.enqueue({ ...wire, amount: { value: '99999999.99', currency: 'USD' } })
-    await scene.host.engine.start()
-    await waitUntil(
-      async () => {
-        await stage.advance(3_600)
-        const { settled, awaitingFunds } = await scene.host.engine.backlog()
-        return settled === 1 && awaitingFunds === 1
-      },
-      { timeoutMs: 30_000 },
-    )
+    const registered = await register(client, stage.accountId)
+    webhookSecret = registered.webhookSecret
+    const id = await payOut(scene, registered.bankId)
     const forged = { body: canaries.payee, headers: { 'webhook-signature': `v1,${canaries.badSecret}` } }
-    expect((await scene.host.engine.webhook(forged, { accountId })).status).toBe(401)
-
-    // A host whose credentials are refused.
+    expect((await scene.host.engine.webhook(forged, stage)).status).toBe(401)
     const wrong = { clientId: credentials.clientId, clientSecret: canaries.badSecret }
-    const refused = openStageHost(stage, await hosts.another(), proxy.url, { ...telemetry, credentials: wrong })
-    const refusedId = (
-      await refused.transaction((tx) => refused.engine.transfers.enqueue(tx, stage.payout({ note: canaries.note })))
-    ).id
-    await refused.engine.start()
-    await waitUntil(async () => (await refused.engine.transfers.get(refusedId))?.reason === 'unauthenticated', {
-      timeoutMs: 30_000,
-    })
-    await refused.close()
+    const refused = openStageHost(stage, await hosts.another(), proxy.url, { ...told, credentials: wrong })
+    const refusedId = await awaitRefusal(refused, stage)
     await client.close()
 
     const found = await Promise.all([recorder.everything(), service.everything()])
@@ -115,13 +70,65 @@ describe('what telemetry and logs are told', async () => {
     ]) {
       expect(text).toContain(outcome)
     }
-    const tokens = scene.creates.map(({ token }) => token)
-    expect(tokens.length).toBeGreaterThan(0)
+    const token = scene.creates[0]?.token ?? ''
     expect(webhookSecret).toMatch(/^whsec_/)
-    const secrets = { ...canaries, webhookSecret, clientSecret: credentials.clientSecret, token: tokens[0] ?? '' }
+    const secrets = { ...canaries, webhookSecret, clientSecret: credentials.clientSecret, token }
     for (const [name, secret] of Object.entries(secrets)) {
       expect(secret.length, name).toBeGreaterThan(5)
       expect(text.includes(secret), `${name} is in a span, a metric or a log line`).toBe(false)
     }
   })
 })
+
+/** Registers an account with a person, a counterparty with a bank account, and a webhook, over traced HTTP. */
+async function register(client: Client, accountId: string) {
+  await client.accounts.create(accountId, {
+    businessName: 'Canary Customer',
+    ein: canaries.ein,
+    address: postalAddress,
+    phoneNumber: '+12175550100',
+    email: 'canary@example.com',
+    website: 'https://canary.example',
+    ultimateBeneficialOwners: [{ name: canaries.payee, ssn: canaries.ssn, address: postalAddress }],
+  })
+  const bank = { ...usBankAccount, owner: canaries.payee, accountNumber: canaries.accountNumber }
+  const { id: bankId } = await client.addresses.createExternal(accountId, bank)
+  const broken = { ...bank, routingNumber: '021000022' }
+  await expect(client.addresses.createExternal(accountId, broken)).rejects.toMatchObject({
+    code: 'invalid_routing_number',
+  })
+  const url = 'http://127.0.0.1:1/'
+  const { secret = '' } = await client.webhooks.create(accountId, { url, eventTypes: ['transfer.*'] })
+  return { bankId, webhookSecret: secret }
+}
+
+/** Enqueues a payout by wire whose first answer is lost, which completes, and one that lacks funds. Gives the first one's id. */
+async function payOut({ enqueue, host, proxy, stage }: Scene, bankId: string): Promise<string> {
+  proxy.faults.add({ ...creates, nth: 1, fault: { kind: 'drop_response' } })
+  const wire = {
+    destination: { addressId: bankId, valueType: 'USD', transferType: 'wire', wireMemo: canaries.wireMemo },
+    amount: { value: canaries.amount, currency: 'USD' },
+    note: canaries.note,
+  }
+  const { id } = await enqueue({ ...wire, idempotencyKey: canaries.idempotencyKey })
+  await enqueue({ ...wire, amount: { value: '99999999.99', currency: 'USD' } })
+  await host.engine.start()
+  const isDone = async () => {
+    await stage.advance(3_600)
+    const { settled, awaitingFunds } = await host.engine.backlog()
+    return settled === 1 && awaitingFunds === 1
+  }
+  await waitUntil(isDone, { timeoutMs: 30_000 })
+  return id
+}
+
+/** Lets a host enqueue whose credentials are refused, until it knows. Gives the id of its transfer. */
+async function awaitRefusal(host: Host, stage: Stage): Promise<string> {
+  const payout = stage.payout({ note: canaries.note })
+  const { id } = await host.transaction((tx) => host.engine.transfers.enqueue(tx, payout))
+  await host.engine.start()
+  const isRefused = async () => (await host.engine.transfers.get(id))?.reason === 'unauthenticated'
+  await waitUntil(isRefused, { timeoutMs: 30_000 })
+  await host.close()
+  return id
+}

@@ -34,4 +34,5 @@ export type { PostgresOptions, PostgresProvider, RestartMode } from './postgres-
 export { type Program, type ProgramEnd, type SpawnOptions, spawnNode } from './processes.ts'
 export { seededRandom } from './random.ts'
 export { startTcpProxy, type TcpProxy, type TcpProxyOptions } from './tcp-proxy.ts'
+export { type RecordedSpan, type RecordedValue, type RecordingTelemetry, recordingTelemetry } from './telemetry.ts'
 export { assertNoConnections, createTemplate, type DatabaseTemplate } from './template-database.ts'
