@@ -34,6 +34,7 @@ describe('migrations', async () => {
       '0004_account_limits',
       '0005_adoption',
       '0006_archive',
+      '0007_trace_context',
       ...['adopt', 'archive', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'pace', 'settle'],
     ])
   })

@@ -7,6 +7,8 @@ import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { locate } from './place.ts'
+import { fillTokens } from './statement.ts'
+import { withTraceContext } from './trace-contexts.ts'
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const other = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-00'
@@ -100,40 +102,10 @@ describe('trace contexts', async () => {
       [traceparent],
     )
     await pool.query('analyze outlay.trace_context')
-    const { rows } = await pool.query(
-      `explain select r.*, (select x.traceparent from outlay.trace_context x where x.transfer_id = r.id) from outlay.take_due(500, 1) r`,
-    )
+    const text = withTraceContext('select * from {{schema}}.take_due(500, 1)', 'id')
+    const { rows } = await pool.query(`explain ${fillTokens(text, locate({}).tokens)}`)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     expect(plan).toContain('trace_context_pkey')
     expect(plan).not.toContain('Seq Scan')
-  })
-})
-
-describe('delays', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url })
-  const driver = pgDriver(pool)
-  const backend = postgres({ driver })
-  afterAll(() => pool.end())
-
-  it('are nothing while nothing waits, and those of the oldest that is due', async () => {
-    expect(await backend.delays()).toEqual({ unsubmittedMs: 0, subscriptions: [] })
-    await pool.query(`insert into outlay.subscription (name, types) values ('told', '{transfer.enqueued}')`)
-    const { accountId, ...request } = samplePayout('acme')
-    const base = { accountId, fingerprint: 'f', request, expiresAt: null }
-    const id = () => Id.generate(backend.runtime.clock, backend.runtime.random)
-    await driver.transaction((tx) =>
-      backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'later', notBefore: '2999-01-01T00:00:00Z' }]),
-    )
-    expect((await backend.delays()).unsubmittedMs).toBe(0)
-    await driver.transaction((tx) =>
-      backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'now', notBefore: null }]),
-    )
-    await pool.query(`update outlay.transfer set created_at = created_at - interval '1 hour'`)
-    await pool.query(`update outlay.event set occurred_at = occurred_at - interval '2 hours'`)
-    const { unsubmittedMs, subscriptions } = await backend.delays()
-    expect(unsubmittedMs).toBeGreaterThanOrEqual(3_600_000)
-    expect(subscriptions).toMatchObject([{ name: 'told', undelivered: 2, deadLetters: 0 }])
-    expect(subscriptions[0]?.lagMs).toBeGreaterThanOrEqual(7_200_000)
   })
 })
