@@ -180,7 +180,9 @@ async function startWorkers<Tx>(
       const submission = { transferId, accountId, idempotencyKey, request, attempt }
       const result = await gateway.submit(submission, { signal }).catch((error: unknown): SubmitResult => {
         const detail = error instanceof Error ? error.message : String(error)
-        logger.error({ transferId, attempt, error: detail }, 'The gateway threw; the outcome is taken as unknown.')
+        // Its kind alone: what it says may quote the request, and stands in the attempts log.
+        const kind = error instanceof Error ? error.name : typeof error
+        logger.error({ transferId, attempt, error: kind }, 'The gateway threw; the outcome is taken as unknown.')
         return { outcome: 'unknown', detail }
       })
       return decideSubmission(claim, result, context())
