@@ -33,28 +33,30 @@ describe('trace contexts', async () => {
   const enqueue = (transfers: readonly NewTransfer[], trace?: string) =>
     driver.transaction((tx) => backend.enqueue(tx, transfers, trace))
   const kept = async () =>
-    (await pool.query('select transfer_id, traceparent from outlay.trace_context order by 1')).rows.map((row) => [
-      row['transfer_id'],
-      row['traceparent'],
-    ])
+    Object.fromEntries(
+      (await pool.query('select transfer_id, traceparent from outlay.trace_context')).rows.map((row) => [
+        row['transfer_id'],
+        row['traceparent'],
+      ]),
+    )
 
   it('are kept with a transfer, in its transaction', async () => {
     const one = transfer()
     expect(await enqueue([one], traceparent)).toMatchObject([{ id: one.id, stage: 'queued', reused: false }])
-    expect(await kept()).toEqual([[one.id, traceparent]])
+    expect(await kept()).toEqual({ [one.id]: traceparent })
     const lost = new Error('The host changed its mind.')
     const failing = driver.transaction(async (tx) => {
       await backend.enqueue(tx, [transfer()], traceparent)
       throw lost
     })
     await expect(failing).rejects.toBe(lost)
-    expect(await kept()).toEqual([[one.id, traceparent]])
+    expect(await kept()).toEqual({ [one.id]: traceparent })
   })
 
   it('are not kept where there are none', async () => {
     await enqueue([transfer()])
     await enqueue([transfer(), transfer()])
-    expect(await kept()).toEqual([])
+    expect(await kept()).toEqual({})
   })
 
   it('stay those of the first enqueue when a key is used again', async () => {
@@ -67,11 +69,7 @@ describe('trace contexts', async () => {
       { id: one.id, reused: true },
       { id: new2.id, reused: false },
     ])
-    expect(await kept()).toEqual([
-      [one.id, traceparent],
-      [new1.id, other],
-      [new2.id, other],
-    ])
+    expect(await kept()).toEqual({ [one.id]: traceparent, [new1.id]: other, [new2.id]: other })
   })
 
   it('are not kept when a batch is refused', async () => {
@@ -80,7 +78,7 @@ describe('trace contexts', async () => {
     await expect(enqueue([transfer(), mismatch], traceparent)).rejects.toMatchObject({
       code: 'idempotency_key_mismatch',
     })
-    expect(await kept()).toEqual([])
+    expect(await kept()).toEqual({})
   })
 
   it('are handed out with claims to those who ask', async () => {
