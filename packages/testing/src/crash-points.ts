@@ -132,8 +132,8 @@ function wrapEngine<Tx>(
     ...options,
     backend: {
       ...backend,
-      async enqueue(tx, transfers) {
-        const written = await backend.enqueue(tx, transfers)
+      async enqueue(tx, transfers, traceparent) {
+        const written = await backend.enqueue(tx, transfers, traceparent)
         mark(enqueued, tx)
         await reach('enqueue_written')
         return written
