@@ -12,6 +12,7 @@ import { openStageHost, type Stage } from './stage.ts'
 /** What nobody may read in a trace, a metric or a log line. */
 const canaries = {
   accountNumber: '90210555123477',
+  otherAccount: '90210555129988',
   ssn: '987-12-6543',
   ssnDigits: '987126543',
   ein: '98-7651234',
@@ -58,7 +59,7 @@ describe('what telemetry and logs are told', async () => {
     const everything = { found, logs: [serviceLog.entries, hostLog.entries] }
     const text = inspect(everything, { depth: null, maxArrayLength: null, maxStringLength: null })
     // It is all there to be looked at: spans of both sides, metrics, and lines of the log.
-    for (const sign of [id, refusedId, 'POST /oauth2/token', 'outlay.submit.outcomes', 'A request was answered.']) {
+    for (const sign of [id, refusedId, 'POST /oauth2/token', 'outlay register', 'A request was answered.']) {
       expect(text).toContain(sign)
     }
     for (const outcome of [
@@ -102,7 +103,10 @@ async function register(client: Client, accountId: string) {
   return { bankId, webhookSecret: secret }
 }
 
-/** Enqueues a payout by wire whose first answer is lost, which completes, and one that lacks funds. Gives the first one's id. */
+/**
+ * Enqueues a payout by wire whose first answer is lost, which completes, one to a counterparty given whole, and one that
+ * lacks funds. Gives the first one's id.
+ */
 async function payOut({ enqueue, host, proxy, stage }: Scene, bankId: string): Promise<string> {
   proxy.faults.add({ ...creates, nth: 1, fault: { kind: 'drop_response' } })
   const wire = {
@@ -112,11 +116,18 @@ async function payOut({ enqueue, host, proxy, stage }: Scene, bankId: string): P
   }
   const { id } = await enqueue({ ...wire, idempotencyKey: canaries.idempotencyKey })
   await enqueue({ ...wire, amount: { value: '99999999.99', currency: 'USD' } })
+  const address = {
+    ...usBankAccount,
+    name: canaries.payee,
+    owner: canaries.payee,
+    accountNumber: canaries.otherAccount,
+  }
+  await enqueue({ ...wire, destination: { ...wire.destination, addressId: undefined, address } })
   await host.engine.start()
   const isDone = async () => {
     await stage.advance(3_600)
     const { settled, awaitingFunds } = await host.engine.backlog()
-    return settled === 1 && awaitingFunds === 1
+    return settled === 2 && awaitingFunds === 1
   }
   await waitUntil(isDone, { timeoutMs: 30_000 })
   return id

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { httpWebhooks } from '@outlay/http-client'
 import { startSandbox } from '@outlay/service/sandbox'
-import { waitUntil } from '@outlay/testing'
+import { addresses, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Host, migrateHost } from './host.ts'
@@ -114,6 +114,39 @@ describe('telemetry', async () => {
     // The service was there twice: the second request got the first one's answer.
     const answers = service.spans(postTransferRoute).filter(({ traceId }) => traceId === enqueue.traceId)
     expect(answers.map(({ parentId }) => parentId)).toEqual(requests.map((request) => request.id))
+  })
+
+  it('has the registration of a counterparty in the trace of its payout, beside the submission', async () => {
+    const recorder = openRecorder('host')
+    await using scene = await openScene(sandbox, await hosts.another(), { host: { telemetry: recorder.telemetry } })
+    const address = { name: 'Grace', address: addresses.evm[1], transferTypes: ['base'] }
+    await scene.enqueue({ destination: { address, valueType: 'USDC', transferType: 'base' } })
+    await scene.host.engine.start()
+    await settleAll(scene.stage, scene.host)
+    const enqueue = await recorder.find('outlay enqueue')
+    const [register, submit] = [await recorder.find('outlay register'), await recorder.find('outlay submit')]
+    expect(register).toMatchObject({ parentId: enqueue.id, error: undefined })
+    expect(register.attributes).toMatchObject({ 'outlay.attempt': 1, 'outlay.outcome': 'accepted' })
+    expect(submit).toMatchObject({ parentId: enqueue.id, attributes: { 'outlay.attempt': 2 } })
+    const posted = await recorder.find('POST /accounts/{account_id}/addresses/external')
+    expect(posted).toMatchObject({ traceId: enqueue.traceId, parentId: register.id })
+    for (const step of ['register', 'submit']) {
+      expect(await recorder.points(`outlay.${step}.outcomes`)).toMatchObject([
+        { value: 1, attributes: { 'outlay.rail': 'base', 'outlay.outcome': 'accepted' } },
+      ])
+    }
+  })
+
+  it('makes a trace of its own of each page that is read of the list of an account', async () => {
+    const recorder = openRecorder('host')
+    await using scene = await openScene(sandbox, await hosts.another(), { host: { telemetry: recorder.telemetry } })
+    const { host, stage } = scene
+    await host.transaction((tx) => host.engine.accounts.watch(tx, stage.accountId))
+    await host.engine.start()
+    const read = await recorder.find('outlay read list')
+    expect(read).toMatchObject({ parentId: undefined, attributes: { 'outlay.account.id': stage.accountId } })
+    const isBelow = ({ parentId }: { readonly parentId: string | undefined }) => parentId === read.id
+    expect(await recorder.find('GET /accounts/{account_id}/transfers', isBelow)).toMatchObject({ error: undefined })
   })
 
   it('makes a span of each run of a handler, and an error of one that fails', async () => {

@@ -1,4 +1,4 @@
-import { Id } from '@outlay/core'
+import { Id, type StoredRequest } from '@outlay/core'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ describe('delays', async () => {
   it('are nothing while nothing waits, and those of the oldest that is due', async () => {
     expect(await backend.delays()).toEqual({ unsubmittedMs: 0, subscriptions: [] })
     await pool.query(`insert into outlay.subscription (name, types) values ('told', '{transfer.enqueued}')`)
-    const { accountId, ...request } = samplePayout('acme')
+    const { accountId, ...request } = samplePayout('acme') as StoredRequest & { readonly accountId: string }
     const base = { accountId, fingerprint: 'f', request, expiresAt: null }
     const id = () => Id.generate(backend.runtime.clock, backend.runtime.random)
     await driver.transaction((tx) =>

@@ -1,4 +1,4 @@
-import { Id, type NewTransfer } from '@outlay/core'
+import { type ChangingTransfer, type DecideChange, Id, type NewTransfer, type StoredRequest } from '@outlay/core'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
@@ -6,6 +6,7 @@ import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { chunkSize } from './enqueue-chunks.ts'
 import { locate } from './place.ts'
 import { fillTokens } from './statement.ts'
 import { withTraceContext } from './trace-contexts.ts'
@@ -26,7 +27,7 @@ describe('trace contexts', async () => {
   afterAll(() => pool.end())
 
   const transfer = (key?: string): NewTransfer => {
-    const { accountId, ...request } = samplePayout('acme')
+    const { accountId, ...request } = samplePayout('acme') as StoredRequest & { readonly accountId: string }
     const id = Id.generate(backend.runtime.clock, backend.runtime.random)
     return { id, accountId, idempotencyKey: key ?? id, fingerprint: 'f', request, notBefore: null, expiresAt: null }
   }
@@ -72,6 +73,16 @@ describe('trace contexts', async () => {
     expect(await kept()).toEqual({ [one.id]: traceparent, [new1.id]: other, [new2.id]: other })
   })
 
+  it('are kept for every transfer of a batch that takes several statements', async () => {
+    const [used, ...batch] = Array.from({ length: 2 * chunkSize + 3 }, (_, n) => transfer(`key-${n}`))
+    if (used === undefined) throw new Error('There is no transfer.')
+    await enqueue([used], other)
+    await enqueue([...batch, { ...used, id: transfer().id }], traceparent)
+    const { [used.id]: first, ...rest } = await kept()
+    expect(first).toBe(other)
+    expect(rest).toEqual(Object.fromEntries(batch.map(({ id }) => [id, traceparent])))
+  })
+
   it('are not kept when a batch is refused', async () => {
     await enqueue([transfer('key-1')])
     const mismatch = { ...transfer('key-1'), fingerprint: 'other' }
@@ -94,13 +105,29 @@ describe('trace contexts', async () => {
     expect(again[0]?.traceparent).toBeUndefined()
   })
 
+  it('are none for an adopted transfer, and neither is the time of an enqueue', async () => {
+    const [own, adopted] = [transfer(), transfer('adopted remote-2')]
+    const [{ createdAt } = { createdAt: '' }] = await enqueue([own, adopted])
+    const set = `update outlay.transfer set stage = 'submitted', remote_id = $2 where id = $1`
+    for (const [index, { id }] of [own, adopted].entries()) await pool.query(set, [id, `remote-${index + 1}`])
+    const origins = new Map<string, ChangingTransfer['origin']>()
+    const decide: DecideChange = ({ origin }, { remoteId }) => void origins.set(remoteId, origin)
+    const seen = ['remote-1', 'remote-2'].map((remoteId) => ({ remoteId, status: 'complete', failure: null }) as const)
+    const rules = { decide, describe: () => undefined }
+    await driver.transaction((tx) => backend.observe(tx, 'acme', seen, rules))
+    expect(Object.fromEntries(origins)).toEqual({
+      'remote-1': { createdAt, transferType: 'ach_credit' },
+      'remote-2': undefined,
+    })
+  })
+
   it('are looked up one by one, however many there are', async () => {
     await pool.query(
       `insert into outlay.trace_context select 'T' || n, $1 from generate_series(1, 50000) n on conflict do nothing`,
       [traceparent],
     )
     await pool.query('analyze outlay.trace_context')
-    const text = withTraceContext('select * from {{schema}}.take_due(500, 1)', 'id')
+    const text = withTraceContext('select * from {{schema}}.take_unread(500, 1)', 'id')
     const { rows } = await pool.query(`explain ${fillTokens(text, locate({}).tokens)}`)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     expect(plan).toContain('trace_context_pkey')

@@ -146,6 +146,14 @@ const awaitToken = (
   })
 }
 
+/** Does exchanges, inside spans where there is telemetry; only then is the path's template made. */
+const createSend =
+  (dispatcher: Dispatcher, limits: ExchangeLimits, telemetry: Telemetry | undefined) =>
+  (request: HttpRequest, template: () => string, signal?: AbortSignal): Promise<HttpAnswer | HttpFailure> => {
+    if (telemetry === undefined) return exchange(dispatcher, request, limits, signal)
+    return traceExchange(telemetry, request, template(), (sent) => exchange(dispatcher, sent, limits, signal))
+  }
+
 /**
  * Opens the way to a service. Nothing is sent until the first call.
  *
@@ -163,11 +171,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     totalMs: options.timeouts?.totalMs ?? 60_000,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
   }
-  const { telemetry } = options
-  const send = (request: HttpRequest, template: () => string, signal?: AbortSignal) => {
-    if (telemetry === undefined) return exchange(dispatcher, request, limits, signal)
-    return traceExchange(telemetry, request, template(), (sent) => exchange(dispatcher, sent, limits, signal))
-  }
+  const send = createSend(dispatcher, limits, options.telemetry)
   const byAccount = typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function'
   const tokens = createTokenSource({
     tokenUrl: (accountId) => addresses(accountId).tokenUrl,

@@ -42,6 +42,21 @@ describe('a client with telemetry', () => {
     })
   })
 
+  it('names no path of a token endpoint that may be another one for another account', async () => {
+    server.script(answer(200, { accounts: [] }))
+    const telemetry = recordingTelemetry()
+    const baseUrl = () => server.url
+    await using client = createClient({
+      baseUrl,
+      credentials: { clientId: 'client', clientSecret: 'secret' },
+      limits: { concurrency: 1 },
+      telemetry,
+    })
+    await client.accounts.list('acme')
+    expect(telemetry.spans.map(({ name }) => name)).toEqual(['POST {token_endpoint}', 'GET /accounts'])
+    expect(server.requests[0]?.headers['traceparent']).toBe(telemetry.spans[1]?.traceparent)
+  })
+
   it('makes a span of each attempt', async () => {
     server.script(reset, answer(404, {}))
     const telemetry = recordingTelemetry()

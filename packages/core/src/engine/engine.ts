@@ -1,6 +1,7 @@
 import type { EventType } from '../event.ts'
 import type { AccountLimitsChange, AccountState } from '../ports/accounts.ts'
-import type { Backlog, EnqueuedTransfer, EventHandler, StoredTransfer, WorkOptions } from '../ports/backend.ts'
+import type { EnqueuedTransfer, EventHandler, StoredTransfer, WorkOptions } from '../ports/backend.ts'
+import type { Backlog } from '../ports/backlog.ts'
 import type { Observation } from '../ports/gateway.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { TransferOrder } from '../transfer.ts'

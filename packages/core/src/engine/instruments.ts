@@ -8,18 +8,33 @@ const settleBoundaries = [1, 5, 15, 60, 300, 900, 3_600, 10_800, 43_200, 86_400,
 
 /** What the engine measures. */
 export const instruments = {
-  /** Attempts, by `outlay.outcome` and `outlay.rail`. */
-  outcomes: {
-    name: 'outlay.submit.outcomes',
-    unit: '{attempt}',
-    description: 'Attempts to submit a transfer, by what came of them.',
+  /** Attempts to submit a transfer and their time, by `outlay.outcome` and `outlay.rail`. */
+  submit: {
+    outcomes: {
+      name: 'outlay.submit.outcomes',
+      unit: '{attempt}',
+      description: 'Attempts to submit a transfer, by what came of them.',
+    },
+    duration: {
+      name: 'outlay.submit.duration',
+      unit: 's',
+      description: 'How long one attempt to submit a transfer takes.',
+      boundaries: requestBoundaries,
+    },
   },
-  /** Time of one attempt, by `outlay.rail` and `outlay.outcome`. */
-  submitDuration: {
-    name: 'outlay.submit.duration',
-    unit: 's',
-    description: 'How long one attempt to submit a transfer takes.',
-    boundaries: requestBoundaries,
+  /** Attempts to register the counterparty of a transfer and their time, by `outlay.outcome` and `outlay.rail`. */
+  register: {
+    outcomes: {
+      name: 'outlay.register.outcomes',
+      unit: '{attempt}',
+      description: 'Attempts to register the counterparty of a transfer, by what came of them.',
+    },
+    duration: {
+      name: 'outlay.register.duration',
+      unit: 's',
+      description: 'How long one attempt to register the counterparty of a transfer takes.',
+      boundaries: requestBoundaries,
+    },
   },
   /** Time from the enqueue to the final status, by `outlay.rail` and `outlay.status`. */
   settleDuration: {
@@ -71,4 +86,4 @@ export const instruments = {
     unit: '{event}',
     description: 'Events whose handler failed so often that nobody tries any more.',
   },
-} as const satisfies Readonly<Record<string, Instrument>>
+} as const satisfies Readonly<Record<string, Instrument | Readonly<Record<string, Instrument>>>>

@@ -1,3 +1,4 @@
+import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
 import type {
   Backend,
@@ -61,7 +62,7 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
     ...handlers,
     traced: true,
     async submit(claim, signal) {
-      const settlement = await traceSubmit(telemetry, claim, () => handlers.submit(claim, signal))
+      const settlement = await traceAttempt(telemetry, claim, () => handlers.submit(claim, signal))
       if (settlement.stage === 'settled' && claim.createdAt !== undefined) {
         const { transferType } = claim.request.destination
         recordSettled(telemetry, clock, { createdAt: claim.createdAt, transferType }, settlement.status)
@@ -75,6 +76,14 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
         const observations = await handlers.follow(accountId, transfers, signal)
         span.set({ 'outlay.follow.observed': observations.length })
         return observations
+      })
+    },
+    readPage(accountId, cursor, signal) {
+      const attributes = { 'outlay.account.id': accountId }
+      return telemetry.span('outlay read list', { kind: 'internal', parent: null, attributes }, async (span) => {
+        const page = await handlers.readPage(accountId, cursor, signal)
+        span.set({ 'outlay.follow.observed': page?.observations.length })
+        return page
       })
     },
     subscriptions: handlers.subscriptions.map((subscription) => traceSubscription(telemetry, subscription)),
@@ -103,24 +112,27 @@ function recordSettled(
   telemetry.record(instruments.settleDuration, seconds, { 'outlay.rail': transferType, 'outlay.status': status })
 }
 
-function traceSubmit(telemetry: Telemetry, claim: Claim, submit: () => Promise<Settlement>): Promise<Settlement> {
+/** An attempt registers the counterparty of a transfer, or submits the transfer itself. */
+function traceAttempt(telemetry: Telemetry, claim: Claim, attempt: () => Promise<Settlement>): Promise<Settlement> {
+  const step = Counterparty.registered(claim.request) === undefined ? 'register' : 'submit'
+  const { outcomes, duration } = instruments[step]
   const rail = claim.request.destination.transferType
   const attributes = {
-    ...messaging('submit', 'process', 'transfers'),
+    ...messaging(step, 'process', 'transfers'),
     'outlay.account.id': claim.accountId,
     'outlay.transfer.id': claim.transferId,
     'outlay.attempt': claim.attempt,
     'outlay.rail': rail,
   }
   const options = { kind: 'consumer', parent: claim.traceparent ?? null, attributes } as const
-  return telemetry.span('outlay submit', options, async (span) => {
-    const settlement = await submit()
+  return telemetry.span(`outlay ${step}`, options, async (span) => {
+    const settlement = await attempt()
     const { outcome } = settlement.answer
     span.set({ 'outlay.outcome': outcome, 'outlay.stage': settlement.stage })
     if (failures.has(outcome)) span.fail(outcome)
     const told = { 'outlay.rail': rail, 'outlay.outcome': outcome }
-    telemetry.count(instruments.outcomes, 1, told)
-    span.measure(instruments.submitDuration, told)
+    telemetry.count(outcomes, 1, told)
+    span.measure(duration, told)
     return settlement
   })
 }

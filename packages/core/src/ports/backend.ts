@@ -3,6 +3,7 @@ import type { EventType } from '../event.ts'
 import type { TransferFailure } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
 import type { AccountLimitsChange, AccountState, DecidePace } from './accounts.ts'
+import type { Backlog, Delays } from './backlog.ts'
 import type { Observation, Registration } from './gateway.ts'
 import type { Logger, Runtime } from './runtime.ts'
 
@@ -327,33 +328,6 @@ export interface WorkOptions {
 export interface Workers {
   /** Stops fetching, lets what is in flight end, settles it, and hands the rest back to the queue. */
   stop(): Promise<void>
-}
-
-/** How much is where, right now. */
-export interface Backlog {
-  readonly queued: number
-  readonly submitting: number
-  readonly awaitingFunds: number
-  readonly submitted: number
-  readonly blocked: number
-  readonly settled: number
-  /** Events that a subscription has yet to handle, dead letters not counted. */
-  readonly undelivered: number
-  readonly deadLetters: number
-}
-
-/** How long things have waited, right now. */
-export interface Delays {
-  /** How long the oldest transfer that is due has waited to be submitted, in milliseconds; 0 when there is none. */
-  readonly unsubmittedMs: number
-  readonly subscriptions: readonly {
-    readonly name: string
-    /** Events that it has yet to handle, dead letters not counted. */
-    readonly undelivered: number
-    readonly deadLetters: number
-    /** How long ago the oldest of the undelivered ones happened, in milliseconds; 0 when there is none. */
-    readonly lagMs: number
-  }[]
 }
 
 /** The database side of the engine. `Tx` is the host's own transaction type. */
