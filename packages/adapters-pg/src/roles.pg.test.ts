@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { createEngine } from '@outlay/core'
-import { drain, memoryGateway } from '@outlay/testing'
+import { addresses, drain, memoryGateway, recordingTelemetry, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { samplePayout } from '../test/outbox.ts'
+import { createAccountWeights } from './account-weights.ts'
 import { postgres } from './backend.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { inspect } from './inspection.ts'
@@ -27,8 +28,8 @@ describe('the roles', async () => {
   const admin = new pg.Pool({ connectionString: database.url, max: 2 })
   const pools = new Map<Part, pg.Pool>()
   const as = (part: Part) => pools.get(part) as pg.Pool
-  const engineOf = (part: Part) =>
-    createEngine({ backend: postgres({ driver: pgDriver(as(part)) }), gateway: memoryGateway() })
+  const gateway = memoryGateway()
+  const engineOf = (part: Part) => createEngine({ backend: postgres({ driver: pgDriver(as(part)) }), gateway })
   const commit = <T>(part: Part, work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(as(part)).transaction(work)
 
   beforeAll(async () => {
@@ -100,6 +101,40 @@ describe('the roles', async () => {
     ]) {
       await forbid('enqueue', text)
     }
+  })
+
+  it('let the one that enqueues give counterparties whole and keep the trace it does that in', async () => {
+    const telemetry = recordingTelemetry()
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(as('enqueue')) }), gateway, telemetry })
+    const address = { name: 'Grace', address: addresses.evm[1], transferTypes: ['base'] }
+    const destination = { address, valueType: 'USDC', transferType: 'base' }
+    const { id } = await commit('enqueue', (tx) =>
+      engine.transfers.enqueue(tx, samplePayout('acme', { amount: { value: '12.50', currency: 'USDC' }, destination })),
+    )
+    const many = await commit('enqueue', (tx) =>
+      engine.transfers.enqueueMany(tx, [samplePayout('acme'), samplePayout('acme')]),
+    )
+    const kept = await as('reader').query('select transfer_id from outlay.counterparty_details')
+    expect(kept.rows).toEqual([{ transfer_id: id }])
+    const contexts = await as('reader').query('select transfer_id, traceparent from outlay.trace_context')
+    const [one, batch] = telemetry.spans.map(({ traceparent }) => traceparent)
+    expect(Object.fromEntries(contexts.rows.map((row) => [row.transfer_id, row.traceparent]))).toEqual({
+      [id]: one,
+      ...Object.fromEntries(many.map((transfer) => [transfer.id, batch])),
+    })
+    for (const table of ['counterparty_details', 'trace_context']) {
+      await forbid('enqueue', `select * from outlay.${table}`)
+      await forbid('enqueue', `delete from outlay.${table}`)
+    }
+  })
+
+  it('let the one that enqueues know the weights of accounts, and nothing else about them', async () => {
+    await commit('worker', (tx) => engineOf('worker').accounts.configure(tx, 'heavy', { weight: 4 }))
+    const weights = createAccountWeights(pgDriver(as('enqueue')), { schema: '"outlay"' })
+    weights.refresh()
+    await waitUntil(() => weights.of('heavy') === 4)
+    await forbid('enqueue', 'select paused from outlay.account')
+    await forbid('enqueue', 'update outlay.account set weight = 9')
   })
 
   it('let the one that works send, tell and archive, and change no schema and take no transfer away', async () => {

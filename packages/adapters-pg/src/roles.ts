@@ -88,7 +88,8 @@ begin
   revoke insert, update, delete on "${schema}".migration from ${worker};
   revoke delete on "${schema}".transfer from ${worker};
   grant select, insert on "${schema}".transfer to ${enqueue};
-  grant insert on "${schema}".event, "${schema}".delivery to ${enqueue};
+  grant insert on "${schema}".event, "${schema}".delivery, "${schema}".counterparty_details, "${schema}".trace_context to ${enqueue};
+  grant select (account_id, weight) on "${schema}".account to ${enqueue};
   grant select on "${schema}".subscription, "${schema}".dispatch_clock to ${enqueue};
   grant insert, select (priority) on ${tokens['queue_table']} to ${enqueue};
 end
