@@ -37,6 +37,8 @@ begin
       delete from {{schema}}.event e where e.transfer_id = any (v_ids) returning e.*
     ), attempts as (
       delete from {{schema}}.attempt a where a.transfer_id = any (v_ids) returning a.*
+    ), contexts as (
+      delete from {{schema}}.trace_context x where x.transfer_id = any (v_ids)
     ), histories as (
       select i.id, jsonb_build_object('events', coalesce(e.rows, '[]'), 'attempts', coalesce(a.rows, '[]')) as history
       from unnest(v_ids) as i (id)

@@ -128,6 +128,18 @@ describe('the archive', async () => {
     expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 2, held: 0 })
   })
 
+  it('takes away the trace contexts of what it archives, and of nothing else', async () => {
+    const [archived, held] = await end(['a', 'b'])
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    await pool.query('insert into outlay.trace_context select unnest($1::text[]), $2', [[archived, held], traceparent])
+    await pool.query(
+      `insert into outlay.delivery (subscription, transfer_id, sequence, dead) values ('books', $1, 3, false)`,
+      [held],
+    )
+    expect(await make().archive({ olderThanMs: 0 })).toEqual({ archived: 1, held: 1 })
+    expect((await pool.query('select transfer_id from outlay.trace_context')).rows).toEqual([{ transfer_id: held }])
+  })
+
   it('leaves one alone whose last answer may still come', async () => {
     const [id] = await end(['a'])
     await pool.query('update outlay.attempt set answered_at = null')
