@@ -3,8 +3,6 @@ import { code, type Page, paragraphs, table } from './markdown.ts'
 
 const engineMeanings: Readonly<Record<string, string>> = {
   'transfer.enqueued': 'Its row was written, in the transaction of the host.',
-  'transfer.adopted':
-    'The engine found it at the service: something else made it. It is followed from here on, and nothing sends it again.',
   'transfer.submitted': 'The service accepted it and gave it an id.',
   'transfer.awaiting_funds':
     'The service refused it for lack of funds. Its key goes out again when funds arrive, or on a slow backoff.',
