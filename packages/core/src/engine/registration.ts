@@ -29,7 +29,9 @@ export async function registerCounterparty(
     return await gateway.registerAddress({ transferId, accountId, idempotencyKey, address, attempt }, { signal })
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
-    logger.error({ transferId, attempt, error: detail }, 'The gateway threw; the registration is taken as unknown.')
+    // Its kind alone: what it says may quote the details, and stands in the attempts log.
+    const kind = error instanceof Error ? error.name : typeof error
+    logger.error({ transferId, attempt, error: kind }, 'The gateway threw; the registration is taken as unknown.')
     return { outcome: 'unknown', detail }
   }
 }
