@@ -131,6 +131,18 @@ describe('a command in the transaction of the host', async () => {
     expect(gateway.transfers.size).toBe(6)
   })
 
+  it('lets a transfer go on that a claim put aside for a pause just as that ended', async () => {
+    const { engine, gateway } = make()
+    await commit((tx) => engine.accounts.pause(tx, 'acme'))
+    const { id } = await enqueue(engine)
+    await engine.start()
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'account_paused')
+    // A resume that does not see what the claim writes at that moment.
+    await pool.query(`update outlay.account set paused = false where account_id = 'acme'`)
+    expect(await drain(engine)).toMatchObject({ settled: 1 })
+    expect(gateway.transfers.size).toBe(1)
+  })
+
   it('keeps a scheduled transfer until its time', async () => {
     const { engine, gateway } = make()
     const late = await enqueue(engine, { notBefore: new Date(Date.now() + 3_600_000) })

@@ -35,6 +35,7 @@ describe('migrations', async () => {
       '0005_adoption',
       '0006_archive',
       '0007_trace_context',
+      '0008_paused_transfers',
       ...['adopt', 'archive', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'pace', 'settle'],
     ])
   })

@@ -35,13 +35,26 @@ const texts = {
       insert into {{schema}}.account (account_id, funds_arrived_at) values ($1, clock_timestamp())
       on conflict (account_id) do update set funds_arrived_at = excluded.funds_arrived_at
     )
-    select t.id from {{schema}}.transfer t where t.account_id = $1 and t.stage = 'awaiting_funds' order by t.id for update`,
+    select t.id from {{schema}}.transfer t
+    where t.account_id = $1 and t.stage = 'awaiting_funds' and t.reason = 'insufficient_balance' order by t.id for update`,
   // A refusal for lack of funds was written while the arrival had not committed yet, so neither of the two saw the other.
   funds_missed: `select t.id from {{schema}}.account f
-    join {{schema}}.transfer t on t.account_id = f.account_id and t.stage = 'awaiting_funds'
+    join {{schema}}.transfer t
+      on t.account_id = f.account_id and t.stage = 'awaiting_funds' and t.reason = 'insufficient_balance'
     join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = t.attempt
     where f.funds_arrived_at > greatest(a.claimed_at, clock_timestamp() - interval '1 hour')
     order by t.id limit 5000 for update of t skip locked`,
+  // A claim put them aside for a pause that was over by the time that this was written, so the resume did not see them.
+  resumed_unseen: `with missed as materialized (
+      select t.id from {{schema}}.transfer t
+      where t.reason = 'account_paused' and t.stage = 'queued'
+        and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
+      order by t.id limit 5000 for update skip locked
+    ), cleared as (
+      update {{schema}}.transfer t set reason = null from missed m where t.id = m.id returning t.id
+    )
+    update {{queue_table}} j set start_after = clock_timestamp() from cleared c
+    where j.name = '{{queue}}' and j.id = {{schema}}.job_id(c.id) and j.state < 'active' returning j.id`,
   lock_waiting: `select t.id from {{schema}}.transfer t
     where t.id = $1 and t.stage in ('blocked', 'awaiting_funds', 'queued') for update`,
   // An outcome that is unknown stays so: a release starts the time over that is spent on finding out, and no more.
@@ -124,6 +137,10 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
         const missed = await requeue(tx, await driver.execute(tx, sql.funds_missed, []))
         return missed + (await requeue(tx, await driver.execute(tx, sql.funded_unseen, [])))
       })
+    },
+    /** Lets transfers go on that were put aside for a pause as it ended. Returns how many. */
+    async releaseResumed(): Promise<number> {
+      return (await driver.query(sql.resumed_unseen, [])).length
     },
     async release(tx: Tx, id: string) {
       return (await requeue(tx, await driver.execute(tx, sql.lock_waiting, [id]))) > 0

@@ -9,8 +9,8 @@ import { type Loop, startLoop } from './loop.ts'
 /** Pause between sweeps, in milliseconds. */
 const pauseMs = 30_000
 
-/** Pause between looks for transfers that missed the arrival of their funds, in milliseconds. */
-const fundsPauseMs = 2_000
+/** Pause between looks for transfers that missed the arrival of their funds or the end of a pause, in milliseconds. */
+const releasesPauseMs = 2_000
 
 /** Pause between looks for probes that are due, credentials that are good again and ids that became known, in milliseconds. */
 const newsPauseMs = 1_000
@@ -42,7 +42,7 @@ export interface SweeperOptions<Tx> {
 export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
   const loops = [
     startJobs(options),
-    startFunds(options),
+    startReleases(options),
     startCredentials(options),
     ...startFindings(options),
     startWiping(options),
@@ -71,13 +71,14 @@ function startJobs<Tx>({ attempts, credentials, logger }: SweeperOptions<Tx>): L
   })
 }
 
-function startFunds<Tx>({ transfers, logger }: SweeperOptions<Tx>): Loop {
+function startReleases<Tx>({ transfers, logger }: SweeperOptions<Tx>): Loop {
   return startLoop({
-    name: 'sweep funds',
+    name: 'sweep releases',
     logger,
     async turn() {
       await transfers.releaseMissed()
-      return fundsPauseMs
+      await transfers.releaseResumed()
+      return releasesPauseMs
     },
   })
 }
