@@ -8,6 +8,9 @@ import { postgres } from './backend.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { inspect } from './inspection.ts'
 
+/** For what another database of the server can hold up with one long transaction. */
+const patience = { timeoutMs: 150_000 }
+
 describe('an inspection', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   let pool: pg.Pool
@@ -144,7 +147,7 @@ describe('an inspection', async () => {
     const past = inspection.tail({ sinceMs: 60_000 })
     expect(await tail.next()).toEqual([])
     // A transaction that is open in any database of the server holds the stream up, so each look may be early.
-    const first = await waitUntil(async () => (await past.next())[0])
+    const first = await waitUntil(async () => (await past.next())[0], patience)
     expect(first.transferId).toBe(before.id)
     // For the same reason the first one may count as one that comes after the stream began.
     const seen: string[] = []
@@ -167,7 +170,7 @@ describe('an inspection', async () => {
       await late.query('rollback')
       late.release()
     }
-    await waitUntil(async () => (await look()) >= 2)
+    await waitUntil(async () => (await look()) >= 2, patience)
     expect(seen).toEqual([slow.id, quick.id])
     expect(await look()).toBe(2)
     const only = inspection.tail({
@@ -176,9 +179,9 @@ describe('an inspection', async () => {
       type: 'transfer.enqueued',
       accountId: 'quick',
     })
-    const found = await waitUntil(async () => (await only.next())[0])
+    const found = await waitUntil(async () => (await only.next())[0], patience)
     expect(found).toMatchObject({ transferId: quick.id, sequence: 1, accountId: 'quick' })
-  })
+  }, 300_000)
 
   it('follows more events than one page has, each once', async () => {
     const { driver, engine, inspection } = open()
@@ -190,11 +193,11 @@ describe('an inspection', async () => {
     await waitUntil(async () => {
       seen.push(...(await tail.next()).map((event) => event.transferId))
       return seen.length >= 2_300
-    })
+    }, patience)
     seen.push(...(await tail.next()).map((event) => event.transferId))
     expect(seen).toHaveLength(2_300)
     expect(new Set(seen).size).toBe(2_300)
-  })
+  }, 300_000)
 
   it('gathers the evidence about one transfer, and none about one that is not there', async () => {
     const { engine, enqueue, inspection } = open()

@@ -7,6 +7,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
 import { runOutlay } from './run.ts'
 
+/** For what another database of the server can hold up with one long transaction. */
+const patience = { timeoutMs: 150_000 }
+
 describe('the command line', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   let host: Host
@@ -191,7 +194,7 @@ describe('the command line', async () => {
       const { stdout } = await run('events', 'tail', '--since', '10m', '--once', '--transfer', id, '--json')
       const told = stdout.split('\n').filter((line) => line !== '')
       return told.length >= 3 ? told : undefined
-    })
+    }, patience)
     const types = lines.map((line) => JSON.parse(line).type)
     expect(types).toEqual(['transfer.enqueued', 'transfer.submitted', 'transfer.completed'])
     const abort = new AbortController()
@@ -202,7 +205,7 @@ describe('the command line', async () => {
     )
     abort.abort()
     expect((await following).code).toBe(0)
-  })
+  }, 300_000)
 
   it('proves one effect although the first answer was lost', async () => {
     host.gateway.scriptAfter(({ attempt }) => (attempt === 1 ? { outcome: 'unknown', detail: 'reset' } : undefined))
