@@ -1,4 +1,5 @@
-import type { Backend, Engine, EnqueueRequest, Gateway } from '@outlay/core'
+import type { Driver } from '@outlay/adapters-pg'
+import type { Amount, Backend, Engine, EnqueueRequest, Gateway, PostalAddress } from '@outlay/core'
 import type { Credentials } from '@outlay/http-client'
 import type { Rails } from '@outlay/service'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
@@ -10,6 +11,8 @@ import type { Pool, PoolClient } from 'pg'
  * documents is compiled with these in sight.
  */
 
+const employeeTable = pgTable('employee', { id: text(), name: text() })
+const merchantTable = pgTable('merchant', { accountId: text() })
 const invoiceTable = pgTable('invoice', { id: text(), status: text(), transferId: text() })
 
 type Database = NodePgDatabase & { readonly $client: Pool }
@@ -60,6 +63,8 @@ declare global {
   const app: App
   const backend: Backend<PoolClient>
   const bank: string & Bank
+  const bankAddress: PostalAddress
+  const beneficiaryAddress: PostalAddress
   const baseUrl: string
   const connectionString: string
   const credentials: Credentials
@@ -67,19 +72,30 @@ declare global {
   const db: Database
   const encryptionKey: Uint8Array
   const engine: HostEngine
+  const employee: { readonly id: string; readonly name: string; readonly legalName: string }
+  const employees: typeof employeeTable
   const express: { raw(options: { readonly type: string }): unknown }
+  const driver: Driver<PoolClient>
+  const another: Gateway
+  const form: { readonly accountNumber: string; readonly routingNumber: string }
   const gateway: Gateway
   const invoice: { readonly id: string }
   const invoices: Table
+  const merchants: typeof merchantTable
+  const payslip: { readonly id: string }
   const pool: Pool
   const rails: Rails
   const request: EnqueueRequest
+  const signal: AbortSignal
+  const tenants: { isTestnet(accountId: string): boolean }
   const vault: Vault
   const wallet: string
   const bankRails: (options: { readonly bank: Bank; readonly pool: Pool }) => Rails
   const createEngine: typeof import('@outlay/core').createEngine
+  const credit: (tx: Transaction, accountId: string, amount: Amount, type: string) => Promise<void>
   const drizzleDriver: typeof import('@outlay/adapters-pg/drizzle').drizzleDriver
   const eq: typeof import('drizzle-orm').eq
+  const httpGateway: typeof import('@outlay/http-client').httpGateway
   const openGateway: () => Gateway
   const postgres: typeof import('@outlay/adapters-pg').postgres
   const shardOf: (shards: readonly Shard[], accountId: string) => Shard

@@ -8,7 +8,11 @@ import { root } from '../../scripts/packages.ts'
 /** Documents whose TypeScript is compiled as it stands. Where a guide is followed or copied from an example, that test does more. */
 const documents = [
   'README.md',
+  'docs/guides/counterparties.md',
+  'docs/guides/going-to-production.md',
+  'docs/guides/multi-tenancy.md',
   'docs/guides/operating.md',
+  'docs/guides/running-workers.md',
   'docs/guides/running-the-service.md',
   'docs/guides/scaling-out.md',
   'docs/guides/webhooks.md',
