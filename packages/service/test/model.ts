@@ -1,0 +1,33 @@
+import process from 'node:process'
+import type { Parameters } from 'fast-check'
+
+/** How a model-based test runs. */
+export interface ModelRuns {
+  readonly parameters: Parameters<unknown>
+  /** Time for all of the runs, in milliseconds, on a machine that is busy. */
+  readonly timeoutMs: number
+}
+
+/**
+ * The runs of a model-based test: `numRuns`, or as many as `OUTLAY_MODEL_RUNS` says. A failure prints its seed, and
+ * `OUTLAY_MODEL_SEED` repeats the runs of that seed.
+ */
+export function modelRuns(numRuns: number): ModelRuns {
+  const runs = Number(process.env['OUTLAY_MODEL_RUNS'] ?? numRuns)
+  const seed = process.env['OUTLAY_MODEL_SEED']
+  return {
+    // Looking for a smaller counterexample costs requests, so it ends at some time.
+    parameters: {
+      numRuns: runs,
+      interruptAfterTimeLimit: runs * 20_000,
+      ...(seed === undefined ? {} : { seed: Number(seed) }),
+    },
+    timeoutMs: 120_000 + runs * 20_000,
+  }
+}
+
+/** Every order of some things. */
+export function ordersOf<T>(things: readonly T[]): readonly (readonly T[])[] {
+  if (things.length <= 1) return [things]
+  return things.flatMap((first, at) => ordersOf(things.toSpliced(at, 1)).map((rest) => [first, ...rest]))
+}
