@@ -1,4 +1,4 @@
-import { lookup as resolveName } from 'node:dns'
+import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { OutlayError } from '@outlay/core'
 import { Agent, buildConnector } from 'undici'
@@ -22,28 +22,29 @@ for (const [network, prefix] of [
   ['240.0.0.0', 4],
 ] as const)
   blocked.addSubnet(network, prefix, 'ipv4')
+// Of IPv6 only 2000::/3 is given out for use on the internet. The forms that embed an IPv4 address in a prefix of their own
+// (compatible, translated, NAT64) are outside of it; Teredo and 6to4 are inside, so they are listed.
 for (const [network, prefix] of [
-  ['::', 96],
-  ['64:ff9b::', 96],
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
   ['3fff::', 20],
-  ['5f00::', 16],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['fec0::', 10],
-  ['ff00::', 8],
 ] as const)
   blocked.addSubnet(network, prefix, 'ipv6')
+
+const unicast = new BlockList()
+unicast.addSubnet('2000::', 3, 'ipv6')
+const mapped = new BlockList()
+mapped.addSubnet('::ffff:0:0', 96, 'ipv6')
 
 /** True for an IP address that is not on the public internet, IPv4 inside IPv6 included, and for what is no IP address. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address)
-  if (family === 0) return true
-  return blocked.check(address, family === 6 ? 'ipv6' : 'ipv4')
+  if (family === 0 || address.includes('%')) return true
+  if (family === 4) return blocked.check(address, 'ipv4')
+  // The list compares an IPv4-mapped address with its IPv4 networks.
+  if (blocked.check(address, 'ipv6')) return true
+  return !unicast.check(address, 'ipv6') && !mapped.check(address, 'ipv6')
 }
 
 /** How far outgoing requests may go. */
@@ -67,21 +68,39 @@ export function parseOutgoingUrl(text: unknown, field: string, policy: OutgoingP
   return url
 }
 
+/** What names mean and which addresses are out of bounds. */
+export interface OutgoingNetwork {
+  /** Resolves a name to all of its addresses. */
+  resolve(
+    hostname: string,
+    options: LookupAllOptions,
+    callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+  ): void
+  isPrivate(address: string): boolean
+}
+
+const internet: OutgoingNetwork = { resolve: lookup, isPrivate: isPrivateAddress }
+
 /**
  * Makes the dispatcher for URLs that tenants give us. Every connection is checked when it is made: the literal in the URL,
- * or each address that its name resolves to, so a name that changes its mind in between is refused too. Redirects are not
- * followed.
+ * or each address that its name resolves to. The connection goes to the addresses that were checked and the name is not
+ * resolved again, so a name that changes its mind in between is refused too. Redirects are not followed.
  */
-export function createOutgoingAgent(policy: OutgoingPolicy, timeoutMs: number): Agent {
+export function createOutgoingAgent(
+  policy: OutgoingPolicy,
+  timeoutMs: number,
+  network: OutgoingNetwork = internet,
+): Agent {
   const connect = buildConnector({
     timeout: timeoutMs,
-    ...(policy.allowPrivate ? {} : { lookup: guardedLookup }),
+    ...(policy.allowPrivate ? {} : { lookup: guardedLookup(network) }),
   })
   return new Agent({
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     connect(options, callback) {
-      if (!policy.allowPrivate && isIP(bare(options.hostname)) !== 0 && isPrivateAddress(bare(options.hostname))) {
+      const host = bare(options.hostname)
+      if (!policy.allowPrivate && isIP(host) !== 0 && network.isPrivate(host)) {
         callback(new PrivateAddressError(options.hostname), null)
         return
       }
@@ -99,23 +118,26 @@ class PrivateAddressError extends Error {
   }
 }
 
-const guardedLookup: LookupFunction = (hostname, options, callback) => {
-  resolveName(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return callback(error, [])
-    if (addresses.length === 0 || addresses.some(({ address }) => isPrivateAddress(address)))
-      return callback(new PrivateAddressError(hostname), [])
-    const [first] = addresses
-    if (options.all === true || first === undefined) return callback(null, addresses)
-    return callback(null, first.address, first.family)
-  })
+function guardedLookup({ resolve, isPrivate }: OutgoingNetwork): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, [])
+      if (addresses.length === 0 || addresses.some(({ address }) => isPrivate(address)))
+        return callback(new PrivateAddressError(hostname), [])
+      const [first] = addresses
+      if (options.all === true || first === undefined) return callback(null, addresses)
+      return callback(null, first.address, first.family)
+    })
+  }
 }
 
 function isPrivateHost(hostname: string): boolean {
   const host = bare(hostname)
   if (isIP(host) !== 0) return isPrivateAddress(host)
-  return /(^|\.)(localhost|local|internal)\.?$/i.test(host) || !host.includes('.')
+  return /(^|\.)(localhost|local|internal)$/i.test(host) || !host.includes('.')
 }
 
+/** A host without the brackets of an address and without the dot at the end of a name. */
 function bare(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '')
+  return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }

@@ -209,6 +209,19 @@ it('takes a redirect, a hanging endpoint and a closed port for failures', async 
   expect(timedOut?.last_error).toBeTruthy()
 })
 
+it('sends nothing to a private address, not even to one that was registered while that was allowed', async () => {
+  const { record, deliveries } = await subscribe('/inside')
+  await record('transfer.created')
+  const strict = testContext({ pool, clock: context.clock, logger: silentLogger, secrets: context.secrets })
+  const delivery = startWebhookDelivery(strict, { clock, timeoutMs: 2_000 })
+  await delivery.drain()
+  await delivery.stop()
+  expect(at('/inside')).toEqual([])
+  expect(await deliveries()).toMatchObject([
+    { status: 'pending', last_status: null, last_error: 'PrivateAddressError', attempts: 1 },
+  ])
+})
+
 it('discards what an endpoint answers, however long', async () => {
   const { record, deliveries } = await subscribe('/long')
   answers.set('/long', (response) => {
