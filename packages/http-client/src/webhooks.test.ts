@@ -68,6 +68,66 @@ test('a published vector of the scheme is accepted', () => {
   expect(refusal(`${text} `, headers, key, { now: at })).toBe('webhook_signature_invalid')
 })
 
+const published = {
+  secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+  timestamp: '1614265330',
+  text: '{"test": 2432232314}',
+  signature: 'g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+}
+
+test.each([
+  ['first of several', `v1,${published.signature} v1,bm90IHRoaXM=`, 'unreadable_response'],
+  ['last of several', `v1,bm90IHRoaXM= v1a,AAAA v2,AAAA v1,${published.signature}`, 'unreadable_response'],
+  ['repeated', `v1,${published.signature} v1,${published.signature}`, 'unreadable_response'],
+  ['behind more spaces', `  v1,${published.signature}`, 'unreadable_response'],
+  ['behind sixteen others', `${'v1,bm90IHRoaXM= '.repeat(16)}v1,${published.signature}`, 'webhook_signature_invalid'],
+  ['without its version', published.signature, 'webhook_signature_invalid'],
+  ['under another version', `v2,${published.signature}`, 'webhook_signature_invalid'],
+  ['under the version of public keys', `v1a,${published.signature}`, 'webhook_signature_invalid'],
+  ['under its version in capitals', `V1,${published.signature}`, 'webhook_signature_invalid'],
+  ['without its padding', `v1,${published.signature.replace('=', '')}`, 'webhook_signature_invalid'],
+  ['in the alphabet of URLs', `v1,${published.signature.replace('+', '-')}`, 'webhook_signature_invalid'],
+  ['in hex', `v1,${Buffer.from(published.signature, 'base64').toString('hex')}`, 'webhook_signature_invalid'],
+  ['cut off', `v1,${published.signature.slice(0, -2)}`, 'webhook_signature_invalid'],
+  ['empty', 'v1,', 'webhook_signature_invalid'],
+])('the published signature %s', (_, signatures, expected) => {
+  const { secret: key, id, timestamp, text } = published
+  const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures }
+  // A genuine one shows by the complaint about its content, which is no event.
+  expect(refusal(text, headers, key, { now: new Date(1_614_265_330_000) })).toBe(expected)
+})
+
+test.each(['+1614265330', ' 1614265330', '1614265330.0', '0x6037B6B2', '-1614265330', '1614265330000000', 'now', ''])(
+  'the timestamp "%s" is none, even where it is signed',
+  (timestamp) => {
+    const key = Buffer.from(published.secret.slice('whsec_'.length), 'base64')
+    const signature = createHmac('sha256', key).update(`event-1.${timestamp}.${body}`).digest('base64')
+    const headers = {
+      'webhook-id': 'event-1',
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+    }
+    expect(refusal(body, headers, published.secret)).toBe('webhook_signature_invalid')
+  },
+)
+
+test('a signature of one scheme is none of the other', () => {
+  const headers = standard(body, secret)
+  const hex = Buffer.from(headers['webhook-signature'].slice(3), 'base64').toString('hex')
+  expect(refusal(body, { 'x-request-signature-sha-256': hex })).toBe('webhook_signature_invalid')
+  const digested = Buffer.from(digest(body, secret), 'hex').toString('base64')
+  expect(refusal(body, { ...headers, 'webhook-signature': `v1,${digested}` })).toBe('webhook_signature_invalid')
+})
+
+test('what a forger signs with a secret of nothing, or with the text of a header, is not genuine', () => {
+  for (const guess of ['whsec_', 'whsec_AAAA', 'event-1', 'undefined', 'null']) {
+    const key = createHmac('sha256', guess)
+    const headers = { ...standard(body, secret), 'webhook-signature': `v1,${key.update(body).digest('base64')}` }
+    expect(refusal(body, headers)).toBe('webhook_signature_invalid')
+  }
+})
+
 test('what this package accepts the reference implementation accepts as well', () => {
   const headers = standard(body, secret, new Date())
   expect(() => new Webhook(secret).verify(body, headers)).not.toThrow()

@@ -35,11 +35,19 @@ interface Received {
 const received: Received[] = []
 /** How many times a path answers 503 before it answers 204. */
 const busy = new Map<string, number>()
+/** The secret that a path goes by; it answers 401 to what that did not sign. */
+const trusted = new Map<string, string>()
 const receiver = createServer(async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const path = request.url ?? ''
-  received.push({ path, headers: request.headers, body: Buffer.concat(chunks).toString() })
+  const one = { path, headers: request.headers, body: Buffer.concat(chunks).toString() }
+  received.push(one)
+  const trust = trusted.get(path)
+  if (trust !== undefined && !verifies(trust, one)) {
+    response.writeHead(401).end()
+    return
+  }
   const left = busy.get(path) ?? 0
   busy.set(path, left - 1)
   response.writeHead(left > 0 ? 503 : 204).end()
@@ -167,6 +175,32 @@ it('a delivery that failed before the rotation is tried again under both secrets
     expect(received.filter(({ path }) => path === '/busy')).toHaveLength(2)
     expect([verifies(webhook.secret, again), verifies(json.secret, again)]).toEqual([true, true])
   })
+})
+
+it('a receiver that goes on with the old secret for hours, then with the new one, refuses no delivery', async () => {
+  const { webhook, record, rotate } = await subscribe('/steady')
+  trusted.set('/steady', webhook.secret)
+  await withDelivery(async (drain) => {
+    const records = (count: number) => Promise.all(Array.from({ length: count }, record))
+    const [{ json }] = await Promise.all([rotate(), records(20)])
+    await records(5)
+    await drain()
+    serviceClock.advance(secretOverlapMs - 1)
+    await records(5)
+    await drain()
+    trusted.set('/steady', json.secret)
+    await records(5)
+    await drain()
+    serviceClock.advance(1)
+    await records(5)
+    await drain()
+  })
+  token = await signIn()
+  const { rows } = await pool.query(
+    `select status || ' ' || attempts as outcome from ${testSchema}.webhook_delivery where registration_id = $1`,
+    [webhook.id],
+  )
+  expect(rows.map(({ outcome }) => outcome)).toEqual(Array(40).fill('delivered 1'))
 })
 
 it('a second rotation ends the oldest secret at once, and never more than two sign', async () => {
