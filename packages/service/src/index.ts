@@ -34,5 +34,6 @@ export {
   type SimulatedRailsOptions,
 } from './rails/simulated/simulated-rails.ts'
 export type { Secrets, WrappingKey } from './secrets.ts'
+export { limitedServer, type ServerLimits } from './server-limits.ts'
 export { createService, type EncryptionKeys, type Service, type ServiceOptions } from './service.ts'
 export type { TransferEndpointResource, TransferResource } from './transfer-view.ts'

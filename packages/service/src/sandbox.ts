@@ -8,6 +8,7 @@ import { type ClientCredentials, type Environment, registerClient, type Scope } 
 import { inTransaction, type ServiceContext, type Tx } from './context.ts'
 import { deposit } from './deposits.ts'
 import { listWallets, type WalletId } from './sandbox-wallets.ts'
+import { limitedServer, type ServerLimits } from './server-limits.ts'
 import { createService, type Service } from './service.ts'
 
 /** How a sandbox is started. */
@@ -31,6 +32,8 @@ export interface SandboxOptions {
   readonly rateLimit?: ServiceContext['rateLimit']
   /** How the engine's workers behave. */
   readonly engine?: WorkOptions | undefined
+  /** How long and how many connections are held. Default: those of {@link limitedServer}. */
+  readonly limits?: Partial<ServerLimits> | undefined
 }
 
 /** Play money for a new account's wallet. */
@@ -98,7 +101,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   try {
     await service.migrate()
     await service.start()
-    const { server, url } = await listen(service, options.host ?? '127.0.0.1', options.port ?? 0)
+    const { server, url } = await listen(service, options)
     let stopping: Promise<void> | undefined
     const stop = () => (stopping ??= shutDown(server, service, pool))
     return {
@@ -117,11 +120,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
 function listen(
   service: Service,
-  hostname: string,
-  port: number,
+  { host: hostname = '127.0.0.1', port = 0, limits }: SandboxOptions,
 ): Promise<{ readonly server: ServerType; readonly url: string }> {
   return new Promise((resolve, reject) => {
-    const server = serve({ fetch: service.fetch, hostname, port }, (info) => {
+    const server = serve({ fetch: service.fetch, hostname, port, createServer: limitedServer(limits) }, (info) => {
       server.off('error', reject)
       resolve({ server, url: `http://${hostname}:${info.port}` })
     })

@@ -63,19 +63,24 @@ export function asObject(body: unknown): Readonly<Record<string, unknown>> {
 async function readText(c: ServiceRequest, maxBytes: number): Promise<string> {
   const announced = c.req.header('content-length')
   if (announced !== undefined && Number(announced) > maxBytes) throw tooLarge(maxBytes)
-  if (announced !== undefined) {
-    const text = await c.req.text()
-    if (Buffer.byteLength(text) > maxBytes) throw tooLarge(maxBytes)
-    return text
-  }
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of c.req.raw.body ?? []) {
-    length += chunk.length
-    if (length > maxBytes) throw tooLarge(maxBytes)
-    chunks.push(chunk)
+  try {
+    if (announced !== undefined) chunks.push(Buffer.from(await c.req.text()))
+    else {
+      for await (const chunk of c.req.raw.body ?? []) {
+        length += chunk.length
+        if (length > maxBytes) break
+        chunks.push(chunk)
+      }
+    }
+  } catch {
+    // The client has gone, or was too slow for the server's time limits: nobody reads this, and nothing of ours failed.
+    throw refusal(400, 'The body broke off.')
   }
-  return Buffer.concat(chunks).toString('utf8')
+  const body = Buffer.concat(chunks)
+  if (length > maxBytes || body.length > maxBytes) throw tooLarge(maxBytes)
+  return body.toString('utf8')
 }
 
 function checkValue(value: unknown, field: string, depth: number): void {
