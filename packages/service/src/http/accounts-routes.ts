@@ -9,7 +9,8 @@ import { answerOnce } from './idempotent.ts'
 export const accountsRoutes: RouteModule = (app, context) => {
   app.post('/accounts', async (c) => {
     const caller = await requireClient(c, context, 'accounts:write')
-    return await answerOnce(c, context, caller, {}, (tx, { body }) =>
+    // The answer names the owners of the business, so it is stored sealed.
+    return await answerOnce(c, context, caller, { sealed: true }, (tx, { body }) =>
       createAccount(tx, context, caller, parseNewAccount(body)),
     )
   })
