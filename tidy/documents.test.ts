@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { transferTransitions } from '../packages/core/src/transfer-status.ts'
-import { findBrokenLinks, findMissingPlaces, isDocument, readTransitions } from './documents.ts'
+import { findBrokenLinks, findMissingPlaces, findUnprovenThreats, isDocument, readTransitions } from './documents.ts'
 import { readFiles } from './repository.ts'
 
 const files = readFiles()
@@ -14,6 +14,11 @@ describe('documents', () => {
 
   it('name places that are there', () => {
     expect(documents.flatMap((file) => findMissingPlaces(file, paths))).toEqual([])
+  })
+
+  it('name a test for every threat', () => {
+    expect(documents.filter(({ path }) => path === 'SECURITY.md').flatMap(findUnprovenThreats)).toEqual([])
+    expect(documents.map(({ path }) => path)).toContain('SECURITY.md')
   })
 
   it('draw the statuses of a transfer as the transition table has them', () => {
@@ -35,6 +40,14 @@ describe('the checks of documents', () => {
 
   it('report a place that is not there', () => {
     expect(findMissingPlaces(document('see `tidy/` and `packages/core/src/a.ts`'), ['tidy/b.ts'])).toHaveLength(1)
+  })
+
+  it('report a threat without a test, and a proof that is none', () => {
+    const table = (proof: string) =>
+      document(`## Threat model\n\n| who | what |\n| --- | --- |\n| a | b | c | ${proof} |\n`)
+    expect(findUnprovenThreats(table('`e2e/src/a.test.ts`, `packages/b/src/c.pg.test.ts`'))).toEqual([])
+    for (const proof of ['', 'trust', '`e2e/src/a.ts`']) expect(findUnprovenThreats(table(proof))).toHaveLength(1)
+    expect(findUnprovenThreats(document('nothing'))).toHaveLength(1)
   })
 
   it('read the arrows of a diagram, without its ends', () => {

@@ -22,6 +22,20 @@ export const findMissingPlaces = (file: File, paths: readonly string[]): readonl
     .filter((place) => !paths.some((path) => path === place || path.startsWith(`${place}/`)))
     .map((place) => `${file.path}: there is no ${place}`)
 
+/** Finds threats of the threat model that no test proves, and proofs that are no tests. */
+export const findUnprovenThreats = (file: File): readonly Finding[] => {
+  const section = file.text.split(/^## /m).find((each) => each.startsWith('Threat model')) ?? ''
+  const threats = section.split('\n').filter((line) => /^\| (?!who |-)/.test(line))
+  if (threats.length === 0) return [`${file.path}: there is no threat model`]
+  return threats.flatMap((line) => {
+    const cells = line.split(' | ')
+    const proofs = [...(cells[3] ?? '').matchAll(/`([^`]*)`/g)].map((match) => match[1] ?? '')
+    const wrong = proofs.filter((proof) => !/^(packages|e2e)\/.+\.test\.ts$/.test(proof))
+    if (proofs.length === 0) return [`${file.path}: nothing proves that of ${line.slice(2, 40)}`]
+    return wrong.map((proof) => `${file.path}: ${proof} is no test`)
+  })
+}
+
 /** Reads the arrows of the Mermaid state diagram that has the given state, sorted, as `from → to`. */
 export const readTransitions = (text: string, state: string): readonly string[] => {
   const diagrams = [...text.matchAll(/```mermaid\nstateDiagram-v2\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')

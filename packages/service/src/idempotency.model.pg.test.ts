@@ -2,9 +2,11 @@ import { waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ClientCall, signInClient } from '../test/client-caller.ts'
 import { checkedFetch } from '../test/contract.ts'
 import { type GatedPool, gatedPool, statementSchedulers } from '../test/gated-pool.ts'
 import { modelRuns, ordersOf } from '../test/model.ts'
+import { expectSoundLedger } from '../test/sound-ledger.ts'
 import { createApp } from './http/app.ts'
 import { transfersRoutes } from './http/transfers-routes.ts'
 import { type Sandbox, startSandbox } from './sandbox.ts'
@@ -44,10 +46,11 @@ interface ClientModel {
 
 interface Client {
   readonly clientId: string
+  readonly token: string
   readonly accountId: string
   readonly walletId: string
   readonly payeeId: string
-  call(path: string, body?: unknown): Promise<{ readonly status: number; readonly json: Record<string, unknown> }>
+  readonly call: ClientCall
 }
 
 interface Real {
@@ -70,29 +73,18 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.stop())
 
-const tokens = new Map<string, string>()
-
 async function openClient(funds: number): Promise<Client> {
   const amount = (funds / 100).toFixed(2)
   const accounts = [{ businessName: 'Acme', funds: [{ valueType: 'USDC', transferType: 'base', amount }] }]
-  const { clientId, clientSecret, accounts: made } = await sandbox.seedClient({ name: 'Acme', accounts })
-  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-  const request = new Request(`${sandbox.url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
-  const granted = (await (await sandbox.service.fetch(request)).json()) as { access_token: string }
-  tokens.set(clientId, granted.access_token)
-  const call = async (path: string, body?: unknown) => {
-    const headers = {
-      authorization: `Bearer ${granted.access_token}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() }),
-    }
-    const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) }
-    const response = await sandbox.service.fetch(new Request(`${sandbox.url}${path}`, init))
-    return { status: response.status, json: (await response.json()) as Record<string, unknown> }
-  }
-  const accountId = made[0]?.accountId ?? ''
+  const client = await signInClient(sandbox, { name: 'Acme', accounts })
+  const [made] = client.seeded.accounts
+  const accountId = made?.accountId ?? ''
+  const call = client.caller()
   const payee = { name: 'Payee', address: '0x52908400098527886E0F7030069857D2E4169EE7', transfer_types: ['base'] }
   const { json } = await call(`/accounts/${accountId}/addresses/external`, payee)
-  return { clientId, accountId, walletId: made[0]?.wallets[0]?.addressId ?? '', payeeId: String(json['id']), call }
+  const { clientId } = client.seeded
+  const walletId = made?.wallets[0]?.addressId ?? ''
+  return { clientId, token: client.token, accountId, walletId, payeeId: String(json['id']), call }
 }
 
 async function send(client: Client, ask: Ask): Promise<Answer> {
@@ -111,7 +103,7 @@ async function send(client: Client, ask: Ask): Promise<Answer> {
     new Request(`http://service/accounts/${client.accountId}/${ask.path}`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${tokens.get(client.clientId)}`,
+        authorization: `Bearer ${client.token}`,
         'content-type': 'application/json',
         'idempotency-key': ask.respelt ? `"${ask.key}"` : ask.key,
       },
@@ -262,10 +254,7 @@ async function expectAsModelled(model: Model, { clients }: Real): Promise<void> 
     const stored = new Map(rows.map(({ key, status, text }) => [key, { status, text }]))
     expect(stored).toEqual(new Map([...own.keys].map(([key, { status, text }]) => [key, { status, text }])))
   }
-  const unbalanced = await pool.query(
-    `select posting_id from ${schema}.ledger_entry group by posting_id, step, value_type having sum(amount) <> 0`,
-  )
-  expect(unbalanced.rows).toEqual([])
+  await expectSoundLedger(sandbox.service.context)
 }
 
 const checked = <C extends fc.AsyncCommand<Model, Real>>(command: C): C => {

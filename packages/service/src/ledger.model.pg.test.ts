@@ -2,9 +2,11 @@ import { waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ClientCall, signInClient } from '../test/client-caller.ts'
 import { checkedFetch } from '../test/contract.ts'
 import { type GatedPool, gatedPool, statementSchedulers } from '../test/gated-pool.ts'
 import { modelRuns } from '../test/model.ts'
+import { expectSoundLedger } from '../test/sound-ledger.ts'
 import { createApp } from './http/app.ts'
 import { transfersRoutes } from './http/transfers-routes.ts'
 import { type Sandbox, startSandbox } from './sandbox.ts'
@@ -37,11 +39,6 @@ interface Model {
   readonly transfers: TransferModel[]
 }
 
-type Call = (
-  path: string,
-  body?: unknown,
-) => Promise<{ readonly status: number; readonly json: Record<string, unknown> }>
-
 interface Account {
   readonly accountId: string
   readonly walletId: string
@@ -52,9 +49,9 @@ interface Account {
 
 interface Real {
   readonly accounts: readonly [Account, Account]
-  readonly call: Call
+  readonly call: ClientCall
   /** Sends through the gate. */
-  readonly create: Call
+  readonly create: ClientCall
   readonly scheduler: fc.Scheduler
 }
 
@@ -75,20 +72,9 @@ const postal = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL
 
 async function open(scheduler: fc.Scheduler): Promise<Real> {
   const accounts = [{ businessName: 'Acme' }, { businessName: 'Beta' }]
-  const { clientId, clientSecret, accounts: made } = await sandbox.seedClient({ name: 'Acme', accounts })
-  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-  const request = new Request(`${sandbox.url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
-  const { access_token: token } = (await (await sandbox.service.fetch(request)).json()) as { access_token: string }
-  const caller =
-    (send: (request: Request) => Promise<Response>): Call =>
-    async (path, body) => {
-      const keyed = { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() }
-      const headers = { authorization: `Bearer ${token}`, ...(body === undefined ? {} : keyed) }
-      const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) }
-      const response = await send(new Request(`${sandbox.url}${path}`, init))
-      return { status: response.status, json: (await response.json()) as Record<string, unknown> }
-    }
-  const call = caller(checkedFetch(sandbox.service.fetch))
+  const client = await signInClient(sandbox, { name: 'Acme', accounts })
+  const { accounts: made } = client.seeded
+  const call = client.caller(checkedFetch(sandbox.service.fetch))
   const furnish = async (at: 0 | 1): Promise<Account> => {
     const accountId = made[at]?.accountId ?? ''
     const register = async (body: unknown) =>
@@ -108,7 +94,7 @@ async function open(scheduler: fc.Scheduler): Promise<Real> {
       }),
     }
   }
-  return { accounts: [await furnish(0), await furnish(1)], call, create: caller(gatedFetch), scheduler }
+  return { accounts: [await furnish(0), await furnish(1)], call, create: client.caller(gatedFetch), scheduler }
 }
 
 /** A transfer that is about to be created. */
@@ -354,19 +340,7 @@ async function expectAsModelled(model: Model, real: Real): Promise<void> {
     const available = model.available[holding]
     expect(found[holding] ?? [0, 0], holding).toEqual([available, available + model.held[holding]])
   }
-  await expectLedgerSound()
-}
-
-async function expectLedgerSound(): Promise<void> {
-  const { pool, schema } = sandbox.service.context
-  const unbalanced = await pool.query(
-    `select posting_id from ${schema}.ledger_entry group by posting_id, step, value_type having sum(amount) <> 0`,
-  )
-  const drifted = await pool.query(
-    `select id from ${schema}.ledger_balance
-      where kind = 'custodial' and (available <> entries_available or held <> entries_held)`,
-  )
-  expect([unbalanced.rows, drifted.rows]).toEqual([[], []])
+  await expectSoundLedger(sandbox.service.context)
 }
 
 const at = fc.constantFrom(0 as const, 1 as const)

@@ -110,13 +110,14 @@ function answerProblem(c: ServiceRequest, context: ServiceContext, error: unknow
 
 /**
  * What the log may say about an error. The message and detail of a database error can quote values of a row, so only its
- * code, its constraint and the place in our own code are kept.
+ * code, its constraint and the place in our own code are kept. So can that of a syntax error: it quotes what was parsed.
  */
 function describe(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { error: typeof error }
   const { code, constraint } = error as { code?: unknown; constraint?: unknown }
   const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at '))
   if (code !== undefined && !OutlayError.is(error)) return { error: error.name, code, constraint, frames }
+  if (error instanceof SyntaxError) return { error: error.name, frames }
   return { error: error.name, message: error.message, frames }
 }
 
