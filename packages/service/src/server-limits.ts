@@ -6,7 +6,7 @@ export interface ServerLimits {
   readonly headersTimeoutMs: number
   /** To the end of the body. Default 30,000. */
   readonly requestTimeoutMs: number
-  /** Without a byte in either direction, while an answer is worked on or read. Default 60,000. */
+  /** Without a byte in either direction, while an answer is worked on or read. Default 120,000. */
   readonly idleTimeoutMs: number
   /** Between two requests of one connection. Default 5,000. */
   readonly keepAliveTimeoutMs: number
@@ -17,7 +17,7 @@ export interface ServerLimits {
 const defaults: ServerLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
-  idleTimeoutMs: 60_000,
+  idleTimeoutMs: 120_000,
   keepAliveTimeoutMs: 5_000,
   maxConnections: 1_000,
 }
