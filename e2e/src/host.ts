@@ -30,8 +30,6 @@ export interface HostOptions
   readonly credentials?: HttpGatewayOptions['credentials'] | undefined
   /** Time as the engine's decisions see it. */
   readonly clock?: Clock | undefined
-  /** Default: says nothing. */
-  readonly logger?: Logger | undefined
   /** The fraction of every backoff that is waited, instead of a random one. */
   readonly jitter?: number | undefined
   /** Puts something between the engine and its gateway. */
