@@ -31,7 +31,8 @@ const quick = { deadlock_timeout: '50ms', max_connections: '200' }
 
 /** Opens a lane. `bug` is a mistake that is planted in it, to see that it is found. */
 export async function openLane(bug: Bug | undefined): Promise<Lane> {
-  const server = await startPostgres({ durable: false, settings: quick })
+  // One that can be restarted, wherever the other tests run.
+  const server = await startPostgres({ provider: 'embedded', durable: false, settings: quick })
   const [hostUrl, serviceUrl] = [await server.createDatabase(), await server.createDatabase()]
   const host = openPool(hostUrl)
   const service = openPool(serviceUrl)
