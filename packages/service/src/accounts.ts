@@ -1,10 +1,9 @@
 import { Account, type AccountStatus, Id } from '@outlay/core'
-import type { Pool } from 'pg'
 import type { NewAccount } from './account-input.ts'
 import type { PostalAddress } from './addresses.ts'
-import { type Environment, grantAccount } from './clients.ts'
+import type { Environment } from './clients.ts'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 import { createWallets } from './wallets.ts'
 import { recordEvent } from './webhooks.ts'
 
@@ -42,23 +41,26 @@ export async function createAccount(
     ssn: context.secrets.seal(owner.ssn, ssnPlace(id, at)),
   }))
   const controller = account.business_controller
-  const [row] = await run<StoredAccount>(tx, context, insertAccount, [
+  const now = context.clock.now()
+  const written = {
     id,
-    client.environment,
+    environment: client.environment,
     status,
-    account.business_name,
-    context.secrets.seal(account.ein, einPlace(id)),
-    JSON.stringify(account.address),
-    account.phone_number,
-    account.email,
-    account.website,
-    JSON.stringify(owners),
-    controller === undefined ? null : context.secrets.seal(JSON.stringify(controller), controllerPlace(id)),
-    account.tos_attestation === undefined ? null : JSON.stringify(account.tos_attestation),
-    context.clock.now(),
-  ])
+    business_name: account.business_name,
+    ein: context.secrets.seal(account.ein, einPlace(id)),
+    address: account.address,
+    phone_number: account.phone_number,
+    email: account.email,
+    website: account.website,
+    ultimate_beneficial_owners: owners,
+    business_controller:
+      controller === undefined ? null : context.secrets.seal(JSON.stringify(controller), controllerPlace(id)),
+    tos_attestation: account.tos_attestation ?? null,
+    created_at: now,
+    updated_at: now,
+  }
+  const [row] = await run<StoredAccount>(tx, context, registerAccount, [JSON.stringify(written), client.clientId])
   if (row === undefined) throw new Error('The account was not written.')
-  await grantAccount(tx, context, client.clientId, id)
   await createWallets(tx, context, {
     id,
     environment: client.environment,
@@ -69,7 +71,7 @@ export async function createAccount(
 
 /** One account as the API answers it; `undefined` when there is none. */
 export async function findAccount(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
 ): Promise<AccountResource | undefined> {
@@ -139,13 +141,9 @@ function controllerPlace(accountId: string) {
 
 const columns = `id, status, business_name, ein, address, phone_number, email, website, ultimate_beneficial_owners`
 
-const insertAccount = statement(
-  'account_insert',
-  `insert into {{schema}}.account
-     (id, environment, status, business_name, ein, address, phone_number, email, website, ultimate_beneficial_owners,
-      business_controller, tos_attestation, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
-   returning ${columns}`,
+const registerAccount = statement(
+  'account_register',
+  `select ${columns} from {{schema}}.account_register($1::jsonb, $2)`,
 )
 
 const selectAccount = statement('account_select', `select ${columns} from {{schema}}.account where id = $1`)

@@ -1,7 +1,6 @@
-import type { Pool } from 'pg'
 import { type AddressRow, addressColumns, addressOf, normalAddress, type StoredAddress } from './addresses.ts'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, type Statement, statement } from './statement.ts'
+import { type Executor, run, type Statement, statement } from './statement.ts'
 
 /** Whose addresses are listed, and which of them. */
 export interface AddressQuery {
@@ -21,7 +20,7 @@ export interface AddressQuery {
 
 /** Reads addresses, oldest first; the newest before the position first when the direction is backward. */
 export async function listAddresses(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   query: AddressQuery,
 ): Promise<readonly AddressRow[]> {

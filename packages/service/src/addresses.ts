@@ -1,8 +1,7 @@
 import type { ChainFamily } from '@outlay/core'
-import type { Pool } from 'pg'
 import type { Environment } from './clients.ts'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 
 /** A postal address as the wire has it. Specification: AccountAddress. */
 export interface PostalAddress {
@@ -46,7 +45,7 @@ export interface AddressRow {
 
 /** One address of the account; `undefined` for an unknown id and for one of another account. */
 export async function findAddress(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   addressId: string,
@@ -57,7 +56,7 @@ export async function findAddress(
 
 /** The account number of a bank address in clear; `undefined` when the address is no bank account. */
 export async function revealAccountNumber(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   addressId: string,
 ): Promise<string | undefined> {
@@ -68,7 +67,7 @@ export async function revealAccountNumber(
 
 /** The custodial wallet that has this on-chain address on this chain; `undefined` when the payee is not held here. */
 export async function findCustodialByOnchainAddress(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   transferType: string,
   address: string,
@@ -80,7 +79,7 @@ export async function findCustodialByOnchainAddress(
 
 /** One address of any of the client's accounts; `undefined` for an unknown id and for one of another client. */
 export async function findAddressOfClient(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   clientId: string,
   addressId: string,
@@ -91,7 +90,7 @@ export async function findAddressOfClient(
 
 /** The bank address of the account that has these numbers, found by their keyed digest; `undefined` when there is none. */
 export async function findBankAddress(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   numbers: { readonly routingNumber: string; readonly accountNumber: string },

@@ -1,10 +1,9 @@
 import { Amount, Id, Limits, OutlayError } from '@outlay/core'
-import type { Pool } from 'pg'
 import { type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './automation-transfers.ts'
 import { type AutomationRow, virtualAccountIndex } from './automations.ts'
 import { inTransaction, type ServiceContext, type Tx } from './context.ts'
 import type { DepositFact, DepositVerdict } from './rails/port.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 
 /** A payment that reached a virtual account, and what became of it. */
 export interface AutomationDeposit {
@@ -51,7 +50,7 @@ export function takeDeposit(context: ServiceContext, fact: DepositFact): Promise
 
 /** A deposit by its rail and the bank's reference; `undefined` when there was none. */
 export async function findDeposit(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   key: Pick<DepositFact, 'transferType' | 'reference'>,
 ): Promise<AutomationDeposit | undefined> {

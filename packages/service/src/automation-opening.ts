@@ -4,6 +4,7 @@ import { inTransaction, type ServiceContext } from './context.ts'
 import type { VirtualAccountBank, VirtualAccountFact } from './rails/port.ts'
 import { run, statement } from './statement.ts'
 import { recordEvent } from './webhooks.ts'
+import { asSystem } from './tenant.ts'
 
 /** The opening of virtual accounts at work. */
 export interface AutomationOpening {
@@ -45,7 +46,7 @@ export function startAutomationOpening(
 
 async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal: AbortSignal): Promise<void> {
   const now = context.clock.now()
-  const due = await run<AutomationRow>(context.pool, context, startDue, [now, batchSize])
+  const due = await run<AutomationRow>(asSystem(context), context, startDue, [now, batchSize])
   for (const row of due) {
     if (signal.aborted) return
     const beneficiary = { name: row.beneficiary_name, address: row.beneficiary_address }
@@ -54,7 +55,7 @@ async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal
       (error: Error) => report(context, error, row.id),
     )
     const again = asked ? null : new Date(now.getTime() + retryMs)
-    await run(context.pool, context, setOpenAt, [row.id, again])
+    await run(asSystem(context), context, setOpenAt, [row.id, again])
   }
 }
 

@@ -1,8 +1,7 @@
 import type { AutomationStatus } from '@outlay/core'
-import type { Pool } from 'pg'
 import type { Environment } from './clients.ts'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 import { instructionsView, type WireInstructionsResource } from './transfer-view.ts'
 
 /** An automation as the API answers it. Specification: "Automation". */
@@ -103,7 +102,7 @@ export function virtualAccountIndex(
 
 /** One automation of an account; `undefined` for an unknown id and for one of another account. */
 export async function findAutomation(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   accountId: string,
   automationId: string,
@@ -114,7 +113,7 @@ export async function findAutomation(
 
 /** The account that an automation belongs to; `undefined` for an unknown id. */
 export async function findAccountOfAutomation(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   automationId: string,
 ): Promise<string | undefined> {
@@ -124,7 +123,7 @@ export async function findAccountOfAutomation(
 
 /** Every automation of an account, newest first, the archived ones included. */
 export function listAutomations(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   accountId: string,
 ): Promise<readonly AutomationRow[]> {

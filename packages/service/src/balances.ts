@@ -1,8 +1,7 @@
 import { Amount, OutlayError } from '@outlay/core'
-import type { Pool } from 'pg'
 import { type AddressRow, findAddress } from './addresses.ts'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 
 /** One holding as the API answers it. Specification: "Balances"; only internal addresses have any. */
 export interface BalanceResource {
@@ -23,7 +22,7 @@ export type BalanceFilters = Readonly<Partial<Record<(typeof balanceFilters)[num
 
 /** What the wallets of some accounts hold, by account and wallet; nothing held is left out. */
 export async function listBalances(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountIds: readonly string[],
   filters: BalanceFilters = {},
@@ -39,7 +38,7 @@ export async function listBalances(
  *   `transfer_type_not_supported` for a chain that the wallet is not on.
  */
 export async function findBalance(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   addressId: string,

@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 import type { BankLinking, LinkedBankAccount, LinkedItem } from './bank-link/port.ts'
 import { askProvider } from './bank-link/provider-call.ts'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 
 /** What a public token was exchanged for. */
 export interface Exchange {
@@ -25,13 +25,14 @@ const pauseMs = 50
  *   `service_unavailable` when the provider cannot be asked.
  */
 export async function exchangePublicToken(
+  executor: Executor,
   context: ServiceContext,
   { provider }: BankLinking,
-  accountId: string,
-  publicToken: string,
+  token: { readonly accountId: string; readonly publicToken: string },
 ): Promise<Exchange | undefined> {
+  const { accountId, publicToken } = token
   const key = [accountId, digestOfToken(context, publicToken)] as const
-  const row = (await lease(context, key)) ?? (await exchange(context, provider, key, publicToken))
+  const row = (await lease(executor, context, key)) ?? (await exchange(executor, context, provider, key, publicToken))
   if (row.address_ids !== null || row.item_id === null || row.access_token === null) return undefined
   const item = { itemId: row.item_id, accessToken: context.secrets.open(row.access_token, placeOf(key)) }
   const accounts = await askProvider(context, (options) => provider.listBankAccounts(item, options))
@@ -83,13 +84,13 @@ interface ExchangeRow {
 }
 
 /** Nothing when this caller is to do the exchange, else what another caller's exchange has given. */
-async function lease(context: ServiceContext, key: Key): Promise<ExchangeRow | undefined> {
+async function lease(executor: Executor, context: ServiceContext, key: Key): Promise<ExchangeRow | undefined> {
   const tries = Math.ceil((context.idempotencyWaitMs ?? 10_000) / pauseMs)
   for (let tried = 0; tried <= tries; tried += 1) {
     const now = context.clock.now()
     const values = [...key, now, new Date(now.getTime() + leaseMs)]
-    if ((await run(context.pool, context, leaseExchange, values)).length > 0) return undefined
-    const [row] = await run<ExchangeRow>(context.pool, context, selectExchange, key)
+    if ((await run(executor, context, leaseExchange, values)).length > 0) return undefined
+    const [row] = await run<ExchangeRow>(executor, context, selectExchange, key)
     if (row !== undefined && row.item_id !== null) return row
     await sleep(pauseMs)
   }
@@ -98,6 +99,7 @@ async function lease(context: ServiceContext, key: Key): Promise<ExchangeRow | u
 }
 
 async function exchange(
+  executor: Executor,
   context: ServiceContext,
   provider: BankLinking['provider'],
   key: Key,
@@ -109,9 +111,9 @@ async function exchange(
     const item = await askProvider(context, (options) => provider.exchange(token, options))
     if (item === undefined) throw publicTokenRefused()
     const sealed = context.secrets.seal(item.accessToken, placeOf(key))
-    ;[row] = await run<ExchangeRow>(context.pool, context, updateExchanged, [...key, item.itemId, sealed])
+    ;[row] = await run<ExchangeRow>(executor, context, updateExchanged, [...key, item.itemId, sealed])
   } catch (error) {
-    await run(context.pool, context, releaseExchange, key)
+    await run(executor, context, releaseExchange, key)
     throw error
   }
   if (row === undefined) throw new Error('The exchange of a public token lost its row.')

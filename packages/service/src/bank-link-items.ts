@@ -1,7 +1,6 @@
-import type { Pool } from 'pg'
 import type { LinkedItem } from './bank-link/port.ts'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 import { saveNoticeEndpoint } from './webhook-notices.ts'
 
 /** Writes an item of an account, new or with its login renewed. Without a URL its notices go where they went. */
@@ -24,7 +23,7 @@ export async function saveItem(
 
 /** The item that a bank address of the account came from; `undefined` when it was entered by hand. */
 export async function findItemOfAddress(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   addressId: string,

@@ -7,7 +7,7 @@ import { findItemOfAddress, saveItem } from './bank-link-items.ts'
 import type { Environment } from './clients.ts'
 import type { ServiceContext, Tx } from './context.ts'
 import { createExternalAddress, postalAddressOf } from './external-addresses.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 
 /** Which financial institutions came of a public token. Specification: "Bank-linking", 3. */
 export interface RegisteredAccounts {
@@ -35,12 +35,13 @@ export async function openLinkFlow(
  * @throws OutlayError `conflict` when it was entered by hand, `service_unavailable`.
  */
 export async function openUpdateFlow(
+  executor: Executor,
   context: ServiceContext,
   { provider }: BankLinking,
-  accountId: string,
-  financialInstitutionId: string,
+  institution: { readonly accountId: string; readonly id: string },
 ): Promise<OpenedFlow> {
-  const item = await findItemOfAddress(context.pool, context, accountId, financialInstitutionId)
+  const { accountId, id } = institution
+  const item = await findItemOfAddress(executor, context, accountId, id)
   if (item === undefined)
     throw new OutlayError('conflict', 'The financial institution was not linked through the provider.')
   const flow = { ownerId: accountId, person: {}, accessToken: item.accessToken }

@@ -1,8 +1,7 @@
 import { Id } from '@outlay/core'
-import type { Pool } from 'pg'
 import type { ServiceContext, Tx } from './context.ts'
 import { digestOf } from './secrets.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 
 /** Which world a client moves value in. Specification: "Authentication" 4. */
 export type Environment = 'testnet' | 'mainnet'
@@ -99,7 +98,7 @@ export async function grantAccount(
 
 /** The client with this id and secret; `undefined` when the pair is wrong. */
 export async function findClientBySecret(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   clientId: string,
   clientSecret: string,
@@ -110,7 +109,7 @@ export async function findClientBySecret(
 
 /** The caller whose token has this digest, expired or not; `undefined` for an unknown or revoked token. */
 export async function findCaller(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   tokenDigest: Buffer,
 ): Promise<Caller | undefined> {
@@ -120,7 +119,7 @@ export async function findCaller(
 
 /** True when the client owns or manages the account. */
 export async function isAccountOfClient(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   clientId: string,
   accountId: string,
@@ -130,7 +129,7 @@ export async function isAccountOfClient(
 
 /** Ids of the client's accounts, its own first, the managed ones in the order in which they came. */
 export async function listAccountIds(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   clientId: string,
 ): Promise<readonly string[]> {

@@ -2,6 +2,7 @@ import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/
 import type { Pool, PoolClient } from 'pg'
 import type { Rails } from './rails/port.ts'
 import type { Secrets } from './secrets.ts'
+import { beginAs } from './tenant.ts'
 
 /** A transaction of the service: one connection between `begin` and `commit`. */
 export type Tx = PoolClient
@@ -11,6 +12,7 @@ export type KybReview = (account: { readonly businessName: string }) => 'complet
 
 /** What every part of the service works with. */
 export interface ServiceContext {
+  /** Statements that run on it as they are see no tenant's rows; see `asClient` and `asSystem`. */
   readonly pool: Pool
   /** The Postgres schema that holds the service's tables. */
   readonly schema: string
@@ -39,20 +41,38 @@ export interface ServiceContext {
   readonly allowPrivateWebhooks?: boolean | undefined
 }
 
-/** Runs `work` between `begin` and `commit`; any rejection rolls back. A broken connection never returns to the pool. */
-export async function inTransaction<T>(
+/**
+ * Runs `work` as the system, on everybody's rows, between `begin` and `commit`; any rejection rolls back. For workers and
+ * for what a deployer does by hand, such as registering a client.
+ */
+export function inTransaction<T>(context: Pick<ServiceContext, 'pool'>, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return transact(context.pool, beginAs('system'), work)
+}
+
+/**
+ * Runs `work` on the rows of one client's accounts only, between `begin` and `commit`; any rejection rolls back.
+ * `settings` is SQL that runs with `begin`.
+ */
+export function inClientTransaction<T>(
   context: Pick<ServiceContext, 'pool'>,
+  clientId: string,
   work: (tx: Tx) => Promise<T>,
-  options: { readonly begin?: string | undefined } = {},
+  settings?: string,
 ): Promise<T> {
-  const client = await context.pool.connect()
+  const begin = beginAs({ clientId })
+  return transact(context.pool, settings === undefined ? begin : `${begin}; ${settings}`, work)
+}
+
+/** A broken connection never returns to the pool. */
+async function transact<T>(pool: Pool, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
   let broken: Error | undefined
   const onError = (error: Error) => {
     broken = error
   }
   client.on('error', onError)
   try {
-    await client.query(options.begin ?? 'begin')
+    await client.query(begin)
     const result = await work(client)
     const ended = await client.query('commit')
     if (ended.command !== 'COMMIT') throw new Error('The transaction was aborted by a statement whose error got lost.')

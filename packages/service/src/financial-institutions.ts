@@ -1,10 +1,9 @@
 import { BankAccount, FinancialInstitution, type FinancialInstitutionStatus } from '@outlay/core'
-import type { Pool } from 'pg'
 import { addressColumns, type PostalAddress, type StoredAddress } from './addresses.ts'
 import type { Environment } from './clients.ts'
 import type { ServiceContext, Tx } from './context.ts'
 import { createExternalAddress } from './external-addresses.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 
 /** A bank address in its older form, as the API answers it. Specification: "Financial institution". */
 export interface FinancialInstitutionResource {
@@ -71,7 +70,7 @@ function addressOfOlderForm(body: Readonly<Record<string, unknown>>): Readonly<R
 
 /** Reads the financial institutions of an account, oldest first. */
 export async function listFinancialInstitutions(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
 ): Promise<readonly FinancialInstitutionResource[]> {
@@ -80,7 +79,7 @@ export async function listFinancialInstitutions(
 
 /** One financial institution; `undefined` for an unknown id, one of another account, and a wallet. */
 export async function findFinancialInstitution(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   id: string,
@@ -91,7 +90,7 @@ export async function findFinancialInstitution(
 
 /** How a financial institution stands; `undefined` as for {@link findFinancialInstitution}. */
 export async function findFinancialInstitutionState(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   id: string,

@@ -5,6 +5,7 @@ import { pruneKeys } from './idempotency.ts'
 import { pruneTokens } from './tokens.ts'
 import { pruneEvents } from './webhook-deliveries.ts'
 import { prunePreviousSecrets } from './webhook-rotation.ts'
+import { asSystem } from './tenant.ts'
 
 /** How long things are kept, in days. */
 export interface Retention {
@@ -22,11 +23,11 @@ const dayMs = 24 * 3_600_000
 /** Forgets keys, tokens, events, exchanges of public tokens and replaced webhook secrets that are past their time. */
 export async function keepHouse(context: ServiceContext, retention: Retention = {}): Promise<void> {
   const daysAgo = (days: number) => new Date(context.clock.now().getTime() - days * dayMs)
-  await pruneTokens(context.pool, context, daysAgo(0))
-  await pruneKeys(context.pool, context, daysAgo(retention.idempotencyKeyDays ?? 30))
-  await pruneEvents(context.pool, context, daysAgo(retention.webhookEventDays ?? 30))
-  await pruneExchanges(context.pool, context, daysAgo(retention.bankLinkExchangeDays ?? 30))
-  await prunePreviousSecrets(context.pool, context, daysAgo(0))
+  await pruneTokens(asSystem(context), context, daysAgo(0))
+  await pruneKeys(asSystem(context), context, daysAgo(retention.idempotencyKeyDays ?? 30))
+  await pruneEvents(asSystem(context), context, daysAgo(retention.webhookEventDays ?? 30))
+  await pruneExchanges(asSystem(context), context, daysAgo(retention.bankLinkExchangeDays ?? 30))
+  await prunePreviousSecrets(asSystem(context), context, daysAgo(0))
 }
 
 /** Brings the queue of the housekeeping, in the schema `<schema>_jobs`, to this release. */

@@ -1,6 +1,5 @@
-import type { Pool } from 'pg'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 
 /** A response as it is kept under an idempotency key. */
 export interface StoredResponse {
@@ -46,7 +45,7 @@ export async function storeResponse(
 
 /** What is kept under a key; `undefined` when nothing is. */
 export async function findKey(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   request: KeyedRequest,
 ): Promise<KeyRecord | undefined> {
@@ -57,7 +56,7 @@ export async function findKey(
 }
 
 /** Forgets keys that were first used before `before`. Returns how many. */
-export async function pruneKeys(executor: Pool | Tx, context: ServiceContext, before: Date): Promise<number> {
+export async function pruneKeys(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
   return (await run(executor, context, deleteKeys, [before])).length
 }
 

@@ -1,5 +1,6 @@
 import { applyMigrations, readMigrations } from '@outlay/adapters-pg'
 import type { Pool } from 'pg'
+import { systemSession } from './tenant.ts'
 
 /**
  * Brings the service's tables to this release: `migrations/*.sql` in order, each in a transaction of its own and recorded
@@ -15,8 +16,15 @@ export async function migrateService(options: {
   const migrations = await readMigrations(new URL('../migrations/', import.meta.url))
   const client = await options.pool.connect()
   try {
-    return await applyMigrations(client, { schema: options.schema, migrations })
-  } finally {
+    // Policies bind the owner of the tables too, and a migration may have to change rows.
+    await client.query(systemSession.begin)
+    const ran = await applyMigrations(client, { schema: options.schema, migrations })
+    await client.query(systemSession.end)
     client.release()
+    return ran
+  } catch (error) {
+    // Closed rather than given back, so that nothing else acts as the system on it.
+    client.release(true)
+    throw error
   }
 }

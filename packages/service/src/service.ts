@@ -1,4 +1,4 @@
-import { pgDriver, postgres } from '@outlay/adapters-pg'
+import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
 import {
   type Catalog,
   type Clock,
@@ -13,7 +13,7 @@ import type { Pool } from 'pg'
 import { takeDeposit } from './automation-deposits.ts'
 import { type AutomationOpening, startAutomationOpening, takeOpened } from './automation-opening.ts'
 import { type BankLinkingOptions, createBankLinking } from './bank-link/linking.ts'
-import type { KybReview, ServiceContext, Tx } from './context.ts'
+import { inTransaction, type KybReview, type ServiceContext, type Tx } from './context.ts'
 import { migrateHousekeeping, type Retention, startHousekeeping } from './housekeeping.ts'
 import { accountsRoutes } from './http/accounts-routes.ts'
 import { addressesRoutes } from './http/addresses-routes.ts'
@@ -189,7 +189,9 @@ function createContext(
   readonly rails: Rails | SimulatedRails
 } {
   const { pool, schema = 'outlay_service', catalog = defaultCatalog } = options
-  const backend = postgres({ driver: pgDriver(pool), schema: `${schema}_engine`, logger: options.logger })
+  // What the engine tells and what follows from it is written as the system, in the engine's own transaction.
+  const driver: Driver<Tx> = { ...pgDriver(pool), transaction: (work) => inTransaction({ pool }, work) }
+  const backend = postgres({ driver, schema: `${schema}_engine`, logger: options.logger })
   const { random, logger } = backend.runtime
   const clock = options.clock ?? backend.runtime.clock
   const secrets = secretsOf(options.encryptionKey, random)

@@ -1,9 +1,21 @@
-import type { Pool, PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 
 /** One SQL statement with a name of its own; `{{schema}}` stands for the service's schema. */
 export interface Statement {
   readonly name: string
   readonly text: string
+}
+
+/** A statement as it goes to the server. */
+export interface ExecutorQuery {
+  readonly name?: string | undefined
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** Runs single statements of one tenant. A pool is none: nobody's rows are visible to what runs on it as it is. */
+export interface Executor {
+  send<Row extends object>(query: ExecutorQuery): Promise<{ readonly rows: Row[] }>
 }
 
 const texts = new WeakMap<Statement, Map<string, string>>()
@@ -15,16 +27,17 @@ export function statement(name: string, text: string): Statement {
 
 /** Runs a statement and gives its rows. */
 export async function run<Row extends object>(
-  executor: Pool | PoolClient,
+  executor: Executor | PoolClient,
   context: { readonly schema: string; readonly prepared?: boolean | undefined },
   one: Statement,
   values: readonly unknown[] = [],
 ): Promise<readonly Row[]> {
-  const result = await executor.query<Row>({
+  const query = {
     ...(context.prepared === false ? {} : { name: `${context.schema}.${one.name}` }),
     text: textOf(one, context.schema),
     values: [...values],
-  })
+  }
+  const result = await ('send' in executor ? executor.send<Row>(query) : executor.query<Row>(query))
   return result.rows
 }
 

@@ -1,9 +1,8 @@
 import { Limits } from '@outlay/core'
-import type { Pool } from 'pg'
 import type { Caller, Scope } from './clients.ts'
 import type { ServiceContext, Tx } from './context.ts'
 import { digestOf } from './secrets.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 
 /** A new access token; it cannot be read again. */
 export interface AccessToken {
@@ -15,7 +14,7 @@ export interface AccessToken {
 
 /** Issues a token of about an hour to a client. Only its digest is stored. Specification: "Authentication" 3. */
 export async function issueToken(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   client: Omit<Caller, 'expiresAt'>,
   scopes: readonly Scope[],
@@ -29,7 +28,7 @@ export async function issueToken(
 
 /** Ends a token of the client. False when the client has no such token. */
 export async function revokeToken(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   clientId: string,
   accessToken: string,
@@ -38,7 +37,7 @@ export async function revokeToken(
 }
 
 /** Forgets tokens that ended before `before`. Returns how many. */
-export async function pruneTokens(executor: Pool | Tx, context: ServiceContext, before: Date): Promise<number> {
+export async function pruneTokens(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
   return (await run(executor, context, deleteEnded, [before])).length
 }
 

@@ -5,12 +5,13 @@ import type { RailInstruction } from './rails/port.ts'
 import { run, statement } from './statement.ts'
 import { bankAccountOf } from './transfer-parties.ts'
 import type { TransferRow } from './transfer-row.ts'
+import { asSystem } from './tenant.ts'
 
 /** Makes the reader of rail instructions: submissions that come close together are read in one statement. */
 export function instructionReader(context: Pick<ServiceContext, 'pool' | 'schema' | 'secrets'>): ReadInstruction {
   return batch(
     async (transferIds: readonly string[]) => {
-      const rows = await run<InstructionRow>(context.pool, context, selectInstructions, [transferIds])
+      const rows = await run<InstructionRow>(asSystem(context), context, selectInstructions, [transferIds])
       const found = new Map(rows.map((row) => [row.id, row]))
       return transferIds.map((id) => {
         const row = found.get(id)

@@ -127,15 +127,16 @@ interface PartyRow extends StoredAddress {
 const selectParties = statement(
   'transfer_parties_select',
   `select o.status as account_status, o.business_name as account_business_name, o.address as account_address,
-          a.*, p.account_id as payee_account_id, p.id as payee_address_id
+          a.*, p.account_id as payee_account_id, p.address_id as payee_address_id
      from {{schema}}.account o
      left join lateral (
        select ${addressColumns}, bank_account_number, bank_login_required_at, address_normal
          from {{schema}}.address
         where account_id = o.id and id = any ($2)
      ) a on true
-     left join {{schema}}.address p
-       on p.type = 'internal' and p.environment = a.environment and p.address_normal = a.address_normal
-      and a.type = 'external' and a.kind <> 'bank' and $3 = any (p.transfer_types)
+     left join lateral (
+       select w.* from {{schema}}.custodial_wallet(a.environment, a.address_normal, $3) w
+        where a.type = 'external' and a.kind <> 'bank'
+     ) p on true
     where o.id = $1`,
 )

@@ -1,6 +1,5 @@
-import type { Pool } from 'pg'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, type Statement, statement } from './statement.ts'
+import { type Executor, run, type Statement, statement } from './statement.ts'
 import type { TransferRow } from './transfer-row.ts'
 
 /** Filters of a list of transfers: exact, case-sensitive, combined with AND. Specification: "Transfers", list. */
@@ -25,7 +24,7 @@ export interface TransferQuery {
 
 /** One transfer of an account; `undefined` for an unknown id and for one of another account. */
 export async function findTransfer(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   accountId: string,
   transferId: string,
@@ -36,7 +35,7 @@ export async function findTransfer(
 
 /** One transfer, whoever's it is: the caller checks that. */
 export async function findTransferOfAnyone(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   transferId: string,
 ): Promise<TransferRow | undefined> {
@@ -46,7 +45,7 @@ export async function findTransferOfAnyone(
 
 /** Transfers of an account. An id is a ULID, so the order by id is the order in time, and it never changes. */
 export function listTransfers(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   accountId: string,
   query: TransferQuery,
@@ -68,7 +67,7 @@ export function listTransfers(
 
 /** The newest transfer that waits for an inbound wire with this memo or to this account number. */
 export async function findByWireInstructions(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   wire: { readonly memo?: string | undefined; readonly accountNumber?: string | undefined },
 ): Promise<TransferRow | undefined> {

@@ -1,7 +1,6 @@
 import { loginRequiredEventType } from '@outlay/core'
-import type { Pool } from 'pg'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, type Statement, statement } from './statement.ts'
+import { type Executor, run, type Statement, statement } from './statement.ts'
 
 /** A delivery as the API answers it. */
 export interface DeliveryResource {
@@ -57,7 +56,7 @@ export interface DeliverySettlement {
  * which commits at once: nothing is locked while they are on their way.
  */
 export async function claimDeliveries(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   claim: {
     readonly now: Date
@@ -76,7 +75,7 @@ export async function claimDeliveries(
  * and a delivery that was canceled on its way does not go out again.
  */
 export async function settleDeliveries(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   settlements: readonly DeliverySettlement[],
 ): Promise<void> {
@@ -85,7 +84,7 @@ export async function settleDeliveries(
 
 /** Reads the deliveries of an account, newest first; the oldest after the position first when going backward. */
 export async function listDeliveries(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   query: {
     readonly accountId: string
@@ -129,7 +128,7 @@ export async function resendEvent(
 }
 
 /** Forgets events, with their deliveries, that are older than `before` and have no pending delivery. Returns how many. */
-export async function pruneEvents(executor: Pool | Tx, context: ServiceContext, before: Date): Promise<number> {
+export async function pruneEvents(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
   return (await run(executor, context, deleteEvents, [before])).length
 }
 

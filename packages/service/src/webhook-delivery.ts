@@ -8,6 +8,7 @@ import {
   type DeliverySettlement,
   settleDeliveries,
 } from './webhook-deliveries.ts'
+import { asSystem } from './tenant.ts'
 
 /** How webhooks are delivered. Every member has a default. */
 export interface WebhookDeliveryOptions {
@@ -127,7 +128,7 @@ async function claim(round: Round): Promise<void> {
   const began = round.claims
   round.claims += 1
   round.nothingDue = true
-  const claimed = await claimDeliveries(context.pool, context, { now, leaseUntil, limit, except: [...round.full] })
+  const claimed = await claimDeliveries(asSystem(context), context, { now, leaseUntil, limit, except: [...round.full] })
   if (claimed.length === limit || round.drains.some((drain) => drain.since > began)) round.nothingDue = false
   for (const delivery of claimed) void carry(round, delivery)
   if (claimed.length === 0 && round.count === 0 && round.settled.length === 0) endDrains(round, began)
@@ -161,7 +162,7 @@ async function flush(round: Round): Promise<void> {
   if (settlements.length === 0) return
   round.settled = []
   try {
-    await settleDeliveries(round.courier.context.pool, round.courier.context, settlements)
+    await settleDeliveries(asSystem(round.courier.context), round.courier.context, settlements)
   } catch (error) {
     round.settled.unshift(...settlements)
     throw error

@@ -1,9 +1,8 @@
 import { Id, type Issue, OutlayError, webhookEventTypes } from '@outlay/core'
-import type { Pool } from 'pg'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from './context.ts'
 import { parseOutgoingUrl } from './outgoing-url.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 import { newWebhookSecret } from './webhook-signature.ts'
 import { patternsFor } from './webhooks.ts'
 
@@ -59,7 +58,7 @@ export async function createWebhook(
 
 /** Reads the webhooks of an account, oldest first. */
 export async function listWebhooks(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
 ): Promise<readonly WebhookResource[]> {
@@ -68,7 +67,7 @@ export async function listWebhooks(
 
 /** One webhook of an account; `undefined` when there is none. */
 export async function findWebhook(
-  executor: Pool | Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   webhookId: string,

@@ -1,6 +1,5 @@
-import type { Pool } from 'pg'
 import type { ServiceContext, Tx } from './context.ts'
-import { run, statement } from './statement.ts'
+import { type Executor, run, statement } from './statement.ts'
 import {
   type StoredWebhook,
   type WebhookResource,
@@ -41,7 +40,7 @@ export async function rotateWebhookSecret(
 }
 
 /** Forgets secrets whose time was over at `now`. Returns how many. */
-export async function prunePreviousSecrets(executor: Pool | Tx, context: ServiceContext, now: Date): Promise<number> {
+export async function prunePreviousSecrets(executor: Executor | Tx, context: ServiceContext, now: Date): Promise<number> {
   return (await run(executor, context, forget, [now])).length
 }
 

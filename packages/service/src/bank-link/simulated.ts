@@ -4,6 +4,7 @@ import { inTransaction } from '../context.ts'
 import { digestOf, type Secrets } from '../secrets.ts'
 import { run, statement } from '../statement.ts'
 import type { BankLinkProvider, LinkedBankAccount } from './port.ts'
+import { asSystem } from '../tenant.ts'
 
 /** What a person or a test can do at the simulated provider. */
 export interface BankLinkSimulation {
@@ -39,14 +40,15 @@ const shortTokenMs = 30 * minuteMs
 
 /** Makes the simulated provider. Tokens are kept as digests, account numbers sealed. */
 export function createSimulatedBankLinks(options: SimulatedBankLinksOptions): SimulatedBankLinks {
-  const { pool, clock } = options
+  const { clock } = options
+  const system = asSystem(options)
   const after = (milliseconds: number) => new Date(clock.now().getTime() + milliseconds)
   return {
     async openFlow({ ownerId, accessToken }) {
       const linkToken = newToken(options, 'link')
       const expiresAt = after(accessToken === undefined ? linkTokenMs : shortTokenMs)
       const item = accessToken === undefined ? undefined : await itemOf(options, accessToken)
-      await run(pool, options, insertFlow, [digestOf(linkToken), ownerId, item?.id ?? null, expiresAt])
+      await run(system, options, insertFlow, [digestOf(linkToken), ownerId, item?.id ?? null, expiresAt])
       return { linkToken, expiration: expiresAt.toISOString() }
     },
     exchange: ({ ownerId, publicToken }) => exchange(options, ownerId, publicToken),
@@ -56,7 +58,7 @@ export function createSimulatedBankLinks(options: SimulatedBankLinksOptions): Si
     },
     simulation: {
       async findFlow(linkToken) {
-        const [row] = await run<FlowRow>(pool, options, selectFlow, [digestOf(linkToken)])
+        const [row] = await run<FlowRow>(system, options, selectFlow, [digestOf(linkToken)])
         return row && { ownerId: row.owner_id, renews: row.item_id !== null }
       },
       complete: (linkToken, selected) => complete(options, linkToken, selected, after(shortTokenMs)),
@@ -71,14 +73,14 @@ async function complete(
   expiresAt: Date,
 ): Promise<string> {
   const digest = digestOf(linkToken)
-  const [flow] = await run<FlowRow>(options.pool, options, selectFlow, [digest])
+  const [flow] = await run<FlowRow>(asSystem(options), options, selectFlow, [digest])
   if (flow === undefined || flow.expires_at <= options.clock.now())
     throw new OutlayError('invalid_request', 'The link token is expired.', { field: 'link_token' })
   const publicToken = newToken(options, 'public')
   const selection = JSON.stringify(selected ?? (await selectionOf(options, flow.item_id)))
   const sealed = options.secrets.seal(selection, flowPlace(digestOf(publicToken)))
   const values = [digest, digestOf(publicToken), expiresAt, sealed]
-  const completed = await run(options.pool, options, completeFlow, values)
+  const completed = await run(asSystem(options), options, completeFlow, values)
   if (completed.length === 0) throw new OutlayError('conflict', 'The flow of this link token is over.')
   return publicToken
 }
@@ -111,7 +113,7 @@ interface ItemRow {
 }
 
 async function itemOf(options: SimulatedBankLinksOptions, accessToken: string): Promise<ItemRow> {
-  const [row] = await run<ItemRow>(options.pool, options, selectItemByToken, [digestOf(accessToken)])
+  const [row] = await run<ItemRow>(asSystem(options), options, selectItemByToken, [digestOf(accessToken)])
   if (row === undefined) throw new Error('The simulated provider does not know this access token.')
   return row
 }
@@ -120,7 +122,7 @@ async function selectionOf(
   options: SimulatedBankLinksOptions,
   itemId: string | null,
 ): Promise<readonly LinkedBankAccount[]> {
-  const [row] = await run<ItemRow>(options.pool, options, selectItem, [itemId])
+  const [row] = await run<ItemRow>(asSystem(options), options, selectItem, [itemId])
   return row === undefined ? [] : openSelection(options, itemPlace(row.id), row.selection)
 }
 

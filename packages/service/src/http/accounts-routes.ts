@@ -4,6 +4,7 @@ import { listAccountIds } from '../clients.ts'
 import type { RouteModule } from './app.ts'
 import { notFound, requireAccount, requireClient } from './authenticate.ts'
 import { answerOnce } from './idempotent.ts'
+import { asClient } from '../tenant.ts'
 
 /** Mounts registration and reading of accounts. Specification: "Accounts". */
 export const accountsRoutes: RouteModule = (app, context) => {
@@ -17,12 +18,12 @@ export const accountsRoutes: RouteModule = (app, context) => {
 
   app.get('/accounts', async (c) => {
     const caller = await requireClient(c, context, 'accounts:read')
-    return c.json({ accounts: await listAccountIds(context.pool, context, caller.clientId) })
+    return c.json({ accounts: await listAccountIds(asClient(context, caller.clientId), context, caller.clientId) })
   })
 
   app.get('/accounts/:account_id', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'accounts:read')
-    const account = await findAccount(context.pool, context, accountId)
+    const { accountId, clientId } = await requireAccount(c, context, 'accounts:read')
+    const account = await findAccount(asClient(context, clientId), context, accountId)
     if (account === undefined) throw notFound('account')
     return c.json(account)
   })

@@ -1,13 +1,14 @@
 import { changeAddress, parseAddressChange } from '../address-changes.ts'
 import { listAddresses } from '../address-list.ts'
 import { type AddressRow, findAddress, findAddressOfClient, type PostalAddress } from '../addresses.ts'
-import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { createExternalAddress } from '../external-addresses.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount, requireClient } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { createIdempotently } from './idempotent.ts'
 import { pageOf, readPage } from './pagination.ts'
+import { asClient } from '../tenant.ts'
 
 /** An address as the API answers it; the account number shows its last four digits. Specification: "Address". */
 export interface AddressResource {
@@ -48,23 +49,23 @@ export const addressesRoutes: RouteModule = (app, context) => {
   })
 
   app.get('/accounts/:account_id/addresses/:address_id', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'addresses:read')
-    return c.json(resourceOf(found(await findAddress(context.pool, context, accountId, addressIdOf(c)))))
+    const { accountId, clientId } = await requireAccount(c, context, 'addresses:read')
+    return c.json(resourceOf(found(await findAddress(asClient(context, clientId), context, accountId, addressIdOf(c)))))
   })
 
   app.get('/addresses/:address_id', async (c) => {
     const { clientId } = await requireClient(c, context, 'addresses:read')
-    return c.json(resourceOf(found(await findAddressOfClient(context.pool, context, clientId, addressIdOf(c)))))
+    return c.json(resourceOf(found(await findAddressOfClient(asClient(context, clientId), context, clientId, addressIdOf(c)))))
   })
 
   app.patch('/accounts/:account_id/addresses/:address_id', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'addresses:write')
-    return await patch(c, context, (tx) => findAddress(tx, context, accountId, addressIdOf(c)))
+    const { accountId, clientId } = await requireAccount(c, context, 'addresses:write')
+    return await patch(c, context, clientId, (tx) => findAddress(tx, context, accountId, addressIdOf(c)))
   })
 
   app.patch('/addresses/:address_id', async (c) => {
     const { clientId } = await requireClient(c, context, 'addresses:write')
-    return await patch(c, context, (tx) => findAddressOfClient(tx, context, clientId, addressIdOf(c)))
+    return await patch(c, context, clientId, (tx) => findAddressOfClient(tx, context, clientId, addressIdOf(c)))
   })
 }
 
@@ -101,7 +102,7 @@ async function readList(
 ) {
   const page = readPage(c, context, ['type', 'transfer_type', 'address'])
   const { type, transfer_type: transferType, address } = page.filters
-  const rows = await listAddresses(context.pool, context, {
+  const rows = await listAddresses(asClient(context, owner.clientId), context, {
     ...owner,
     type: type ?? owner.type,
     transferType,
@@ -117,10 +118,11 @@ async function readList(
 async function patch(
   c: ServiceRequest,
   context: ServiceContext,
+  clientId: string,
   find: (tx: Tx) => Promise<AddressRow | undefined>,
 ): Promise<Response> {
   const change = parseAddressChange(await readJson(c))
-  const changed = await inTransaction(context, async (tx) => changeAddress(tx, context, found(await find(tx)), change))
+  const changed = await inClientTransaction(context, clientId, async (tx) => changeAddress(tx, context, found(await find(tx)), change))
   return c.json(resourceOf(changed))
 }
 

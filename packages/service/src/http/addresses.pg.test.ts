@@ -5,6 +5,7 @@ import { afterAll, expect, it } from 'vitest'
 import { sampleBankAddress, testContext, testSchema, testService } from '../../test/service.ts'
 import { findAddress, findBankAddress, findCustodialByOnchainAddress, revealAccountNumber } from '../addresses.ts'
 import { migrateService } from '../migrations.ts'
+import { asSystem } from '../tenant.ts'
 import type { AddressResource } from './addresses-routes.ts'
 
 const database = await testDatabase({
@@ -17,6 +18,7 @@ const database = await testDatabase({
 })
 const pool = new Pool({ connectionString: database.url, max: 8 })
 afterAll(() => pool.end())
+const system = asSystem({ pool })
 
 const context = testContext({ pool, clock: manualClock(), logger: silentLogger })
 const service = testService(context)
@@ -68,17 +70,17 @@ it('registers a wallet, a Canton party and a bank account, and answers with the 
 
 it('gives other parts of the service what they need of a bank address', async () => {
   const { id } = (await register({ ...sampleBankAddress, account_number: '90210' })).json
-  const row = await findAddress(pool, context, accountId, id)
+  const row = await findAddress(system, context, accountId, id)
   expect(row).toMatchObject({
     type: 'external',
     kind: 'bank',
     bank: { accountNumberLast4: '0210', accountType: 'checking' },
   })
   expect(JSON.stringify(row)).not.toContain('90210')
-  expect(await revealAccountNumber(pool, context, id)).toBe('90210')
+  expect(await revealAccountNumber(system, context, id)).toBe('90210')
   const numbers = { routingNumber: '021000021', accountNumber: '90210' }
-  expect((await findBankAddress(pool, context, accountId, numbers))?.id).toBe(id)
-  expect(await findBankAddress(pool, context, accountId, { ...numbers, accountNumber: '90211' })).toBeUndefined()
+  expect((await findBankAddress(system, context, accountId, numbers))?.id).toBe(id)
+  expect(await findBankAddress(system, context, accountId, { ...numbers, accountNumber: '90211' })).toBeUndefined()
 })
 
 it('knows which payees it holds itself, whatever the case of a hexadecimal address', async () => {
@@ -87,7 +89,7 @@ it('knows which payees it holds itself, whatever the case of a hexadecimal addre
   ).json
   const [wallet] = addresses
   const address = wallet?.address ?? ''
-  const find = (transferType: string, at: string) => findCustodialByOnchainAddress(pool, context, transferType, at)
+  const find = (transferType: string, at: string) => findCustodialByOnchainAddress(system, context, transferType, at)
   expect((await find('sepolia', address.toLowerCase()))?.id).toBe(wallet?.id)
   expect((await find('amoy', `0x${address.slice(2).toUpperCase()}`))?.accountId).toBe(accountId)
   expect(await find('ethereum', address)).toBeUndefined()

@@ -4,6 +4,7 @@ import type { ServiceContext } from '../context.ts'
 import { digestOf } from '../secrets.ts'
 import type { ServiceRequest } from './app.ts'
 import type { CachedCaller } from './caller-cache.ts'
+import { asClient, asSystem } from '../tenant.ts'
 
 /** A caller together with the account that the request's path names. */
 export type AccountCaller = Caller & { readonly accountId: string }
@@ -38,7 +39,7 @@ export async function requireAccount(c: ServiceRequest, context: ServiceContext,
   const accountId = c.req.param('account_id')
   if (accountId === undefined) throw new Error('The route has no account_id parameter.')
   if (!accountIds.has(accountId)) {
-    if (!isId(accountId) || !(await isAccountOfClient(context.pool, context, caller.clientId, accountId)))
+    if (!isId(accountId) || !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, accountId)))
       throw notFound('account')
     accountIds.add(accountId)
   }
@@ -58,7 +59,7 @@ async function authenticate(c: ServiceRequest, context: ServiceContext, scope: S
   const cache = c.get('callers')
   let cached = cache.get(key)
   if (cached === undefined) {
-    const caller = await findCaller(context.pool, context, digest)
+    const caller = await findCaller(asSystem(context), context, digest)
     if (caller !== undefined) cached = cache.set(key, caller)
   }
   if (cached === undefined || Date.parse(cached.caller.expiresAt) <= context.clock.now().getTime())

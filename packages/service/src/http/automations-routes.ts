@@ -1,11 +1,12 @@
 import { changeAutomation, parseAutomationChange } from '../automation-changes.ts'
 import { createAutomation } from '../automation-creation.ts'
 import { type AutomationRow, automationView, findAutomation, listAutomations } from '../automations.ts'
-import { inTransaction } from '../context.ts'
+import { inClientTransaction } from '../context.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { createIdempotently } from './idempotent.ts'
+import { asClient } from '../tenant.ts'
 
 /** Mounts automations: create, list, read, and change of name and status. Specification: "Automations". */
 export const automationsRoutes: RouteModule = (app, context) => {
@@ -16,22 +17,22 @@ export const automationsRoutes: RouteModule = (app, context) => {
   )
 
   app.get('/accounts/:account_id/automations', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'automations:read')
-    const rows = await listAutomations(context.pool, context, accountId)
+    const { accountId, clientId } = await requireAccount(c, context, 'automations:read')
+    const rows = await listAutomations(asClient(context, clientId), context, accountId)
     return c.json({ automations: rows.map((row) => automationView(context, row)) })
   })
 
   app.get('/accounts/:account_id/automations/:automation_id', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'automations:read')
-    const row = await findAutomation(context.pool, context, accountId, automationIdOf(c))
+    const { accountId, clientId } = await requireAccount(c, context, 'automations:read')
+    const row = await findAutomation(asClient(context, clientId), context, accountId, automationIdOf(c))
     return c.json(automationView(context, found(row)))
   })
 
   app.patch('/accounts/:account_id/automations/:automation_id', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'automations:write')
+    const { accountId, clientId } = await requireAccount(c, context, 'automations:write')
     const automationId = automationIdOf(c)
     const change = parseAutomationChange(await readJson(c))
-    const changed = await inTransaction(context, (tx) => changeAutomation(tx, context, accountId, automationId, change))
+    const changed = await inClientTransaction(context, clientId, (tx) => changeAutomation(tx, context, accountId, automationId, change))
     return c.json(automationView(context, found(changed)))
   })
 }

@@ -4,26 +4,27 @@ import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount, requireClient } from './authenticate.ts'
 import { readParameter } from './pagination.ts'
 import { parameterError } from './problem.ts'
+import { asClient } from '../tenant.ts'
 
 /** Mounts the reading of balances. Specification: "Balances"; scope `addresses:read`. */
 export const balancesRoutes: RouteModule = (app, context) => {
   app.get('/balances', async (c) => {
     const { clientId } = await requireClient(c, context, 'addresses:read')
-    const accountIds = await listAccountIds(context.pool, context, clientId)
-    return c.json({ balances: await listBalances(context.pool, context, accountIds, readFilters(c)) })
+    const accountIds = await listAccountIds(asClient(context, clientId), context, clientId)
+    return c.json({ balances: await listBalances(asClient(context, clientId), context, accountIds, readFilters(c)) })
   })
 
   app.get('/accounts/:account_id/balances', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'addresses:read')
-    return c.json({ balances: await listBalances(context.pool, context, [accountId], readFilters(c)) })
+    const { accountId, clientId } = await requireAccount(c, context, 'addresses:read')
+    return c.json({ balances: await listBalances(asClient(context, clientId), context, [accountId], readFilters(c)) })
   })
 
   app.get('/accounts/:account_id/addresses/:address_id/balance', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'addresses:read')
+    const { accountId, clientId } = await requireAccount(c, context, 'addresses:read')
     const addressId = c.req.param('address_id')
     if (!isId(addressId)) throw notFound('address')
     const holding = { valueType: required(c, 'value_type'), transferType: required(c, 'transfer_type') }
-    return c.json(await findBalance(context.pool, context, accountId, addressId, holding))
+    return c.json(await findBalance(asClient(context, clientId), context, accountId, addressId, holding))
   })
 }
 

@@ -10,6 +10,7 @@ import { notFound, requireAccount } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { institutionIdOf } from './financial-institutions-routes.ts'
 import { answerOnce } from './idempotent.ts'
+import { asClient } from '../tenant.ts'
 
 /**
  * Mounts bank linking. Specification: "Bank-linking".
@@ -27,11 +28,12 @@ export function bankLinkRoutes(linking: BankLinking): RouteModule {
     }
     app.post(`${account}/financial-institutions/register-account`, (c) => register(c, context, linking))
     app.post(`${account}/financial-institutions/:financial_institution_id/update-link-token`, async (c) => {
-      const { accountId } = await requireAccount(c, context, 'financial-institutions:write')
+      const { accountId, clientId } = await requireAccount(c, context, 'financial-institutions:write')
       const id = institutionIdOf(c)
-      if ((await findFinancialInstitution(context.pool, context, accountId, id)) === undefined)
+      const client = asClient(context, clientId)
+      if ((await findFinancialInstitution(client, context, accountId, id)) === undefined)
         throw notFound('financial institution')
-      const { linkToken: token } = await openUpdateFlow(context, linking, accountId, id)
+      const { linkToken: token } = await openUpdateFlow(client, context, linking, { accountId, id })
       return c.json({ link_token: token })
     })
   }
@@ -56,10 +58,11 @@ async function readOptionalJson(c: ServiceRequest): Promise<unknown> {
 
 async function register(c: ServiceRequest, context: ServiceContext, linking: BankLinking): Promise<Response> {
   const caller = await requireAccount(c, context, 'financial-institutions:write')
-  const { accountId, environment } = caller
+  const { accountId, clientId, environment } = caller
   let exchange: Exchange | undefined
   const prepare = async (body: unknown) => {
-    exchange = await exchangePublicToken(context, linking, accountId, parse(context, body).publicToken)
+    const { publicToken } = parse(context, body)
+    exchange = await exchangePublicToken(asClient(context, clientId), context, linking, { accountId, publicToken })
   }
   return await answerOnce(c, context, caller, { prepare }, (tx, { body }) =>
     registerAccounts(tx, context, { accountId, environment }, parse(context, body), exchange),

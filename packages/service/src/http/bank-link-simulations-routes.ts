@@ -10,6 +10,7 @@ import type { RouteModule, ServiceRequest } from './app.ts'
 import { notFound, requireClient } from './authenticate.ts'
 import { asObject, readJson } from './body.ts'
 import { institutionIdOf } from './financial-institutions-routes.ts'
+import { asClient } from '../tenant.ts'
 
 /**
  * Mounts what a person does at the provider's front end, for sandboxes: going through the flow of a link token, and
@@ -20,8 +21,9 @@ export function bankLinkSimulationsRoutes(simulation: BankLinkSimulation): Route
     app.post('/simulations/bank-links/:link_token/complete', async (c) => {
       const caller = await requireClient(c, context, 'financial-institutions:write')
       const token = c.req.param('link_token')
+      const client = asClient(context, caller.clientId)
       const flow = await simulation.findFlow(token)
-      if (flow === undefined || !(await isAccountOfClient(context.pool, context, caller.clientId, flow.ownerId)))
+      if (flow === undefined || !(await isAccountOfClient(client, context, caller.clientId, flow.ownerId)))
         throw notFound('link token')
       const { accounts } = await readBody(c)
       const selected = accounts === undefined && flow.renews ? undefined : readSelection(accounts, context.random)
@@ -30,15 +32,16 @@ export function bankLinkSimulationsRoutes(simulation: BankLinkSimulation): Route
 
     app.post('/simulations/financial-institutions/:financial_institution_id/login-required', async (c) => {
       const caller = await requireClient(c, context, 'financial-institutions:write')
-      const address = await findAddressOfClient(context.pool, context, caller.clientId, institutionIdOf(c))
+      const client = asClient(context, caller.clientId)
+      const address = await findAddressOfClient(client, context, caller.clientId, institutionIdOf(c))
       if (address?.bank === undefined) throw notFound('financial institution')
-      const item = await findItemOfAddress(context.pool, context, address.accountId, address.id)
+      const item = await findItemOfAddress(client, context, address.accountId, address.id)
       if (item === undefined)
         throw new OutlayError('conflict', 'The financial institution was not linked through the provider.')
       const { reason = 'The login at the bank has ended.' } = await readBody(c)
       if (typeof reason !== 'string' || reason.length > 255) throw refusal('reason', 'must be at most 255 characters')
       await reportLoginRequired(context, { itemId: item.itemId, reason })
-      return c.json(await findFinancialInstitutionState(context.pool, context, address.accountId, address.id), 202)
+      return c.json(await findFinancialInstitutionState(client, context, address.accountId, address.id), 202)
     })
   }
 }

@@ -8,6 +8,7 @@ import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount } from './authenticate.ts'
 import { asObject } from './body.ts'
 import { createIdempotently } from './idempotent.ts'
+import { asClient } from '../tenant.ts'
 
 /** Mounts bank addresses in their older form. Specification: "Financial institutions (legacy)". */
 export const financialInstitutionsRoutes: RouteModule = (app, context) => {
@@ -23,20 +24,20 @@ export const financialInstitutionsRoutes: RouteModule = (app, context) => {
   )
 
   app.get(path, async (c) => {
-    const { accountId } = await requireAccount(c, context, 'financial-institutions:read')
-    return c.json({ financial_institutions: await listFinancialInstitutions(context.pool, context, accountId) })
+    const { accountId, clientId } = await requireAccount(c, context, 'financial-institutions:read')
+    return c.json({ financial_institutions: await listFinancialInstitutions(asClient(context, clientId), context, accountId) })
   })
 
   app.get(`${path}/:financial_institution_id`, async (c) => {
-    const { accountId } = await requireAccount(c, context, 'financial-institutions:read')
-    const found = await findFinancialInstitution(context.pool, context, accountId, institutionIdOf(c))
+    const { accountId, clientId } = await requireAccount(c, context, 'financial-institutions:read')
+    const found = await findFinancialInstitution(asClient(context, clientId), context, accountId, institutionIdOf(c))
     if (found === undefined) throw notFound('financial institution')
     return c.json(found)
   })
 
   app.get(`${path}/:financial_institution_id/status`, async (c) => {
-    const { accountId } = await requireAccount(c, context, 'financial-institutions:read')
-    const found = await findFinancialInstitutionState(context.pool, context, accountId, institutionIdOf(c))
+    const { accountId, clientId } = await requireAccount(c, context, 'financial-institutions:read')
+    const found = await findFinancialInstitutionState(asClient(context, clientId), context, accountId, institutionIdOf(c))
     if (found === undefined) throw notFound('financial institution')
     return c.json(found)
   })

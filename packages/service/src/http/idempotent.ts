@@ -1,8 +1,9 @@
 import { fingerprint, OutlayError } from '@outlay/core'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Caller, Scope } from '../clients.ts'
-import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { claimKey, findKey, type KeyedRequest, type StoredResponse, storeResponse } from '../idempotency.ts'
+import { asClient } from '../tenant.ts'
 import type { ServiceRequest } from './app.ts'
 import { requireAccount } from './authenticate.ts'
 import { checkBody, readAnyJson } from './body.ts'
@@ -150,15 +151,16 @@ async function tryEffect(context: ServiceContext, request: KeyedRequest, effect:
     if (replay !== undefined) return replay
     await effect.prepare()
   }
-  return await inTransaction(
+  return await inClientTransaction(
     context,
+    request.clientId,
     async (tx) => {
       if (!(await claimOrTimeOut(tx, context, request))) return undefined
       const response = { status: effect.status, body: JSON.stringify(await effect.work(tx)) }
       await storeResponse(tx, context, request, response, effect.sealed)
       return { ...response, replayed: false }
     },
-    { begin: beginOf(context) },
+    boundOf(context),
   )
 }
 
@@ -168,19 +170,20 @@ async function storeRefusal(
   request: KeyedRequest,
   refusal: StoredResponse,
 ): Promise<Answer | undefined> {
-  return await inTransaction(
+  return await inClientTransaction(
     context,
+    request.clientId,
     async (tx) => {
       if (!(await claimOrTimeOut(tx, context, request))) return undefined
       await storeResponse(tx, context, request, refusal, false)
       return { ...refusal, replayed: false }
     },
-    { begin: beginOf(context) },
+    boundOf(context),
   )
 }
 
 async function findReplay(context: ServiceContext, request: KeyedRequest): Promise<Answer | undefined> {
-  const record = await findKey(context.pool, context, request)
+  const record = await findKey(asClient(context, request.clientId), context, request)
   if (record === undefined) return undefined
   if (record.fingerprint !== request.fingerprint)
     throw new OutlayError(
@@ -246,6 +249,6 @@ function translated(error: unknown): unknown {
   )
 }
 
-function beginOf(context: ServiceContext): string {
-  return `begin; set local lock_timeout = ${Math.ceil(context.idempotencyWaitMs ?? 10_000)}`
+function boundOf(context: ServiceContext): string {
+  return `set local lock_timeout = ${Math.ceil(context.idempotencyWaitMs ?? 10_000)}`
 }

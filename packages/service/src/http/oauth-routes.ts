@@ -4,6 +4,7 @@ import { digestOf } from '../secrets.ts'
 import { issueToken, revokeToken } from '../tokens.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { readForm } from './body.ts'
+import { asClient, asSystem } from '../tenant.ts'
 
 type Client = Omit<Caller, 'expiresAt'>
 
@@ -24,7 +25,7 @@ export const oauthRoutes: RouteModule = (app, context) => {
     const scopes = scopesOf(client, form.get('scope'))
     if (scopes === undefined)
       return refuse(c, 'invalid_scope', 'The client does not have every scope that it asks for.')
-    const token = await issueToken(context.pool, context, client, scopes)
+    const token = await issueToken(asClient(context, client.clientId), context, client, scopes)
     const body = {
       access_token: token.accessToken,
       token_type: 'bearer',
@@ -41,7 +42,7 @@ export const oauthRoutes: RouteModule = (app, context) => {
     if (client === undefined) return refuseClient(c)
     const token = form.get('token')
     if (token === null) return refuse(c, 'invalid_request', 'token is required.')
-    if (await revokeToken(context.pool, context, client.clientId, token))
+    if (await revokeToken(asClient(context, client.clientId), context, client.clientId, token))
       c.get('callers').delete(digestOf(token).toString('base64'))
     return c.json({}, 200, noStore)
   })
@@ -67,7 +68,7 @@ async function authenticateClient(
   if (credentials === undefined) return undefined
   const { clientId, clientSecret } = credentials
   if (!/^[\x21-\x7e]{1,255}$/.test(clientId)) return undefined
-  return await findClientBySecret(context.pool, context, clientId, clientSecret)
+  return await findClientBySecret(asSystem(context), context, clientId, clientSecret)
 }
 
 interface Credentials {

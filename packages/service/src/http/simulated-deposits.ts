@@ -8,6 +8,7 @@ import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
 import type { ServiceRequest } from './app.ts'
 import { notFound } from './authenticate.ts'
 import { amountOf, type Body, optionalText } from './simulation-input.ts'
+import { asClient } from '../tenant.ts'
 
 /**
  * Lets a payment arrive at the virtual account of an automation and answers what became of it: `credited` with the id of
@@ -28,8 +29,9 @@ export async function receiveDeposit(
   },
 ): Promise<Response> {
   const { caller, automationId, body, transferType } = deposit
-  const accountId = await findAccountOfAutomation(context.pool, context, automationId)
-  if (accountId === undefined || !(await isAccountOfClient(context.pool, context, caller.clientId, accountId))) {
+  const client = asClient(context, caller.clientId)
+  const accountId = await findAccountOfAutomation(client, context, automationId)
+  if (accountId === undefined || !(await isAccountOfClient(client, context, caller.clientId, accountId))) {
     throw notFound('virtual account')
   }
   const reference = await simulation.receiveDeposit({
@@ -40,7 +42,7 @@ export async function receiveDeposit(
     senderName: optionalText(body, 'sender_name'),
     senderBankName: optionalText(body, 'sender_bank_name'),
   })
-  const taken = await findDeposit(context.pool, context, { transferType, reference })
+  const taken = await findDeposit(client, context, { transferType, reference })
   const outcome = taken?.transfer_id == null ? 'returned' : 'credited'
   const answer = {
     automation_id: automationId,

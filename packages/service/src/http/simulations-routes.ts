@@ -1,6 +1,6 @@
 import { setAccountStatus } from '../accounts.ts'
 import { type Caller, isAccountOfClient } from '../clients.ts'
-import { inTransaction, type ServiceContext } from '../context.ts'
+import { inClientTransaction, inTransaction, type ServiceContext } from '../context.ts'
 import { deposit } from '../deposits.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
 import type { TransferRow } from '../transfer-row.ts'
@@ -11,6 +11,7 @@ import { isId, notFound, requireClient } from './authenticate.ts'
 import { asObject, readJson } from './body.ts'
 import { receiveDeposit } from './simulated-deposits.ts'
 import { amountOf, optionalText, refusal, sameNumber, text } from './simulation-input.ts'
+import { asClient } from '../tenant.ts'
 
 /** Mounts what only a sandbox has: money from outside, the clock, and outcomes at will. Scope `transfers:write`. */
 export function simulationsRoutes(simulation: RailSimulation): RouteModule {
@@ -60,7 +61,7 @@ export function simulationsRoutes(simulation: RailSimulation): RouteModule {
       const wanted = asObject(await readJson(c))['status']
       const status = accountStatuses.find((one) => one === wanted)
       if (status === undefined) throw refusal('status', `The status is one of ${accountStatuses.join(', ')}.`)
-      await inTransaction(context, (tx) => setAccountStatus(tx, context, accountId, status))
+      await inClientTransaction(context, caller.clientId, (tx) => setAccountStatus(tx, context, accountId, status))
       return c.json({ id: accountId, status })
     })
 
@@ -100,8 +101,8 @@ async function receiveWire(c: ServiceRequest, context: ServiceContext, simulatio
   }
   const found =
     transferId === undefined
-      ? await findByWireInstructions(context.pool, context, { memo, accountNumber })
-      : await findTransferOfAnyone(context.pool, context, transferId)
+      ? await findByWireInstructions(asClient(context, caller.clientId), context, { memo, accountNumber })
+      : await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId)
   const row = await own(context, caller, found)
   if (body['amount'] !== undefined && !sameNumber(amountOf(body['amount']), row.amount_value)) {
     throw refusal('amount.value', `The transfer waits for ${row.amount_value} ${row.amount_currency}.`)
@@ -110,7 +111,7 @@ async function receiveWire(c: ServiceRequest, context: ServiceContext, simulatio
     senderName: optionalText(body, 'sender_name') ?? null,
     senderBankName: optionalText(body, 'sender_bank_name') ?? null,
   })
-  return answer(c, context, row.id)
+  return answer(c, context, caller, row.id)
 }
 
 async function showStatementLine(
@@ -121,7 +122,7 @@ async function showStatementLine(
   const caller = await requireClient(c, context, 'transfers:write')
   const transferId = c.req.param('transfer_id') ?? ''
   if (!isId(transferId)) throw notFound('transfer')
-  const row = await own(context, caller, await findTransferOfAnyone(context.pool, context, transferId))
+  const row = await own(context, caller, await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId))
   const line = await simulation.findStatementLine(row.id)
   if (line === undefined) throw notFound('statement line')
   return c.json({
@@ -143,7 +144,7 @@ async function endTransfer(
   const body = c.req.header('content-type') === undefined ? {} : asObject(await readJson(c))
   const transferId = c.req.param('transfer_id') ?? ''
   if (!isId(transferId)) throw notFound('transfer')
-  const row = await own(context, caller, await findTransferOfAnyone(context.pool, context, transferId))
+  const row = await own(context, caller, await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId))
   switch (ending) {
     case 'settle':
       await simulation.settle(row.id)
@@ -161,24 +162,24 @@ async function endTransfer(
       await simulation.acceptOffer(row.id)
       break
   }
-  return answer(c, context, row.id)
+  return answer(c, context, caller, row.id)
 }
 
-async function answer(c: ServiceRequest, context: ServiceContext, transferId: string): Promise<Response> {
-  const row = await findTransferOfAnyone(context.pool, context, transferId)
+async function answer(c: ServiceRequest, context: ServiceContext, caller: Caller, transferId: string): Promise<Response> {
+  const row = await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId)
   if (row === undefined) throw notFound('transfer')
   return c.json(transferView(row), 202)
 }
 
 async function own(context: ServiceContext, caller: Caller, row: TransferRow | undefined): Promise<TransferRow> {
-  if (row === undefined || !(await isAccountOfClient(context.pool, context, caller.clientId, row.account_id))) {
+  if (row === undefined || !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, row.account_id))) {
     throw notFound('transfer')
   }
   return row
 }
 
 async function ownAccount(context: ServiceContext, caller: Caller, accountId: string): Promise<string> {
-  if (!isId(accountId) || !(await isAccountOfClient(context.pool, context, caller.clientId, accountId))) {
+  if (!isId(accountId) || !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, accountId))) {
     throw notFound('account')
   }
   return accountId

@@ -5,6 +5,7 @@ import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount } from './authenticate.ts'
 import { createIdempotently } from './idempotent.ts'
 import { pageOf, readPage } from './pagination.ts'
+import { asClient } from '../tenant.ts'
 
 /** Mounts transfers: create (also under the singular path), list, read. Specification: "Transfers". */
 export const transfersRoutes: RouteModule = (app, context) => {
@@ -16,18 +17,18 @@ export const transfersRoutes: RouteModule = (app, context) => {
   app.post('/accounts/:account_id/transfer', create)
 
   app.get('/accounts/:account_id/transfers', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'transfers:read')
+    const { accountId, clientId } = await requireAccount(c, context, 'transfers:read')
     const page = readPage(c, context, transferFilters)
-    const found = await listTransfers(context.pool, context, accountId, { ...page, limit: page.size + 1 })
+    const found = await listTransfers(asClient(context, clientId), context, accountId, { ...page, limit: page.size + 1 })
     const { rows, pagination } = pageOf(context, page, found)
     return c.json({ transfers: rows.map(transferView), pagination })
   })
 
   app.get('/accounts/:account_id/transfers/:transfer_id', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'transfers:read')
+    const { accountId, clientId } = await requireAccount(c, context, 'transfers:read')
     const transferId = c.req.param('transfer_id')
     if (!isId(transferId)) throw notFound('transfer')
-    const row = await findTransfer(context.pool, context, accountId, transferId)
+    const row = await findTransfer(asClient(context, clientId), context, accountId, transferId)
     if (row === undefined) throw notFound('transfer')
     return c.json(transferView(row))
   })

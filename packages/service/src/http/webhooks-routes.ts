@@ -1,5 +1,5 @@
 import { webhookEventTypes } from '@outlay/core'
-import { inTransaction, type ServiceContext } from '../context.ts'
+import { inClientTransaction, type ServiceContext } from '../context.ts'
 import { listDeliveries, resendEvent } from '../webhook-deliveries.ts'
 import {
   changeWebhook,
@@ -15,6 +15,7 @@ import { isId, notFound, requireAccount } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { createIdempotently } from './idempotent.ts'
 import { pageOf, readPage } from './pagination.ts'
+import { asClient } from '../tenant.ts'
 
 /** Mounts registration of webhooks and the log of their deliveries. Specification: "Events". */
 export const webhooksRoutes: RouteModule = (app, context) => {
@@ -25,8 +26,8 @@ export const webhooksRoutes: RouteModule = (app, context) => {
   )
 
   app.get('/accounts/:account_id/webhooks', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'webhooks:read')
-    return c.json({ webhooks: await listWebhooks(context.pool, context, accountId) })
+    const { accountId, clientId } = await requireAccount(c, context, 'webhooks:read')
+    return c.json({ webhooks: await listWebhooks(asClient(context, clientId), context, accountId) })
   })
 
   app.get('/accounts/:account_id/webhooks/event_types', async (c) => {
@@ -37,19 +38,19 @@ export const webhooksRoutes: RouteModule = (app, context) => {
   mountSubscriptions(app, context)
 
   app.get('/accounts/:account_id/webhooks/deliveries', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'webhooks:read')
+    const { accountId, clientId } = await requireAccount(c, context, 'webhooks:read')
     const page = readPage(c, context, ['subscription_id', 'event_id', 'status'])
     const { subscription_id: subscriptionId, event_id: eventId, status } = page.filters
     const { direction, position } = page
     const query = { accountId, subscriptionId, eventId, status, direction, position, limit: page.size + 1 }
-    const { rows, pagination } = pageOf(context, page, await listDeliveries(context.pool, context, query))
+    const { rows, pagination } = pageOf(context, page, await listDeliveries(asClient(context, clientId), context, query))
     return c.json({ deliveries: rows, pagination })
   })
 
   app.post('/accounts/:account_id/webhooks/events/:event_id/resend', async (c) => {
-    const { accountId } = await requireAccount(c, context, 'webhooks:write')
+    const { accountId, clientId } = await requireAccount(c, context, 'webhooks:write')
     const eventId = idOf(c, 'event_id', 'event')
-    const resent = await inTransaction(context, (tx) => resendEvent(tx, context, accountId, eventId))
+    const resent = await inClientTransaction(context, clientId, (tx) => resendEvent(tx, context, accountId, eventId))
     if (resent === undefined) throw notFound('event')
     return c.json({ event_id: eventId, deliveries: resent }, 202)
   })
@@ -59,22 +60,22 @@ const mountSubscriptions: RouteModule = (app, context: ServiceContext) => {
   const path = '/accounts/:account_id/webhooks/subscriptions/:subscription_id'
 
   app.get(path, async (c) => {
-    const { accountId } = await requireAccount(c, context, 'webhooks:read')
-    return c.json(found(await findWebhook(context.pool, context, accountId, subscriptionIdOf(c))))
+    const { accountId, clientId } = await requireAccount(c, context, 'webhooks:read')
+    return c.json(found(await findWebhook(asClient(context, clientId), context, accountId, subscriptionIdOf(c))))
   })
 
   app.patch(path, async (c) => {
-    const { accountId } = await requireAccount(c, context, 'webhooks:write')
+    const { accountId, clientId } = await requireAccount(c, context, 'webhooks:write')
     const subscriptionId = subscriptionIdOf(c)
     const body = await readJson(c)
-    const changed = await inTransaction(context, (tx) => changeWebhook(tx, context, accountId, subscriptionId, body))
+    const changed = await inClientTransaction(context, clientId, (tx) => changeWebhook(tx, context, accountId, subscriptionId, body))
     return c.json(found(changed))
   })
 
   app.delete(path, async (c) => {
-    const { accountId } = await requireAccount(c, context, 'webhooks:write')
+    const { accountId, clientId } = await requireAccount(c, context, 'webhooks:write')
     const subscriptionId = subscriptionIdOf(c)
-    const removed = await inTransaction(context, (tx) => removeWebhook(tx, context, accountId, subscriptionId))
+    const removed = await inClientTransaction(context, clientId, (tx) => removeWebhook(tx, context, accountId, subscriptionId))
     if (!removed) throw notFound('webhook')
     return c.body(null, 204)
   })

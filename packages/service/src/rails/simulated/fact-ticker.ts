@@ -5,6 +5,7 @@ import type { RailFact, RailFactListener } from '../port.ts'
 import { advancePayments, lockDuePayments, lookForDue, type StoredRailPayment } from './rail-payments.ts'
 import { nextStep } from './representment.ts'
 import type { VirtualClock } from './virtual-clock.ts'
+import { asSystem } from '../../tenant.ts'
 
 /** Tells one batch of what is due. Answers with how many facts were taken; 0 ends this look. */
 export type Teller = () => Promise<number>
@@ -33,14 +34,15 @@ const batchSize = 500
 
 /** Makes the ticker of one process; several processes share the work. */
 export function createFactTicker(options: FactTickerOptions): FactTicker {
-  const { pool, virtualClock, logger } = options
+  const { virtualClock, logger } = options
+  const system = asSystem(options)
   let tellers: readonly Teller[] = []
   let timer: NodeJS.Timeout | undefined
   let running: Promise<number> = Promise.resolve(0)
 
   const tellAll = async (): Promise<number> => {
     if (tellers.length === 0) return 0
-    const { offsetMs, due } = await lookForDue(pool, options, options.clock.now())
+    const { offsetMs, due } = await lookForDue(system, options, options.clock.now())
     virtualClock.adopt(offsetMs)
     if (!due) return 0
     let total = 0

@@ -1,6 +1,6 @@
 import type { TransferFailure } from '@outlay/core'
-import type { Pool, PoolClient } from 'pg'
-import { run, statement } from '../../statement.ts'
+import type { PoolClient } from 'pg'
+import { type Executor, run, statement } from '../../statement.ts'
 import type { RailFact, RailFlow, RailLegDetails, RailPayment } from '../port.ts'
 import type { StatementLine } from './statement-line.ts'
 
@@ -45,12 +45,11 @@ export interface StoredRailPayment extends Omit<NewRailPayment, 'next_at' | 'rep
 /** What is to happen to a payment after the step that was due. */
 export type PaymentStep = Omit<NewRailPayment, 'account_id' | 'reference' | 'state' | 'route' | 'destination'>
 
-type Executor = Pool | PoolClient
 type Schema = { readonly schema: string }
 
 /** Writes payments once per transfer. A payment that is there already comes back as it is, with `fresh` false. */
 export function insertPayments(
-  executor: Executor,
+  executor: Executor | PoolClient,
   context: Schema,
   payments: readonly NewRailPayment[],
 ): Promise<readonly (Pick<StoredRailPayment, 'transfer_id' | 'reference' | 'state'> & { readonly fresh: boolean })[]> {
@@ -59,7 +58,7 @@ export function insertPayments(
 
 /** Reads payments by their references. */
 export function selectPayments(
-  executor: Executor,
+  executor: Executor | PoolClient,
   context: Schema,
   references: readonly string[],
 ): Promise<readonly StoredRailPayment[]> {
@@ -68,7 +67,7 @@ export function selectPayments(
 
 /** The shared clock offset, and whether anything is due to be told at `now` plus that offset. */
 export async function lookForDue(
-  executor: Executor,
+  executor: Executor | PoolClient,
   context: Schema,
   now: Date,
 ): Promise<{ readonly offsetMs: number; readonly due: boolean }> {
@@ -93,7 +92,7 @@ export async function advancePayments(tx: PoolClient, context: Schema, steps: re
 
 /** Reads the payment of a transfer; `undefined` when there is none. */
 export async function findPayment(
-  executor: Executor,
+  executor: Executor | PoolClient,
   context: Schema,
   transferId: string,
 ): Promise<StoredRailPayment | undefined> {
@@ -103,7 +102,7 @@ export async function findPayment(
 
 /** Makes something else happen to a payment in one of the given states. False when it is in none of them. */
 export async function reschedulePayment(
-  executor: Executor,
+  executor: Executor | PoolClient,
   context: Schema,
   transferId: string,
   change: {

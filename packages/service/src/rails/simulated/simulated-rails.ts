@@ -18,6 +18,7 @@ import {
   simulatedBank,
 } from './virtual-accounts.ts'
 import { createVirtualClock } from './virtual-clock.ts'
+import { asSystem } from '../../tenant.ts'
 
 /** What a person or a test can make the simulated rails do. Each throws `conflict` when the payment is not at that point. */
 export interface RailSimulation {
@@ -66,10 +67,10 @@ export interface SimulatedRailsOptions {
 
 /** Makes simulated rails. Magic inputs are listed in `magic.ts`, times in `timing.ts`. */
 export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedRails {
-  const { pool } = options
+  const system = asSystem(options)
   const virtualClock = createVirtualClock(options)
   const ticker = createFactTicker({ ...options, virtualClock, intervalMs: options.tickIntervalMs ?? 200 })
-  const nextSequence = createSequence(() => takeReferenceBlock(pool, options))
+  const nextSequence = createSequence(() => takeReferenceBlock(system, options))
   const virtualAccounts = createVirtualAccounts({ ...options, virtualClock, nextSequence })
   const throttled = new Set<string>()
 
@@ -77,7 +78,7 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
     const now = virtualClock.now()
     const planned = []
     for (const instruction of instructions) planned.push(planPayment(instruction, now, await nextSequence()))
-    const written = new Map((await insertPayments(pool, options, planned)).map((row) => [row.transfer_id, row]))
+    const written = new Map((await insertPayments(system, options, planned)).map((row) => [row.transfer_id, row]))
     return instructions.map((instruction) => {
       const row = written.get(instruction.transferId)
       if (row === undefined) return { outcome: 'unknown', detail: 'Another submission of this payment is in progress.' }
@@ -90,7 +91,7 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
   const submitOne = batch(submitAll, { maxSize: 200, waitMs: 2 })
   const getOne = batch(
     async (references: readonly string[]) => {
-      const found = new Map((await selectPayments(pool, options, references)).map((row) => [row.reference, row]))
+      const found = new Map((await selectPayments(system, options, references)).map((row) => [row.reference, row]))
       return references.map((reference) => found.get(reference))
     },
     { maxSize: 200, waitMs: 2 },
@@ -154,7 +155,7 @@ function createSimulation(parts: SimulationParts): RailSimulation {
   type Change = Parameters<typeof reschedulePayment>[3]
   const change = async (transferId: string, wanted: Omit<Change, 'at'>): Promise<void> => {
     const at = virtualClock.now()
-    if (!(await reschedulePayment(parts.pool, parts, transferId, { ...wanted, at }))) {
+    if (!(await reschedulePayment(asSystem(parts), parts, transferId, { ...wanted, at }))) {
       throw new OutlayError('conflict', `The transfer is not ${wanted.from.join(' or ')} at its rail.`)
     }
     await ticker.tick()
@@ -172,7 +173,7 @@ function createSimulation(parts: SimulationParts): RailSimulation {
       await change(transferId, { from: ['expected', 'accepted'], next: 'rejected', failure })
     },
     async returnWith(transferId, code) {
-      const payment = await findPayment(parts.pool, parts, transferId)
+      const payment = await findPayment(asSystem(parts), parts, transferId)
       // What has settled is complete for good.
       const retriable = payment?.state === 'accepted' && isRepresented(code, payment.route, payment.presentment ?? 1)
       const failure = achReturnFailure(code, virtualClock.now(), retriable)
@@ -182,7 +183,7 @@ function createSimulation(parts: SimulationParts): RailSimulation {
       await change(transferId, { from: ['accepted', 'settled'], next: 'returned', failure })
     },
     async findStatementLine(transferId) {
-      const payment = await findPayment(parts.pool, parts, transferId)
+      const payment = await findPayment(asSystem(parts), parts, transferId)
       if (payment === undefined || payment.statement_line === null) return undefined
       const traceNumber = payment.source?.paymentDetails?.traceNumber ?? payment.reference
       return { ...payment.statement_line, traceNumber }

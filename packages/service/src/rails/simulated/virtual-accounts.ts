@@ -7,6 +7,7 @@ import { toEastern } from './banking-day.ts'
 import type { Teller } from './fact-ticker.ts'
 import { imad, traceNumber } from './reference.ts'
 import type { VirtualClock } from './virtual-clock.ts'
+import { asSystem } from '../../tenant.ts'
 
 /** The bank of the simulated rails. Fictional; the routing number has a valid checksum. */
 export const simulatedBank = {
@@ -53,16 +54,17 @@ const batchSize = 100
 
 /** Makes virtual accounts that live in Postgres. */
 export function createVirtualAccounts(options: VirtualAccountsOptions): SimulatedVirtualAccounts {
-  const { pool, virtualClock, nextSequence } = options
+  const { virtualClock, nextSequence } = options
+  const system = asSystem(options)
   return {
     async open({ automationId }) {
       const readyAt = new Date(virtualClock.now().getTime() + openingMs)
-      await run(pool, options, insertAccount, [automationId, await nextSequence(), readyAt])
+      await run(system, options, insertAccount, [automationId, await nextSequence(), readyAt])
     },
     async findOwner(accountNumber) {
       const digits = accountNumberPattern.exec(accountNumber)?.[1]
       if (digits === undefined) return undefined
-      const [row] = await run<{ automation_id: string }>(pool, options, selectOwner, [digits])
+      const [row] = await run<{ automation_id: string }>(system, options, selectOwner, [digits])
       return row?.automation_id
     },
     async receive(deposit) {
@@ -72,8 +74,8 @@ export function createVirtualAccounts(options: VirtualAccountsOptions): Simulate
       const bankReference = isWire ? imad(toEastern(now).date, sequence) : traceNumber(sequence)
       const key = [deposit.automationId, deposit.transferType, deposit.reference ?? bankReference]
       const details = JSON.stringify(detailsOf(deposit, bankReference, now))
-      await run(pool, options, insertDeposit, [...key, bankReference, deposit.amount, details])
-      const [row] = await run<{ bank_reference: string }>(pool, options, selectDeposit, key)
+      await run(system, options, insertDeposit, [...key, bankReference, deposit.amount, details])
+      const [row] = await run<{ bank_reference: string }>(system, options, selectDeposit, key)
       if (row === undefined) throw new Error('The deposit was not written.')
       return row.bank_reference
     },

@@ -1,6 +1,7 @@
 import type { Clock } from '@outlay/core'
 import type { Pool } from 'pg'
 import { run, statement } from '../../statement.ts'
+import { asSystem } from '../../tenant.ts'
 
 /**
  * The time of the simulated rails: real time plus an offset that only grows and that every process shares.
@@ -29,7 +30,7 @@ export function createVirtualClock(options: {
     now,
     adopt,
     async advance(milliseconds) {
-      const rows = await run<{ offset_ms: string }>(options.pool, options, advanceClock, [milliseconds])
+      const rows = await run<{ offset_ms: string }>(asSystem(options), options, advanceClock, [milliseconds])
       for (const row of rows) adopt(Number(row.offset_ms))
       return now()
     },

@@ -1,0 +1,112 @@
+import type { Pool } from 'pg'
+import type { ExecutorQuery } from './statement.ts'
+import type { TenantSetting } from './tenant.ts'
+
+/** A query that sends a setting of its transaction ahead of itself, in the same round trip. */
+export type TenantQuery = new (query: ExecutorQuery, setting: TenantSetting) => object
+
+/**
+ * The kind of {@link TenantQuery} that the clients of a pool can send; `undefined` where they are not node-postgres's own,
+ * written in JavaScript.
+ *
+ * What a client sends up to one `Sync` is one transaction (PostgreSQL, "Pipelining"). So the setting, which is local to
+ * its transaction, holds for the statement behind it and is gone when the connection returns to the pool.
+ */
+export function findTenantQuery(pool: Pool): TenantQuery | undefined {
+  const { Query } = (pool as unknown as { readonly Client?: { readonly Query?: QueryClass } }).Client ?? {}
+  if (typeof Query?.prototype?.prepare !== 'function') return undefined
+  let known = kinds.get(Query)
+  if (known === undefined) {
+    known = extend(Query)
+    kinds.set(Query, known)
+  }
+  return known
+}
+
+const kinds = new WeakMap<QueryClass, TenantQuery>()
+
+/** What node-postgres's queries have, as far as this file touches it. */
+interface QueryParts {
+  name: string | undefined
+  requiresPreparation(): boolean
+  hasBeenParsed(connection: Connection): unknown
+  prepare(connection: Connection): void
+  handleDataRow(message: unknown): void
+  handleCommandComplete(message: unknown, connection: Connection): void
+  handleError(error: unknown, connection: Connection): void
+}
+
+type QueryClass = new (query: object) => QueryParts
+
+interface Connection {
+  readonly parsedStatements: Record<string, string>
+  /** Newer releases only. */
+  readonly submittedNamedStatements?: Record<string, string>
+  parse(query: { readonly name: string; readonly text: string }): void
+  bind(query: { readonly statement: string; readonly values: readonly string[] }): void
+  execute(query: object): void
+}
+
+const setting = { name: 'outlay_tenant', text: 'select set_config($1, $2, true)' } as const
+
+function extend(Query: QueryClass): TenantQuery {
+  return class extends Query {
+    readonly #setting: TenantSetting
+    readonly #name: string | undefined
+    /** True while answers are those to the setting. */
+    #ahead = false
+    #isNew = false
+
+    constructor(query: ExecutorQuery, given: TenantSetting) {
+      super({ ...query, values: [...query.values] })
+      this.#setting = given
+      this.#name = query.name
+      // The client notes the name of a query as prepared with the first answer to a Parse, which may be the setting's.
+      Object.defineProperty(this, 'name', { get: () => (this.#ahead ? undefined : this.#name) })
+    }
+
+    override requiresPreparation(): boolean {
+      return true
+    }
+
+    override prepare(connection: Connection): void {
+      this.#isNew = !this.hasBeenParsed(connection)
+      sendSetting(connection, this.#setting, this.#name !== undefined)
+      super.prepare(connection)
+      this.#ahead = true
+    }
+
+    override handleDataRow(message: unknown): void {
+      if (!this.#ahead) super.handleDataRow(message)
+    }
+
+    override handleCommandComplete(message: unknown, connection: Connection): void {
+      if (!this.#ahead) return super.handleCommandComplete(message, connection)
+      this.#ahead = false
+      if (this.#name !== undefined) connection.parsedStatements[setting.name] = setting.text
+    }
+
+    override handleError(error: unknown, connection: Connection): void {
+      if (this.#ahead) {
+        // The server passes over everything up to the Sync, so what was sent to be prepared is not.
+        this.#ahead = false
+        delete connection.submittedNamedStatements?.[setting.name]
+        if (this.#isNew && this.#name !== undefined) delete connection.submittedNamedStatements?.[this.#name]
+      }
+      super.handleError(error, connection)
+    }
+  }
+}
+
+function sendSetting(connection: Connection, values: TenantSetting, named: boolean): void {
+  const { text } = setting
+  const name = named ? setting.name : ''
+  const { parsedStatements, submittedNamedStatements } = connection
+  const known = named && (parsedStatements[name] ?? submittedNamedStatements?.[name]) !== undefined
+  if (!known) {
+    connection.parse({ name, text })
+    if (named && submittedNamedStatements !== undefined) submittedNamedStatements[name] = text
+  }
+  connection.bind({ statement: name, values })
+  connection.execute({})
+}
