@@ -8,10 +8,11 @@ import type { AutomationResource } from './automations.ts'
 import type { BalanceResource } from './balances.ts'
 import type { ServiceContext } from './context.ts'
 import type { DepositFact } from './rails/port.ts'
+import { inspect } from '../test/inspection.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
 let automations: TestAutomations
 let automation: AutomationResource
@@ -41,21 +42,21 @@ const balance = async (): Promise<number> => {
   return Number(one?.balance.value ?? 0)
 }
 const eventsOf = async (transferId: string | null): Promise<readonly string[]> => {
-  const { rows } = await context.pool.query(
+  const { rows } = await inspect(context.pool).query(
     `select type from ${context.schema}.webhook_event where body::jsonb #>> '{data,id}' = $1 order by id`,
     [transferId],
   )
   return rows.map(({ type }) => type)
 }
 const settlement = async (): Promise<number> => {
-  const { rows } = await context.pool.query(
+  const { rows } = await inspect(context.pool).query(
     `select coalesce(sum(entries_available), 0) as usd from ${context.schema}.ledger_balance
       where kind = 'settlement' and value_type = 'USD'`,
   )
   return Number(rows[0]?.usd)
 }
 const returned = async (reference: string) => {
-  const { rows } = await context.pool.query(
+  const { rows } = await inspect(context.pool).query(
     `select automation_id, return_reason from ${context.schema}.returned_deposit where reference = $1`,
     [reference],
   )
@@ -297,14 +298,14 @@ describe('a deposit that nobody takes', () => {
 
 it('every posting so far sums to zero, and every wallet has what its entries say', async () => {
   const { pool, schema } = context
-  const unbalanced = await pool.query(
+  const unbalanced = await inspect(pool).query(
     `select posting_id, step, value_type from ${schema}.ledger_entry group by 1, 2, 3 having sum(amount) <> 0`,
   )
-  const drifted = await pool.query(
+  const drifted = await inspect(pool).query(
     `select id from ${schema}.ledger_balance
       where kind = 'custodial' and (available <> entries_available or held <> entries_held)`,
   )
-  const orphans = await pool.query(
+  const orphans = await inspect(pool).query(
     `select d.id from ${schema}.automation_deposit d
        left join ${schema}.transfer t on t.id = d.transfer_id
       where (d.transfer_id is not null) <> (t.id is not null)`,

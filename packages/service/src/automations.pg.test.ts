@@ -6,10 +6,11 @@ import { checkedFetch } from '../test/contract.ts'
 import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import { startAutomationOpening } from './automation-opening.ts'
 import type { AutomationResource } from './automations.ts'
+import { inspect } from '../test/inspection.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
 let automations: TestAutomations
 let events: (type: string) => Promise<readonly { data: AutomationResource }[]>
@@ -20,7 +21,7 @@ beforeAll(async () => {
   await api.call('POST', `/accounts/${api.accountId}/webhooks`, { body })
   const { pool, schema } = api.sandbox.service.context
   events = async (type) => {
-    const { rows } = await pool.query(`select body from ${schema}.webhook_event where type = $1 order by id`, [type])
+    const { rows } = await inspect(pool).query(`select body from ${schema}.webhook_event where type = $1 order by id`, [type])
     return rows.map((row) => JSON.parse(row.body))
   }
 })
@@ -143,7 +144,7 @@ describe('the bank', () => {
     const order = { automationId: id, accountId: api.accountId, beneficiary: { name: '', address: '' } }
     await context.rails.virtualAccounts?.open(order, { signal: new AbortController().signal })
     await automations.advance(5)
-    const { rows } = await context.pool.query(
+    const { rows } = await inspect(context.pool).query(
       `select ready_at from ${context.schema}.rail_virtual_account where automation_id = $1`,
       [id],
     )
@@ -158,7 +159,7 @@ describe('the bank', () => {
     const shown = event?.data.source.funding_instructions
     expect(shown).toEqual({ ...active.source.funding_instructions, account_number: `****${number.slice(-4)}` })
     const { pool, schema } = api.sandbox.service.context
-    const { rows } = await pool.query(`select to_jsonb(a)::text as row from ${schema}.automation a where id = $1`, [
+    const { rows } = await inspect(pool).query(`select to_jsonb(a)::text as row from ${schema}.automation a where id = $1`, [
       active.id,
     ])
     expect(rows[0]?.row).toContain('v1.')

@@ -8,8 +8,9 @@ import { type TestBankLinking, testBankLinking } from '../test/bank-link.ts'
 import { type Json, type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { TransferResource } from './transfer-view.ts'
 import type { DeliveryResource } from './webhook-deliveries.ts'
+import { inspect } from '../test/inspection.ts'
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 const pool = new Pool({ connectionString: database.url, max: 1 })
 const received: { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: Json }[] = []
 /** Paths that answer 500 once. */
@@ -199,7 +200,7 @@ describe('the notice', () => {
     expect(pauseMs).toBeGreaterThanOrEqual(5_000)
     expect(pauseMs).toBeLessThan(7_000)
     // The pause is over.
-    await pool.query(`update outlay_service.webhook_delivery set next_attempt_at = now() where event_id = $1`, [
+    await inspect(pool).query(`update outlay_service.webhook_delivery set next_attempt_at = now() where event_id = $1`, [
       eventId,
     ])
     const [, second] = await arrives('/failing', 2)

@@ -5,8 +5,9 @@ import { type TestBankLinking, testBankLinking } from '../test/bank-link.ts'
 import { type Json, type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { FinancialInstitutionResource } from './financial-institutions.ts'
 import type { AddressResource } from './http/addresses-routes.ts'
+import { inspect } from '../test/inspection.ts'
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 const pool = new Pool({ connectionString: database.url, max: 2 })
 let api: TestSandbox
 let bank: TestBankLinking
@@ -32,7 +33,7 @@ const list = async () => {
 const dump = async (): Promise<string> => {
   const tables = ['address', 'bank_link_item', 'bank_link_exchange', 'simulated_bank_flow', 'simulated_bank_item']
   const rows = [...tables, 'idempotency_key', 'webhook_event', 'webhook_registration'].map((table) =>
-    pool.query(`select json_agg(t)::text as text from outlay_service.${table} t`),
+    inspect(pool).query(`select json_agg(t)::text as text from outlay_service.${table} t`),
   )
   return (await Promise.all(rows)).map((result) => String(result.rows[0].text)).join('\n')
 }

@@ -4,7 +4,7 @@ import { checkedFetch } from '../test/contract.ts'
 import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import { instructionReader } from './transfer-instructions.ts'
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
 let bank: string
 let otherAccountId: string

@@ -7,8 +7,10 @@ import { inTransaction } from './context.ts'
 import { keepHouse, migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
 import { migrateService } from './migrations.ts'
 import { recordEvent } from './webhooks.ts'
+import { inspect } from '../test/inspection.ts'
 
 const database = await testDatabase({
+  role: 'ordinary',
   key: 'service-http',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })
@@ -24,7 +26,7 @@ const logger = recordingLogger()
 const context = testContext({ pool, clock, logger, allowPrivateWebhooks: true })
 const service = testService(context)
 const count = async (table: string) =>
-  Number((await pool.query(`select count(*) from ${testSchema}.${table}`)).rows[0].count)
+  Number((await inspect(pool).query(`select count(*) from ${testSchema}.${table}`)).rows[0].count)
 
 it('forgets keys, tokens and events past their time, and no event that is still to be delivered', async () => {
   const { token } = await service.signIn()
@@ -38,7 +40,7 @@ it('forgets keys, tokens and events past their time, and no event that is still 
   const record = () =>
     inTransaction(context, (tx) => recordEvent(tx, context, { accountId, type: 'transfer.created', data: {} }))
   await record()
-  await pool.query(`update ${testSchema}.webhook_delivery set status = 'delivered'`)
+  await inspect(pool).query(`update ${testSchema}.webhook_delivery set status = 'delivered'`)
   await record()
   await keepHouse(context)
   expect([await count('access_token'), await count('idempotency_key'), await count('webhook_event')]).toEqual([1, 2, 2])

@@ -8,6 +8,7 @@ import { book, type LedgerLeg, type LedgerLine, planDeposit, planReverse, planTr
 
 const schema = 'ledger_test'
 const database = await testDatabase({
+  role: 'ordinary',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })
     const sql = await readFile(new URL('../migrations/0010_ledger.sql', import.meta.url), 'utf8')

@@ -8,7 +8,7 @@ import type { SeededClient } from './sandbox.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 const running = new Set<ChildProcess>()
 afterEach(async () => {
   for (const child of running) {

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { checkedFetch } from '../test/contract.ts'
 import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { TransferResource } from './transfer-view.ts'
+import { inspect } from '../test/inspection.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
 let cantonWallet: string
 beforeAll(async () => {
@@ -128,10 +129,10 @@ it('the clock only goes forward, and a transfer of somebody else cannot be touch
 
 it('every posting of every flow so far sums to zero, and every wallet has what its entries say', async () => {
   const { pool, schema } = api.sandbox.service.context
-  const unbalanced = await pool.query(
+  const unbalanced = await inspect(pool).query(
     `select posting_id, step, value_type from ${schema}.ledger_entry group by 1, 2, 3 having sum(amount) <> 0`,
   )
-  const drifted = await pool.query(
+  const drifted = await inspect(pool).query(
     `select id from ${schema}.ledger_balance
       where kind = 'custodial' and (available <> entries_available or held <> entries_held)`,
   )

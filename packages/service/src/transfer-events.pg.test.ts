@@ -3,13 +3,14 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { TransferResource } from './transfer-view.ts'
+import { inspect } from '../test/inspection.ts'
 
 interface Told {
   readonly type: string
   readonly data: TransferResource
 }
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 const told: Told[] = []
 const receiver = createServer(async (request, response) => {
   const chunks: Buffer[] = []
@@ -64,7 +65,7 @@ it('a create that is refused tells nothing', async () => {
   const refused = await payTo('0x27b1fdb04752bbc536007a920d24acb045561c26')
   expect(refused).toMatchObject({ code: 'insufficient_balance' })
   const { pool, schema } = api.sandbox.service.context
-  const { rows } = await pool.query(
+  const { rows } = await inspect(pool).query(
     `select count(*)::int as n from ${schema}.webhook_event where type = 'transfer.created'`,
   )
   expect(rows[0].n).toBe(2)

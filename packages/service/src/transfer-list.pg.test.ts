@@ -9,7 +9,7 @@ interface List {
   readonly code?: string
 }
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
 let payee: string
 let created: string[]

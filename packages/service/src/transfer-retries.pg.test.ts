@@ -4,8 +4,9 @@ import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { BalanceResource } from './balances.ts'
 import { inTransaction } from './context.ts'
 import type { TransferResource } from './transfer-view.ts'
+import { inspect } from '../test/inspection.ts'
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
 beforeAll(async () => {
   api = await testSandbox(database.url, [{ valueType: 'USDC', transferType: 'base', amount: '100' }])
@@ -58,7 +59,7 @@ const simulation = () => {
 /** When the next step of a payment is due, in virtual time; undefined when there is none. */
 const dueAt = async (id: string): Promise<Date | undefined> => {
   const { pool, schema } = api.sandbox.service.context
-  const { rows } = await pool.query(`select next_at from ${schema}.rail_payment where transfer_id = $1`, [id])
+  const { rows } = await inspect(pool).query(`select next_at from ${schema}.rail_payment where transfer_id = $1`, [id])
   return rows[0]?.next_at ?? undefined
 }
 const advance = (seconds: number) => api.call('POST', '/simulations/clock/advance', { body: { seconds } })
@@ -76,7 +77,7 @@ const balance = async () => {
 }
 const toldOf = async (id: string): Promise<readonly { type: string; data: TransferResource }[]> => {
   const { pool, schema } = api.sandbox.service.context
-  const { rows } = await pool.query(`select body from ${schema}.webhook_event order by id`)
+  const { rows } = await inspect(pool).query(`select body from ${schema}.webhook_event order by id`)
   return rows.map(({ body }) => JSON.parse(body)).filter(({ data }) => data.id === id)
 }
 const stepsOf = async (id: string) => (await toldOf(id)).map(({ type }) => type.replace('transfer.', ''))
@@ -179,10 +180,10 @@ it('money stays held while a failure is retriable, and is given back when the ne
 
 it('every posting sums to zero, and every wallet has what its entries say', async () => {
   const { pool, schema } = api.sandbox.service.context
-  const unbalanced = await pool.query(
+  const unbalanced = await inspect(pool).query(
     `select posting_id from ${schema}.ledger_entry group by posting_id, step, value_type having sum(amount) <> 0`,
   )
-  const drifted = await pool.query(
+  const drifted = await inspect(pool).query(
     `select id from ${schema}.ledger_balance
       where kind = 'custodial' and (available <> entries_available or held <> entries_held)`,
   )

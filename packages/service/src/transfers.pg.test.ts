@@ -4,7 +4,7 @@ import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { BalanceResource } from './balances.ts'
 import type { TransferResource } from './transfer-view.ts'
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
 beforeAll(async () => {
   api = await testSandbox(database.url, [

@@ -17,8 +17,10 @@ import type { DeliveryResource } from './webhook-deliveries.ts'
 import { startWebhookDelivery, type WebhookDeliveryOptions } from './webhook-delivery.ts'
 import type { WebhookResource } from './webhook-registrations.ts'
 import { recordEvent } from './webhooks.ts'
+import { inspect } from '../test/inspection.ts'
 
 const database = await testDatabase({
+  role: 'ordinary',
   key: 'service-http',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })
@@ -112,12 +114,12 @@ it('shows the secret once and signs every delivery twice', async () => {
   expect(await deliveries()).toMatchObject([
     { status: 'delivered', attempts: 1, last_status: 204, next_attempt_at: null },
   ])
-  const { rows } = await pool.query(
+  const { rows } = await inspect(pool).query(
     `select json_agg(r)::text as text from ${testSchema}.webhook_registration r where account_id = $1`,
     [accountId],
   )
   expect(rows[0].text).not.toContain(webhook.secret)
-  const { rows: stored } = await pool.query(`select json_agg(k)::text as text from ${testSchema}.idempotency_key k`)
+  const { rows: stored } = await inspect(pool).query(`select json_agg(k)::text as text from ${testSchema}.idempotency_key k`)
   expect(stored[0].text).not.toContain(webhook.secret)
 })
 
@@ -141,7 +143,7 @@ it('tells only what was asked for, and writes nothing when nobody listens', asyn
     'transfer.created',
   ])
   expect(at('/some')).toHaveLength(3)
-  const { rows } = await pool.query(`select type from ${testSchema}.webhook_event where account_id = $1`, [accountId])
+  const { rows } = await inspect(pool).query(`select type from ${testSchema}.webhook_event where account_id = $1`, [accountId])
   expect(rows.map((row) => row.type)).not.toContain('automation.active')
 })
 

@@ -15,8 +15,10 @@ import { startWebhookDelivery } from './webhook-delivery.ts'
 import type { WebhookResource } from './webhook-registrations.ts'
 import { type RotatedWebhook, secretOverlapMs } from './webhook-rotation.ts'
 import { recordEvent } from './webhooks.ts'
+import { inspect } from '../test/inspection.ts'
 
 const database = await testDatabase({
+  role: 'ordinary',
   key: 'service-http',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })
@@ -125,7 +127,7 @@ it('the new secret is shown once and kept sealed, and a replay shows the same', 
   expect((await rotate('rotate-once')).text).toBe(rotated.text)
   const { json } = await service.call(subscription, { token })
   expect(Object.keys(json).filter((name) => name.includes('secret'))).toEqual([])
-  const { rows } = await pool.query(
+  const { rows } = await inspect(pool).query(
     `select (select json_agg(r)::text from ${testSchema}.webhook_registration r where account_id = $1)
          || (select json_agg(k)::text from ${testSchema}.idempotency_key k) as text`,
     [accountId],
@@ -219,7 +221,7 @@ it('the housekeeping forgets a secret whose time is over, and no other', async (
   const { webhook, rotate } = await subscribe('/forgotten')
   await rotate()
   const stored = async () => {
-    const { rows } = await pool.query(
+    const { rows } = await inspect(pool).query(
       `select previous_secret is not null as kept from ${testSchema}.webhook_registration where id = $1`,
       [webhook.id],
     )

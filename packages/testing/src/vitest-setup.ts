@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { TestProject } from 'vitest/node'
+import { dropRolesByPrefix } from './ordinary-role.ts'
 import { startPostgres } from './postgres.ts'
 import { dropDatabasesByPrefix } from './template-database.ts'
 
@@ -31,7 +32,10 @@ export async function setup(project: Pick<TestProject, 'provide'>): Promise<() =
   const prefix = `outlay_${randomBytes(4).toString('hex')}_`
   project.provide('outlayPostgres', { url: postgres.url, prefix })
   return async () => {
-    if (postgres.provider === 'url') await dropDatabasesByPrefix(postgres.url, prefix)
+    if (postgres.provider === 'url') {
+      await dropDatabasesByPrefix(postgres.url, prefix)
+      await dropRolesByPrefix(postgres.url, prefix)
+    }
     await postgres.stop()
   }
 }

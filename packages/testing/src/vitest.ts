@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, inject } from 'vitest'
 import { createDatabase, dropDatabase } from './database.ts'
+import { createOrdinaryRole, dropRolesByPrefix, giveDatabase } from './ordinary-role.ts'
 import { startPostgres } from './postgres.ts'
 import { assertNoConnections, createTemplate, dropDatabasesByPrefix } from './template-database.ts'
 import type { ProvidedPostgres } from './vitest-setup.ts'
 
 /** A database of one test file's own. */
 export interface TestDatabase {
-  /** Connection string of a superuser. */
+  /** Connection string of a superuser, or of the ordinary role that was asked for. */
   readonly url: string
-  /** The same for the server's maintenance database. */
+  /** A superuser's connection string for the server's maintenance database. */
   readonly adminUrl: string
   /** One more database in the same prepared state; it is checked and dropped at the end too. */
   another(): Promise<string>
@@ -24,6 +25,11 @@ export interface TestDatabaseOptions {
    * key it runs once per file.
    */
   readonly key?: string | undefined
+  /**
+   * Who uses the database: a superuser, whom no policy binds, or an ordinary role that owns the database and whatever
+   * `prepare` makes in it. Default `superuser`.
+   */
+  readonly role?: 'superuser' | 'ordinary' | undefined
 }
 
 /**
@@ -43,7 +49,14 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
   const key = options.key ?? own
   if (!/^[a-z0-9_-]{1,28}$/.test(key)) throw new Error(`The key is 1 to 28 characters of a-z, 0-9, - and _: ${key}`)
   const { prepare } = options
-  const template = prepare && (await createTemplate({ url: adminUrl }, `${prefix}${key}`, prepare))
+  const role =
+    options.role === 'ordinary' ? await createOrdinaryRole(adminUrl, `${prefix}ordinary`) : undefined
+  const template =
+    prepare &&
+    (await createTemplate({ url: adminUrl }, `${prefix}${key}`, async (url) => {
+      if (role !== undefined) await giveDatabase(adminUrl, url, role)
+      await prepare(role?.urlOf(url) ?? url)
+    }))
   const made: string[] = []
   let count = 0
   const another = async () => {
@@ -51,7 +64,9 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
     const name = `${prefix}${own}_${count}`
     const url = template === undefined ? await createDatabase(adminUrl, name) : await template.clone()
     made.push(url)
-    return url
+    if (role === undefined) return url
+    await giveDatabase(adminUrl, url, role)
+    return role.urlOf(url)
   }
   afterAll(async () => {
     try {
@@ -69,7 +84,10 @@ async function startForFile(): Promise<ProvidedPostgres> {
   const postgres = await startPostgres({ durable: false })
   const prefix = `outlay_${randomBytes(4).toString('hex')}_`
   afterAll(async () => {
-    if (postgres.provider === 'url') await dropDatabasesByPrefix(postgres.url, prefix)
+    if (postgres.provider === 'url') {
+      await dropDatabasesByPrefix(postgres.url, prefix)
+      await dropRolesByPrefix(postgres.url, prefix)
+    }
     await postgres.stop()
   }, 60_000)
   return { url: postgres.url, prefix }

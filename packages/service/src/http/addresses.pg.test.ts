@@ -9,6 +9,7 @@ import { asSystem } from '../tenant.ts'
 import type { AddressResource } from './addresses-routes.ts'
 
 const database = await testDatabase({
+  role: 'ordinary',
   key: 'service-http',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })

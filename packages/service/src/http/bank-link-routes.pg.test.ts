@@ -12,6 +12,7 @@ import { bankLinkSimulationsRoutes } from './bank-link-simulations-routes.ts'
 import { financialInstitutionsRoutes } from './financial-institutions-routes.ts'
 
 const database = await testDatabase({
+  role: 'ordinary',
   key: 'service-http',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })

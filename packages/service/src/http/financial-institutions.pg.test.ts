@@ -5,8 +5,10 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { type Answer, sampleBankAddress, testContext, testSchema, testService } from '../../test/service.ts'
 import { migrateService } from '../migrations.ts'
 import { financialInstitutionsRoutes } from './financial-institutions-routes.ts'
+import { inspect } from '../../test/inspection.ts'
 
 const database = await testDatabase({
+  role: 'ordinary',
   key: 'service-http',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })
@@ -74,9 +76,9 @@ describe('a financial institution that is entered by hand', () => {
     const second = await create({ ...manual, owner: 'Canary Owner' }, 'fi-replayed')
     expect(second.text).toBe(first.text)
     expect((await create(manual, 'fi-replayed')).json['code']).toBe('idempotency_key_mismatch')
-    const { rows } = await pool.query(`select json_agg(k)::text as text from ${testSchema}.idempotency_key k`)
+    const { rows } = await inspect(pool).query(`select json_agg(k)::text as text from ${testSchema}.idempotency_key k`)
     expect(rows[0].text).not.toContain('Canary')
-    const { rows: stored } = await pool.query(`select json_agg(a)::text as text from ${testSchema}.address a`)
+    const { rows: stored } = await inspect(pool).query(`select json_agg(a)::text as text from ${testSchema}.address a`)
     expect(stored[0].text).toContain('Canary')
     expect(stored[0].text).not.toContain('112233445566')
   })

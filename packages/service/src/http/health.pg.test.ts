@@ -5,7 +5,7 @@ import { afterAll, expect, it } from 'vitest'
 import { testContext, testService } from '../../test/service.ts'
 import { migrateService } from '../migrations.ts'
 
-const database = await testDatabase()
+const database = await testDatabase({ role: 'ordinary' })
 const pool = new Pool({ connectionString: database.url, max: 2 })
 const nowhere = new Pool({ connectionString: 'postgres://127.0.0.1:1/none', connectionTimeoutMillis: 1_000 })
 afterAll(() => Promise.all([pool.end(), nowhere.end()]))

@@ -5,10 +5,12 @@ import { Pool } from 'pg'
 import { afterAll, expect, it } from 'vitest'
 import { testContext, testSchema, testService } from '../../test/service.ts'
 import { migrateService } from '../migrations.ts'
+import { beginAs } from '../tenant.ts'
 import type { RouteModule } from './app.ts'
 import { createIdempotently } from './idempotent.ts'
 
 const database = await testDatabase({
+  role: 'ordinary',
   key: 'service-http',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })
@@ -139,7 +141,7 @@ it('answers 409 with Retry-After when the other request takes too long', async (
   const impatient = testService(Object.assign(testContextOf(), { idempotencyWaitMs: 50 }), [thingsRoutes])
   const blocker = await pool.connect()
   try {
-    await blocker.query('begin')
+    await blocker.query(beginAs('system'))
     await blocker.query(
       `insert into ${testSchema}.idempotency_key (client_id, idempotency_key, fingerprint, created_at)
        select client_id, 'held', '', now() from ${testSchema}.client_account where account_id = $1`,

@@ -6,8 +6,10 @@ import { testContext, testSchema, testService } from '../../test/service.ts'
 import { rotateClientSecret } from '../clients.ts'
 import { inTransaction } from '../context.ts'
 import { migrateService } from '../migrations.ts'
+import { inspect } from '../../test/inspection.ts'
 
 const database = await testDatabase({
+  role: 'ordinary',
   key: 'service-http',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })
@@ -67,7 +69,7 @@ it('answers the errors of RFC 6749', async () => {
 
 it('stores neither secrets nor tokens in clear', async () => {
   const { clientSecret, token } = await service.signIn()
-  const { rows } = await pool.query(
+  const { rows } = await inspect(pool).query(
     `select (select json_agg(s) from ${testSchema}.client_secret s)::text
          || (select json_agg(t) from ${testSchema}.access_token t)::text as text`,
   )

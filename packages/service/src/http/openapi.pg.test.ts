@@ -8,6 +8,7 @@ import { balancesRoutes } from './balances-routes.ts'
 import { docsRoutes } from './docs-routes.ts'
 
 const database = await testDatabase({
+  role: 'ordinary',
   key: 'service-http',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })

@@ -12,6 +12,7 @@ import { representsAt } from './timing.ts'
 
 const schema = 'rails_conformance'
 const database = await testDatabase({
+  role: 'ordinary',
   async prepare(url) {
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     await migrateService({ pool, schema })
