@@ -33,6 +33,7 @@ import { migrateService } from './migrations.ts'
 import { railsGateway } from './rails/gateway.ts'
 import type { Rails } from './rails/port.ts'
 import { createSimulatedRails, type SimulatedRails } from './rails/simulated/simulated-rails.ts'
+import { reportUnboundRole } from './row-security.ts'
 import { createSecrets, type Secrets, type WrappingKey } from './secrets.ts'
 import { takeFacts } from './transfer-facts.ts'
 import { instructionReader } from './transfer-instructions.ts'
@@ -151,6 +152,7 @@ export function createService(options: ServiceOptions): Service {
     },
     async start() {
       options.pool.on('error', onPoolError)
+      await reportUnboundRole(context, options.rails === 'simulated')
       await engine.start(options.engine)
       await rails.start(takeFacts(context), {
         opened: (fact) => takeOpened(context, fact),
