@@ -6,6 +6,9 @@ import type { ClientUsage } from './measurement.ts'
 /** Connections to the database that every HTTP contender may open. */
 export const poolSize = 20
 
+/** The role that the service's processes take. */
+export const serviceRole = 'bench_service'
+
 /** What a contender's process says once it listens. */
 export interface HttpProcessReady {
   readonly ready: true

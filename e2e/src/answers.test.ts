@@ -19,7 +19,7 @@ const account = (amount: string) => ({
 // an account and a proxy of its own, against one real service.
 describe('when the service answers', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase()
+  const services = await testDatabase({ role: 'ordinary' })
   const sandbox = await startService(services.url)
   afterAll(() => sandbox.stop())
   const open = async (options?: SceneOptions) => openScene(sandbox, await hosts.another(), options)
@@ -246,7 +246,7 @@ describe('when the service answers', async () => {
       // Another process of the service has the key in a transaction of its own.
       const other = new pg.Client(services.url)
       await other.connect()
-      await other.query('begin')
+      await other.query(`begin; set local outlay.system = 'on'`)
       const { id } = await scene.enqueue()
       const insert = `insert into outlay_service.idempotency_key (client_id, idempotency_key, fingerprint, created_at)
         values ($1, $2, '', now())`

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { openAccount, payoutBody } from './account.ts'
 
 describe('many clients at once', async () => {
-  const database = await testDatabase()
+  const database = await testDatabase({ role: 'ordinary' })
   const sandbox = await startSandbox({ databaseUrl: database.url })
   afterAll(() => sandbox.stop())
 

@@ -11,7 +11,7 @@ describeService(isElsewhere ? readConformanceOptions(process.env) : await startO
 
 /** Starts this project's service, with two clients that share no account. Every answer must be as its document says. */
 async function startOwn(): Promise<ServiceConformanceOptions> {
-  const database = await testDatabase()
+  const database = await testDatabase({ role: 'ordinary' })
   const sandbox = await startSandbox({ databaseUrl: database.url })
   afterAll(() => sandbox.stop())
   const client = async (name: string) => {

@@ -46,7 +46,7 @@ const toWallet = (address: ExternalAddressDetails = wallet): Partial<EnqueueRequ
 // One case per way in which the registration of a counterparty can go; each has a host, an account and a proxy of its own.
 describe('a payout to a counterparty that it gives whole', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase()
+  const services = await testDatabase({ role: 'ordinary' })
   const sandbox = await startService(services.url)
   afterAll(() => sandbox.stop())
 

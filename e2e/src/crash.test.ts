@@ -33,7 +33,7 @@ const cases: readonly {
 // Most cases wait for the heartbeat of a killed worker to lapse, so they run side by side, each with a database of its own.
 describe('a process killed with SIGKILL', { timeout: 300_000 }, async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase()
+  const services = await testDatabase({ role: 'ordinary' })
   const sandbox = await startService(services.url)
   afterAll(() => sandbox.stop())
 

@@ -6,7 +6,7 @@ import { openStageHost, seedClient, setStage, settleAll, startService } from './
 
 describe('a network that loses, delays and breaks', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase()
+  const services = await testDatabase({ role: 'ordinary' })
   const sandbox = await startService(services.url)
   afterAll(() => sandbox.stop())
 

@@ -10,7 +10,7 @@ const entry = fileURLToPath(new URL('../../packages/service/dist/sandbox-main.js
 
 describe('the service killed with SIGKILL under load, twice', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase()
+  const services = await testDatabase({ role: 'ordinary' })
 
   it('keeps every answer that it gave, and no payout is lost or made twice', async () => {
     const env = { DATABASE_URL: services.url, PORT: '0' }

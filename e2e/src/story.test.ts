@@ -16,7 +16,7 @@ const leg = (addressId: string, valueType: string, transferType: string) => ({
 const banksOpen = 8 * 86_400
 
 describe('a business, from its registration to the return of a payment', async () => {
-  const database = await testDatabase()
+  const database = await testDatabase({ role: 'ordinary' })
   const sandbox = await startSandbox({ databaseUrl: database.url })
   afterAll(() => sandbox.stop())
 

@@ -61,7 +61,7 @@ const typeOf = ({ body }: Received): string => (JSON.parse(body.toString()) as {
 
 describe('a host that hears by webhook', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase()
+  const services = await testDatabase({ role: 'ordinary' })
   const sandbox = await startService(services.url)
   afterAll(() => sandbox.stop())
 

@@ -4,9 +4,11 @@
  */
 import { createService } from '@outlay/service'
 import { Pool } from 'pg'
-import { poolSize, requireEnv, serveProcess } from '../http-process.ts'
+import { poolSize, requireEnv, serveProcess, serviceRole } from '../http-process.ts'
 
-const pool = new Pool({ connectionString: requireEnv('DATABASE_URL'), max: poolSize, idleTimeoutMillis: 0 })
+// An ordinary role, as in production: row-level security binds no superuser, and so would cost nothing.
+const options = `-c role=${serviceRole}`
+const pool = new Pool({ connectionString: requireEnv('DATABASE_URL'), options, max: poolSize, idleTimeoutMillis: 0 })
 const service = createService({
   pool,
   rails: 'simulated',

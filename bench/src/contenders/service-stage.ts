@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { type Sandbox, type SeededClient, startSandbox } from '@outlay/service/sandbox'
 import { addresses, waitUntil } from '@outlay/testing'
-import type { Client } from 'pg'
+import { Client } from 'pg'
 import { Pool } from 'undici'
 import { openDatabase } from '../database.ts'
+import { serviceRole } from '../http-process.ts'
 import { exchange, type HttpRequest } from './http-contender.ts'
 
 /** Accounts with a rich wallet each; the transfers take turns between them. */
@@ -58,6 +59,7 @@ export async function openServiceStage(serverUrl: string): Promise<ServiceStage>
     transferIds.push((JSON.parse(await exchange(connections, requests.create(n), 201)) as { readonly id: string }).id)
   }
   await settle(connections, requests.advance, database.admin)
+  await grantAll(database.admin)
   await connections.close()
   await sandbox.stop()
   await database.disconnect()
@@ -73,7 +75,10 @@ export async function openServiceStage(serverUrl: string): Promise<ServiceStage>
         .filter((_, other) => other % accountCount === n % accountCount)
         .toReversed()
         .slice(0, pageSize),
-    close: () => database.close(),
+    async close() {
+      await database.close()
+      await dropRole(serverUrl)
+    },
   }
 }
 
@@ -90,6 +95,25 @@ export async function settle(connections: Pool, advance: HttpRequest, admin: Cli
     },
     { timeoutMs: 120_000, describe: 'every transfer to complete' },
   )
+}
+
+/** Lets the role of the contenders work with what the sandbox has made, in this database and its copies. */
+async function grantAll(admin: Client): Promise<void> {
+  const { rows } = await admin.query<{ name: string }>(
+    `select quote_ident(nspname) as name from pg_namespace where nspname like 'outlay%'`,
+  )
+  const schemas = rows.map(({ name }) => name).join(', ')
+  await admin.query(`
+    do $$ begin create role ${serviceRole}; exception when duplicate_object then null; end $$;
+    grant usage, create on schema ${schemas} to ${serviceRole};
+    grant all on all tables in schema ${schemas} to ${serviceRole};
+    grant all on all sequences in schema ${schemas} to ${serviceRole}`)
+}
+
+async function dropRole(serverUrl: string): Promise<void> {
+  const server = new Client({ connectionString: serverUrl })
+  await server.connect()
+  await server.query(`drop role if exists ${serviceRole}`).finally(() => server.end())
 }
 
 const seedClient = {

@@ -2,13 +2,13 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TestAutomations, testAutomations } from '../test/automations.ts'
 import { checkedFetch } from '../test/contract.ts'
+import { inspect } from '../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import { takeDeposit } from './automation-deposits.ts'
 import type { AutomationResource } from './automations.ts'
 import type { BalanceResource } from './balances.ts'
 import type { ServiceContext } from './context.ts'
 import type { DepositFact } from './rails/port.ts'
-import { inspect } from '../test/inspection.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
 

@@ -3,8 +3,8 @@ import { type AutomationRow, automationView, virtualAccountIndex, virtualAccount
 import { inTransaction, type ServiceContext } from './context.ts'
 import type { VirtualAccountBank, VirtualAccountFact } from './rails/port.ts'
 import { run, statement } from './statement.ts'
-import { recordEvent } from './webhooks.ts'
 import { asSystem } from './tenant.ts'
+import { recordEvent } from './webhooks.ts'
 
 /** The opening of virtual accounts at work. */
 export interface AutomationOpening {

@@ -3,10 +3,10 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestAutomations, testAutomations } from '../test/automations.ts'
 import { checkedFetch } from '../test/contract.ts'
+import { inspect } from '../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import { startAutomationOpening } from './automation-opening.ts'
 import type { AutomationResource } from './automations.ts'
-import { inspect } from '../test/inspection.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
 
@@ -21,7 +21,9 @@ beforeAll(async () => {
   await api.call('POST', `/accounts/${api.accountId}/webhooks`, { body })
   const { pool, schema } = api.sandbox.service.context
   events = async (type) => {
-    const { rows } = await inspect(pool).query(`select body from ${schema}.webhook_event where type = $1 order by id`, [type])
+    const { rows } = await inspect(pool).query(`select body from ${schema}.webhook_event where type = $1 order by id`, [
+      type,
+    ])
     return rows.map((row) => JSON.parse(row.body))
   }
 })
@@ -159,9 +161,10 @@ describe('the bank', () => {
     const shown = event?.data.source.funding_instructions
     expect(shown).toEqual({ ...active.source.funding_instructions, account_number: `****${number.slice(-4)}` })
     const { pool, schema } = api.sandbox.service.context
-    const { rows } = await inspect(pool).query(`select to_jsonb(a)::text as row from ${schema}.automation a where id = $1`, [
-      active.id,
-    ])
+    const { rows } = await inspect(pool).query(
+      `select to_jsonb(a)::text as row from ${schema}.automation a where id = $1`,
+      [active.id],
+    )
     expect(rows[0]?.row).toContain('v1.')
     expect(rows[0]?.row).not.toContain(number)
   })

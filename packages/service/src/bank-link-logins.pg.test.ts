@@ -5,10 +5,10 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TestBankLinking, testBankLinking } from '../test/bank-link.ts'
+import { inspect } from '../test/inspection.ts'
 import { type Json, type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { TransferResource } from './transfer-view.ts'
 import type { DeliveryResource } from './webhook-deliveries.ts'
-import { inspect } from '../test/inspection.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
 const pool = new Pool({ connectionString: database.url, max: 1 })
@@ -200,9 +200,10 @@ describe('the notice', () => {
     expect(pauseMs).toBeGreaterThanOrEqual(5_000)
     expect(pauseMs).toBeLessThan(7_000)
     // The pause is over.
-    await inspect(pool).query(`update outlay_service.webhook_delivery set next_attempt_at = now() where event_id = $1`, [
-      eventId,
-    ])
+    await inspect(pool).query(
+      `update outlay_service.webhook_delivery set next_attempt_at = now() where event_id = $1`,
+      [eventId],
+    )
     const [, second] = await arrives('/failing', 2)
     expect(second?.body).toEqual(first?.body)
     expect(second?.headers['webhook-id']).toBe(eventId)

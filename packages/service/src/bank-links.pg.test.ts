@@ -2,10 +2,10 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestBankLinking, testBankLinking } from '../test/bank-link.ts'
+import { inspect } from '../test/inspection.ts'
 import { type Json, type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { FinancialInstitutionResource } from './financial-institutions.ts'
 import type { AddressResource } from './http/addresses-routes.ts'
-import { inspect } from '../test/inspection.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
 const pool = new Pool({ connectionString: database.url, max: 2 })

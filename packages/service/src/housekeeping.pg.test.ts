@@ -2,12 +2,12 @@ import { manualClock, recordingLogger } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, expect, it } from 'vitest'
+import { inspect } from '../test/inspection.ts'
 import { sampleAccount, testContext, testSchema, testService } from '../test/service.ts'
 import { inTransaction } from './context.ts'
 import { keepHouse, migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
 import { migrateService } from './migrations.ts'
 import { recordEvent } from './webhooks.ts'
-import { inspect } from '../test/inspection.ts'
 
 const database = await testDatabase({
   role: 'ordinary',

@@ -2,10 +2,10 @@ import { type ConstructorOptions, PgBoss } from 'pg-boss'
 import { pruneExchanges } from './bank-link-exchanges.ts'
 import type { ServiceContext } from './context.ts'
 import { pruneKeys } from './idempotency.ts'
+import { asSystem } from './tenant.ts'
 import { pruneTokens } from './tokens.ts'
 import { pruneEvents } from './webhook-deliveries.ts'
 import { prunePreviousSecrets } from './webhook-rotation.ts'
-import { asSystem } from './tenant.ts'
 
 /** How long things are kept, in days. */
 export interface Retention {

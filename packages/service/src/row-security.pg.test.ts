@@ -51,7 +51,8 @@ async function listTables(on: Pool | PoolClient): Promise<readonly Table[]> {
 
 /** SQL for the client that a row belongs to; it has to come from elsewhere than the policies. */
 function ownerOf({ name, columns }: Table): string {
-  const ofAccount = (account: string) => `(select client_id from ${schema}.client_account where account_id = ${account})`
+  const ofAccount = (account: string) =>
+    `(select client_id from ${schema}.client_account where account_id = ${account})`
   const ofAutomation = ofAccount(`(select account_id from ${schema}.automation where id = t.automation_id)`)
   if (name === 'client') return 't.id'
   if (name === 'account') return ofAccount('t.id')
@@ -166,9 +167,12 @@ describe.each(tables)('the table $name', (table) => {
       return (await tx.query(`update ${everyRow(name)} set ${key} = $1`, [rows[0].value])).rowCount
     })
     // Where a client changes nothing, nothing is given away.
-    await expect(given.then((count) => count === 0 || 'given away', ({ code }) => code === violation.code)).resolves.toBe(
-      true,
-    )
+    await expect(
+      given.then(
+        (count) => count === 0 || 'given away',
+        ({ code }) => code === violation.code,
+      ),
+    ).resolves.toBe(true)
   })
 
   /** Writes one more row like those of a client. */

@@ -1,9 +1,9 @@
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { checkedFetch } from '../test/contract.ts'
+import { inspect } from '../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { TransferResource } from './transfer-view.ts'
-import { inspect } from '../test/inspection.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
 

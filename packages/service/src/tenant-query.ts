@@ -1,6 +1,8 @@
 import type { Pool } from 'pg'
 import type { ExecutorQuery } from './statement.ts'
-import type { TenantSetting } from './tenant.ts'
+
+/** A setting of a transaction that the policies of the tables read. */
+export type TenantSetting = readonly [name: 'outlay.client_id' | 'outlay.system', value: string]
 
 /** A query that sends a setting of its transaction ahead of itself, in the same round trip. */
 export type TenantQuery = new (query: ExecutorQuery, setting: TenantSetting) => object
@@ -81,9 +83,10 @@ function extend(Query: QueryClass): TenantQuery {
     }
 
     override handleCommandComplete(message: unknown, connection: Connection): void {
-      if (!this.#ahead) return super.handleCommandComplete(message, connection)
-      this.#ahead = false
-      if (this.#name !== undefined) connection.parsedStatements[setting.name] = setting.text
+      if (this.#ahead) {
+        this.#ahead = false
+        if (this.#name !== undefined) connection.parsedStatements[setting.name] = setting.text
+      } else super.handleCommandComplete(message, connection)
     }
 
     override handleError(error: unknown, connection: Connection): void {

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events'
+import { findPgBouncer, startPgBouncer } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -24,6 +25,8 @@ const open = (options: object = {}) => {
 const pool = open()
 const context = { ...tenants.context, pool }
 afterAll(() => Promise.all(pools.map((one) => one.end())))
+
+const pgBouncer = await findPgBouncer()
 
 const settings = statement(
   'settings',
@@ -103,7 +106,9 @@ describe('single statements of a tenant', () => {
 
     it('never mix, however many are on their way', async () => {
       const clients = Array.from({ length: 200 }, (_one, at) => `client${at % 7}`)
-      const seen = await Promise.all(clients.map((client) => run<{ client: string }>(asClient(on, client), on, settings)))
+      const seen = await Promise.all(
+        clients.map((client) => run<{ client: string }>(asClient(on, client), on, settings)),
+      )
       expect(seen.map(([row]) => row?.client)).toEqual(clients)
     })
 
@@ -126,11 +131,27 @@ describe('single statements of a tenant', () => {
     })
 
     it('write nothing when they fail', async () => {
-      const own = statement('own', `update {{schema}}.transfer set note = 'lost' where 1 / (case when id = '' then 1 else 0 end) = 1`)
+      const own = statement(
+        'own',
+        `update {{schema}}.transfer set note = 'lost' where 1 / (case when id = '' then 1 else 0 end) = 1`,
+      )
       await expect(run(asClient(on, a), on, own)).rejects.toMatchObject({ code: '22012' })
       const { rows } = await inspect(pool).query(`select from ${context.schema}.transfer where note = 'lost'`)
       expect(rows).toEqual([])
     })
+  })
+
+  it.skipIf(pgBouncer === undefined)('reach one server together behind PgBouncer', async () => {
+    await using bouncer = await startPgBouncer({ url: database.url, poolSize: 3 })
+    const pooled = { ...context, prepared: false, pool: new Pool({ connectionString: bouncer.url, max: 20 }) }
+    const clients = Array.from({ length: 300 }, (_one, at) => `client${at % 7}`)
+    const seen = await Promise.all(
+      clients.map((client) => run<{ client: string }>(asClient(pooled, client), pooled, settings)),
+    )
+    const left = await Promise.all(clients.map(() => pooled.pool.query(settings.text)))
+    await pooled.pool.end()
+    expect(seen.map(([row]) => row?.client)).toEqual(clients)
+    expect(new Set(left.map(({ rows }) => rows[0].client || null))).toEqual(new Set([null]))
   })
 
   it('wait for one answer of the server, as without a tenant', async () => {

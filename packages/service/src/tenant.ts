@@ -1,12 +1,9 @@
 import pg, { type Pool, type QueryResult } from 'pg'
 import type { Executor, ExecutorQuery } from './statement.ts'
-import { findTenantQuery } from './tenant-query.ts'
+import { findTenantQuery, type TenantSetting } from './tenant-query.ts'
 
 /** Whose rows a statement may touch: those of one client's accounts, or everybody's. */
 export type Tenant = { readonly clientId: string } | 'system'
-
-/** A setting of a transaction that the policies of the tables read. */
-export type TenantSetting = readonly [name: 'outlay.client_id' | 'outlay.system', value: string]
 
 /** Runs single statements that touch the rows of one client only, whatever they ask for. One round trip each. */
 export function asClient(context: { readonly pool: Pool }, clientId: string): Executor {

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { inspect } from '../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { TransferResource } from './transfer-view.ts'
-import { inspect } from '../test/inspection.ts'
 
 interface Told {
   readonly type: string

@@ -3,9 +3,9 @@ import type { ServiceContext } from './context.ts'
 import type { ReadInstruction } from './rails/gateway.ts'
 import type { RailInstruction } from './rails/port.ts'
 import { run, statement } from './statement.ts'
+import { asSystem } from './tenant.ts'
 import { bankAccountOf } from './transfer-parties.ts'
 import type { TransferRow } from './transfer-row.ts'
-import { asSystem } from './tenant.ts'
 
 /** Makes the reader of rail instructions: submissions that come close together are read in one statement. */
 export function instructionReader(context: Pick<ServiceContext, 'pool' | 'schema' | 'secrets'>): ReadInstruction {

@@ -1,10 +1,10 @@
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { inspect } from '../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../test/sandbox.ts'
 import type { BalanceResource } from './balances.ts'
 import { inTransaction } from './context.ts'
 import type { TransferResource } from './transfer-view.ts'
-import { inspect } from '../test/inspection.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox

@@ -8,6 +8,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, expect, it } from 'vitest'
+import { inspect } from '../test/inspection.ts'
 import { testContext, testSchema, testService } from '../test/service.ts'
 import { setAccountStatus } from './accounts.ts'
 import { inTransaction } from './context.ts'
@@ -17,7 +18,6 @@ import type { DeliveryResource } from './webhook-deliveries.ts'
 import { startWebhookDelivery, type WebhookDeliveryOptions } from './webhook-delivery.ts'
 import type { WebhookResource } from './webhook-registrations.ts'
 import { recordEvent } from './webhooks.ts'
-import { inspect } from '../test/inspection.ts'
 
 const database = await testDatabase({
   role: 'ordinary',
@@ -119,7 +119,9 @@ it('shows the secret once and signs every delivery twice', async () => {
     [accountId],
   )
   expect(rows[0].text).not.toContain(webhook.secret)
-  const { rows: stored } = await inspect(pool).query(`select json_agg(k)::text as text from ${testSchema}.idempotency_key k`)
+  const { rows: stored } = await inspect(pool).query(
+    `select json_agg(k)::text as text from ${testSchema}.idempotency_key k`,
+  )
   expect(stored[0].text).not.toContain(webhook.secret)
 })
 
@@ -143,7 +145,9 @@ it('tells only what was asked for, and writes nothing when nobody listens', asyn
     'transfer.created',
   ])
   expect(at('/some')).toHaveLength(3)
-  const { rows } = await inspect(pool).query(`select type from ${testSchema}.webhook_event where account_id = $1`, [accountId])
+  const { rows } = await inspect(pool).query(`select type from ${testSchema}.webhook_event where account_id = $1`, [
+    accountId,
+  ])
   expect(rows.map((row) => row.type)).not.toContain('automation.active')
 })
 

@@ -1,6 +1,7 @@
 import type { Clock } from '@outlay/core'
 import type { ServiceContext } from './context.ts'
 import { createOutgoingAgent } from './outgoing-url.ts'
+import { asSystem } from './tenant.ts'
 import { attemptDelivery, type Courier, nameOf } from './webhook-courier.ts'
 import {
   type ClaimedDelivery,
@@ -8,7 +9,6 @@ import {
   type DeliverySettlement,
   settleDeliveries,
 } from './webhook-deliveries.ts'
-import { asSystem } from './tenant.ts'
 
 /** How webhooks are delivered. Every member has a default. */
 export interface WebhookDeliveryOptions {

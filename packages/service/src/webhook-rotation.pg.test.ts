@@ -7,6 +7,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, expect, it } from 'vitest'
+import { inspect } from '../test/inspection.ts'
 import { testContext, testSchema, testService } from '../test/service.ts'
 import { inTransaction } from './context.ts'
 import { keepHouse } from './housekeeping.ts'
@@ -15,7 +16,6 @@ import { startWebhookDelivery } from './webhook-delivery.ts'
 import type { WebhookResource } from './webhook-registrations.ts'
 import { type RotatedWebhook, secretOverlapMs } from './webhook-rotation.ts'
 import { recordEvent } from './webhooks.ts'
-import { inspect } from '../test/inspection.ts'
 
 const database = await testDatabase({
   role: 'ordinary',

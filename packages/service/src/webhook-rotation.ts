@@ -40,7 +40,11 @@ export async function rotateWebhookSecret(
 }
 
 /** Forgets secrets whose time was over at `now`. Returns how many. */
-export async function prunePreviousSecrets(executor: Executor | Tx, context: ServiceContext, now: Date): Promise<number> {
+export async function prunePreviousSecrets(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  now: Date,
+): Promise<number> {
   return (await run(executor, context, forget, [now])).length
 }
 

@@ -49,8 +49,7 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
   const key = options.key ?? own
   if (!/^[a-z0-9_-]{1,28}$/.test(key)) throw new Error(`The key is 1 to 28 characters of a-z, 0-9, - and _: ${key}`)
   const { prepare } = options
-  const role =
-    options.role === 'ordinary' ? await createOrdinaryRole(adminUrl, `${prefix}ordinary`) : undefined
+  const role = options.role === 'ordinary' ? await createOrdinaryRole(adminUrl, `${prefix}ordinary`) : undefined
   const template =
     prepare &&
     (await createTemplate({ url: adminUrl }, `${prefix}${key}`, async (url) => {

@@ -3,8 +3,8 @@ import type { Pool } from 'pg'
 import { inTransaction } from '../context.ts'
 import { digestOf, type Secrets } from '../secrets.ts'
 import { run, statement } from '../statement.ts'
-import type { BankLinkProvider, LinkedBankAccount } from './port.ts'
 import { asSystem } from '../tenant.ts'
+import type { BankLinkProvider, LinkedBankAccount } from './port.ts'
 
 /** What a person or a test can do at the simulated provider. */
 export interface BankLinkSimulation {

@@ -1,10 +1,10 @@
 import { parseNewAccount } from '../account-input.ts'
 import { createAccount, findAccount } from '../accounts.ts'
 import { listAccountIds } from '../clients.ts'
+import { asClient } from '../tenant.ts'
 import type { RouteModule } from './app.ts'
 import { notFound, requireAccount, requireClient } from './authenticate.ts'
 import { answerOnce } from './idempotent.ts'
-import { asClient } from '../tenant.ts'
 
 /** Mounts registration and reading of accounts. Specification: "Accounts". */
 export const accountsRoutes: RouteModule = (app, context) => {

@@ -3,6 +3,7 @@ import { manualClock, recordingLogger } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, expect, it } from 'vitest'
+import { inspect } from '../../test/inspection.ts'
 import { sampleAccount, sampleBankAddress, testContext, testSchema, testService } from '../../test/service.ts'
 import { setAccountStatus } from '../accounts.ts'
 import { inTransaction } from '../context.ts'
@@ -10,7 +11,6 @@ import { migrateService } from '../migrations.ts'
 import type { AddressResource } from './addresses-routes.ts'
 import type { RouteModule } from './app.ts'
 import { createIdempotently } from './idempotent.ts'
-import { inspect } from '../../test/inspection.ts'
 
 const database = await testDatabase({
   role: 'ordinary',
@@ -206,7 +206,9 @@ it('keeps account_number, ssn and ein out of every table, answer, log and error'
   )
   expect(tables.length).toBeGreaterThan(5)
   for (const { table_name: table } of tables) {
-    const { rows } = await inspect(pool).query(`select coalesce(json_agg(t)::text, '') as text from ${testSchema}."${table}" t`)
+    const { rows } = await inspect(pool).query(
+      `select coalesce(json_agg(t)::text, '') as text from ${testSchema}."${table}" t`,
+    )
     for (const one of canaries) expect(`${table}: ${rows[0].text}`).not.toContain(one)
   }
   const seen = answers.join('\n') + JSON.stringify(logger.entries)

@@ -3,12 +3,12 @@ import { listAddresses } from '../address-list.ts'
 import { type AddressRow, findAddress, findAddressOfClient, type PostalAddress } from '../addresses.ts'
 import { inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { createExternalAddress } from '../external-addresses.ts'
+import { asClient } from '../tenant.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount, requireClient } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { createIdempotently } from './idempotent.ts'
 import { pageOf, readPage } from './pagination.ts'
-import { asClient } from '../tenant.ts'
 
 /** An address as the API answers it; the account number shows its last four digits. Specification: "Address". */
 export interface AddressResource {
@@ -55,7 +55,9 @@ export const addressesRoutes: RouteModule = (app, context) => {
 
   app.get('/addresses/:address_id', async (c) => {
     const { clientId } = await requireClient(c, context, 'addresses:read')
-    return c.json(resourceOf(found(await findAddressOfClient(asClient(context, clientId), context, clientId, addressIdOf(c)))))
+    return c.json(
+      resourceOf(found(await findAddressOfClient(asClient(context, clientId), context, clientId, addressIdOf(c)))),
+    )
   })
 
   app.patch('/accounts/:account_id/addresses/:address_id', async (c) => {
@@ -122,7 +124,9 @@ async function patch(
   find: (tx: Tx) => Promise<AddressRow | undefined>,
 ): Promise<Response> {
   const change = parseAddressChange(await readJson(c))
-  const changed = await inClientTransaction(context, clientId, async (tx) => changeAddress(tx, context, found(await find(tx)), change))
+  const changed = await inClientTransaction(context, clientId, async (tx) =>
+    changeAddress(tx, context, found(await find(tx)), change),
+  )
   return c.json(resourceOf(changed))
 }
 

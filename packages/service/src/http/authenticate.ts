@@ -2,9 +2,9 @@ import { OutlayError } from '@outlay/core'
 import { type Caller, findCaller, isAccountOfClient, type Scope } from '../clients.ts'
 import type { ServiceContext } from '../context.ts'
 import { digestOf } from '../secrets.ts'
+import { asClient, asSystem } from '../tenant.ts'
 import type { ServiceRequest } from './app.ts'
 import type { CachedCaller } from './caller-cache.ts'
-import { asClient, asSystem } from '../tenant.ts'
 
 /** A caller together with the account that the request's path names. */
 export type AccountCaller = Caller & { readonly accountId: string }
@@ -39,7 +39,10 @@ export async function requireAccount(c: ServiceRequest, context: ServiceContext,
   const accountId = c.req.param('account_id')
   if (accountId === undefined) throw new Error('The route has no account_id parameter.')
   if (!accountIds.has(accountId)) {
-    if (!isId(accountId) || !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, accountId)))
+    if (
+      !isId(accountId) ||
+      !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, accountId))
+    )
       throw notFound('account')
     accountIds.add(accountId)
   }

@@ -2,11 +2,11 @@ import { changeAutomation, parseAutomationChange } from '../automation-changes.t
 import { createAutomation } from '../automation-creation.ts'
 import { type AutomationRow, automationView, findAutomation, listAutomations } from '../automations.ts'
 import { inClientTransaction } from '../context.ts'
+import { asClient } from '../tenant.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { createIdempotently } from './idempotent.ts'
-import { asClient } from '../tenant.ts'
 
 /** Mounts automations: create, list, read, and change of name and status. Specification: "Automations". */
 export const automationsRoutes: RouteModule = (app, context) => {
@@ -32,7 +32,9 @@ export const automationsRoutes: RouteModule = (app, context) => {
     const { accountId, clientId } = await requireAccount(c, context, 'automations:write')
     const automationId = automationIdOf(c)
     const change = parseAutomationChange(await readJson(c))
-    const changed = await inClientTransaction(context, clientId, (tx) => changeAutomation(tx, context, accountId, automationId, change))
+    const changed = await inClientTransaction(context, clientId, (tx) =>
+      changeAutomation(tx, context, accountId, automationId, change),
+    )
     return c.json(automationView(context, found(changed)))
   })
 }

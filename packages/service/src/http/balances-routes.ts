@@ -1,10 +1,10 @@
 import { type BalanceFilters, balanceFilters, findBalance, listBalances } from '../balances.ts'
 import { listAccountIds } from '../clients.ts'
+import { asClient } from '../tenant.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount, requireClient } from './authenticate.ts'
 import { readParameter } from './pagination.ts'
 import { parameterError } from './problem.ts'
-import { asClient } from '../tenant.ts'
 
 /** Mounts the reading of balances. Specification: "Balances"; scope `addresses:read`. */
 export const balancesRoutes: RouteModule = (app, context) => {

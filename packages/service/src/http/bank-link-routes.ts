@@ -5,12 +5,12 @@ import { openLinkFlow, openUpdateFlow, registerAccounts } from '../bank-links.ts
 import type { ServiceContext } from '../context.ts'
 import { findFinancialInstitution } from '../financial-institutions.ts'
 import { parseOutgoingUrl } from '../outgoing-url.ts'
+import { asClient } from '../tenant.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { notFound, requireAccount } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { institutionIdOf } from './financial-institutions-routes.ts'
 import { answerOnce } from './idempotent.ts'
-import { asClient } from '../tenant.ts'
 
 /**
  * Mounts bank linking. Specification: "Bank-linking".

@@ -6,11 +6,11 @@ import { findItemOfAddress } from '../bank-link-items.ts'
 import { reportLoginRequired } from '../bank-link-logins.ts'
 import { isAccountOfClient } from '../clients.ts'
 import { findFinancialInstitutionState } from '../financial-institutions.ts'
+import { asClient } from '../tenant.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { notFound, requireClient } from './authenticate.ts'
 import { asObject, readJson } from './body.ts'
 import { institutionIdOf } from './financial-institutions-routes.ts'
-import { asClient } from '../tenant.ts'
 
 /**
  * Mounts what a person does at the provider's front end, for sandboxes: going through the flow of a link token, and

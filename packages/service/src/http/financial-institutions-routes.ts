@@ -4,11 +4,11 @@ import {
   findFinancialInstitutionState,
   listFinancialInstitutions,
 } from '../financial-institutions.ts'
+import { asClient } from '../tenant.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount } from './authenticate.ts'
 import { asObject } from './body.ts'
 import { createIdempotently } from './idempotent.ts'
-import { asClient } from '../tenant.ts'
 
 /** Mounts bank addresses in their older form. Specification: "Financial institutions (legacy)". */
 export const financialInstitutionsRoutes: RouteModule = (app, context) => {
@@ -25,7 +25,9 @@ export const financialInstitutionsRoutes: RouteModule = (app, context) => {
 
   app.get(path, async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'financial-institutions:read')
-    return c.json({ financial_institutions: await listFinancialInstitutions(asClient(context, clientId), context, accountId) })
+    return c.json({
+      financial_institutions: await listFinancialInstitutions(asClient(context, clientId), context, accountId),
+    })
   })
 
   app.get(`${path}/:financial_institution_id`, async (c) => {
@@ -37,7 +39,12 @@ export const financialInstitutionsRoutes: RouteModule = (app, context) => {
 
   app.get(`${path}/:financial_institution_id/status`, async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'financial-institutions:read')
-    const found = await findFinancialInstitutionState(asClient(context, clientId), context, accountId, institutionIdOf(c))
+    const found = await findFinancialInstitutionState(
+      asClient(context, clientId),
+      context,
+      accountId,
+      institutionIdOf(c),
+    )
     if (found === undefined) throw notFound('financial institution')
     return c.json(found)
   })

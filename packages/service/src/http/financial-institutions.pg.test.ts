@@ -2,10 +2,10 @@ import { manualClock, silentLogger } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
+import { inspect } from '../../test/inspection.ts'
 import { type Answer, sampleBankAddress, testContext, testSchema, testService } from '../../test/service.ts'
 import { migrateService } from '../migrations.ts'
 import { financialInstitutionsRoutes } from './financial-institutions-routes.ts'
-import { inspect } from '../../test/inspection.ts'
 
 const database = await testDatabase({
   role: 'ordinary',

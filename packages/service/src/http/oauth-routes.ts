@@ -1,10 +1,10 @@
 import { type Caller, findClientBySecret, type Scope } from '../clients.ts'
 import type { ServiceContext } from '../context.ts'
 import { digestOf } from '../secrets.ts'
+import { asClient, asSystem } from '../tenant.ts'
 import { issueToken, revokeToken } from '../tokens.ts'
 import type { RouteModule, ServiceRequest } from './app.ts'
 import { readForm } from './body.ts'
-import { asClient, asSystem } from '../tenant.ts'
 
 type Client = Omit<Caller, 'expiresAt'>
 

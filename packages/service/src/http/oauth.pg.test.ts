@@ -2,11 +2,11 @@ import { manualClock, silentLogger } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, expect, it } from 'vitest'
+import { inspect } from '../../test/inspection.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
 import { rotateClientSecret } from '../clients.ts'
 import { inTransaction } from '../context.ts'
 import { migrateService } from '../migrations.ts'
-import { inspect } from '../../test/inspection.ts'
 
 const database = await testDatabase({
   role: 'ordinary',

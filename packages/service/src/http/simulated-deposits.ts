@@ -5,10 +5,10 @@ import { type Caller, isAccountOfClient } from '../clients.ts'
 import type { ServiceContext } from '../context.ts'
 import type { DepositFact } from '../rails/port.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
+import { asClient } from '../tenant.ts'
 import type { ServiceRequest } from './app.ts'
 import { notFound } from './authenticate.ts'
 import { amountOf, type Body, optionalText } from './simulation-input.ts'
-import { asClient } from '../tenant.ts'
 
 /**
  * Lets a payment arrive at the virtual account of an automation and answers what became of it: `credited` with the id of

@@ -3,6 +3,7 @@ import { type Caller, isAccountOfClient } from '../clients.ts'
 import { inClientTransaction, inTransaction, type ServiceContext } from '../context.ts'
 import { deposit } from '../deposits.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
+import { asClient } from '../tenant.ts'
 import type { TransferRow } from '../transfer-row.ts'
 import { transferView } from '../transfer-view.ts'
 import { findByWireInstructions, findTransferOfAnyone } from '../transfers.ts'
@@ -11,7 +12,6 @@ import { isId, notFound, requireClient } from './authenticate.ts'
 import { asObject, readJson } from './body.ts'
 import { receiveDeposit } from './simulated-deposits.ts'
 import { amountOf, optionalText, refusal, sameNumber, text } from './simulation-input.ts'
-import { asClient } from '../tenant.ts'
 
 /** Mounts what only a sandbox has: money from outside, the clock, and outcomes at will. Scope `transfers:write`. */
 export function simulationsRoutes(simulation: RailSimulation): RouteModule {
@@ -122,7 +122,11 @@ async function showStatementLine(
   const caller = await requireClient(c, context, 'transfers:write')
   const transferId = c.req.param('transfer_id') ?? ''
   if (!isId(transferId)) throw notFound('transfer')
-  const row = await own(context, caller, await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId))
+  const row = await own(
+    context,
+    caller,
+    await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId),
+  )
   const line = await simulation.findStatementLine(row.id)
   if (line === undefined) throw notFound('statement line')
   return c.json({
@@ -144,7 +148,11 @@ async function endTransfer(
   const body = c.req.header('content-type') === undefined ? {} : asObject(await readJson(c))
   const transferId = c.req.param('transfer_id') ?? ''
   if (!isId(transferId)) throw notFound('transfer')
-  const row = await own(context, caller, await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId))
+  const row = await own(
+    context,
+    caller,
+    await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId),
+  )
   switch (ending) {
     case 'settle':
       await simulation.settle(row.id)
@@ -165,21 +173,32 @@ async function endTransfer(
   return answer(c, context, caller, row.id)
 }
 
-async function answer(c: ServiceRequest, context: ServiceContext, caller: Caller, transferId: string): Promise<Response> {
+async function answer(
+  c: ServiceRequest,
+  context: ServiceContext,
+  caller: Caller,
+  transferId: string,
+): Promise<Response> {
   const row = await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId)
   if (row === undefined) throw notFound('transfer')
   return c.json(transferView(row), 202)
 }
 
 async function own(context: ServiceContext, caller: Caller, row: TransferRow | undefined): Promise<TransferRow> {
-  if (row === undefined || !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, row.account_id))) {
+  if (
+    row === undefined ||
+    !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, row.account_id))
+  ) {
     throw notFound('transfer')
   }
   return row
 }
 
 async function ownAccount(context: ServiceContext, caller: Caller, accountId: string): Promise<string> {
-  if (!isId(accountId) || !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, accountId))) {
+  if (
+    !isId(accountId) ||
+    !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, accountId))
+  ) {
     throw notFound('account')
   }
   return accountId

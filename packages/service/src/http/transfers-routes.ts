@@ -1,3 +1,4 @@
+import { asClient } from '../tenant.ts'
 import { createTransfer } from '../transfer-creation.ts'
 import { transferView } from '../transfer-view.ts'
 import { findTransfer, listTransfers, transferFilters } from '../transfers.ts'
@@ -5,7 +6,6 @@ import type { RouteModule, ServiceRequest } from './app.ts'
 import { isId, notFound, requireAccount } from './authenticate.ts'
 import { createIdempotently } from './idempotent.ts'
 import { pageOf, readPage } from './pagination.ts'
-import { asClient } from '../tenant.ts'
 
 /** Mounts transfers: create (also under the singular path), list, read. Specification: "Transfers". */
 export const transfersRoutes: RouteModule = (app, context) => {
@@ -19,7 +19,10 @@ export const transfersRoutes: RouteModule = (app, context) => {
   app.get('/accounts/:account_id/transfers', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'transfers:read')
     const page = readPage(c, context, transferFilters)
-    const found = await listTransfers(asClient(context, clientId), context, accountId, { ...page, limit: page.size + 1 })
+    const found = await listTransfers(asClient(context, clientId), context, accountId, {
+      ...page,
+      limit: page.size + 1,
+    })
     const { rows, pagination } = pageOf(context, page, found)
     return c.json({ transfers: rows.map(transferView), pagination })
   })

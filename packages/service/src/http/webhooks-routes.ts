@@ -1,5 +1,6 @@
 import { webhookEventTypes } from '@outlay/core'
 import { inClientTransaction, type ServiceContext } from '../context.ts'
+import { asClient } from '../tenant.ts'
 import { listDeliveries, resendEvent } from '../webhook-deliveries.ts'
 import {
   changeWebhook,
@@ -15,7 +16,6 @@ import { isId, notFound, requireAccount } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { createIdempotently } from './idempotent.ts'
 import { pageOf, readPage } from './pagination.ts'
-import { asClient } from '../tenant.ts'
 
 /** Mounts registration of webhooks and the log of their deliveries. Specification: "Events". */
 export const webhooksRoutes: RouteModule = (app, context) => {
@@ -43,7 +43,11 @@ export const webhooksRoutes: RouteModule = (app, context) => {
     const { subscription_id: subscriptionId, event_id: eventId, status } = page.filters
     const { direction, position } = page
     const query = { accountId, subscriptionId, eventId, status, direction, position, limit: page.size + 1 }
-    const { rows, pagination } = pageOf(context, page, await listDeliveries(asClient(context, clientId), context, query))
+    const { rows, pagination } = pageOf(
+      context,
+      page,
+      await listDeliveries(asClient(context, clientId), context, query),
+    )
     return c.json({ deliveries: rows, pagination })
   })
 
@@ -68,14 +72,18 @@ const mountSubscriptions: RouteModule = (app, context: ServiceContext) => {
     const { accountId, clientId } = await requireAccount(c, context, 'webhooks:write')
     const subscriptionId = subscriptionIdOf(c)
     const body = await readJson(c)
-    const changed = await inClientTransaction(context, clientId, (tx) => changeWebhook(tx, context, accountId, subscriptionId, body))
+    const changed = await inClientTransaction(context, clientId, (tx) =>
+      changeWebhook(tx, context, accountId, subscriptionId, body),
+    )
     return c.json(found(changed))
   })
 
   app.delete(path, async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'webhooks:write')
     const subscriptionId = subscriptionIdOf(c)
-    const removed = await inClientTransaction(context, clientId, (tx) => removeWebhook(tx, context, accountId, subscriptionId))
+    const removed = await inClientTransaction(context, clientId, (tx) =>
+      removeWebhook(tx, context, accountId, subscriptionId),
+    )
     if (!removed) throw notFound('webhook')
     return c.body(null, 204)
   })

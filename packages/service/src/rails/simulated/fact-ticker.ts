@@ -1,11 +1,11 @@
 import type { Clock, Logger } from '@outlay/core'
 import type { Pool } from 'pg'
 import { inTransaction } from '../../context.ts'
+import { asSystem } from '../../tenant.ts'
 import type { RailFact, RailFactListener } from '../port.ts'
 import { advancePayments, lockDuePayments, lookForDue, type StoredRailPayment } from './rail-payments.ts'
 import { nextStep } from './representment.ts'
 import type { VirtualClock } from './virtual-clock.ts'
-import { asSystem } from '../../tenant.ts'
 
 /** Tells one batch of what is due. Answers with how many facts were taken; 0 ends this look. */
 export type Teller = () => Promise<number>

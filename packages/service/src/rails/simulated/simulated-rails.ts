@@ -1,6 +1,7 @@
 import { type Clock, type Logger, OutlayError, type PaymentDetails, type WireInstructions } from '@outlay/core'
 import type { Pool } from 'pg'
 import { batch } from '../../batch.ts'
+import { asSystem } from '../../tenant.ts'
 import type { RailAnswer, RailInstruction, RailRefusal, Rails } from '../port.ts'
 import { achReturnFailure } from './ach-return.ts'
 import { toEastern } from './banking-day.ts'
@@ -18,7 +19,6 @@ import {
   simulatedBank,
 } from './virtual-accounts.ts'
 import { createVirtualClock } from './virtual-clock.ts'
-import { asSystem } from '../../tenant.ts'
 
 /** What a person or a test can make the simulated rails do. Each throws `conflict` when the payment is not at that point. */
 export interface RailSimulation {

@@ -2,12 +2,12 @@ import type { Logger, PaymentDetails } from '@outlay/core'
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../../context.ts'
 import { run, statement } from '../../statement.ts'
+import { asSystem } from '../../tenant.ts'
 import type { DepositFact, VirtualAccountBank, VirtualAccountFact, VirtualAccountListener } from '../port.ts'
 import { toEastern } from './banking-day.ts'
 import type { Teller } from './fact-ticker.ts'
 import { imad, traceNumber } from './reference.ts'
 import type { VirtualClock } from './virtual-clock.ts'
-import { asSystem } from '../../tenant.ts'
 
 /** The bank of the simulated rails. Fictional; the routing number has a valid checksum. */
 export const simulatedBank = {
