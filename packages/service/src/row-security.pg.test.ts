@@ -1,12 +1,15 @@
+import { recordingLogger } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool, type PoolClient } from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { inspect } from '../test/inspection.ts'
 import { testTenants } from '../test/tenants.ts'
 import { inClientTransaction } from './context.ts'
+import { reportUnboundRole } from './row-security.ts'
 import { asClient } from './tenant.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
+const above = await testDatabase()
 const {
   clientIds: [a, b],
   context: { schema },
@@ -189,6 +192,17 @@ describe.each(tables)('the table $name', (table) => {
 })
 
 const violation = { code: '42501' }
+
+it.each([
+  ['a superuser', 'superuser', [{ level: 'warn' }]],
+  ['an ordinary role', 'ordinary', []],
+] as const)('warns of nothing but a role that no policy binds: %s', async (_, role, said) => {
+  const logger = recordingLogger()
+  const { url } = role === 'superuser' ? above : database
+  const own = new Pool({ connectionString: url, max: 1 })
+  await reportUnboundRole({ pool: own, logger }, false).finally(() => own.end())
+  expect(logger.entries).toMatchObject(said)
+})
 
 /** Tables whose rows no forced policy guards, and views that are read with somebody else's rights. */
 async function findUnguarded(on: Pool | PoolClient): Promise<readonly string[]> {

@@ -4,7 +4,10 @@ import type { ServiceContext } from './context.ts'
  * Warns when no policy binds the role of the service: then its statements alone keep tenants apart. Simulated rails have
  * no tenants to protect, so there it is worth a word for who debugs.
  */
-export async function reportUnboundRole(context: ServiceContext, isSimulated: boolean): Promise<void> {
+export async function reportUnboundRole(
+  context: Pick<ServiceContext, 'pool' | 'logger'>,
+  isSimulated: boolean,
+): Promise<void> {
   const { rows } = await context.pool.query<{ unbound: boolean }>(
     'select rolsuper or rolbypassrls as unbound from pg_roles where rolname = current_user',
   )

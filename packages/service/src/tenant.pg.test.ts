@@ -4,9 +4,12 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { inspect } from '../test/inspection.ts'
+import { sampleAccount } from '../test/service.ts'
 import { testTenants } from '../test/tenants.ts'
+import { parseNewAccount } from './account-input.ts'
+import { createAccount } from './accounts.ts'
 import { rotateClientSecret } from './clients.ts'
-import { inClientTransaction, inTransaction } from './context.ts'
+import { inClientTransaction, inTransaction, type Tx } from './context.ts'
 import { createApp, type RouteModule } from './http/app.ts'
 import { requireClient } from './http/authenticate.ts'
 import { oauthRoutes } from './http/oauth-routes.ts'
@@ -81,6 +84,54 @@ describe('a query that forgets whose rows it is about', () => {
 
   it('gets nothing on the pool as it is', async () => {
     expect((await pool.query(`select from ${context.schema}.transfer`)).rowCount).toBe(0)
+  })
+})
+
+describe('what a client’s transaction does beyond its own rows', () => {
+  const seen = statement('seen', 'select account_id from {{schema}}.address')
+  const ownAccounts = async (clientId: string): Promise<readonly string[]> => {
+    const text = `select account_id from ${context.schema}.client_account where client_id = $1`
+    return (await inspect(pool).query(text, [clientId])).rows.map(({ account_id }) => account_id)
+  }
+  const expectOwnOnly = async (tx: Tx, own: readonly string[]) => {
+    expect(await run(tx, context, settings)).toEqual([{ client: a, system: '' }])
+    const accounts = (await run<{ account_id: string }>(tx, context, seen)).map(({ account_id }) => account_id)
+    expect([...new Set(accounts)].sort()).toEqual([...own].sort())
+  }
+
+  it('is over when an account is registered', async () => {
+    const account = parseNewAccount(sampleAccount)
+    const own = await ownAccounts(a)
+    await inClientTransaction(context, a, async (tx) => {
+      const { id } = await createAccount(tx, context, { clientId: a, environment: 'mainnet' }, account)
+      await expectOwnOnly(tx, [...own, id])
+    })
+  })
+
+  it('is over when a payee is recognized, and shows of it no more than whose wallet it is', async () => {
+    const text = `select account_id, id as address_id, address_normal as address from ${context.schema}.address
+                   where type = 'internal' and 'base' = any (transfer_types) and account_id = any ($1)`
+    const { rows } = await inspect(pool).query(text, [await ownAccounts(b)])
+    const { address, ...wallet } = rows[0]
+    const own = await ownAccounts(a)
+    await inClientTransaction(context, a, async (tx) => {
+      const recognize = statement('recognize', `select * from {{schema}}.custodial_wallet('mainnet', $1, 'base')`)
+      expect(await run(tx, context, recognize, [address])).toEqual([wallet])
+      await expectOwnOnly(tx, own)
+    })
+  })
+
+  it('ends with its transaction when it fails', async () => {
+    const account = parseNewAccount(sampleAccount)
+    const failing = inClientTransaction(context, a, async (tx) => {
+      await tx.query('savepoint before')
+      const owner = { clientId: 'nobody', environment: 'mainnet' } as const
+      const refusal = await createAccount(tx, context, owner, account).catch((error) => error)
+      await tx.query('rollback to before')
+      await expectOwnOnly(tx, await ownAccounts(a))
+      throw refusal
+    })
+    await expect(failing).rejects.toMatchObject({ code: '23503' })
   })
 })
 

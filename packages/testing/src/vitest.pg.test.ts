@@ -32,6 +32,23 @@ test('a test file has a prepared database, and further ones of its own', async (
   expect((await withAdmin(other, (client) => client.query('select answer from fact'))).rows).toEqual([{ answer: 42 }])
 })
 
+test('an ordinary role owns its databases with what was prepared in them, and is above no policy', async () => {
+  const prepare = (url: string) =>
+    withAdmin(url, (client) => client.query('create schema own; create table own.fact ()'))
+  const ordinary = await testDatabase({ role: 'ordinary', prepare: async (url) => void (await prepare(url)) })
+  for (const url of [ordinary.url, await ordinary.another()]) {
+    const { rows } = await withAdmin(url, (client) =>
+      client.query(
+        `select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb,
+                (select tableowner = current_user from pg_tables where schemaname = 'own') as is_owner
+           from pg_roles where rolname = current_user`,
+      ),
+    )
+    const nothingElse = { rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcreatedb: false }
+    expect(rows).toEqual([{ ...nothingElse, is_owner: true }])
+  }
+})
+
 test('a key that would not fit into a name is refused', async () => {
   await expect(testDatabase({ key: 'Not A Key' })).rejects.toThrow('The key is')
 })
@@ -60,11 +77,12 @@ async function runVitest(name: string, source: string, hasSetup = true): Promise
   })
 }
 
-/** Databases that a run has left behind; it prints the name of its own. */
+/** Databases and roles that a run has left behind; it prints the name of its own. */
 const leftBehind = async (output: string) => {
   const prefix = /made (outlay_[0-9a-f]{8}_)/.exec(output)?.[1] ?? 'no name was printed'
   expect(prefix).toMatch(/^outlay_/)
-  const text = 'select datname from pg_database where starts_with(datname, $1)'
+  const text = `select datname as name from pg_database where starts_with(datname, $1)
+                union all select rolname from pg_roles where starts_with(rolname, $1)`
   return (await withAdmin(database.adminUrl, (admin) => admin.query(text, [prefix]))).rows
 }
 
@@ -74,7 +92,7 @@ test.each([
 ] as const)('a test file that closes its pool passes and leaves nothing behind, %s', async (_name, hasSetup) => {
   const { passed, output } = await runVitest(
     'tidy',
-    `const database = await testDatabase({ key: 'k', prepare: async () => {} })
+    `const database = await testDatabase({ key: 'k', role: 'ordinary', prepare: async () => {} })
      const pool = new pg.Pool({ connectionString: database.url })
      afterAll(() => pool.end())
      console.log('made ' + new URL(database.url).pathname.slice(1))

@@ -159,7 +159,8 @@ export interface Rails {
   validate(instruction: RailInstruction): Promise<RailRefusal | undefined>
   /**
    * Where the client sends an inbound wire for this transfer; called once, while the transfer is created. `tx` is the
-   * transaction of the create: a rail that keeps its state in the same database may write in it.
+   * transaction of the create: a rail that keeps its state in the same database may write in it. Of the service's own
+   * tables it sees and writes the client's rows only.
    */
   wireInstructions(
     instruction: RailInstruction,
