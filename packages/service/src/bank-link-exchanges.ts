@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OutlayError } from '@outlay/core'
-import type { Pool } from 'pg'
 import type { BankLinking, LinkedBankAccount, LinkedItem } from './bank-link/port.ts'
 import { askProvider } from './bank-link/provider-call.ts'
 import type { ServiceContext, Tx } from './context.ts'
@@ -65,7 +64,7 @@ export async function markRegistered(
  * Forgets what became of public tokens that were brought before `before`, which is long after a provider takes them: a late
  * repetition is refused as used. Returns how many.
  */
-export async function pruneExchanges(executor: Pool | Tx, context: ServiceContext, before: Date): Promise<number> {
+export async function pruneExchanges(executor: Executor, context: ServiceContext, before: Date): Promise<number> {
   return (await run(executor, context, deleteExchanges, [before])).length
 }
 
