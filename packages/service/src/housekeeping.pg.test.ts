@@ -66,12 +66,14 @@ it('forgets what became of a public token when it is too old to be brought again
   const insert = `insert into ${testSchema}.bank_link_exchange
     (account_id, public_token_digest, leased_until, item_id, access_token, address_ids, created_at)
     values ($1, $2, $3, $4, $5, $6, $7)`
-  await pool.query(insert, [accountId, 'registered', days(-31), 'item-1', null, ['fi'], days(-31)])
-  await pool.query(insert, [accountId, 'given-up', days(-31), 'item-2', 'sealed', null, days(-31)])
-  await pool.query(insert, [accountId, 'under-way', days(0), null, null, null, days(-31)])
-  await pool.query(insert, [accountId, 'recent', days(-29), 'item-3', null, ['fi'], days(-29)])
+  await inspect(pool).query(insert, [accountId, 'registered', days(-31), 'item-1', null, ['fi'], days(-31)])
+  await inspect(pool).query(insert, [accountId, 'given-up', days(-31), 'item-2', 'sealed', null, days(-31)])
+  await inspect(pool).query(insert, [accountId, 'under-way', days(0), null, null, null, days(-31)])
+  await inspect(pool).query(insert, [accountId, 'recent', days(-29), 'item-3', null, ['fi'], days(-29)])
   await keepHouse(context)
-  const { rows } = await pool.query(`select public_token_digest from ${testSchema}.bank_link_exchange order by 1`)
+  const { rows } = await inspect(pool).query(
+    `select public_token_digest from ${testSchema}.bank_link_exchange order by 1`,
+  )
   expect(rows.map((row) => row.public_token_digest)).toEqual(['recent', 'under-way'])
   await keepHouse(context, { bankLinkExchangeDays: 20 })
   expect(await count('bank_link_exchange')).toBe(1)

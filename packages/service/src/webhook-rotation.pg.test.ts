@@ -198,7 +198,7 @@ it('a receiver that goes on with the old secret for hours, then with the new one
     await drain()
   })
   token = await signIn()
-  const { rows } = await pool.query(
+  const { rows } = await inspect(pool).query(
     `select status || ' ' || attempts as outcome from ${testSchema}.webhook_delivery where registration_id = $1`,
     [webhook.id],
   )
