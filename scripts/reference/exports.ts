@@ -62,7 +62,7 @@ export function writeConfiguration(): Page {
     title: 'Configuration',
     summary: 'every option with its default',
     body: paragraphs(
-      'The packages read no environment, except for `@outlay/testing` (`OUTLAY_TEST_DATABASE_URL`, `OUTLAY_POSTGRES`, `OUTLAY_POSTGRES_IMAGE`), the command `outlay` (`DATABASE_URL`) and the command `outlay-sandbox` (`DATABASE_URL`, `PORT`, `HOST`, `SEED`).',
+      'The packages read no environment, except for `@outlay/testing` (`OUTLAY_TEST_DATABASE_URL`, `OUTLAY_POSTGRES`, `OUTLAY_POSTGRES_IMAGE`, `OUTLAY_POSTGRES_VERSION`, `OUTLAY_PGBOUNCER`, and `OUTLAY_CRASH_POINT` where a program asks for crash points), the command `outlay` (`DATABASE_URL`) and the command `outlay-sandbox` (`DATABASE_URL`, `PORT`, `HOST`, `SEED`).',
       ...sections,
     ),
   }

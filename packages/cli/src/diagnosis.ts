@@ -153,7 +153,7 @@ function diagnoseTransfers({ transfers }: HealthFacts): readonly Finding[] {
   if ((awaitingFunds.oldestMs ?? 0) >= limits.awaitingFundsMs) {
     const what = `${plural(awaitingFunds.count, 'transfer')} awaiting funds, the oldest for ${since(awaitingFunds)}: ${name(awaitingFunds)}.`
     const cure =
-      'Fund the sources and call accounts.fundsArrived, or "outlay transfers cancel" what is not wanted any more.'
+      'Fund the sources and run "outlay accounts funded <account>", or "outlay transfers cancel" what is not wanted any more.'
     findings.push(warning('awaiting_funds', what, cure))
   }
   if ((unfollowed.oldestMs ?? 0) >= limits.unfollowedMs) {
@@ -163,7 +163,13 @@ function diagnoseTransfers({ transfers }: HealthFacts): readonly Finding[] {
   }
   if ((submitted.oldestMs ?? 0) >= limits.submittedMs) {
     const what = `The oldest transfer that is not final was enqueued ${since(submitted)} ago: ${submitted.samples[0]}.`
-    findings.push(warning('submitted_long', what, 'Ask the service about it; the engine goes on looking.'))
+    findings.push(
+      warning(
+        'submitted_long',
+        what,
+        'Ask the service about it ("outlay prove" shows its id there); the engine goes on looking.',
+      ),
+    )
   }
   return findings
 }

@@ -45,6 +45,7 @@ const serverProblems: Readonly<Record<string, readonly [message: string, next: s
 
 const refusalNext: Readonly<Record<string, string>> = {
   not_migrated: migrate,
+  schema_too_new: 'Use the command line of the release that migrated this database.',
   queue_version_untested: 'Install the release that fits, or run "outlay doctor" for what is there.',
   transfer_not_found: 'Check the id; "outlay transfers list" shows those that there are.',
   transfer_not_cancelable: 'See "outlay prove" for what is known about it.',
@@ -58,7 +59,8 @@ const refusalNext: Readonly<Record<string, string>> = {
 export function explain(error: unknown): Problem {
   if (error instanceof Refusal) return { code: 'refused', message: error.message, next: error.next }
   if (OutlayError.is(error)) {
-    const next = refusalNext[error.code] ?? 'See the documentation of this code.'
+    const next =
+      refusalNext[error.code] ?? 'Mend what the message names; the reference of errors says what the code means.'
     return { code: error.code, message: printable(error.message), next }
   }
   const code = codeOf(error)

@@ -124,7 +124,8 @@ const readSuccess = (call: Call, answer: HttpAnswer): unknown => {
   } catch (error) {
     if (call.method === 'GET' || !OutlayError.is(error)) throw error
     const cause = { code: undefined, detail: error.message, idempotencyKey: call.idempotencyKey }
-    throw new OutlayError('outcome_unknown', `the service answered ${answer.status}, but ${error.message}`, {
+    const advice = call.idempotencyKey === undefined ? '' : ': repeat it with the same idempotency key'
+    throw new OutlayError('outcome_unknown', `the service answered ${answer.status}, but ${error.message}${advice}`, {
       cause,
       status: answer.status,
       requestId: readRequestId(answer),

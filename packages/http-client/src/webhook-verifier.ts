@@ -31,7 +31,8 @@ export function httpWebhooks(options: HttpWebhooksOptions): WebhookVerifier {
       const given = (await options.secrets(accountId)) ?? []
       const secrets = typeof given === 'string' ? [given] : given
       if (secrets.length === 0) {
-        throw new OutlayError('webhook_signature_invalid', 'the webhook is not genuine: the account has no secret')
+        const message = 'the webhook cannot be verified: there is no secret for the account; let secrets() find it'
+        throw new OutlayError('webhook_signature_invalid', message)
       }
       const timing = { now: options.clock?.now(), toleranceMs: options.toleranceMs }
       return readObservation(verifyWebhook(body, headers, secrets, timing), options.catalog)

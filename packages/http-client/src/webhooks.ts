@@ -66,6 +66,8 @@ export function verifyWebhook(
 const invalid = (why: string): OutlayError =>
   new OutlayError('webhook_signature_invalid', `the webhook is not genuine: ${why}`)
 
+const noMatch = 'no signature matches; check the secret, and that the body is the bytes that came'
+
 /** A secret is used as text; one that is base64, with or without its prefix, as the octets that it stands for too. */
 const readKeys = (secret: string): Buffer[] => {
   if (secret === '') throw new Error('a webhook secret must not be empty')
@@ -99,17 +101,19 @@ const verifyStandard = (
   const expected = keys.map((key) => sign(key, [`${id}.${timestamp}.`, body], 'base64'))
   // Every pair is compared, so that the time tells nothing about which one was right.
   const matches = expected.flatMap((one) => given.map((signature) => equals(signature.slice(3), one)))
-  if (!matches.includes(true)) throw invalid('no signature matches')
+  if (!matches.includes(true)) throw invalid(noMatch)
   const distanceMs = Math.abs((options.now ?? new Date()).getTime() - Number(timestamp) * 1000)
   if (distanceMs > (options.toleranceMs ?? 300_000)) {
-    throw new OutlayError('webhook_timestamp_out_of_tolerance', 'the webhook was signed too long ago, or in the future')
+    const message =
+      'the webhook was signed too long ago, or in the future; if it is new, check the clock of this machine'
+    throw new OutlayError('webhook_timestamp_out_of_tolerance', message)
   }
 }
 
 const verifyDigest = (body: Uint8Array, digest: string, keys: readonly Buffer[]): void => {
   const given = digest.replace(/^sha256=/, '').toLowerCase()
   const matches = keys.map((key) => equals(given, sign(key, [body], 'hex')))
-  if (!matches.includes(true)) throw invalid('no signature matches')
+  if (!matches.includes(true)) throw invalid(noMatch)
 }
 
 const sign = (key: Buffer, parts: readonly (string | Uint8Array)[], encoding: 'hex' | 'base64'): string => {

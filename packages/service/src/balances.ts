@@ -68,7 +68,7 @@ function checkHolding(
     throw new OutlayError('unknown_value_type', 'There is no such value type.', { field: '?value_type' })
   }
   if (!address.transferTypes.includes(transferType)) {
-    const message = 'The wallet is not on such a chain.'
+    const message = 'The wallet is not on such a chain; its transfer_types say on which it is.'
     throw new OutlayError('transfer_type_not_supported', message, { field: '?transfer_type' })
   }
 }

@@ -43,7 +43,10 @@ export async function openUpdateFlow(
   const { accountId, id } = institution
   const item = await findItemOfAddress(executor, context, accountId, id)
   if (item === undefined)
-    throw new OutlayError('conflict', 'The financial institution was not linked through the provider.')
+    throw new OutlayError(
+      'conflict',
+      'The financial institution was entered by hand; only one that was linked has a login.',
+    )
   const flow = { ownerId: accountId, person: {}, accessToken: item.accessToken }
   return await askProvider(context, (options) => provider.openFlow(flow, options))
 }

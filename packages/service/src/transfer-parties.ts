@@ -73,7 +73,10 @@ function checkParty(
     throw new OutlayError('invalid_address', 'The account has no such address.', { field })
   }
   const address = addressOf(row)
-  if (address.status === 'archived') throw new OutlayError('address_archived', 'The address is archived.', { field })
+  if (address.status === 'archived') {
+    const message = 'The address is archived; use another one, or make it active again.'
+    throw new OutlayError('address_archived', message, { field })
+  }
   if (address.status !== 'active') {
     throw new OutlayError('account_not_ready', 'The address is not active yet.', { field })
   }

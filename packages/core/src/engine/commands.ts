@@ -46,5 +46,8 @@ export async function findOrder<Tx>(
 async function find<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
   const transfer = await backend.get(transferId, tx)
   if (transfer !== undefined) return transfer
-  throw new OutlayError('transfer_not_found', `There is no transfer ${transferId}.`)
+  throw new OutlayError(
+    'transfer_not_found',
+    `There is no transfer ${transferId} here; give the id that enqueue returned, not that of the service.`,
+  )
 }

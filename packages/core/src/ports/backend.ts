@@ -29,7 +29,7 @@ export const stageTransitions = [
   {
     from: 'submitting',
     to: 'queued',
-    when: 'throttled, refused credentials or unknown outcome, same key later; or its payee is registered',
+    when: 'throttled, refused credentials or unknown outcome, same key later; or its counterparty is registered',
   },
   { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance' },
   { from: 'submitting', to: 'submitted', when: 'accepted' },

@@ -62,7 +62,8 @@ export async function create<T>(
 /** Makes the error of a create that the service accepted without saying what came of it. */
 export function missingId(idempotencyKey: string): OutlayError {
   const cause = { code: undefined, detail: 'the answer has no id', idempotencyKey }
-  return new OutlayError('outcome_unknown', 'the service accepted, but its answer has no id', { cause })
+  const message = 'the service accepted, but its answer has no id: repeat it with the same idempotency key'
+  return new OutlayError('outcome_unknown', message, { cause })
 }
 
 /** Reads the answer to a write that took effect, where one that makes no sense is no error; `undefined` for such a one. */

@@ -37,7 +37,10 @@ export function bankLinkSimulationsRoutes(simulation: BankLinkSimulation): Route
       if (address?.bank === undefined) throw notFound('financial institution')
       const item = await findItemOfAddress(client, context, address.accountId, address.id)
       if (item === undefined)
-        throw new OutlayError('conflict', 'The financial institution was not linked through the provider.')
+        throw new OutlayError(
+          'conflict',
+          'The financial institution was entered by hand; only one that was linked has a login.',
+        )
       const { reason = 'The login at the bank has ended.' } = await readBody(c)
       if (typeof reason !== 'string' || reason.length > 255) throw refusal('reason', 'must be at most 255 characters')
       await reportLoginRequired(context, { itemId: item.itemId, reason })

@@ -218,9 +218,13 @@ function respond(c: ServiceRequest, answer: Answer): Response {
 }
 
 function keyInFlight(): OutlayError {
-  return new OutlayError('idempotency_key_in_flight', 'A request with this key is still being worked on.', {
-    retryAfterMs: 1_000,
-  })
+  return new OutlayError(
+    'idempotency_key_in_flight',
+    'A request with this key is still being worked on; send it again after Retry-After.',
+    {
+      retryAfterMs: 1_000,
+    },
+  )
 }
 
 const lockNotAvailable = '55P03'
