@@ -1,5 +1,5 @@
 import type { Driver } from '@outlay/adapters-pg'
-import type { Amount, Backend, Engine, EnqueueRequest, Gateway, PostalAddress } from '@outlay/core'
+import type { Amount, Backend, Engine, EngineOptions, EnqueueRequest, Gateway, PostalAddress } from '@outlay/core'
 import type { Credentials } from '@outlay/http-client'
 import type { Rails } from '@outlay/service'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
@@ -91,6 +91,7 @@ declare global {
   const vault: Vault
   const wallet: string
   const bankRails: (options: { readonly bank: Bank; readonly pool: Pool }) => Rails
+  const createPayouts: (options: EngineOptions<Transaction>) => HostEngine
   const createEngine: typeof import('@outlay/core').createEngine
   const credit: (tx: Transaction, accountId: string, amount: Amount, type: string) => Promise<void>
   const drizzleDriver: typeof import('@outlay/adapters-pg/drizzle').drizzleDriver

@@ -16,6 +16,13 @@ const documents = [
   'docs/guides/running-the-service.md',
   'docs/guides/scaling-out.md',
   'docs/guides/webhooks.md',
+  'packages/adapters-pg/README.md',
+  'packages/core/README.md',
+  'packages/harness/README.md',
+  'packages/http-client/README.md',
+  'packages/opentelemetry/README.md',
+  'packages/service/README.md',
+  'packages/testing/README.md',
 ]
 
 // Inside the workspace, so that packages are found, and where nothing is committed.
@@ -43,8 +50,11 @@ async function compile(files: readonly string[]): Promise<string> {
     incremental: false,
     types: ['node'],
     lib: ['es2024', 'esnext.disposable', 'dom', 'dom.iterable'],
-    // Of the service, which a host has beside it.
-    paths: { '@hono/node-server': [join(root, 'packages/service/node_modules/@hono/node-server/dist/index.d.mts')] },
+    // What a host has beside the packages that this one depends on.
+    paths: {
+      '@hono/node-server': [join(root, 'packages/service/node_modules/@hono/node-server/dist/index.d.mts')],
+      '@outlay/harness': [join(root, 'packages/harness/dist/index.d.ts')],
+    },
   }
   const config = { extends: join(root, 'tsconfig.base.json'), compilerOptions, files }
   await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(config))
