@@ -127,7 +127,7 @@ describe('the doctor', async () => {
   it('finds transfers that await funds for long', async () => {
     await host.enqueue()
     await sql(`update outlay.transfer set stage = 'awaiting_funds', created_at = now() - interval '2 days'`)
-    expect((await find('awaiting_funds')).cure).toContain('fundsArrived')
+    expect((await find('awaiting_funds')).cure).toContain('outlay accounts funded')
   })
 
   it('finds submitted transfers that nobody follows, and those that take very long', async () => {
