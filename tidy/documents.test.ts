@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { transferTransitions } from '../packages/core/src/transfer-status.ts'
-import {
-  findBrokenLinks,
-  findMissingPlaces,
-  findUnlisted,
-  findUnprovenThreats,
-  isDocument,
-  readTransitions,
-} from './documents.ts'
+
+import { findBrokenLinks, findMissingPlaces, findUnprovenThreats, isDocument, readTransitions } from './documents.ts'
+
 import { readFiles } from './repository.ts'
 
 const files = readFiles()
@@ -28,14 +23,6 @@ describe('documents', () => {
     expect(documents.map(({ path }) => path)).toContain('SECURITY.md')
   })
 
-  it.each([
-    ['docs/decisions/README.md', true],
-    ['docs/guides/README.md', false],
-  ])('are all listed in %s', (path, ordered) => {
-    const index = documents.find((file) => file.path === path)
-    expect(index && findUnlisted(index, paths, ordered)).toEqual([])
-  })
-
   it('draw the statuses of a transfer as the transition table has them', () => {
     const drawn = readTransitions(files.find((file) => file.path === 'ARCHITECTURE.md')?.text ?? '', 'complete')
     const table = Object.entries(transferTransitions).flatMap(([from, next]) => next.map((to) => `${from} → ${to}`))
@@ -51,14 +38,6 @@ describe('the checks of documents', () => {
       findBrokenLinks(document('[b](b.md), [c](../c#d), [e](https://example.com)'), ['docs/b.md', 'c/f.ts']),
     ).toEqual([])
     expect(findBrokenLinks(document('[b](b.md)'), ['b.md'])).toHaveLength(1)
-  })
-
-  it('report a page that its folder does not list, or not in order', () => {
-    const index = { path: 'docs/a/README.md', text: '1. [One](0001.md)\n2. [Two](0002.md)\n' }
-    expect(findUnlisted(index, ['docs/a/0001.md', 'docs/a/0002.md', 'docs/b/c.md', index.path], true)).toEqual([])
-    expect(findUnlisted(index, ['docs/a/0001.md', index.path], true)).toHaveLength(1)
-    const backwards = { ...index, text: '2. [Two](0002.md)\n1. [One](0001.md)\n' }
-    expect(findUnlisted(backwards, ['docs/a/0001.md', 'docs/a/0002.md'], true)).toHaveLength(1)
   })
 
   it('report a place that is not there', () => {

@@ -15,18 +15,6 @@ export const findBrokenLinks = (file: File, paths: readonly string[]): readonly 
     })
     .map((link) => `${file.path}: ${link} leads nowhere`)
 
-/** Finds pages that the README of their folder does not list, once each; `ordered` wants them in the order of their names, too. */
-export const findUnlisted = (index: File, paths: readonly string[], ordered: boolean): readonly Finding[] => {
-  const folder = posix.dirname(index.path)
-  const pages = paths.filter((path) => posix.dirname(path) === folder && path.endsWith('.md') && path !== index.path)
-  const links = [...index.text.matchAll(/^(?:- |\d+\. )\[[^\]]+\]\(([^)/]+\.md)\)/gm)].map((match) => match[1] ?? '')
-  const listed = ordered ? links : links.toSorted()
-  const wanted = pages.map((path) => posix.basename(path)).sort()
-  return listed.join() === wanted.join()
-    ? []
-    : [`${index.path}: lists ${listed.join(', ')} instead of ${wanted.join(', ')}`]
-}
-
 /** Finds file names, in code font, of places in this repository that are not there. */
 export const findMissingPlaces = (file: File, paths: readonly string[]): readonly Finding[] =>
   [...file.text.matchAll(/`((?:packages|docs|tidy|examples|bench|e2e|simulator|scripts)\/[\w./-]*)`/g)]

@@ -81,8 +81,7 @@ async function complete(
   const sealed = options.secrets.seal(selection, flowPlace(digestOf(publicToken)))
   const values = [digest, digestOf(publicToken), expiresAt, sealed]
   const completed = await run(asSystem(options), options, completeFlow, values)
-  if (completed.length === 0)
-    throw new OutlayError('conflict', 'The flow of this link token is over; ask for a new link token.')
+  if (completed.length === 0) throw new OutlayError('conflict', 'The flow of this link token is over.')
   return publicToken
 }
 
