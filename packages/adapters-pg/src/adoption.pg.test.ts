@@ -146,6 +146,29 @@ describe('a transfer that somebody else made', async () => {
     expect((await rows()).map((row) => row.remote_id)).toEqual(['remote-1', deposit])
   })
 
+  it('is none while the key of a request from here is in flight at the service, whatever its account waits for', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    gateway.answer = async ({ attempt }, moment) =>
+      moment === 'after' && attempt === 1
+        ? { outcome: 'throttled', detail: 'in flight', httpStatus: 409, retryAfterMs: 1 }
+        : undefined
+    await commit((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await engine.start()
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'account_limited')
+    await readings(gateway)
+    expect((await rows()).map((row) => row.id)).toEqual([id])
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
+      code: 'transfer_not_cancelable',
+    })
+    await commit((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: null }))
+    await waitUntil(async () => (await engine.transfers.get(id))?.remoteId === 'remote-1')
+    await waitUntil(async () => (await found()).length === 0)
+    expect((await rows()).map((row) => row.id)).toEqual([id])
+  })
+
   it('is adopted as soon as every request that left before it was seen is answered', async () => {
     const { engine, gateway, told } = make()
     await using _ = engine

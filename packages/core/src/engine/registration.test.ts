@@ -35,6 +35,11 @@ describe('the decision about a registration', () => {
     })
   })
 
+  it('leaves the transfer free while the key of the registration is in flight', () => {
+    const settlement = decide({ outcome: 'throttled', detail: 'in flight', httpStatus: 409 })
+    expect(settlement).toMatchObject({ stage: 'queued', reason: 'rate_limited', unknownSince: null })
+  })
+
   it('tries an unknown one again, and leaves the transfer free: no money can have moved', () => {
     const settlement = decide({ outcome: 'unknown', detail: 'reset' })
     expect(settlement).toMatchObject({ stage: 'queued', reason: 'registration_unknown', unknownSince: null })

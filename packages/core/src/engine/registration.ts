@@ -52,7 +52,7 @@ export function decideRegistration(claim: Claim, result: RegisterResult, context
     case 'key_mismatch':
       return { ...decideSubmission(claim, result, context), forgetCounterparty: true }
     default:
-      return decideSubmission(claim, result, context)
+      return { ...decideSubmission(claim, result, context), unknownSince: claim.unknownSince }
   }
 }
 

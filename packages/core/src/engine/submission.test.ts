@@ -152,6 +152,15 @@ describe('the decision about an answer', () => {
     expect(decided.retryAfterMs).toBeGreaterThanOrEqual(30_000)
   })
 
+  it('takes a key in flight at the service for a request whose outcome is unknown, and a wish for a pause for none', () => {
+    const throttled = { outcome: 'throttled', detail: 'later' } as const
+    const inFlight = { stage: 'queued', reason: 'rate_limited', unknownSince: now.toISOString() }
+    expect(decide({ ...throttled, httpStatus: 409 })).toMatchObject(inFlight)
+    expect(decide({ ...throttled, httpStatus: 409 }, { unknownSince: hoursAgo(3) }).unknownSince).toBe(hoursAgo(3))
+    expect(decide({ ...throttled, httpStatus: 429 }).unknownSince).toBeNull()
+    expect(decide({ ...throttled, detail: 'not sent: no connection' }).unknownSince).toBeNull()
+  })
+
   it('takes a missing answer for an unknown outcome from its first time on, and blocks it after 24 hours, never fails it', () => {
     const lost = { outcome: 'unknown', detail: 'reset' } as const
     expect(decide(lost)).toMatchObject({ stage: 'queued', reason: 'outcome_unknown', unknownSince: now.toISOString() })

@@ -89,7 +89,11 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
     case 'unauthorized':
       return waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))
     case 'throttled':
-      return waiting(claim, result, 'rate_limited', pauseMs(claim, context, {}, result.retryAfterMs))
+      return {
+        ...waiting(claim, result, 'rate_limited', pauseMs(claim, context, {}, result.retryAfterMs)),
+        // A key in flight is a request at the service that nobody here has the answer to.
+        unknownSince: claim.unknownSince ?? (result.httpStatus === 409 ? context.now.toISOString() : null),
+      }
     case 'unknown':
       return decideUnknown(claim, result, context)
   }
