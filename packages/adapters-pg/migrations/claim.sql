@@ -8,6 +8,10 @@ declare
   v_parked text[];
 begin
   perform 1 from {{schema}}.transfer t where t.id = any (p_ids) order by t.id for update;
+  -- Probes of several accounts are noted in one order by all claims and settlements.
+  perform 1 from {{schema}}.refused_account r
+  where r.probe_at <= clock_timestamp() and r.account_id in (select t.account_id from {{schema}}.transfer t where t.id = any (p_ids))
+  order by r.account_id for update;
   with mine as materialized (
     select t.id, t.account_id, n.job from unnest(p_ids, p_jobs) as n (id, job)
     join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
@@ -49,15 +53,12 @@ declare
   v_inline boolean := exists (select 1 from {{schema}}.counterparty_details d where d.transfer_id = any (p_ids));
   v_paused text[];
 begin
-  update {{schema}}.dispatch_clock c set tag = f.tag
-  from (select max(-j.priority) as tag from {{queue_table}} j where j.name = '{{queue}}' and j.id = any (p_jobs)) f
-  where f.tag > c.tag;
-
   -- Read once: one that is paused from here on is paused for the next claim, not for a half of this one.
   v_paused := array(select f.account_id from {{schema}}.account f where f.paused);
 
   -- The transfers of a paused account go back, out of everybody's way until the account is resumed.
   if cardinality(v_paused) > 0 then
+    perform 1 from {{schema}}.transfer t where t.id = any (p_ids) and t.account_id = any (v_paused) order by t.id for update;
     with parked as (
       update {{schema}}.transfer t
       set stage = 'queued', reason = 'account_paused', updated_at = clock_timestamp(),
@@ -105,6 +106,11 @@ begin
     {{schema}}.iso(k.expires_at), coalesce(r.refusals, 0),
     case when v_inline then {{schema}}.registration_of(k.id) end
   from taken k left join {{schema}}.refused_account r on r.account_id = k.account_id;
+
+  -- Last, since all claims share this row: one that has to wait for a host's transaction must not hold up the others.
+  update {{schema}}.dispatch_clock c set tag = f.tag
+  from (select max(-j.priority) as tag from {{queue_table}} j where j.name = '{{queue}}' and j.id = any (p_jobs)) f
+  where f.tag > c.tag;
 end
 $$;
 
@@ -128,5 +134,10 @@ begin
   return query
   select k.id, k.account_id, k.idempotency_key, k.request, k.attempt, k.reason, k.unknown_since, k.expires_at, k.refusals
   from {{schema}}.take(p_ids, p_jobs, p_worker) k;
+  -- Nobody lets go what its limits hold back where all workers are of that release.
+  update {{queue_table}} j set start_after = clock_timestamp() + interval '1 minute'
+  from unnest(p_ids, p_jobs) as n (id, job) join {{schema}}.transfer t on t.id = n.id
+  where j.name = '{{queue}}' and j.id = n.job and t.stage = 'queued' and t.reason = 'account_limited'
+    and j.state < 'active' and j.start_after > clock_timestamp() + interval '1 minute';
 end
 $$;

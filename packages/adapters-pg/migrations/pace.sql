@@ -105,7 +105,8 @@ begin
   ), parked as (
     update {{schema}}.transfer t
     set stage = 'queued', reason = 'account_limited', updated_at = clock_timestamp(),
-        unknown_since = case when t.stage = 'submitting' then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
+        unknown_since = case when t.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
+          then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
     from verdict v where t.id = v.id and not v.goes and v.stage <> 'awaiting_funds'
   ), back as (
     update {{queue_table}} j

@@ -8,6 +8,10 @@ create or replace function {{schema}}.note_credentials(p_settlements jsonb) retu
 declare
   v_news jsonb;
 begin
+  perform 1 from {{schema}}.refused_account r
+  where r.account_id in (
+    select t.account_id from jsonb_to_recordset(p_settlements) as s (id text) join {{schema}}.transfer t on t.id = s.id)
+  order by r.account_id for update;
   with verdict as materialized (
     select distinct on (t.account_id) t.account_id, s.id, s.credentials, s.refusals,
       clock_timestamp() + coalesce(s.retry_ms, 0) * interval '1 millisecond' as probe_at

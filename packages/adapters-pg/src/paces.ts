@@ -26,6 +26,12 @@ const texts = {
   forget_paces: `delete from {{schema}}.account_pace p where p.rate is null and not p.waiting and not exists (
       select 1 from {{schema}}.account f
       where f.account_id = p.account_id and (f.rate_per_second is not null or f.concurrency is not null))`,
+  // Its transfer is locked, since a claim of it might find the slot in place just now.
+  forget_slots: `with unused as (
+      select t.id from {{schema}}.submission_slot s join {{schema}}.transfer t on t.id = s.transfer_id
+      where t.stage <> 'submitting' order by t.id for update of t skip locked
+    )
+    delete from {{schema}}.submission_slot s using unused u where s.transfer_id = u.id`,
   release_waiting: 'select account_id, released, bounded from {{schema}}.release_waiting($1)',
 } as const
 
@@ -99,8 +105,9 @@ export function createPaceStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
         bounded: row['bounded'] === true,
       }))
     },
-    /** Deletes the rows of accounts that are neither limited nor slowed down any more. */
+    /** Deletes the rows of accounts that are neither limited nor slowed down any more, and slots of what is not under way. */
     async forget(): Promise<void> {
+      await driver.query(sql.forget_slots, [])
       await driver.query(sql.forget_paces, [])
     },
   }
