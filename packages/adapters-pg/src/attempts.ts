@@ -1,6 +1,5 @@
 import { type Claim, Id, type Settlement } from '@outlay/core'
 import type { Driver } from './driver.ts'
-import { ensureJobsText } from './queue.ts'
 import { statements, storableJson } from './statement.ts'
 import { withTraceContext } from './trace-contexts.ts'
 import { readClaim } from './transfer-row.ts'
@@ -9,9 +8,20 @@ const texts = {
   take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3)',
   settle: 'select settle as id from {{schema}}.settle($1::jsonb)',
   unsubmitted: `select t.id from {{schema}}.transfer t
-    where t.remote_id is null and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
+    where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
     order by t.id limit $2`,
-  ensure_jobs: ensureJobsText,
+  // Only for those without one: an upsert would lock every job, and write for each lock. A scheduled transfer stays so.
+  give_jobs: `insert into {{queue_table}} as j
+      (id, name, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
+    select n.job, '{{queue}}', greatest(clock_timestamp(), t.not_before), {{retry_limit}}, {{expire_seconds}},
+      {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard'
+    from unnest($1::text[], $2::uuid[]) as n (id, job) join {{schema}}.transfer t on t.id = n.id
+    where not exists (
+        select 1 from {{queue_table}} x where x.name = '{{queue}}' and x.id = n.job and x.state <= 'active')
+      and t.stage in ('queued', 'submitting', 'awaiting_funds')
+    on conflict (name, id) do update set state = 'retry', start_after = excluded.start_after, completed_on = null
+    where j.state > 'active'
+    returning j.id`,
   rewind_clock: `update {{schema}}.dispatch_clock c set tag = 0
     where c.tag > 1000000000 and not exists (select 1 from {{queue_table}} j where j.name = '{{queue}}')`,
 } as const
@@ -48,7 +58,7 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     },
     /** Gives a job to each of these transfers that has none; returns how many had none. */
     async ensureJobs(ids: readonly string[]): Promise<number> {
-      return (await driver.query(sql.ensure_jobs, [ids.map(Id.toUuid)])).length
+      return (await driver.query(sql.give_jobs, [ids, ids.map(Id.toUuid)])).length
     },
     /** Sets the virtual time of the dispatch back when it is high and nothing waits. */
     async rewindClock(): Promise<void> {

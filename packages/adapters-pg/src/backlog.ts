@@ -4,7 +4,17 @@ import { type Row, statements } from './statement.ts'
 
 const texts = {
   // One statement sees one moment: read apart, a transfer could be settled already and its events not yet recorded.
-  backlog: `select t.stage as place, count(*)::integer as count from {{schema}}.transfer t group by t.stage
+  // Partial indexes have what is not settled. Of the rest only the number matters, and that of very many is estimated.
+  backlog: `with live as materialized (
+      select t.stage from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending'
+      union all
+      select t.stage from {{schema}}.transfer t where t.follow_at is not null and t.stage = 'submitted'
+    )
+    select l.stage as place, count(*)::integer as count from live l group by l.stage
+    union all
+    select 'settled', greatest(0, (case when c.reltuples < 100000 then (select count(*) from {{schema}}.transfer)
+      else c.reltuples::bigint end) - (select count(*) from live l where l.stage <> 'settled'))::integer
+    from pg_class c where c.oid = '{{schema}}.transfer'::regclass
     union all
     select case when d.dead then 'dead_letters' else 'undelivered' end, count(*)::integer from {{schema}}.delivery d group by d.dead`,
 } as const

@@ -6,7 +6,7 @@ const texts = {
   // Read by the partial index on what was not submitted. What is put off, waits for funds or for a person is not due.
   unsubmitted: `select coalesce(extract(epoch from clock_timestamp() - min(greatest(t.created_at, t.not_before))) * 1000, 0)::float8 as ms
     from {{schema}}.transfer t
-    where t.remote_id is null and t.stage in ('queued', 'submitting') and coalesce(t.not_before <= clock_timestamp(), true)`,
+    where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting') and coalesce(t.not_before <= clock_timestamp(), true)`,
   subscriptions: `select l.name, l.undelivered, l.dead_letters, coalesce(extract(epoch from l.lag) * 1000, 0)::float8 as lag_ms
     from {{schema}}.subscription_lag l order by l.name`,
 } as const

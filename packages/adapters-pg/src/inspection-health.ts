@@ -106,13 +106,13 @@ const texts = {
     from {{queue_info}} q where q.name = '{{queue}}'`,
   health_claims: `select ${ms('clock_timestamp() - max(a.claimed_at)')} as claimed_ms,
       coalesce(array_agg(distinct a.worker) filter (where a.claimed_at > clock_timestamp() - interval '5 minutes'), '{}') as names
-    from {{schema}}.attempt a where a.claimed_at > clock_timestamp() - interval '1 hour'`,
+    from {{schema}}.attempt a where a.claimed_at > statement_timestamp() - interval '1 hour'`,
   health_listening: `select count(*)::integer as count from pg_stat_activity s
     where s.datname = current_database() and s.query = 'listen "{{channel}}"'`,
   // One statement sees transfers and jobs at one moment; read apart, what is submitted meanwhile would look like a fault.
   health_jobs: `with waiting as materialized (
       select t.id, {{schema}}.job_id(t.id) as job, t.updated_at from {{schema}}.transfer t
-      where t.remote_id is null and t.stage in ('queued', 'submitting', 'awaiting_funds')
+      where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
     ), paired as (
       select w.id, w.updated_at, j.id as job, j.state::text as state, j.created_on, j.start_after, j.heartbeat_on
       from waiting w full join (select * from {{queue_table}} x where x.name = '{{queue}}') j on j.id = w.job
@@ -133,15 +133,15 @@ const texts = {
     group by g.kind`,
   health_unknown: `select ${group} from (
       select t.id, t.unknown_since as at from {{schema}}.transfer t
-      where t.remote_id is null and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.unknown_since is not null
+      where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.unknown_since is not null
     ) g`,
   health_blocked: `select g.reason, ${group} from (
       select t.id, coalesce(t.reason, 'unspecified') as reason, t.updated_at as at from {{schema}}.transfer t
-      where t.remote_id is null and t.stage = 'blocked'
+      where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
     ) g group by g.reason order by g.reason`,
   health_funds: `select ${group} from (
       select t.id, t.created_at as at from {{schema}}.transfer t
-      where t.remote_id is null and t.stage = 'awaiting_funds'
+      where t.remote_id is null and t.status = 'pending' and t.stage = 'awaiting_funds'
     ) g`,
   health_credentials: `select r.account_id, ${ms('clock_timestamp() - r.since')} as refused_ms, r.refusals
     from {{schema}}.refused_account r order by r.since limit 100`,

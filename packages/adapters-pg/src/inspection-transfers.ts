@@ -242,7 +242,8 @@ function listStatement(filter: TransferFilter): { readonly text: string; readonl
   const conditions = wanted.map(([condition], index) => `${condition} $${index + 1}`)
   // Where a stage stands tells which index has it.
   if (filter.stage === 'submitted') conditions.push('v.next_look_at is not null')
-  else if (filter.stage !== undefined && filter.stage !== 'settled') conditions.push('v.remote_id is null')
+  else if (filter.stage !== undefined && filter.stage !== 'settled')
+    conditions.push("v.remote_id is null and v.status = 'pending'")
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
   const text = `select ${summaryColumns} from {{schema}}.transfers v ${where} order by v.id desc limit $${wanted.length + 1}`
   return { text, values: [...wanted.map(([, value]) => value), filter.limit ?? 50] }

@@ -1,0 +1,93 @@
+-- Finds what the service does not have for certain and may still get. What was refused or canceled has no remote id either, and
+-- there is more of it with every year, so it must not be read again and again. A status does not change at a claim.
+create index transfer_open on {{schema}}.transfer (id) where remote_id is null and status = 'pending';
+-- Enqueues pay for one index, not for two. Workers of release 0.1.0 read the primary key for their sweep instead.
+drop index {{schema}}.transfer_unsubmitted;
+
+comment on view {{schema}}.transfers is
+  'Every transfer, one row each. Indexed are id, (account_id, idempotency_key), remote_id, "remote_id is null and status = ''pending''" for what was not submitted, and next_look_at.';
+
+create or replace view {{schema}}.stuck_transfers as
+with waiting as (
+  select t.*, j.state as job_state, j.start_after from {{schema}}.transfer t
+  left join lateral {{schema}}.job_of(t.id) j on true
+  where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
+    and (t.reason is not null or t.unknown_since is not null or t.updated_at < now() - interval '1 minute')
+), judged as (
+  select w.id, w.account_id, w.stage, w.reason, w.attempt, coalesce(w.unknown_since, w.updated_at) as since, w.start_after,
+    case
+      when w.stage = 'submitting' then 'the answer to an attempt that its worker holds, or lost when it died'
+      when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'a job: it has none, and a running engine gives it one'
+      when w.stage = 'awaiting_funds' then 'funds: the service refused it for lack of balance'
+      when w.reason = 'account_paused' then 'its account, which is paused'
+      when w.reason = 'account_limited' then 'its turn within the limits of its account, or the pace that the service left it'
+      when w.reason = 'outcome_unknown' then 'certainty: a request left and no answer came; the same key goes out again'
+      when w.reason = 'unauthenticated' then 'credentials: the service refuses those of the account'
+      when w.reason = 'rate_limited' then 'the service, which asked for a pause'
+      when w.start_after > now() then 'its next attempt'
+      else 'a worker: it is due and nobody has taken it'
+    end as waits_for,
+    case
+      when w.stage = 'submitting' then 'Nothing, while workers run: the job comes back when its heartbeat stops.'
+      when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'Start a worker; its sweep repairs this. Or release it.'
+      when w.stage = 'awaiting_funds' then 'Fund the source and tell the engine (accounts.fundsArrived), or release it, or cancel it.'
+      when w.reason = 'account_paused' then 'Resume the account.'
+      when w.reason = 'account_limited' then 'Nothing; or raise the limits of the account (accounts.configure).'
+      when w.reason = 'outcome_unknown' then 'Look whether the service answers; nothing else is needed for 24 hours.'
+      when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and say so (accounts.credentialsMended); probes find out by themselves, but later.'
+      when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
+      when w.start_after > now() then 'Nothing.'
+      else 'Start workers, or more of them.'
+    end as remedy
+  from waiting w
+  where w.reason is not null or w.unknown_since is not null or w.stage <> 'queued' or w.job_state is null
+    or w.job_state not in ('created', 'retry') or w.start_after < now() - interval '1 minute'
+)
+select j.id, j.account_id, j.stage, j.reason, j.waits_for, j.remedy, j.since, now() - j.since as waiting, j.attempt as attempts,
+  case when j.stage <> 'submitting' and (j.reason is null or j.start_after < now() + interval '1 year') then j.start_after end
+    as next_attempt_at
+from judged j
+union all
+select t.id, t.account_id, t.stage, t.reason,
+  case t.reason
+    when 'outcome_unknown' then 'a person: its outcome stayed unknown for 24 hours, and money may have moved'
+    when 'idempotency_key_mismatch' then 'a person: the service has its key for another request'
+    else 'a person'
+  end,
+  case t.reason
+    when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key again, which cannot pay twice.'
+    when 'idempotency_key_mismatch' then 'Find what the key was used for. Cancel it and enqueue the request under a new key if nothing was paid.'
+    else 'Release it, or cancel it.'
+  end,
+  coalesce(t.unknown_since, t.updated_at), now() - coalesce(t.unknown_since, t.updated_at), t.attempt, null
+from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
+union all
+select t.id, t.account_id, t.stage, t.reason, 'a look at its status, which is overdue', 'Start workers, or see why the service does not answer.',
+  t.follow_at, now() - t.follow_at, t.attempt, null
+from {{schema}}.transfer t where t.stage = 'submitted' and t.follow_at < now() - interval '1 minute';
+
+create or replace view {{schema}}.account_backlog as
+with live as (
+  select t.account_id, t.stage, t.created_at from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending' and t.stage <> 'settled'
+  union all
+  select t.account_id, t.stage, t.created_at from {{schema}}.transfer t where t.follow_at is not null and t.remote_id is not null
+), counted as (
+  select l.account_id,
+    count(*) filter (where l.stage = 'queued') as queued,
+    count(*) filter (where l.stage = 'submitting') as submitting,
+    count(*) filter (where l.stage = 'awaiting_funds') as awaiting_funds,
+    count(*) filter (where l.stage = 'blocked') as blocked,
+    count(*) filter (where l.stage = 'submitted') as submitted,
+    min(l.created_at) filter (where l.stage <> 'submitted') as oldest_unsubmitted_at,
+    min(l.created_at) filter (where l.stage = 'submitted') as oldest_submitted_at
+  from live l group by l.account_id
+)
+select coalesce(c.account_id, a.account_id) as account_id, coalesce(a.paused, false) as paused,
+  coalesce(c.queued, 0)::integer as queued, coalesce(c.submitting, 0)::integer as submitting,
+  coalesce(c.awaiting_funds, 0)::integer as awaiting_funds, coalesce(c.blocked, 0)::integer as blocked,
+  coalesce(c.submitted, 0)::integer as submitted, c.oldest_unsubmitted_at, c.oldest_submitted_at, a.funds_arrived_at,
+  a.rate_per_second, a.concurrency, coalesce(a.weight, 1) as weight, p.rate as lowered_rate,
+  case when p.held_until > now() then p.held_until end as held_until
+from counted c full join {{schema}}.account a on a.account_id = c.account_id
+left join {{schema}}.account_pace p on p.account_id = coalesce(c.account_id, a.account_id)
+where c.account_id is not null or a.paused or a.rate_per_second is not null or a.concurrency is not null or a.weight <> 1;

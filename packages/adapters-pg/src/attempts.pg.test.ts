@@ -1,0 +1,132 @@
+import { createEngine, type EnqueueRequest, Id } from '@outlay/core'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { createAttemptStore } from './attempts.ts'
+import { postgres } from './backend.ts'
+import { createCommandStore } from './commands.ts'
+import { pgDriver } from './drivers/pg.ts'
+import { createPaceStore } from './paces.ts'
+import { locate } from './place.ts'
+import { createTransferStore } from './transfers.ts'
+
+const wallet = { kind: 'wallet', name: 'Ada', address: `0x${'1'.repeat(40)}`, transferTypes: ['base'] } as const
+
+describe('a claim', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const { tokens } = locate({})
+  let pool: pg.Pool
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  })
+  afterEach(() => emptyOutbox(pool))
+  afterAll(() => pool.end())
+
+  const make = () => {
+    const driver = pgDriver(pool)
+    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const enqueue = (accountId: string, overrides: Partial<EnqueueRequest> = {}) =>
+      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
+    return { driver, engine, enqueue, attempts: createAttemptStore(driver, tokens), transaction: driver.transaction }
+  }
+  const jobs = async () =>
+    (await pool.query('select id, state, start_after, xmin::text as version from outlay_queue.job order by id')).rows
+
+  it('leaves a transfer free to be canceled that a limit holds back after its worker died while registering', async () => {
+    const { engine, enqueue, attempts, transaction } = make()
+    const destination = { address: wallet, valueType: 'USDC', transferType: 'base' } as const
+    const { id } = await enqueue('acme', { amount: { value: '1', currency: 'USDC' }, destination })
+    await attempts.claim([id], 'dead')
+    await transaction((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
+    const { id: other } = await enqueue('acme')
+    expect((await attempts.claim([other], 'alive')).map(({ transferId }) => transferId)).toEqual([other])
+    expect(await attempts.claim([id], 'alive')).toEqual([])
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', reason: 'account_limited' })
+    await transaction((tx) => engine.transfers.cancel(tx, id))
+    expect(await engine.transfers.get(id)).toMatchObject({ status: 'canceled' })
+  })
+
+  it('that has to wait for a transaction of a host holds no other claim up', async () => {
+    const { enqueue, attempts } = make()
+    const [locked, free] = [await enqueue('acme'), await enqueue('other')]
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await host.query('select 1 from outlay.transfer where id = $1 for update', [locked.id])
+      const waiting = attempts.claim([locked.id], 'first')
+      await waitUntil(async () => {
+        const text = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+        return ((await pool.query(text)).rowCount ?? 0) > 0
+      })
+      expect(await attempts.claim([free.id], 'second')).toMatchObject([{ transferId: free.id }])
+      await host.query('rollback')
+      expect(await waiting).toMatchObject([{ transferId: locked.id }])
+    } finally {
+      host.release(true)
+    }
+  })
+
+  it('of release 0.1.0 leaves what a limit holds back where workers of that release find it again', async () => {
+    const { engine, enqueue, transaction } = make()
+    await transaction((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
+    const ids = [(await enqueue('acme')).id, (await enqueue('acme')).id]
+    const text = 'select id from outlay.claim($1::text[], $2::uuid[], $3)'
+    expect((await pool.query(text, [ids, ids.map(Id.toUuid), 'old'])).rows).toEqual([{ id: ids[0] }])
+    const held = (await jobs()).find(({ id }) => id === Id.toUuid(ids[1] ?? ''))
+    expect(held.state).toBe('retry')
+    expect(held.start_after.getTime()).toBeLessThan(Date.now() + 3_600_000)
+  })
+
+  it('leaves no slot behind when its transfer went back to wait and was canceled', async () => {
+    const { driver, engine, enqueue, attempts, transaction } = make()
+    await transaction((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 1 }))
+    const [first, second] = [await enqueue('acme'), await enqueue('acme')]
+    await attempts.claim([first.id], 'dead')
+    await transaction((tx) => createCommandStore(driver, tokens, neverWeighted).pause(tx, 'acme'))
+    await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [first.id])
+    await transaction((tx) => engine.transfers.cancel(tx, first.id))
+    await transaction((tx) => engine.accounts.resume(tx, 'acme'))
+    await attempts.claim([second.id], 'alive')
+    await createPaceStore(driver, tokens).forget()
+    const slots = await pool.query('select transfer_id from outlay.submission_slot')
+    expect(slots.rows).toEqual([{ transfer_id: second.id }])
+  })
+
+  it('leaves a job that the sweep finds in place untouched, and one that is missing comes back at its time', async () => {
+    const { enqueue, attempts } = make()
+    const notBefore = new Date(Date.now() + 86_400_000)
+    const [there, early] = [await enqueue('acme'), await enqueue('acme', { notBefore })]
+    await pool.query('delete from outlay_queue.job where id = $1', [Id.toUuid(early.id)])
+    await pool.query(`update outlay.transfer set updated_at = now() - interval '1 minute'`)
+    const [before] = await jobs()
+    const ids = await attempts.unsubmittedAfter('', 10)
+    expect(ids).toEqual([there.id, early.id])
+    expect(await attempts.ensureJobs(ids)).toBe(1)
+    const after = await jobs()
+    const untouched = await pool.query('select xmax::text as locked from outlay_queue.job where id = $1', [
+      Id.toUuid(there.id),
+    ])
+    expect(untouched.rows).toEqual([{ locked: '0' }])
+    expect(after[0]).toEqual(before)
+    expect(after[1]?.start_after.getTime()).toBe(notBefore.getTime())
+  })
+
+  it('and a pause over many transfers leave the sweep for resumed accounts nothing but those', async () => {
+    const { driver, engine, enqueue, attempts, transaction } = make()
+    const store = createTransferStore(driver, tokens)
+    const [paused, resumed] = [await enqueue('paused'), await enqueue('resumed')]
+    for (const account of ['paused', 'resumed']) await transaction((tx) => engine.accounts.pause(tx, account))
+    await attempts.claim([paused.id, resumed.id], 'worker')
+    await pool.query(`update outlay.account set paused = false where account_id = 'resumed'`)
+    await pool.query(`update outlay_queue.job set state = 'retry'`)
+    expect(await store.releaseResumed()).toBe(1)
+    expect(await engine.transfers.get(resumed.id)).toMatchObject({ reason: null })
+    expect(await engine.transfers.get(paused.id)).toMatchObject({ reason: 'account_paused' })
+    expect(await store.releaseResumed()).toBe(0)
+  })
+})
+
+const neverWeighted = { of: () => 1, note: () => undefined, refresh: () => undefined }
