@@ -44,18 +44,21 @@ begin
   -- Whatever was told of it meanwhile, the next look finds out.
   update {{schema}}.transfer t set follow_at = clock_timestamp() from known k where t.id = k.id and t.stage = 'submitted';
 
-  with ready as (
+  with uncertain as materialized (
+    -- Per account, when the first request left whose outcome is not certain. Read once, not for each of what was found.
+    select t.account_id, min(coalesce(a.claimed_at, t.created_at)) as left_at from {{schema}}.transfer t
+    left join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = 1
+    where t.remote_id is null and t.status = 'pending'
+      and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.attempt > 0
+      and (t.stage = 'submitting' or t.unknown_since is not null or t.reason = 'rate_limited')
+    group by t.account_id
+  ), ready as (
     select f.account_id, f.remote_id from {{schema}}.found_transfer f
     where not exists (
         select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = f.account_id)
       and (f.automated or not exists (
-        select 1 from {{schema}}.transfer t
-        left join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = 1
-        where t.remote_id is null and t.account_id = f.account_id
-          and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.attempt > 0
-          and (t.stage = 'submitting' or t.unknown_since is not null or t.reason = 'rate_limited')
-          -- A margin, for a server's clock that was set back.
-          and coalesce(a.claimed_at, t.created_at) < f.seen_at + interval '5 seconds'))
+        -- A margin, for a server's clock that was set back.
+        select 1 from uncertain u where u.account_id = f.account_id and u.left_at < f.seen_at + interval '5 seconds'))
     order by 1, 2 limit p_limit for update skip locked
   ), taken as (
     delete from {{schema}}.found_transfer f using ready r
@@ -106,12 +109,28 @@ $$;
 
 -- The same for those that missed it: their refusal was written while the arrival was, so that neither of the two saw the other.
 create or replace function {{schema}}.funded_unseen() returns setof text language sql as $$
+  -- From the few arrivals of late to those that wait for them, never the other way: both histories are long.
+  with arrived as materialized (
+    select e.transfer_id, e.occurred_at from {{schema}}.event e
+    where e.occurred_at > statement_timestamp() - interval '15 seconds' and e.type = 'transfer.completed'
+  ), inbound as materialized (
+    select d.account_id, d.request, r.occurred_at from arrived r
+    cross join lateral (select d.account_id, d.request from {{schema}}.transfer d where d.id = r.transfer_id offset 0) d
+    where exists (select 1 from {{schema}}.transfer w where w.account_id = d.account_id and w.reason = 'insufficient_balance')
+  ), poor as materialized (
+    select t.id, t.account_id, t.request, t.attempt from {{schema}}.transfer t
+    where t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'
+      and t.account_id in (select i.account_id from inbound i)
+  ), missed as materialized (
+    select p.id from poor p
+    cross join lateral (
+      select a.claimed_at from {{schema}}.attempt a where a.transfer_id = p.id and a.attempt = p.attempt offset 0) a
+    where exists (
+      select 1 from inbound i
+      where i.account_id = p.account_id and i.occurred_at > a.claimed_at and {{schema}}.brings_funds(i.request, p.request))
+    order by p.id limit 5000
+  )
   select t.id from {{schema}}.transfer t
-  join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = t.attempt
-  where t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds' and exists (
-      select 1 from {{schema}}.event e
-      join {{schema}}.transfer d on d.id = e.transfer_id and d.account_id = t.account_id
-      where e.type = 'transfer.completed' and e.occurred_at > a.claimed_at
-        and e.occurred_at > clock_timestamp() - interval '15 seconds' and {{schema}}.brings_funds(d.request, t.request))
-  order by t.id limit 5000 for update of t skip locked
+  where t.id = any (array(select m.id from missed m)) and t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'
+  order by t.id for update skip locked
 $$;

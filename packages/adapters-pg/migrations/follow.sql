@@ -34,12 +34,13 @@ begin
 end
 $$;
 
--- Takes submitted transfers that are due for a look; the lease keeps other workers away meanwhile.
+-- Takes submitted transfers that are due for a look; the lease keeps other workers away meanwhile. No index finds what is
+-- compared with clock_timestamp(), which is another one for every row.
 create or replace function {{schema}}.take_due(p_limit integer, p_lease_ms integer)
 returns table (id text, account_id text, remote_id text, status text, transfer_type text, looks integer) language sql as $$
   with due as (
     select t.id from {{schema}}.transfer t
-    where t.follow_at <= clock_timestamp() and t.stage = 'submitted'
+    where t.follow_at <= statement_timestamp() and t.stage = 'submitted'
     order by t.follow_at limit p_limit for update skip locked
   )
   update {{schema}}.transfer t
@@ -53,7 +54,7 @@ create or replace function {{schema}}.take_unread(p_limit integer, p_lease_ms in
 returns table (id text, account_id text, remote_id text, status text, transfer_type text, looks integer) language sql as $$
   with due as (
     select t.id from {{schema}}.transfer t
-    where t.follow_at <= clock_timestamp() and t.stage = 'submitted'
+    where t.follow_at <= statement_timestamp() and t.stage = 'submitted'
       and not exists (
         select 1 from {{schema}}.list_reading r where r.account_id = t.account_id and r.leased_until > clock_timestamp())
     order by t.follow_at limit p_limit for update skip locked
@@ -74,7 +75,7 @@ returns table (cursor text, patience integer) language sql as $$
     p_account_id,
     1 + (p_taken + (select count(*) from (
       select 1 from {{schema}}.transfer t
-      where t.account_id = p_account_id and t.stage = 'submitted' and t.follow_at <= clock_timestamp() limit 100000
+      where t.account_id = p_account_id and t.stage = 'submitted' and t.follow_at <= statement_timestamp() limit 100000
     ) d)::integer) / 4,
     clock_timestamp() + p_lease_ms * interval '1 millisecond')
   on conflict (account_id) do update

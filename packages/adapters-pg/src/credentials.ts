@@ -16,9 +16,18 @@ const texts = {
     where t.stage = 'queued' and t.reason = 'unauthenticated'
       and not exists (select 1 from {{schema}}.refused_account r where r.account_id = t.account_id)
     order by t.id limit $1 for update skip locked`,
-  any_restored: `select 1 from {{schema}}.transfer t
-    where t.stage = 'queued' and t.reason = 'unauthenticated'
-      and not exists (select 1 from {{schema}}.refused_account r where r.account_id = t.account_id) limit 1`,
+  // From one account to the next, since those that wait may have very many.
+  any_restored: `with recursive waiting as (
+      (select t.account_id from {{schema}}.transfer t where t.reason = 'unauthenticated' order by t.account_id limit 1)
+      union all
+      select (select t.account_id from {{schema}}.transfer t
+        where t.reason = 'unauthenticated' and t.account_id > w.account_id order by t.account_id limit 1)
+      from waiting w where w.account_id is not null
+    )
+    select 1 from waiting w where not exists (select 1 from {{schema}}.refused_account r where r.account_id = w.account_id)
+      and exists (
+        select 1 from {{schema}}.transfer t
+        where t.account_id = w.account_id and t.stage = 'queued' and t.reason = 'unauthenticated') limit 1`,
   clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
   wake_waiting: `update {{queue_table}} j set start_after = clock_timestamp()
     where j.name = '{{queue}}' and j.id = any ($1::uuid[]) and j.state < 'active' and j.start_after > clock_timestamp()

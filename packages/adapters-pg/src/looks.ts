@@ -22,7 +22,8 @@ const texts = {
     from unnest($1::text[], $2::bigint[], $3::integer[], $4::boolean[]) as n (id, ms, looks, due)
     where t.id = n.id and t.stage = 'submitted'`,
   is_due: `select 1 as due from {{schema}}.transfer t
-    where t.account_id = $1 and t.stage = 'submitted' and t.follow_at <= clock_timestamp() limit 1`,
+    where t.account_id = $1 and t.stage = 'submitted' and t.follow_at <= statement_timestamp()
+    order by t.follow_at limit 1`,
   look_at_sighted: `with met as (
       delete from {{schema}}.sighting s using {{schema}}.transfer t
       where t.remote_id = s.remote_id and t.account_id = s.account_id returning t.id

@@ -16,7 +16,7 @@ const texts = {
     from {{schema}}.delivery d
     join {{schema}}.event e on e.transfer_id = d.transfer_id and e.sequence = d.sequence
     join {{schema}}.transfer t on t.id = d.transfer_id
-    where d.subscription = $1 and d.due_at <= clock_timestamp() and not d.dead
+    where d.subscription = $1 and d.due_at <= statement_timestamp() and not d.dead
       and not exists (
         select 1 from {{schema}}.delivery b
         where b.subscription = d.subscription and b.transfer_id = d.transfer_id and b.sequence < d.sequence)

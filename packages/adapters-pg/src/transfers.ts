@@ -45,10 +45,18 @@ const texts = {
     where f.funds_arrived_at > greatest(a.claimed_at, clock_timestamp() - interval '1 hour')
     order by t.id limit 5000 for update of t skip locked`,
   // A claim put them aside for a pause that was over by the time that this was written, so the resume did not see them.
-  resumed_unseen: `with missed as materialized (
+  // From one account to the next, since those that stay paused may have very many.
+  resumed_unseen: `with recursive waiting as (
+      (select t.account_id from {{schema}}.transfer t where t.reason = 'account_paused' order by t.account_id limit 1)
+      union all
+      select (select t.account_id from {{schema}}.transfer t
+        where t.reason = 'account_paused' and t.account_id > w.account_id order by t.account_id limit 1)
+      from waiting w where w.account_id is not null
+    ), missed as materialized (
       select t.id from {{schema}}.transfer t
-      where t.reason = 'account_paused' and t.stage = 'queued'
-        and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
+      where t.reason = 'account_paused' and t.stage = 'queued' and t.account_id = any (array(
+        select w.account_id from waiting w where not exists (
+          select 1 from {{schema}}.account f where f.account_id = w.account_id and f.paused)))
       order by t.id limit 5000 for update skip locked
     ), cleared as (
       update {{schema}}.transfer t set reason = null from missed m where t.id = m.id returning t.id
