@@ -73,7 +73,7 @@ begin
   return (
     select array_agg(i.id) from unnest(v_ids) as i (id) where not exists (
       select 1 from {{schema}}.attempt a
-      where a.transfer_id = i.id and a.answered_at is null and a.claimed_at > clock_timestamp() - interval '24 hours')
+      where a.transfer_id = i.id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '24 hours')
   );
 end
 $$;

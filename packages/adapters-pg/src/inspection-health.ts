@@ -105,7 +105,7 @@ const texts = {
   health_supervised: `select ${ms('clock_timestamp() - greatest(q.monitor_claim_on, q.monitor_on)')} as supervised_ms
     from {{queue_info}} q where q.name = '{{queue}}'`,
   health_claims: `select ${ms('clock_timestamp() - max(a.claimed_at)')} as claimed_ms,
-      coalesce(array_agg(distinct a.worker) filter (where a.claimed_at > clock_timestamp() - interval '5 minutes'), '{}') as names
+      coalesce(array_agg(distinct a.worker) filter (where a.claimed_at > statement_timestamp() - interval '5 minutes'), '{}') as names
     from {{schema}}.attempt a where a.claimed_at > statement_timestamp() - interval '1 hour'`,
   health_listening: `select count(*)::integer as count from pg_stat_activity s
     where s.datname = current_database() and s.query = 'listen "{{channel}}"'`,
@@ -146,7 +146,7 @@ const texts = {
   health_credentials: `select r.account_id, ${ms('clock_timestamp() - r.since')} as refused_ms, r.refusals
     from {{schema}}.refused_account r order by r.since limit 100`,
   health_unfollowed: `select ${group} from (
-      select t.id, t.follow_at as at from {{schema}}.transfer t where t.stage = 'submitted' and t.follow_at < clock_timestamp()
+      select t.id, t.follow_at as at from {{schema}}.transfer t where t.stage = 'submitted' and t.follow_at < statement_timestamp()
     ) g`,
   health_submitted: `select ${group} from (
       select t.id, t.created_at as at from {{schema}}.transfer t where t.follow_at is not null and t.stage = 'submitted'

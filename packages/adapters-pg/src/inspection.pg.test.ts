@@ -240,7 +240,7 @@ describe('an inspection', async () => {
       for (const view of [
         'stuck_transfers',
         'account_backlog',
-        `transfers where stage = 'blocked' and remote_id is null`,
+        `transfers where stage = 'blocked' and remote_id is null and status = 'pending'`,
         `transfers where next_look_at is not null`,
       ]) {
         const { rows: lines } = await client.query(`explain select * from outlay.${view}`)

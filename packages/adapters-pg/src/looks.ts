@@ -12,7 +12,7 @@ const texts = {
   give_back: `update {{schema}}.transfer t set follow_at = clock_timestamp(), looks = t.looks - 1
     where t.id = any ($1::text[]) and t.stage = 'submitted'`,
   met: `select t.id, t.remote_id, t.request -> 'destination' ->> 'transferType' as transfer_type, t.looks,
-      t.follow_at <= clock_timestamp() as due
+      t.follow_at <= statement_timestamp() as due
     from {{schema}}.transfer t
     where t.remote_id = any ($2::text[]) and t.account_id = $1 and t.stage = 'submitted' and t.follow_at is not null`,
   // What was not due is put off, never brought forward.

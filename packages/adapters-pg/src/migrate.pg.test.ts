@@ -36,6 +36,7 @@ describe('migrations', async () => {
       '0006_archive',
       '0007_trace_context',
       '0008_paused_transfers',
+      '0009_open_transfers',
       ...['adopt', 'archive', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'pace', 'settle'],
     ])
   })

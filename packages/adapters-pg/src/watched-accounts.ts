@@ -7,7 +7,7 @@ const texts = {
   unwatch: `with forgotten as (delete from {{schema}}.found_transfer f where f.account_id = $1)
     delete from {{schema}}.watched_account w where w.account_id = $1 returning w.account_id`,
   take_watched: `with due as (
-      select w.account_id from {{schema}}.watched_account w where w.look_at <= clock_timestamp()
+      select w.account_id from {{schema}}.watched_account w where w.look_at <= statement_timestamp()
       order by w.look_at limit $1 for update skip locked
     )
     update {{schema}}.watched_account w set look_at = clock_timestamp() + $2 * interval '1 millisecond'

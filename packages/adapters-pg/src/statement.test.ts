@@ -1,0 +1,17 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+
+const read = (folder: URL, ending: RegExp) =>
+  readdirSync(folder)
+    .filter((name) => ending.test(name))
+    .map((name) => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }))
+
+it('statements compare no indexed time with clock_timestamp(), which differs for each row, so that no index finds it', () => {
+  const sources = [
+    ...read(new URL('./', import.meta.url), /(?<!test)\.ts$/),
+    ...read(new URL('../migrations/', import.meta.url), /^[a-z].*\.sql$/),
+  ]
+  const compared = /\b(follow_at|due_at|occurred_at|claimed_at|look_at)\s*[<>]=?\s*clock_timestamp\(\)/
+  expect(sources.length).toBeGreaterThan(20)
+  expect(sources.filter(({ text }) => compared.test(text)).map(({ name }) => name)).toEqual([])
+})
