@@ -6,12 +6,14 @@
 create or replace function {{schema}}.park_refused(p_ids text[], p_jobs uuid[]) returns text[] language plpgsql as $$
 declare
   v_parked text[];
+  v_due text[];
 begin
   perform 1 from {{schema}}.transfer t where t.id = any (p_ids) order by t.id for update;
-  -- Probes of several accounts are noted in one order by all claims and settlements.
-  perform 1 from {{schema}}.refused_account r
-  where r.probe_at <= clock_timestamp() and r.account_id in (select t.account_id from {{schema}}.transfer t where t.id = any (p_ids))
-  order by r.account_id for update;
+  -- Whoever has locked one probes it already, or is a host that has just mended its credentials: the sweep wakes a probe then.
+  v_due := array(
+    select r.account_id from {{schema}}.refused_account r
+    where r.probe_at <= clock_timestamp() and r.account_id in (select t.account_id from {{schema}}.transfer t where t.id = any (p_ids))
+    order by r.account_id for update skip locked);
   with mine as materialized (
     select t.id, t.account_id, n.job from unnest(p_ids, p_jobs) as n (id, job)
     join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
@@ -20,7 +22,7 @@ begin
   ), probing as (
     -- The probe has a minute; then, if its worker died, another one may.
     update {{schema}}.refused_account r set probe_at = clock_timestamp() + interval '1 minute'
-    where r.probe_at <= clock_timestamp() and r.account_id in (select m.account_id from mine m)
+    where r.account_id = any (v_due) and r.account_id in (select m.account_id from mine m)
     returning r.account_id
   ), parked as (
     update {{schema}}.transfer t

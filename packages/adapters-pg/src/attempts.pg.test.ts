@@ -69,6 +69,23 @@ describe('a claim', async () => {
     }
   })
 
+  it('does not wait for a host that says in an open transaction that credentials are mended; the probe follows', async () => {
+    const { engine, enqueue, attempts } = make()
+    const { id } = await enqueue('acme')
+    await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('acme', now())`)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await engine.accounts.credentialsMended(host, 'acme')
+      expect(await attempts.claim([id], 'worker')).toEqual([])
+      await host.query('commit')
+    } finally {
+      host.release(true)
+    }
+    expect(await engine.transfers.get(id)).toMatchObject({ reason: 'unauthenticated' })
+    expect(await attempts.claim([id], 'worker')).toMatchObject([{ transferId: id, reason: 'unauthenticated' }])
+  })
+
   it('of release 0.1.0 leaves what a limit holds back where workers of that release find it again', async () => {
     const { engine, enqueue, transaction } = make()
     await transaction((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
