@@ -5,6 +5,7 @@ export interface Backlog {
   readonly awaitingFunds: number
   readonly submitted: number
   readonly blocked: number
+  /** Exact up to about 100,000 transfers; an estimate beyond, since counting all that ever was takes too long. */
   readonly settled: number
   /** Events that a subscription has yet to handle, dead letters not counted. */
   readonly undelivered: number
