@@ -1,4 +1,4 @@
-import { createEngine, type EngineOptions, type StoredTransfer } from '@outlay/core'
+import { createEngine, type EngineOptions, type StoredTransfer, type Telemetry } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
@@ -210,6 +210,31 @@ describe('the workers', async () => {
     const [claim] = (await pool.query(`select * from outlay.claim(array[$1], '{}', 'the next')`, [id])).rows
     expect(claim).toMatchObject({ attempt: 2 })
     expect(claim.unknown_since).toMatch(/^\d{4}-.*Z$/)
+  })
+
+  it('send the same key again, and go on, when whoever watches an attempt throws after it', async () => {
+    const gateway = memoryGateway()
+    const span: Telemetry['span'] = async (name, _options, work) => {
+      const done = await work({ traceparent: undefined, rename() {}, set() {}, fail() {}, measure() {} })
+      if (name === 'outlay submit' && gateway.submissions.length === 1) throw new Error('The exporter is broken.')
+      return done
+    }
+    const telemetry: Telemetry = {
+      span,
+      current: () => undefined,
+      count() {},
+      record() {},
+      gauges: () => () => undefined,
+    }
+    const engine = make({ gateway, telemetry })
+    await engine.start()
+    const [transfer] = await enqueue(engine, 1)
+    await waitUntil(() => gateway.submissions.length === 1)
+    // What the queue's supervisor does when heartbeats stop.
+    await pool.query(`update outlay_queue.job set state = 'retry', heartbeat_on = null`)
+    await until(engine, transfer?.id ?? '', 'settled')
+    expect(new Set(gateway.submissions.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+    expect(gateway.transfers.size).toBe(1)
   })
 
   it('give a new job to a transfer that lost its own', async () => {

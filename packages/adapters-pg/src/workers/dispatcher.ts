@@ -53,16 +53,22 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   const submit = async (claim: Claim, job: Job<unknown>) => {
     held.add(job)
     busy += 1
-    const settlement = await handlers.submit(claim, abort.signal)
-    await pacer.hear(claim.accountId, settlement)
+    const settlement = await handlers.submit(claim, abort.signal).catch((error: unknown) => {
+      // Without a heartbeat the job comes back, and the outcome counts as unknown. What it says may quote the request.
+      const { transferId, attempt } = claim
+      const kind = error instanceof Error ? error.name : typeof error
+      logger.error({ transferId, attempt, error: kind }, 'An attempt was not decided on; the same key goes out again.')
+      return undefined
+    })
+    if (settlement !== undefined) await pacer.hear(claim.accountId, settlement)
     busy -= 1
     wakeWhenWorthwhile()
-    await settler.add(settlement)
+    if (settlement !== undefined) await settler.add(settlement)
     held.delete(job)
     pacer.makeRoom(claim.accountId)
     wakeWhenWorthwhile()
     // Its counterparty is registered, so the transfer itself is due.
-    if (settlement.addressId !== undefined) fetching.wake()
+    if (settlement?.addressId !== undefined) fetching.wake()
     if (held.size === 0) idle?.()
   }
   const wakeWhenWorthwhile = () => {
