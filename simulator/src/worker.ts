@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, type Engine, type Gateway, OutlayError } from '@outlay/core'
 import { httpGateway, httpWebhooks } from '@outlay/http-client'
@@ -29,6 +30,9 @@ export interface Worker {
   letGo(): void
   stop(): Promise<void>
 }
+
+/** How long the loops of a dead worker get to end, in milliseconds. */
+const deadWorkerStopMs = 1_000
 
 /** How a worker is started. */
 export interface WorkerOptions {
@@ -66,7 +70,9 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   subscribe(engine, around, pool)
   const close = async () => {
     stalling.letGo()
-    await engine.stop()
+    // A dead worker has nothing to end, and no database to write to what it still knows.
+    if (fate.isDead) await Promise.race([engine.stop(), setTimeout(deadWorkerStopMs)])
+    else await engine.stop()
     await pool.end().catch(() => undefined)
     await cable.stop()
   }
