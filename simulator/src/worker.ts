@@ -122,7 +122,11 @@ function createStall() {
     stall: () => {
       armed = true
     },
-    letGo: () => open(),
+    letGo: () => {
+      // What was planned and has not come about must not hold an answer that nobody waits for any more.
+      armed = false
+      open()
+    },
     async pass(): Promise<void> {
       if (!armed) return
       armed = false
