@@ -27,6 +27,7 @@ export interface Worker {
   transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
   /** Holds the next answer of the service back until it is let go, while the worker lives on. */
   stall(): void
+  /** Lets every answer go that is held back, and holds no more. */
   letGo(): void
   stop(): Promise<void>
 }
@@ -117,7 +118,7 @@ function mortalGateway(gateway: Gateway, fate: Fate, stalling: ReturnType<typeof
 
 function createStall() {
   let armed = false
-  let open: () => void = () => undefined
+  const held: (() => void)[] = []
   return {
     stall: () => {
       armed = true
@@ -125,14 +126,12 @@ function createStall() {
     letGo: () => {
       // What was planned and has not come about must not hold an answer that nobody waits for any more.
       armed = false
-      open()
+      for (const open of held.splice(0)) open()
     },
     async pass(): Promise<void> {
       if (!armed) return
       armed = false
-      await new Promise<void>((resolve) => {
-        open = resolve
-      })
+      await new Promise<void>((resolve) => held.push(resolve))
     },
   }
 }
