@@ -28,9 +28,8 @@ export interface Run extends Surroundings {
   readonly keysSeen: Set<string>
   /** What went wrong in a way that is never right, whatever the faults. */
   readonly mistakes: string[]
+  /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
   faults: number
-  /** Faults that befell workers which are gone. */
-  befell: number
   /** Notes the keys that reach the service from now on. */
   watch(): void
 }
@@ -51,7 +50,6 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
     keysSeen: new Set<string>(),
     mistakes: [],
     faults: 0,
-    befell: 0,
     watch: () => watchKeys(at),
   })
   at.watch()
@@ -71,7 +69,7 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
       violations: [...statuses.violations, ...(await checkAll(at))],
       trace,
       payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
-      faults: at.faults + at.befell,
+      faults: at.faults,
     }
   } finally {
     lane.mailroom.reader = async () => 503

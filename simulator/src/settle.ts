@@ -1,5 +1,6 @@
 import type { Backlog } from '@outlay/core'
 import type { Run } from './run.ts'
+import { tenantOf } from './steps.ts'
 import { simulate } from './tenant.ts'
 import { startWorker, type Worker } from './worker.ts'
 
@@ -20,7 +21,7 @@ export async function settle(at: Run): Promise<string> {
     if (isDone(rest)) return `settled in ${round + 1} rounds`
     await release(at)
     await at.lane.travel(roundSeconds[Math.min(round, roundSeconds.length - 1)] ?? 0)
-    for (const tenant of at.tenants.slice(0, 1)) await simulate(at.lane, tenant, 'clock/advance', { seconds: 86_400 })
+    await simulate(at.lane, tenantOf(at, 0), 'clock/advance', { seconds: 86_400 })
   }
   return `not settled after ${mostRounds} rounds`
 }
@@ -40,7 +41,7 @@ async function heal(at: Run): Promise<void> {
   }
   at.workers.clear()
   for (const worker of at.retired) await worker.stop()
-  at.befell += at.retired.splice(0).reduce((sum, { fate }) => sum + fate.befell.length, 0)
+  at.faults += at.retired.splice(0).reduce((sum, { fate }) => sum + fate.befell.length, 0)
   for (const tenant of at.tenants) {
     await tenant.fund(100_000)
     await office.transaction(async (tx) => {

@@ -80,7 +80,8 @@ async function disturb(at: Run, step: Step): Promise<string> {
   }
 }
 
-const tenantOf = (at: Run, index: number): Tenant => {
+/** A tenant of a run by its number in the plan. */
+export const tenantOf = (at: Run, index: number): Tenant => {
   const tenant = at.tenants[index % at.tenants.length]
   if (tenant === undefined) throw new Error('A run has a tenant at least.')
   return tenant
