@@ -35,9 +35,11 @@ describe('an upgrade of the engine', { timeout }, async () => {
       const migrating = stage.engine.migrate().finally(() => {
         migrated = true
       })
-      do await stage.enqueue(old, 2)
-      while (!migrated)
-      await migrating
+      const enqueueMeanwhile = async () => {
+        do await stage.enqueue(old, 2)
+        while (!migrated)
+      }
+      await Promise.all([migrating, enqueueMeanwhile()])
 
       const current = await stage.spawn(currentHostEntry, 'current')
       await Promise.all([stage.enqueue(old, 10), stage.enqueue(current, 10)])

@@ -1,8 +1,10 @@
+-- Enqueues pay for one index, not for two. Workers of release 0.1.0 read the primary key for their sweep instead. The drop
+-- stands first, because it takes the stronger lock: a lock that grows would end in a deadlock with whoever works meanwhile.
+drop index {{schema}}.transfer_unsubmitted;
+
 -- Finds what the service does not have for certain and may still get. What was refused or canceled has no remote id either, and
 -- there is more of it with every year, so it must not be read again and again. A status does not change at a claim.
 create index transfer_open on {{schema}}.transfer (id) where remote_id is null and status = 'pending';
--- Enqueues pay for one index, not for two. Workers of release 0.1.0 read the primary key for their sweep instead.
-drop index {{schema}}.transfer_unsubmitted;
 
 comment on view {{schema}}.transfers is
   'Every transfer, one row each. Indexed are id, (account_id, idempotency_key), remote_id, "remote_id is null and status = ''pending''" for what was not submitted, and next_look_at.';

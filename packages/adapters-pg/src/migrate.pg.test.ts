@@ -1,5 +1,5 @@
 import { createEngine } from '@outlay/core'
-import { memoryGateway } from '@outlay/testing'
+import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -69,6 +69,44 @@ describe('migrations', async () => {
     const changed = { ...first, sql: `${first.sql} -- changed` }
     await expect(applyMigrations(client, { schema: 'app', migrations: [changed] })).rejects.toThrow(/never change/)
     client.release()
+  })
+
+  it('hold nobody up while a transaction keeps them from their locks, and run when it has ended', async () => {
+    const pool = open(await database.another())
+    const create: Migration = { name: '0001_one', sql: 'create table {{schema}}.one (id integer);', repeatable: false }
+    const change: Migration = {
+      name: '0002_more',
+      sql: 'alter table {{schema}}.one add column more integer;',
+      repeatable: false,
+    }
+    const [migrating, holding] = [await pool.connect(), await pool.connect()]
+    await applyMigrations(migrating, { schema: 'app', migrations: [create] })
+    await holding.query('begin; select * from app.one for update')
+    const changing = applyMigrations(migrating, { schema: 'app', migrations: [create, change] })
+    await waitUntil(async () => {
+      const { rows } = await pool.query(`select 1 from pg_locks where relation = 'app.one'::regclass and not granted`)
+      return rows.length > 0
+    })
+    await pool.query('insert into app.one values (1)')
+    await holding.query('insert into app.one values (2); commit')
+    expect(await changing).toEqual(['0002_more'])
+    const { rows } = await pool.query('select * from app.one')
+    expect(rows).toEqual([1, 2].map((id) => ({ id, more: null })))
+    await holding.query(`set application_name = 'the report'; begin; select * from app.one`)
+    const drop: Migration = { name: '0003_drop', sql: 'drop table {{schema}}.one;', repeatable: false }
+    await waitUntil(async () => {
+      const { rows } = await pool.query(`select now() - xact_start > interval '1 s' as old from pg_stat_activity
+        where application_name = 'the report'`)
+      return rows[0]?.old === true
+    })
+    const migrations = [create, change, drop]
+    await expect(applyMigrations(migrating, { schema: 'app', migrations, patienceMs: 100 })).rejects.toThrow(
+      /0003_drop did not get the locks.*\(the report/,
+    )
+    await holding.query('commit')
+    expect(await applyMigrations(migrating, { schema: 'app', migrations })).toEqual(['0003_drop'])
+    migrating.release()
+    holding.release()
   })
 
   it('leave the functions of a later release alone, and add numbered ones that are missing', async () => {

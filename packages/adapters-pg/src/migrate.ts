@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { SqlSession } from './driver.ts'
 import { fillTokens } from './statement.ts'
@@ -43,14 +44,28 @@ export interface MigrateOptions {
   readonly tokens?: Readonly<Record<string, string>> | undefined
   /** Hears the name of each migration before it runs. */
   readonly onStep?: ((name: string) => void) | undefined
+  /** How long a migration tries to get the locks that it needs, in milliseconds. Default two minutes. */
+  readonly patienceMs?: number | undefined
 }
+
+/** Longest wait for one lock, in milliseconds: shorter than Postgres's `deadlock_timeout`, so that it is we who give way. */
+const lockTimeoutMs = 500
+
+/** Pause between two tries, in milliseconds, in which those who waited behind us go on. */
+const retryPauseMs = 250
+
+const defaultPatienceMs = 120_000
 
 /**
  * Applies what is missing, each migration in its own transaction, under an advisory lock, so that several processes may
  * call it at once. The connection must not be in a transaction. Returns the names of what ran.
  *
+ * It may run while workers and hosts go on: a migration that does not get a lock within half a second lets go of all it
+ * has and tries again, so that nobody waits behind it for long.
+ *
  * Where a later release has migrated already, the repeatable ones are its own and are left as they are.
  * @throws Error when a numbered migration that has run was changed since.
+ * @throws Error when a migration did not get its locks in time; it names the transactions that have been open longest.
  */
 export async function applyMigrations(session: SqlSession, options: MigrateOptions): Promise<readonly string[]> {
   const { schema, migrations } = options
@@ -70,11 +85,45 @@ export async function applyMigrations(session: SqlSession, options: MigrateOptio
         )
       }
       options.onStep?.(migration.name)
-      await session.query(migrationText(migration, options))
+      await runBesideOthers(session, migration, options)
       ran.push(migration.name)
     }
     return ran
   })
+}
+
+async function runBesideOthers(session: SqlSession, migration: Migration, options: MigrateOptions): Promise<void> {
+  const text = migrationText(migration, options, `set local lock_timeout = ${lockTimeoutMs};`)
+  const patienceMs = options.patienceMs ?? defaultPatienceMs
+  const began = performance.now()
+  for (;;) {
+    try {
+      await session.query(text)
+      return
+    } catch (error) {
+      if (!isContention(error)) throw error
+      await session.query('rollback')
+      if (performance.now() - began > patienceMs) throw await contentionError(session, migration, error)
+      await delay(retryPauseMs)
+    }
+  }
+}
+
+/** Whether a statement was refused for the locks of others: `lock_not_available` or `deadlock_detected`. */
+const isContention = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
+
+async function contentionError(session: SqlSession, { name }: Migration, cause: unknown): Promise<Error> {
+  const { rows } = await session.query(
+    `select pid, application_name, extract(epoch from now() - xact_start)::integer as seconds from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and xact_start < now() - interval '1 second'
+     order by xact_start limit 5`,
+  )
+  const open = rows.map((row) => `process ${row['pid']} (${row['application_name'] || 'no name'}, ${row['seconds']} s)`)
+  return new Error(
+    `The migration ${name} did not get the locks that it needs and changed nothing. Transactions open longest: ${open.join(', ') || 'none now'}. End them, or migrate again at a quieter time.`,
+    { cause },
+  )
 }
 
 /** Numbered migrations that have run and that this release does not know: those of a later one. */
@@ -119,10 +168,10 @@ for each row execute function "${schema}".guard_migration();
 `
 }
 
-function migrationText(migration: Migration, options: MigrateOptions): string {
+function migrationText(migration: Migration, options: MigrateOptions, settings = ''): string {
   const tokens = { ...options.tokens, schema: `"${options.schema}"` }
   return `begin;
-set local outlay.migrating = 'yes';
+set local outlay.migrating = 'yes';${settings}
 ${fillTokens(migration.sql, tokens)}
 insert into "${options.schema}".migration (name, checksum) values ('${migration.name}', '${checksum(migration)}')
   on conflict (name) do update set checksum = excluded.checksum, applied_at = now();
