@@ -11,6 +11,8 @@ export interface CampaignOptions {
   /** Stops before the next seed when this many minutes are over. */
   readonly minutes?: number | undefined
   readonly bug?: string | undefined
+  /** Runs side by side, each with a server and a service of its own. Default 1. */
+  readonly lanes?: number | undefined
   /** Makes a failing plan smaller. Default true. */
   readonly shrinks?: boolean | undefined
   readonly onSeed?: (seed: number, outcome: Outcome) => void
@@ -36,38 +38,39 @@ export interface CampaignResult {
 /** Runs a lane is used for; then the service's database has grown enough. */
 const runsPerLane = 150
 
-/** Runs seeds one after the other until one fails. */
+/** Runs seeds until one fails, several side by side when there are several lanes. */
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1_000
   const bug = findBug(options.bug)
-  let lane: Lane | undefined
-  let used = 0
   const totals = { seeds: 0, payouts: 0, faults: 0 }
-  try {
-    for (const seed of options.seeds) {
-      if (options.minutes !== undefined && seconds() > options.minutes * 60) break
-      if (used === runsPerLane) {
-        await lane?.[Symbol.asyncDispose]()
-        lane = undefined
-        used = 0
-      }
-      lane ??= await openLane(bug)
-      used += 1
+  const left = options.seeds.values()
+  let failure: Failure | undefined
+  const nextSeed = () => {
+    const isOver = failure !== undefined || (options.minutes !== undefined && seconds() > options.minutes * 60)
+    return isOver ? undefined : left.next().value
+  }
+  const useLane = async () => {
+    await using lane = await openLane(bug)
+    for (let used = 0; used < runsPerLane; used += 1) {
+      const seed = nextSeed()
+      if (seed === undefined) return false
       const outcome = await run(lane, drawPlan(seed), bug)
       totals.seeds += 1
       totals.payouts += outcome.payouts
       totals.faults += outcome.faults
       options.onSeed?.(seed, outcome)
-      if (outcome.violations.length > 0) {
-        const failure = await explain(lane, seed, outcome, bug, options.shrinks !== false)
-        return { ...totals, seconds: seconds(), failure }
-      }
+      if (outcome.violations.length === 0 || failure !== undefined) continue
+      failure = { seed, violations: outcome.violations, trace: outcome.trace }
+      if (options.shrinks !== false) failure = await explain(lane, seed, outcome, bug)
     }
-    return { ...totals, seconds: seconds(), failure: undefined }
-  } finally {
-    await lane?.[Symbol.asyncDispose]()
+    return true
   }
+  const keepGoing = async () => {
+    while (await useLane());
+  }
+  await Promise.all(Array.from({ length: options.lanes ?? 1 }, keepGoing))
+  return { ...totals, seconds: seconds(), failure }
 }
 
 function findBug(name: string | undefined): Bug | undefined {
@@ -78,14 +81,7 @@ function findBug(name: string | undefined): Bug | undefined {
   return found
 }
 
-async function explain(
-  lane: Lane,
-  seed: number,
-  outcome: Outcome,
-  bug: Bug | undefined,
-  shrinks: boolean,
-): Promise<Failure> {
-  if (!shrinks) return { seed, violations: outcome.violations, trace: outcome.trace }
+async function explain(lane: Lane, seed: number, outcome: Outcome, bug: Bug | undefined): Promise<Failure> {
   const least = await shrink(drawPlan(seed), outcome, (plan) => run(lane, plan, bug))
   return { seed, violations: least.outcome.violations, trace: least.outcome.trace }
 }

@@ -3,11 +3,12 @@ import { parseArgs } from 'node:util'
 import { bugs } from './bugs.ts'
 import { campaign, type Failure } from './campaign.ts'
 
-const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--bug NAME | --bugs] [--no-shrink]
+const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] [--bug NAME | --bugs] [--no-shrink]
 
   --seeds N     how many seeds, from S on; default 20
   --seed S      the first seed; default: drawn from the time
   --minutes M   stop after so many minutes
+  --lanes L     runs side by side; default 2
   --bug NAME    plant a mistake, to see that it is found: ${bugs.map(({ name }) => name).join(', ')}
   --bugs        plant each of them in turn, and say which seed finds it
   --no-shrink   do not look for the shortest plan that still fails
@@ -26,10 +27,10 @@ function tell({ seed, violations, trace }: Failure): void {
 }
 
 /** Plants each mistake and says after how many seeds which invariant found it. */
-async function findAll(seeds: readonly number[]): Promise<number> {
+async function findAll(seeds: readonly number[], lanes: number): Promise<number> {
   let missed = 0
   for (const { name, breaks } of bugs) {
-    const result = await campaign({ seeds, bug: name, shrinks: false })
+    const result = await campaign({ seeds, lanes, bug: name, shrinks: false })
     const by = new Set(result.failure?.violations.map(({ invariant }) => invariant))
     const found = breaks.some((invariant) => by.has(invariant))
     if (!found) missed += 1
@@ -44,6 +45,7 @@ async function main(): Promise<number> {
       seeds: { type: 'string', default: '20' },
       seed: { type: 'string' },
       minutes: { type: 'string' },
+      lanes: { type: 'string', default: '2' },
       bug: { type: 'string' },
       bugs: { type: 'boolean', default: false },
       'no-shrink': { type: 'boolean', default: false },
@@ -56,15 +58,17 @@ async function main(): Promise<number> {
   }
   const first = values.seed === undefined ? Math.floor(Date.now() / 1_000) % 1_000_000_000 : Number(values.seed)
   const count = Number(values.seeds)
-  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(count) || count < 1) {
+  const lanes = Number(values.lanes)
+  if (!Number.isSafeInteger(first) || ![count, lanes].every((number) => Number.isSafeInteger(number) && number > 0)) {
     say(usage)
     return 2
   }
   const seeds = Array.from({ length: count }, (_, index) => first + index)
-  if (values.bugs) return findAll(seeds)
+  if (values.bugs) return findAll(seeds, lanes)
   let done = 0
   const result = await campaign({
     seeds,
+    lanes,
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     bug: values.bug,
     shrinks: !values['no-shrink'],
@@ -82,4 +86,5 @@ async function main(): Promise<number> {
   return failure === undefined ? 0 : 1
 }
 
-process.exitCode = await main()
+// A worker that was killed leaves loops behind that nothing ends but the end of the process, as with a real one.
+process.exit(await main())

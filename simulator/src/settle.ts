@@ -15,7 +15,7 @@ export async function settle(at: Run): Promise<string> {
   await heal(at)
   for (let round = 0; round < mostRounds; round += 1) {
     // A worker sweeps when it starts, and a new one each round is what a host with restarts is like.
-    const worker = await startWorker(at)
+    const worker = await startWorker(at, { pool: at.lane.steady, pollIntervalMs: 250 })
     const rest = await comeToRest(worker)
     await worker.stop()
     if (isDone(rest)) return `settled in ${round + 1} rounds`

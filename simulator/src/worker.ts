@@ -2,9 +2,10 @@ import { setTimeout } from 'node:timers/promises'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, type Engine, type Gateway, OutlayError } from '@outlay/core'
 import { httpGateway, httpWebhooks } from '@outlay/http-client'
-import { seededRandom, startTcpProxy } from '@outlay/testing'
+import { seededRandom } from '@outlay/testing'
 import { Pool, type PoolClient } from 'pg'
 import type { Bug } from './bugs.ts'
+import { layCable } from './cable.ts'
 import type { Lane } from './lane.ts'
 import { createFate, type Fate, mortalDriver } from './mortal-driver.ts'
 import { subscriptions } from './subscriptions.ts'
@@ -40,24 +41,25 @@ export interface WorkerOptions {
   readonly skewSeconds?: number
   /** False for a host that only enqueues. */
   readonly works?: boolean
+  /** Default 100. */
+  readonly pollIntervalMs?: number
+  /** Connections that outlive the worker, for one that nothing befalls. Default: its own. */
+  readonly pool?: Pool
 }
 
 /** Opens a worker and starts it. */
 export async function startWorker(around: Surroundings, options: WorkerOptions = {}): Promise<Worker> {
   const { lane, bug } = around
-  const { host, port } = lane.postgres
-  const cable = await startTcpProxy({ host, port })
-  const url = new URL(lane.hostUrl)
-  url.hostname = cable.host
-  url.port = String(cable.port)
-  const pool = new Pool({ connectionString: url.toString(), max: 8 })
-  pool.on('error', () => undefined)
+  const cable = layCable()
+  const pool = options.pool ?? new Pool({ connectionString: lane.hostUrl, max: 4, stream: cable.plug })
+  const hush = () => undefined
+  pool.on('error', hush)
   const fate = createFate(() => cable.cut())
   const mortal = mortalDriver(pgDriver(pool), fate)
   const backend = postgres({ driver: bug?.driver?.(mortal, lane) ?? mortal })
   const stalling = createStall()
   const gateway = mortalGateway(openGateway(around), fate, stalling)
-  const { fraction } = seededRandom(around.seed + port)
+  const { fraction } = seededRandom(around.seed)
   const skewMs = (options.skewSeconds ?? 0) * 1_000
   const engine = createEngine<PoolClient>({
     backend: bug?.backend?.(backend) ?? backend,
@@ -74,12 +76,17 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
     // A dead worker has nothing to end, and no database to write to what it still knows.
     if (fate.isDead) await Promise.race([engine.stop(), setTimeout(deadWorkerStopMs)])
     else await engine.stop()
-    await pool.end().catch(() => undefined)
-    await cable.stop()
+    pool.off('error', hush)
+    if (pool !== options.pool) await pool.end().catch(hush)
   }
   try {
     if (options.works !== false) {
-      await engine.start({ concurrency: 8, pollIntervalMs: 25, subscriptionConcurrency: 2, stopTimeoutMs: 500 })
+      await engine.start({
+        concurrency: 8,
+        pollIntervalMs: options.pollIntervalMs ?? 100,
+        subscriptionConcurrency: 2,
+        stopTimeoutMs: 500,
+      })
     }
   } catch (error) {
     await close()

@@ -88,10 +88,11 @@ $$;`
 /** Throws `not_migrated` or `queue_version_untested` unless pg-boss's schema is the one that our SQL was written for. */
 export async function checkQueue<Tx>(driver: Driver<Tx>, queueSchema: string): Promise<void> {
   const found = await driver.run(
-    `select column_name from information_schema.columns where table_schema = $1 and table_name = 'job'`,
-    [queueSchema],
+    `select attname::text as name from pg_attribute
+     where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
+    [`"${queueSchema}".job`],
   )
-  const columns = new Set(found.rows.map((row) => row['column_name']))
+  const columns = new Set(found.rows.map((row) => row['name']))
   if (columns.size === 0) {
     throw new OutlayError(
       'not_migrated',
