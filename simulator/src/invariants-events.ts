@@ -53,7 +53,8 @@ function leadsTo(from: Omit<Seen, 'id'>, to: Omit<Seen, 'id'>): boolean {
 /** The events of each transfer count up without holes, and their statuses are a path. */
 export async function checkEvents(at: Run): Promise<readonly Violation[]> {
   const { rows } = await at.lane.host.query<Seen & { readonly sequence: number; readonly type: string }>(
-    'select transfer_id as id, sequence, type, status, failure from outlay.event order by transfer_id, sequence',
+    `select t.id, e.sequence, e.type, e.status, e.failure from outlay.transfer t
+     cross join lateral outlay.events_of(t.id) e order by t.id, e.sequence`,
   )
   const found: Violation[] = []
   for (const [id, events] of Map.groupBy(rows, (row) => row.id)) {
@@ -66,7 +67,8 @@ export async function checkEvents(at: Run): Promise<readonly Violation[]> {
       }
     }
     const ends = events.filter(
-      ({ status, failure, type }) => type.startsWith('transfer.') && TransferStatus.isFinal(status, failure),
+      ({ status, failure, type }) =>
+        type.startsWith('transfer.') && type !== 'transfer.adopted' && TransferStatus.isFinal(status, failure),
     )
     if (ends.length !== 1) found.push({ invariant: 'status_path', detail: `${id} ends ${ends.length} times` })
   }
@@ -76,7 +78,8 @@ export async function checkEvents(at: Run): Promise<readonly Violation[]> {
 /** What each subscriber did is what happened: once each, in order per transfer. */
 export async function checkEffects(at: Run): Promise<readonly Violation[]> {
   const events = await at.lane.host.query<{ readonly key: string; readonly type: string }>(
-    `select transfer_id || ':' || sequence as key, type from outlay.event order by transfer_id, sequence`,
+    `select t.id || ':' || e.sequence as key, e.type from outlay.transfer t
+     cross join lateral outlay.events_of(t.id) e order by t.id, e.sequence`,
   )
   const effects = await at.lane.host.query<{ readonly key: string; readonly subscription: string }>(
     `select transfer_id || ':' || sequence as key, subscription from effect order by transfer_id, position`,

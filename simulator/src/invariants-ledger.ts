@@ -32,10 +32,17 @@ export async function checkLedger(at: Run): Promise<readonly Violation[]> {
   }
   const paid = await at.lane.host.query<{ readonly account_id: string; readonly sum: string }>(
     `select account_id, sum((request -> 'amount' ->> 'value')::numeric)::text as sum from outlay.transfer
-     where status = 'complete' group by 1`,
+     where status = 'complete' and (remote_id = any ($1)) is not true group by 1`,
+    [[...at.foreign.keys()]],
+  )
+  const others = await service.query<{ readonly account_id: string; readonly sum: string }>(
+    `select account_id, sum(amount_value)::text as sum from outlay_service.transfer
+     where status = 'complete' and id = any ($1) group by 1`,
+    [[...at.foreign.keys()]],
   )
   for (const { accountId, funded } of at.tenants) {
-    const left = funded * 100 - cents(paid.rows.find((row) => row.account_id === accountId)?.sum)
+    const spent = [paid, others].map(({ rows }) => cents(rows.find((row) => row.account_id === accountId)?.sum))
+    const left = funded * 100 - spent.reduce((sum, one) => sum + one, 0)
     const has = cents(balances.rows.find((row) => row.account_id === accountId && row.value_type === 'USDC')?.available)
     if (has !== left) found.push(`${accountId} has ${has} cents of USDC, and ${left} are left of what it got`)
   }

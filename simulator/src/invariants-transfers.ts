@@ -1,3 +1,4 @@
+import { isAdopted } from '@outlay/core'
 import type { Violation } from './invariants.ts'
 import type { Run } from './run.ts'
 
@@ -51,14 +52,26 @@ export async function checkOneEffect(at: Run): Promise<readonly Violation[]> {
     'select number from payout p where not exists (select from outlay.transfer t where t.id = p.transfer_id)',
   )
   for (const { number } of lost.rows) found.push(`payout ${number} has no transfer`)
-  for (const { id, payouts, remote_id, status } of host) {
-    if (payouts !== 1) found.push(`transfer ${id} has ${payouts} payouts`)
+  for (const { id, payouts, remote_id, status, idempotency_key } of host) {
+    const wanted = isAdopted({ idempotencyKey: idempotency_key }) ? 0 : 1
+    if (wanted === 0 && !at.foreign.has(remote_id ?? '')) found.push(`transfer ${id} was adopted, and is no other's`)
+    if (payouts !== wanted) found.push(`transfer ${id} has ${payouts} payouts`)
     if (remote_id === null) {
       if (!['failed', 'canceled'].includes(status)) found.push(`transfer ${id} is ${status} and not at the service`)
     } else if (!service.delete(remote_id))
       found.push(`transfer ${id} names ${remote_id}, which is another's or nobody's`)
   }
-  for (const { id } of service.values()) found.push(`transfer ${id} of the service belongs to no payout`)
+  for (const { id } of service.values()) {
+    const foreign = at.foreign.get(id)
+    if (foreign === undefined) found.push(`transfer ${id} of the service belongs to no payout`)
+    else if (foreign.watched) found.push(`transfer ${id} of the service was not adopted`)
+  }
+  const twice = await at.lane.service.query<{ readonly account_id: string; readonly name: string }>(
+    `select account_id, name from outlay_service.address where name like 'New payee %' and account_id = any ($1)
+     group by account_id, name, kind, address_normal having count(*) > 1`,
+    [at.tenants.map(({ accountId }) => accountId)],
+  )
+  for (const { account_id, name } of twice.rows) found.push(`${name} of ${account_id} was registered twice`)
   return found.map((detail) => ({ invariant: 'one_effect', detail }))
 }
 
@@ -99,10 +112,11 @@ export async function checkKeys(at: Run): Promise<readonly Violation[]> {
     if (!known.has(key)) found.push(`the service got the key ${key}, which no transfer has`)
   const { rows } = await at.lane.host.query<{ readonly id: string; readonly count: number; readonly accepted: number }>(
     `select a.transfer_id as id, count(*)::integer as count, count(*) filter (where a.outcome = 'accepted')::integer as accepted
-     from outlay.attempt a group by 1`,
+     from outlay.transfer t cross join lateral outlay.logged_attempts_of(t.id) a group by 1`,
   )
   const logged = new Map(rows.map((row) => [row.id, row]))
-  for (const { id, attempt, remote_id } of host) {
+  for (const { id, attempt, remote_id, idempotency_key } of host) {
+    if (isAdopted({ idempotencyKey: idempotency_key })) continue
     const log = logged.get(id)
     if ((log?.count ?? 0) !== attempt)
       found.push(`${id} had ${attempt} attempts, and ${log?.count ?? 0} are in the log`)
@@ -118,6 +132,7 @@ export async function checkTenants(at: Run): Promise<readonly Violation[]> {
   const host = await readHost(at)
   for (const tenant of at.tenants) {
     const own = new Set(host.filter((one) => one.account_id === tenant.accountId).map((one) => one.remote_id))
+    for (const [id, { accountId }] of at.foreign) if (accountId === tenant.accountId) own.add(id)
     for await (const { id } of tenant.client.transfers.iterate(tenant.accountId)) {
       if (!own.has(id)) found.push(`${tenant.accountId} is shown ${id}, which is not its own`)
     }

@@ -5,6 +5,7 @@ const targets: Readonly<Record<NetworkTarget, { readonly method: string; readonl
   creates: { method: 'POST', path: /transfers$/ },
   reads: { method: 'GET', path: /transfers/ },
   tokens: { method: 'POST', path: /oauth2\/token$/ },
+  registrations: { method: 'POST', path: /addresses\/external$/ },
 }
 
 const faults: Readonly<Record<NetworkFault, Fault>> = {

@@ -12,6 +12,8 @@ export const payoutKinds = [
   'answer_lost',
   'rail_busy',
   'refused',
+  'new_wallet',
+  'new_bank',
 ] as const
 
 /** What a payout is like. */
@@ -25,8 +27,15 @@ export interface PlannedPayout {
   readonly amount: number
 }
 
+/** Limits of an account; null takes one away. */
+export interface PlannedLimits {
+  readonly ratePerSecond: number | null
+  readonly concurrency: number | null
+  readonly weight: number | null
+}
+
 /** Where a fault of the network strikes. */
-export type NetworkTarget = 'creates' | 'reads' | 'tokens'
+export type NetworkTarget = 'creates' | 'reads' | 'tokens' | 'registrations'
 
 /** How the network or the service fails. */
 export const networkFaults = [
@@ -65,6 +74,12 @@ export type Step =
   | { readonly do: 'repeat'; readonly payout: number; readonly changed: boolean }
   | { readonly do: 'cancel' | 'release' | 'resubmit'; readonly payout: number }
   | { readonly do: 'pause' | 'resume' | 'fund' | 'funds_arrived'; readonly tenant: number }
+  /** The host adopts from now on what somebody else makes for the account. */
+  | { readonly do: 'watch'; readonly tenant: number }
+  /** Somebody else makes a transfer for the account, past the engine. */
+  | { readonly do: 'foreign'; readonly tenant: number; readonly payout: PlannedPayout }
+  | ({ readonly do: 'limit'; readonly tenant: number } & PlannedLimits)
+  | { readonly do: 'archive'; readonly olderThanMs: number }
   | { readonly do: 'network'; readonly on: NetworkTarget; readonly fault: NetworkFault; readonly times: number }
   | { readonly do: 'lose_connection' | 'kill'; readonly worker: number; readonly moment: Moment }
   | { readonly do: 'stall'; readonly worker: number }
@@ -121,7 +136,7 @@ export function drawPlan(seed: number): Plan {
       14,
       () => ({
         do: 'network',
-        on: fraction() < 0.7 ? 'creates' : oneOf(['reads', 'tokens']),
+        on: fraction() < 0.7 ? 'creates' : oneOf(['reads', 'tokens', 'registrations']),
         fault: oneOf(networkFaults),
         times: 1 + below(3),
       }),
@@ -137,6 +152,26 @@ export function drawPlan(seed: number): Plan {
     [7, () => ({ do: 'rails', seconds: oneOf([1, 60, 7_200, 86_400, 4 * 86_400]) })],
     [10, () => ({ do: 'wait', ms: 5 + below(60) })],
     [2, () => ({ do: 'lose_jobs' })],
+    [2, () => ({ do: 'watch', tenant: below(tenants) })],
+    [
+      3,
+      () => ({
+        do: 'foreign',
+        tenant: below(tenants),
+        payout: { number: 10_000 + below(1_000_000), kind: oneOf(['token', 'ach']), amount: 1 + below(40) },
+      }),
+    ],
+    [
+      3,
+      () => ({
+        do: 'limit',
+        tenant: below(tenants),
+        ratePerSecond: oneOf([null, 2, 20]),
+        concurrency: oneOf([null, 1, 2]),
+        weight: oneOf([null, 0.1, 5]),
+      }),
+    ],
+    [2, () => ({ do: 'archive', olderThanMs: oneOf([0, 60_000, 3_600_000]) })],
     [fraction() < 0.04 ? 4 : 0, () => ({ do: 'restart_postgres' })],
   ]
   const total = choices.reduce((sum, [weight]) => sum + weight, 0)

@@ -17,6 +17,13 @@ export interface Outcome {
   readonly faults: number
 }
 
+/** A transfer that somebody else made at the service. */
+export interface ForeignTransfer {
+  readonly accountId: string
+  /** True when the account was watched already, so that it has to be adopted. */
+  readonly watched: boolean
+}
+
 /** One run while it goes on. */
 export interface Run extends Surroundings {
   readonly plan: Plan
@@ -26,6 +33,10 @@ export interface Run extends Surroundings {
   readonly retired: Worker[]
   /** Idempotency keys that reached the service. */
   readonly keysSeen: Set<string>
+  /** Transfers that somebody else made, by their id at the service. */
+  readonly foreign: Map<string, ForeignTransfer>
+  /** Accounts whose foreign transfers are adopted. */
+  readonly watched: Set<string>
   /** What went wrong in a way that is never right, whatever the faults. */
   readonly mistakes: string[]
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
@@ -48,6 +59,8 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
     workers: new Map(),
     retired: [],
     keysSeen: new Set<string>(),
+    foreign: new Map(),
+    watched: new Set<string>(),
     mistakes: [],
     faults: 0,
     watch: () => watchKeys(at),

@@ -18,7 +18,7 @@ export async function settle(at: Run): Promise<string> {
     const worker = await startWorker(at, { pool: at.lane.steady, pollIntervalMs: 250 })
     const rest = await comeToRest(worker)
     await worker.stop()
-    if (isDone(rest)) return `settled in ${round + 1} rounds`
+    if (isDone(rest) && (await areOthersDone(at))) return `settled in ${round + 1} rounds`
     await release(at)
     await at.lane.travel(roundSeconds[Math.min(round, roundSeconds.length - 1)] ?? 0)
     await simulate(at.lane, tenantOf(at, 0), 'clock/advance', { seconds: 86_400 })
@@ -48,6 +48,8 @@ async function heal(at: Run): Promise<void> {
       await office.engine.accounts.resume(tx, tenant.accountId)
       await office.engine.accounts.credentialsMended(tx, tenant.accountId)
       await office.engine.accounts.fundsArrived(tx, tenant.accountId)
+      const unlimited = { ratePerSecond: null, concurrency: null, weight: null }
+      await office.engine.accounts.configure(tx, tenant.accountId, unlimited)
     })
   }
 }
@@ -77,6 +79,18 @@ const isDone = (backlog: Backlog): boolean =>
     backlog.blocked +
     backlog.undelivered ===
   0
+
+/** Whether what others made has ended, and is adopted where it has to be. */
+async function areOthersDone(at: Run): Promise<boolean> {
+  const made = [...at.foreign.keys()]
+  const due = made.filter((id) => at.foreign.get(id)?.watched)
+  const { rows: open } = await at.lane.service.query(
+    `select 1 from outlay_service.transfer where id = any ($1) and status in ('pending', 'processing')`,
+    [made],
+  )
+  const { rows: adopted } = await at.lane.host.query('select 1 from outlay.transfer where remote_id = any ($1)', [due])
+  return open.length === 0 && adopted.length === due.length
+}
 
 /** An operator looks at what is blocked and sends the same key again. */
 async function release(at: Run): Promise<void> {

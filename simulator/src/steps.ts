@@ -1,4 +1,4 @@
-import { OutlayError } from '@outlay/core'
+import { OutlayError, type TransferDestination } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { breakNetwork } from './network.ts'
 import type { PlannedPayout, Step } from './plan.ts'
@@ -27,12 +27,58 @@ export async function take(at: Run, step: Step): Promise<string> {
     case 'fund':
     case 'funds_arrived':
       return commandAccount(at, step.do, tenantOf(at, step.tenant))
+    case 'watch':
+    case 'foreign':
+    case 'limit':
+    case 'archive':
+      return administer(at, step)
     case 'lose_jobs': {
       const { rowCount } = await at.lane.host.query(`delete from outlay_queue.job where state < 'active'`)
       return `${rowCount} jobs`
     }
     default:
       return disturb(at, step)
+  }
+}
+
+/** What others do to an account, and operators to it and to the tables. */
+async function administer(
+  at: Run,
+  step: Extract<Step, { readonly do: 'watch' | 'foreign' | 'limit' | 'archive' }>,
+): Promise<string> {
+  const { engine, transaction } = at.office
+  switch (step.do) {
+    case 'watch': {
+      const { accountId } = tenantOf(at, step.tenant)
+      await transaction((tx) => engine.accounts.watch(tx, accountId))
+      at.watched.add(accountId)
+      return ''
+    }
+    case 'foreign': {
+      const tenant = tenantOf(at, step.tenant)
+      const { accountId, idempotencyKey, ...request } = tenant.request(step.payout)
+      const destination = request.destination as TransferDestination
+      const watched = at.watched.has(accountId)
+      const made = await tenant.client.transfers.create(
+        accountId,
+        { ...request, destination },
+        {
+          idempotencyKey: `foreign-${idempotencyKey}`,
+        },
+      )
+      at.foreign.set(made.id, { accountId, watched })
+      return watched ? 'to be adopted' : ''
+    }
+    case 'limit': {
+      const { ratePerSecond, concurrency, weight } = step
+      const { accountId } = tenantOf(at, step.tenant)
+      await transaction((tx) => engine.accounts.configure(tx, accountId, { ratePerSecond, concurrency, weight }))
+      return ''
+    }
+    case 'archive': {
+      const { archived } = await engine.archive({ olderThanMs: step.olderThanMs })
+      return `${archived} archived`
+    }
   }
 }
 

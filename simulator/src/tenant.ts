@@ -1,4 +1,4 @@
-import type { EnqueueRequest } from '@outlay/core'
+import type { EnqueueRequest, ExternalAddressDetails } from '@outlay/core'
 import { type Client, createClient } from '@outlay/http-client'
 import { addresses, usBankAccount } from '@outlay/testing'
 import type { Lane } from './lane.ts'
@@ -75,7 +75,7 @@ const specialAmounts: Partial<Record<PlannedPayout['kind'], string>> = {
 }
 
 function amountOf({ kind, amount }: PlannedPayout): EnqueueRequest['amount'] {
-  const bank = ['wire', 'ach', 'ach_returned', 'bank_rejects'].includes(kind)
+  const bank = ['wire', 'ach', 'ach_returned', 'bank_rejects', 'new_bank'].includes(kind)
   return { value: specialAmounts[kind] ?? `${amount}.00`, currency: bank ? 'USD' : 'USDC' }
 }
 
@@ -87,7 +87,7 @@ interface Payees {
   readonly walletId: string
 }
 
-function destinationOf({ kind }: PlannedPayout, to: Payees): EnqueueRequest['destination'] {
+function destinationOf({ kind, amount }: PlannedPayout, to: Payees): EnqueueRequest['destination'] {
   switch (kind) {
     case 'wire':
       return { addressId: to.good, valueType: 'USD', transferType: 'wire' }
@@ -99,12 +99,28 @@ function destinationOf({ kind }: PlannedPayout, to: Payees): EnqueueRequest['des
       return { addressId: to.rejecting, valueType: 'USD', transferType: 'wire' }
     case 'swap':
       return { addressId: to.walletId, valueType: 'SBC', transferType: 'base' }
+    case 'new_wallet': {
+      const address = { name: newPayee(amount), address: addresses.evm[amount % 2], transferTypes: ['base'] }
+      return { address: address as ExternalAddressDetails, valueType: 'USDC', transferType: 'base' }
+    }
+    case 'new_bank': {
+      const bank = {
+        ...usBankAccount,
+        name: newPayee(amount),
+        accountNumber: '700005678',
+        transferTypes: ['ach_credit'],
+      }
+      return { address: bank as ExternalAddressDetails, valueType: 'USD', transferType: 'ach_credit' }
+    }
     case 'refused':
       return { addressId: '01ARZ3NDEKTSV4RRFFQ69G5FAV', valueType: 'USDC', transferType: 'base' }
     default:
       return { addressId: to.payeeId, valueType: 'USDC', transferType: 'base' }
   }
 }
+
+/** Few names, so that payouts share new counterparties. */
+const newPayee = (amount: number): string => `New payee ${amount % 3}`
 
 async function deposit(lane: Lane, tenant: Tenant, amount: number): Promise<void> {
   await simulate(lane, tenant, 'deposits', {
