@@ -8,10 +8,12 @@ import { judge, type Verdict } from '../site/verdict.ts'
 import { type FaultName, faultKinds } from './faults.ts'
 
 /** What a run is to do. */
-export interface ChaosOptions extends Partial<Pick<SiteOptions, 'workers' | 'rate'>> {
+export interface ChaosOptions extends Partial<Pick<SiteOptions, 'workers' | 'rate' | 'onCollapse'>> {
   readonly seed: number
-  /** No fault begins later than this, in milliseconds after everything runs. */
+  /** No fault begins later than this, in milliseconds after everything runs, but for the rounds that are asked for. */
   readonly faultsForMs: number
+  /** How often each kind is there at least. Default 0. */
+  readonly rounds?: number | undefined
   /** Default: all kinds. */
   readonly kinds?: readonly FaultName[] | undefined
   /** How long everything gets to come to its end after the last fault, in milliseconds. Default 15 minutes. */
@@ -49,8 +51,8 @@ const pairsPerHundred = 30
 
 /** Starts everything, lets faults happen, ends them, waits until everything has come to its end, and judges. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { seed, workers = 3, rate = 12, restTimeoutMs = 900_000 } = options
-  await using site = await openSite({ seed, customers: 3, workers, writers: 2, rate, isWild: true })
+  const { seed, workers = 3, rate = 12, restTimeoutMs = 900_000, onCollapse } = options
+  await using site = await openSite({ seed, customers: 3, workers, writers: 2, rate, isWild: true, onCollapse })
   const faults = await strikeOn(site, options)
   const began = performance.now()
   const isDone = await comeToRest(site, restTimeoutMs, options.onLook)
@@ -60,7 +62,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 
 async function strikeOn(site: Site, options: ChaosOptions): Promise<readonly FaultRecord[]> {
   const { fraction } = seededRandom(options.seed)
-  const { kinds = Object.keys(faultKinds) as FaultName[], onFault, onLook } = options
+  const { kinds = Object.keys(faultKinds) as FaultName[], rounds = 0, onFault, onLook } = options
   const faults: FaultRecord[] = []
   const looking = setInterval(() => void site.backlog().then(onLook, () => undefined), 2_000)
   const until = performance.now() + options.faultsForMs
@@ -70,7 +72,7 @@ async function strikeOn(site: Site, options: ChaosOptions): Promise<readonly Fau
     return deck.pop() as FaultName
   }
   try {
-    while (performance.now() < until) {
+    while (performance.now() < until || faults.length < rounds * kinds.length) {
       await delay(pauseMs.shortest + fraction() * (pauseMs.longest - pauseMs.shortest))
       const isPair = faults.length >= kinds.length && fraction() * 100 < pairsPerHundred
       const struck = await Promise.all(

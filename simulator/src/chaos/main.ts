@@ -36,6 +36,7 @@ async function main(): Promise<number> {
   const result = await runChaos({
     seed,
     faultsForMs: minutes * 60_000,
+    onCollapse: (what) => void process.stderr.write(`\n${what}\n`),
     onFault: ({ kind, detail, recoveryMs }) => {
       count += 1
       last = `${kind} (${detail}), recovered in ${seconds(recoveryMs)}`

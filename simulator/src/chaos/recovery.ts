@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Site } from '../site/site.ts'
 
 /** How long a recovery is waited for, in milliseconds. */
-export const recoveryTimeoutMs = 90_000
+const recoveryTimeoutMs = 90_000
 
 /** When something was over, by the clock of this machine, in milliseconds since the epoch; `undefined` when it was not in time. */
 export type Recovered = Promise<number | undefined>

@@ -5,7 +5,7 @@ import type { ChaosResult, FaultRecord } from './chaos.ts'
 import { type FaultName, faultKinds } from './faults.ts'
 
 /** Longest recovery that is aimed at, in milliseconds. */
-export const aimsMs: Partial<Record<FaultName, number>> = { worker_killed: 20_000, postgres_crashed: 5_000 }
+const aimsMs: Partial<Record<FaultName, number>> = { worker_killed: 20_000, postgres_crashed: 5_000 }
 
 /** What a run came to, line by line. */
 export function reportChaos({ seed, faults, verdict, restMs }: ChaosResult): readonly string[] {

@@ -41,6 +41,8 @@ export interface SiteOptions {
   readonly rate: number
   /** Writers also roll back, write many at once, and lose their connection at the commit. */
   readonly isWild: boolean
+  /** Hears at once of a process that ended although nobody ended it. */
+  readonly onCollapse?: ((what: string) => void) | undefined
 }
 
 const serviceEntry = fileURLToPath(new URL('../../../packages/service/dist/sandbox-main.js', import.meta.url))
@@ -56,7 +58,10 @@ export async function openSite(options: SiteOptions): Promise<Site> {
   const service = openPool(opening, serviceUrl)
   await migrateHost(host)
   const collapses: string[] = []
-  const onCollapse = (what: string) => void collapses.push(what)
+  const onCollapse = (what: string) => {
+    collapses.push(what)
+    options.onCollapse?.(what)
+  }
   const { provider, url, clients } = await startProvider(serviceUrl, options.customers, onCollapse)
   opening.use(provider)
   const customers = await Promise.all(clients.map((client) => welcome(url, client)))

@@ -19,6 +19,8 @@ const { databaseUrl, customers, seed, first, rate, isWild } = fromEnvironment<Wr
 const { fraction } = seededRandom(seed + first)
 const pool = new Pool({ connectionString: databaseUrl, max: mostOpen, connectionTimeoutMillis: 10_000 })
 pool.on('error', () => undefined)
+// A connection can fail between the pool's hand and its taker's, where nobody listens; its first query says so.
+pool.on('connect', (client) => client.on('error', () => undefined))
 const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
 
 let next = first
@@ -35,9 +37,6 @@ async function write(count: number, ending: Ending): Promise<void> {
   const began = performance.now()
   const client = await pool.connect().catch(() => undefined)
   if (client === undefined) return
-  // A connection that breaks tells its query too; unheard, it would end this process.
-  const onError = () => undefined
-  client.on('error', onError)
   let isEnding = false
   try {
     await client.query('begin')
@@ -54,7 +53,6 @@ async function write(count: number, ending: Ending): Promise<void> {
     await end(client, ending)
     report[ending === 'rollback' ? 'withdrawn' : 'promised'].push(...numbers)
     if (ending === 'commit') report.tookMs.push(performance.now() - began)
-    client.off('error', onError)
     client.release(ending === 'lose')
   } catch {
     report[isEnding ? 'unknown' : 'withdrawn'].push(...numbers)
