@@ -19,8 +19,6 @@ const { databaseUrl, customers, seed, first, rate, isWild } = fromEnvironment<Wr
 const { fraction } = seededRandom(seed + first)
 const pool = new Pool({ connectionString: databaseUrl, max: mostOpen, connectionTimeoutMillis: 10_000 })
 pool.on('error', () => undefined)
-// A connection can fail between the pool's hand and its taker's, where nobody listens; its first query says so.
-pool.on('connect', (client) => client.on('error', () => undefined))
 const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
 
 let next = first
