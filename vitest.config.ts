@@ -19,7 +19,7 @@ export default defineConfig({
           name: 'unit',
           include: tests('.test.ts'),
           testTimeout: 30_000,
-          exclude: ['**/*.pg.test.ts', 'simulator/src/simulator.test.ts', '**/node_modules/**'],
+          exclude: ['**/*.pg.test.ts', 'simulator/src/{simulator,chaos/chaos}.test.ts', '**/node_modules/**'],
         },
       },
       {
@@ -36,7 +36,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['e2e/src/**/*.test.ts', 'simulator/src/simulator.test.ts'],
+          include: ['e2e/src/**/*.test.ts', 'simulator/src/{simulator,chaos/chaos}.test.ts'],
           globalSetup: ['packages/testing/src/vitest-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -1,7 +1,6 @@
 import { type TransferFailure, TransferStatus, transferTransitions } from '@outlay/core'
-import type { Violation } from './invariants.ts'
+import type { Evidence, Violation } from './invariants.ts'
 import type { Lane } from './lane.ts'
-import type { Run } from './run.ts'
 import { subscriptions } from './subscriptions.ts'
 
 interface Seen {
@@ -51,7 +50,7 @@ function leadsTo(from: Omit<Seen, 'id'>, to: Omit<Seen, 'id'>): boolean {
 }
 
 /** The events of each transfer count up without holes, and their statuses are a path. */
-export async function checkEvents(at: Run): Promise<readonly Violation[]> {
+export async function checkEvents(at: Evidence): Promise<readonly Violation[]> {
   const { rows } = await at.lane.host.query<Seen & { readonly sequence: number; readonly type: string }>(
     `select t.id, e.sequence, e.type, e.status, e.failure from outlay.transfer t
      cross join lateral outlay.events_of(t.id) e order by t.id, e.sequence`,
@@ -76,7 +75,7 @@ export async function checkEvents(at: Run): Promise<readonly Violation[]> {
 }
 
 /** What each subscriber did is what happened: once each, in order per transfer. */
-export async function checkEffects(at: Run): Promise<readonly Violation[]> {
+export async function checkEffects(at: Evidence): Promise<readonly Violation[]> {
   const events = await at.lane.host.query<{ readonly key: string; readonly type: string }>(
     `select t.id || ':' || e.sequence as key, e.type from outlay.transfer t
      cross join lateral outlay.events_of(t.id) e order by t.id, e.sequence`,

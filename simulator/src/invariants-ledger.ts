@@ -1,8 +1,7 @@
-import type { Violation } from './invariants.ts'
-import type { Run } from './run.ts'
+import type { Evidence, Violation } from './invariants.ts'
 
 /** Entries sum to zero, no balance is below zero, balances are what their entries say, and the money is all there. */
-export async function checkLedger(at: Run): Promise<readonly Violation[]> {
+export async function checkLedger(at: Evidence): Promise<readonly Violation[]> {
   const found: string[] = []
   const { service } = at.lane
   const accounts = at.tenants.map(({ accountId }) => accountId)

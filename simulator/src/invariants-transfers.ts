@@ -1,6 +1,5 @@
 import { isAdopted } from '@outlay/core'
-import type { Violation } from './invariants.ts'
-import type { Run } from './run.ts'
+import type { Evidence, Violation } from './invariants.ts'
 
 interface HostTransfer {
   readonly id: string
@@ -16,7 +15,7 @@ interface HostTransfer {
   readonly payouts: number
 }
 
-const readHost = async (at: Run): Promise<readonly HostTransfer[]> =>
+const readHost = async (at: Evidence): Promise<readonly HostTransfer[]> =>
   (
     await at.lane.host.query<HostTransfer>(
       `select t.id, t.account_id, t.idempotency_key, t.remote_id, t.stage, t.status, t.reason, t.attempt,
@@ -34,7 +33,7 @@ interface ServiceTransfer {
   readonly failure: { readonly code: string } | null
 }
 
-const readService = async (at: Run): Promise<readonly ServiceTransfer[]> =>
+const readService = async (at: Evidence): Promise<readonly ServiceTransfer[]> =>
   (
     await at.lane.service.query<ServiceTransfer>(
       `select id, account_id, status, amount_value::text as amount, failure from outlay_service.transfer
@@ -44,7 +43,7 @@ const readService = async (at: Run): Promise<readonly ServiceTransfer[]> =>
   ).rows
 
 /** One transfer at the service for each committed payout, none for one that was rolled back. */
-export async function checkOneEffect(at: Run): Promise<readonly Violation[]> {
+export async function checkOneEffect(at: Evidence): Promise<readonly Violation[]> {
   const found: string[] = []
   const host = await readHost(at)
   const service = new Map((await readService(at)).map((transfer) => [transfer.id, transfer]))
@@ -76,7 +75,7 @@ export async function checkOneEffect(at: Run): Promise<readonly Violation[]> {
 }
 
 /** Status, amount and failure are equal on both sides. */
-export async function checkSides(at: Run): Promise<readonly Violation[]> {
+export async function checkSides(at: Evidence): Promise<readonly Violation[]> {
   const service = new Map((await readService(at)).map((transfer) => [transfer.id, transfer]))
   const found: Violation[] = []
   for (const { id, remote_id, status, amount, failure } of await readHost(at)) {
@@ -92,7 +91,7 @@ export async function checkSides(at: Run): Promise<readonly Violation[]> {
 }
 
 /** In the end nothing is left, neither a transfer nor a job. */
-export async function checkWaiting(at: Run): Promise<readonly Violation[]> {
+export async function checkWaiting(at: Evidence): Promise<readonly Violation[]> {
   const found = (await readHost(at))
     .filter(({ stage }) => stage !== 'settled')
     .map(({ id, stage, status, reason, attempt }) => `${id} is ${stage}, ${status}, ${reason}, attempt ${attempt}`)
@@ -104,7 +103,7 @@ export async function checkWaiting(at: Run): Promise<readonly Violation[]> {
 }
 
 /** No key stands for two requests, and the log of attempts has no holes. */
-export async function checkKeys(at: Run): Promise<readonly Violation[]> {
+export async function checkKeys(at: Evidence): Promise<readonly Violation[]> {
   const found: string[] = []
   const host = await readHost(at)
   const known = new Set(host.map(({ idempotency_key }) => idempotency_key))
@@ -127,7 +126,7 @@ export async function checkKeys(at: Run): Promise<readonly Violation[]> {
 }
 
 /** Nothing of one tenant is seen by another. */
-export async function checkTenants(at: Run): Promise<readonly Violation[]> {
+export async function checkTenants(at: Evidence): Promise<readonly Violation[]> {
   const found: string[] = []
   const host = await readHost(at)
   for (const tenant of at.tenants) {

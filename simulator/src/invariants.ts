@@ -1,7 +1,8 @@
 import { checkEffects, checkEvents } from './invariants-events.ts'
 import { checkLedger } from './invariants-ledger.ts'
 import { checkKeys, checkOneEffect, checkSides, checkTenants, checkWaiting } from './invariants-transfers.ts'
-import type { Run } from './run.ts'
+import type { Lane } from './lane.ts'
+import type { Tenant } from './tenant.ts'
 
 /** What must hold, by name. */
 export const invariants = {
@@ -24,8 +25,27 @@ export interface Violation {
   readonly detail: string
 }
 
+/** A transfer that somebody else made at the service. */
+export interface ForeignTransfer {
+  readonly accountId: string
+  /** True when the account was watched already, so that it has to be adopted. */
+  readonly watched: boolean
+}
+
+/** What the checks look at: both databases, whose money it is, and what was noted on the way. */
+export interface Evidence {
+  readonly lane: Pick<Lane, 'host' | 'service'>
+  readonly tenants: readonly Pick<Tenant, 'accountId' | 'client' | 'funded'>[]
+  /** Idempotency keys that reached the service. */
+  readonly keysSeen: ReadonlySet<string>
+  /** Transfers that somebody else made, by their id at the service. */
+  readonly foreign: ReadonlyMap<string, ForeignTransfer>
+  /** What went wrong in a way that is never right, whatever the faults. */
+  readonly mistakes: readonly string[]
+}
+
 /** Checks everything that must hold at the end of a run. */
-export async function checkAll(at: Run): Promise<readonly Violation[]> {
+export async function checkAll(at: Evidence): Promise<readonly Violation[]> {
   const checks = [
     checkOneEffect,
     checkSides,

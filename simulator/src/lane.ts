@@ -90,7 +90,7 @@ function openPool(connectionString: string, max = 4): Pool {
 }
 
 /** Makes the schema of the hosts, and their subscriptions, so that no event is too early for them. */
-async function migrateHost(pool: Pool): Promise<void> {
+export async function migrateHost(pool: Pool): Promise<void> {
   const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
   await engine.migrate()
   await pool.query(`

@@ -1,5 +1,5 @@
 import type { Bug } from './bugs.ts'
-import { checkAll, type Violation } from './invariants.ts'
+import { checkAll, type ForeignTransfer, type Violation } from './invariants.ts'
 import { watchStatuses } from './invariants-events.ts'
 import type { Lane } from './lane.ts'
 import type { Plan } from './plan.ts'
@@ -15,13 +15,6 @@ export interface Outcome {
   readonly trace: readonly string[]
   readonly payouts: number
   readonly faults: number
-}
-
-/** A transfer that somebody else made at the service. */
-export interface ForeignTransfer {
-  readonly accountId: string
-  /** True when the account was watched already, so that it has to be adopted. */
-  readonly watched: boolean
 }
 
 /** One run while it goes on. */

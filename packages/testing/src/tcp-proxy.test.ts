@@ -59,6 +59,24 @@ test('a cut resets what is open and what is new, until it heals', async () => {
   expect((await buffer(healed)).toString()).toBe('back')
 })
 
+test('a stall holds what is sent, on new connections too, and what it held arrives in order', async () => {
+  const open = dial()
+  open.write('a')
+  await once(open, 'data')
+  proxy.stall()
+  const heard = buffer(open)
+  open.end('b')
+  const late = dial()
+  const heardLate = buffer(late)
+  late.end('c')
+  await waitUntil(() => proxy.connections === 2)
+  expect(open.bytesRead).toBe(1)
+  expect(late.bytesRead).toBe(0)
+  proxy.heal()
+  expect((await heard).toString()).toBe('b')
+  expect((await heardLate).toString()).toBe('c')
+})
+
 test('a target that cannot be reached resets the client', async () => {
   await using nowhere = await startTcpProxy({ host: '127.0.0.1', port: await closedPort() })
   const socket = connect({ host: nowhere.host, port: nowhere.port })

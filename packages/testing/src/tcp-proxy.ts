@@ -15,6 +15,9 @@ export interface TcpProxy {
   readonly connections: number
   /** Resets every connection, and every new one, until it heals. */
   cut(): void
+  /** Holds every byte and every end in both directions, those of new connections too, until it heals; nothing is reset. */
+  stall(): void
+  /** Ends a cut and a stall. What a stall held arrives late, in order. */
   heal(): void
   /** Lets everything take `ms` milliseconds longer in each direction from now on; 0 ends that. */
   delay(ms: number): void
@@ -34,6 +37,8 @@ export async function startTcpProxy(target: TcpProxyOptions): Promise<TcpProxy> 
   let clients = 0
   let isCut = false
   let delayMs = 0
+  let isStalled = false
+  const pumps = new Set<() => void>()
   const track = (socket: Socket, other: Socket) => {
     sockets.add(socket)
     socket.setNoDelay(true)
@@ -52,8 +57,15 @@ export async function startTcpProxy(target: TcpProxyOptions): Promise<TcpProxy> 
     })
     track(client, upstream)
     track(upstream, client)
-    relay(client, upstream, () => delayMs)
-    relay(upstream, client, () => delayMs)
+    const line: Line = { delayMs: () => delayMs, isStalled: () => isStalled }
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      const pump = relay(from, to, line)
+      pumps.add(pump)
+      from.once('close', () => pumps.delete(pump))
+    }
   })
   const port = await listenOnLoopback(server)
   const cut = () => {
@@ -71,8 +83,13 @@ export async function startTcpProxy(target: TcpProxyOptions): Promise<TcpProxy> 
       return clients
     },
     cut,
+    stall: () => {
+      isStalled = true
+    },
     heal: () => {
       isCut = false
+      isStalled = false
+      for (const pump of pumps) pump()
     },
     delay: (ms) => {
       delayMs = ms
@@ -82,10 +99,17 @@ export async function startTcpProxy(target: TcpProxyOptions): Promise<TcpProxy> 
   }
 }
 
-/** Passes everything on in order, each piece not before its time. */
-function relay(from: Socket, to: Socket, delayMs: () => number): void {
+/** How things stand between two sockets. */
+interface Line {
+  delayMs(): number
+  isStalled(): boolean
+}
+
+/** Passes everything on in order, each piece not before its time. Returns what goes on after a stall. */
+function relay(from: Socket, to: Socket, { delayMs, isStalled }: Line): () => void {
   const waiting: { readonly dueMs: number; act(): void }[] = []
   const pump = () => {
+    if (isStalled()) return
     for (let head = waiting[0]; head !== undefined; head = waiting[0]) {
       const leftMs = head.dueMs - performance.now()
       if (leftMs > 0) {
@@ -99,7 +123,7 @@ function relay(from: Socket, to: Socket, delayMs: () => number): void {
   const later = (act: () => void) => {
     const isIdle = waiting.length === 0
     waiting.push({ dueMs: performance.now() + delayMs(), act })
-    // Otherwise a timer is set for the head of the queue.
+    // Otherwise a timer is set for the head of the queue, or a stall holds it.
     if (isIdle) pump()
   }
   from.on('data', (chunk) => {
@@ -110,6 +134,7 @@ function relay(from: Socket, to: Socket, delayMs: () => number): void {
     })
   })
   from.on('end', () => later(() => to.end()))
+  return pump
 }
 
 function reset(socket: Socket): void {

@@ -13,6 +13,7 @@ export type PoolDriver = Pick<Driver<never>, 'query' | 'run' | 'session' | 'list
 
 /** The part of a driver that works on a pool of node-postgres, whatever library the host's transactions are of. */
 export function poolDriver(pool: Pool, options: PgDriverOptions = {}): PoolDriver {
+  guardClients(pool)
   return {
     async query(statement, values) {
       const { name, text } = statement
@@ -26,17 +27,27 @@ export function poolDriver(pool: Pool, options: PgDriverOptions = {}): PoolDrive
   }
 }
 
-/** Hears errors of the pool's idle clients, and keeps those of the others from ending the process. */
+const guarded = new WeakSet<Pool | PoolClient>()
+
+/**
+ * Keeps an error of a client in hand from ending the process. A server that goes down can fail it between the pool's hand
+ * and its taker's, where nobody listens: the end of its last query and of its session may come in one piece. Whoever took
+ * it learns of the failure from the next query. Clients that were opened earlier count too.
+ */
+function guardClients(pool: Pool): void {
+  if (guarded.has(pool)) return
+  guarded.add(pool)
+  pool.on('acquire', (client) => {
+    if (guarded.has(client)) return
+    guarded.add(client)
+    client.on('error', () => undefined)
+  })
+}
+
+/** Hears errors of the pool's idle clients. */
 function onPoolError(pool: Pool, listener: (error: Error) => void): () => void {
-  // A server that goes down just after a connection opened can fail it between the pool's hand and its taker's, where
-  // nobody listens. Whoever took it learns of the failure from its first query.
-  const guard = (client: PoolClient) => client.on('error', () => undefined)
-  pool.on('connect', guard)
   pool.on('error', listener)
-  return () => {
-    pool.off('connect', guard)
-    pool.off('error', listener)
-  }
+  return () => void pool.off('error', listener)
 }
 
 /** Runs SQL text of any number of statements; the rows are those of the last one. */

@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
+import type { Site } from '../site/site.ts'
+
+/** Ends every session of the site's programs three times in a row, a moment apart; returns how many. */
+export async function terminateSessions(site: Site): Promise<number> {
+  let terminated = 0
+  for (let round = 0; round < 3; round += 1) {
+    terminated += await terminateAll(site)
+    await delay(150)
+  }
+  return terminated
+}
+
+/** Takes every connection that the server has, those of the site's programs too, for some milliseconds; returns how many. */
+export async function exhaustConnections(site: Site, ms: number): Promise<number> {
+  const taken: Client[] = []
+  const until = performance.now() + ms
+  try {
+    while (performance.now() < until) {
+      await takeAll(site, taken)
+      // Whatever is taken away now, somebody else is quicker to get, or it is taken in the next round.
+      await terminateAll(site)
+      await takeAll(site, taken)
+      await delay(50)
+    }
+    return taken.length
+  } finally {
+    await Promise.all(taken.map((client) => client.end().catch(() => undefined)))
+  }
+}
+
+/** Connections that are opened at once. */
+const atOnce = 16
+
+/** Opens connections until the server has none left. */
+async function takeAll(site: Site, taken: Client[]): Promise<void> {
+  for (;;) {
+    const opened = await Promise.all(Array.from({ length: atOnce }, () => take(site)))
+    const open = opened.filter((client) => client !== undefined)
+    taken.push(...open)
+    if (open.length < atOnce) return
+  }
+}
+
+async function take(site: Site): Promise<Client | undefined> {
+  const client = new Client({ connectionString: site.postgres.url, application_name: 'hoarder' })
+  client.on('error', () => undefined)
+  return client.connect().then(
+    () => client,
+    () => undefined,
+  )
+}
+
+async function terminateAll({ host }: Site): Promise<number> {
+  const { rows } = await host
+    .query<{ readonly count: number }>(
+      `select count(pg_terminate_backend(pid))::integer as count from pg_stat_activity
+       where application_name ~ '^(worker-|writer-|service$)'`,
+    )
+    .catch(() => ({ rows: [] }))
+  return rows[0]?.count ?? 0
+}

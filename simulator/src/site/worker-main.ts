@@ -1,0 +1,42 @@
+/** A host application that works: it submits, follows, and writes down what it is told in the transaction that tells it. */
+import process from 'node:process'
+import { pgDriver, postgres } from '@outlay/adapters-pg'
+import { createEngine, OutlayError } from '@outlay/core'
+import { httpGateway } from '@outlay/http-client'
+import { Pool } from 'pg'
+import { subscriptions } from '../subscriptions.ts'
+import { fromEnvironment, type WorkerSettings } from './settings.ts'
+
+const { databaseUrl, serviceUrl, customers } = fromEnvironment<WorkerSettings>(process.env)
+
+const pool = new Pool({ connectionString: databaseUrl, max: 10 })
+pool.on('error', () => undefined)
+const engine = createEngine({
+  backend: postgres({ driver: pgDriver(pool) }),
+  gateway: httpGateway({
+    baseUrl: serviceUrl,
+    credentials: (accountId) => {
+      const found = customers.find((customer) => customer.accountId === accountId)
+      if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
+      return found.credentials
+    },
+    timeouts: { headersMs: 5_000, bodyMs: 5_000 },
+  }),
+})
+for (const { name, types } of subscriptions) {
+  engine.subscribe(name, types, async (event, tx) => {
+    await tx.query(
+      `insert into effect (subscription, event_id, type, transfer_id, sequence, account_id)
+       values ($1, $2, $3, $4, $5, $6)`,
+      [name, event.id, event.type, event.transferId, event.sequence, event.accountId],
+    )
+  })
+}
+await engine.start({ concurrency: 20 })
+
+process.once('SIGTERM', async () => {
+  await engine.stop()
+  await pool.end()
+  process.exit(0)
+})
+process.stdout.write(`${JSON.stringify({ ready: true })}\n`)

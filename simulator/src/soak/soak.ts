@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { checkLedger } from '../invariants-ledger.ts'
+import { checkOneEffect, checkSides, checkTenants, checkWaiting } from '../invariants-transfers.ts'
+import { comeToRest } from '../site/rest.ts'
+import { openSite, type Site } from '../site/site.ts'
+import { judge, type Verdict } from '../site/verdict.ts'
+import { checkEffectsOfArchived } from './archived-effects.ts'
+import { type Sample, takeSample } from './sample.ts'
+
+/** What a run is to do. */
+export interface SoakOptions {
+  readonly seed: number
+  /** How long payouts are written, in milliseconds. */
+  readonly forMs: number
+  /** Payouts in a second. */
+  readonly rate: number
+  /** Pause between two samples, in milliseconds. Default 10 000. */
+  readonly samplePauseMs?: number | undefined
+  readonly onSample?: (sample: Sample) => void
+}
+
+/** What came of a run. */
+export interface SoakResult {
+  readonly rate: number
+  /** The first minute is left out. */
+  readonly samples: readonly Sample[]
+  readonly verdict: Verdict
+  /** From the last payout until everything had come to its end; null when it had not. */
+  readonly restMs: number | null
+}
+
+/** Time until everything has its usual size, in milliseconds; a run that is shorter leaves out a fifth. */
+const warmUpMs = 60_000
+
+/** How long a transfer keeps its history at hand, in milliseconds. */
+const historyMs = 30_000
+
+/** Pause between two looks for histories that go to the archive, in milliseconds. */
+const archivePauseMs = 5_000
+
+/** How long everything gets to come to its end, in milliseconds. */
+const restTimeoutMs = 600_000
+
+/** Lets payouts flow at a steady rate and without faults, takes samples, waits until everything is at its end, and judges. */
+export async function runSoak(options: SoakOptions): Promise<SoakResult> {
+  const { seed, forMs, rate, samplePauseMs = 10_000, onSample } = options
+  await using site = await openSite({ seed, customers: 3, workers: 2, writers: 1, rate, isWild: false })
+  const archiving = keepArchiving(site)
+  const began = Date.now()
+  const samples: Sample[] = []
+  for (let since = began; Date.now() - began < forMs; ) {
+    await delay(samplePauseMs)
+    const now = Date.now()
+    const sample = await takeSample(site, began, since)
+    since = now
+    samples.push(sample)
+    onSample?.(sample)
+  }
+  const stopped = performance.now()
+  const isDone = await comeToRest(site, restTimeoutMs)
+  const restMs = isDone ? performance.now() - stopped : null
+  await archiving.stop()
+  const checks = [checkOneEffect, checkSides, checkWaiting, checkTenants, checkEffectsOfArchived, checkLedger]
+  const verdict = await judge(site, checks)
+  const warm = Math.min(warmUpMs, forMs / 5)
+  return { rate, samples: samples.filter(({ atMs }) => atMs >= warm), verdict, restMs }
+}
+
+/** Moves histories to the archive soon after their transfers ended, as a host does after months. */
+function keepArchiving({ office }: Site): { stop(): Promise<void> } {
+  const ending = new AbortController()
+  const archiveOn = async () => {
+    while (!ending.signal.aborted) {
+      await office.archive({ olderThanMs: historyMs, signal: ending.signal })
+      await delay(archivePauseMs, undefined, { signal: ending.signal }).catch(() => undefined)
+    }
+  }
+  const running = archiveOn()
+  return {
+    async stop() {
+      ending.abort()
+      await running
+    },
+  }
+}
