@@ -1,6 +1,6 @@
 /**
- * Mutates files of the core and looks whether its tests notice: `mutate retry engine/submission`, or without names the
- * files in which a mistake moves money.
+ * Mutates files of the core, or some of their lines, and looks whether the tests notice: `mutate retry amount:60-80`, or
+ * without names the files in which a mistake moves money.
  */
 import { existsSync } from 'node:fs'
 import process from 'node:process'
@@ -33,12 +33,15 @@ const resolve = (specifier: string): string => fileURLToPath(import.meta.resolve
 process.chdir(resolve('../../packages/core'))
 
 const names = process.argv.slice(2)
-const mutate = (names.length === 0 ? money : names).map((name) => `src/${name.replace(/\.ts$/, '')}.ts`)
-const missing = mutate.filter((path) => !existsSync(path))
+const places = (names.length === 0 ? money : names).map((name) => {
+  const [file = '', lines] = name.split(':')
+  return { path: `src/${file.replace(/\.ts$/, '')}.ts`, lines }
+})
+const missing = places.map(({ path }) => path).filter((path) => !existsSync(path))
 if (missing.length > 0) throw new Error(`packages/core has no ${missing.join(', ')}`)
 
 await new Stryker({
-  mutate,
+  mutate: places.map(({ path, lines }) => (lines === undefined ? path : `${path}:${lines}`)),
   plugins: [resolve('@stryker-mutator/vitest-runner'), resolve('./texts.ts')],
   ignorers: ['texts'],
   testRunner: 'vitest',

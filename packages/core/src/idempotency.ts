@@ -65,7 +65,7 @@ const canonicalObject = (value: object): string => {
 
 const isPlain = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 /**
