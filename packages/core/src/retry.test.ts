@@ -124,6 +124,11 @@ describe('alignedLookMs', () => {
     )
   })
 
+  it('leaves a look that is due at once, or nearly, where it is', () => {
+    const aligned = (delayMs: number) => alignedLookMs({ nowMs: 1_800_000_000_001, delayMs, accountId: 'acme' })
+    expect([0, 1, 7, 8].map(aligned)).toEqual([0, 1, 7, 8])
+  })
+
   it('brings the looks of one account together, also those of different pauses, and keeps those of different accounts apart', () => {
     const times = (accountId: string) =>
       new Set(
