@@ -40,6 +40,18 @@ describe('Amount.parse', () => {
     expect(() => usd('1'.repeat(31))).toThrow(expect.objectContaining({ code: 'amount_too_large' }))
   })
 
+  it('does not read a text of more than a thousand characters, whatever it holds', () => {
+    expect(() => usd('1'.repeat(1000))).toThrow(expect.objectContaining({ code: 'amount_too_large' }))
+    expect(() => usd('1'.repeat(1001))).toThrow(expect.objectContaining({ code: 'invalid_amount' }))
+  })
+
+  it('names its members alone where it is the whole input', () => {
+    expect(() => Amount.parse({ value: '-1', currency: 'USD' }, { field: '' })).toThrow(
+      expect.objectContaining({ field: 'value' }),
+    )
+    expect(() => Amount.parse({ value: '1' }, { field: '' })).toThrow(expect.objectContaining({ field: 'currency' }))
+  })
+
   it('refuses a fraction finer than the scale, in the path that it was given', () => {
     expect(() => Amount.parse({ value: '1.001', currency: 'USD' }, { scale: 2, field: 'limits.0' })).toThrow(
       expect.objectContaining({ code: 'amount_too_precise', field: 'limits.0.value' }),
@@ -47,6 +59,7 @@ describe('Amount.parse', () => {
   })
 
   it('refuses another currency than the one asked for', () => {
+    expect(Amount.parse({ value: '1', currency: 'USD' }, { currency: 'USD' })).toEqual(usd('1'))
     expect(() => Amount.parse({ value: '1', currency: 'MXN' }, { currency: 'USD' })).toThrow(
       expect.objectContaining({ code: 'currency_mismatch', field: 'amount.currency' }),
     )
@@ -57,9 +70,11 @@ describe('Amount.parse', () => {
   })
 
   it('refuses an amount without a currency', () => {
-    expect(() => Amount.parse({ value: '1' })).toThrow(
-      expect.objectContaining({ code: 'missing_field', field: 'amount.currency' }),
-    )
+    for (const input of [{ value: '1' }, { value: '1', currency: '' }, { value: '1', currency: 840 }]) {
+      expect(() => Amount.parse(input)).toThrow(
+        expect.objectContaining({ code: 'missing_field', field: 'amount.currency' }),
+      )
+    }
   })
 })
 

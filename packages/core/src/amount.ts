@@ -140,23 +140,18 @@ const weighed = (weights: readonly (number | bigint)[]): bigint[] =>
     return BigInt(weight)
   })
 
-const byRemainder = (left: { remainder: bigint; at: number }, right: { remainder: bigint; at: number }): number => {
-  if (left.remainder === right.remainder) return left.at - right.at
-  return left.remainder > right.remainder ? -1 : 1
-}
-
 const allocate = (amount: Amount, weights: readonly (number | bigint)[], scale: number): Amount[] => {
   const exact = weighed(weights)
   const total = exact.reduce((sum, weight) => sum + weight, 0n)
   if (total === 0n) throw new Error('Amount.allocate needs a weight above zero')
   const units = toUnits(amount, scale)
-  const shares = exact.map((weight, at) => ({
-    at,
+  const shares = exact.map((weight) => ({
     units: (units * weight) / total,
     remainder: (units * weight) % total,
   }))
   let left = shares.reduce((rest, share) => rest - share.units, units)
-  for (const share of [...shares].sort(byRemainder)) {
+  // The sort is stable, so of equal remainders the earlier one comes first.
+  for (const share of [...shares].sort((one, other) => Number(other.remainder - one.remainder))) {
     if (left === 0n) break
     share.units += 1n
     left -= 1n

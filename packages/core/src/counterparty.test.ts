@@ -48,6 +48,13 @@ describe('a counterparty', () => {
     expect(split({ accountNumber }).request.destination.address?.lastFour).toBe(lastFour)
   })
 
+  it('is known by the end of its address when it is a wallet', () => {
+    const address = { name: 'Grace', address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359', transferTypes: ['base'] }
+    const destination = { address, valueType: 'USDC', transferType: 'base' }
+    const { request } = Counterparty.split(parseTransferOrder({ ...body(), destination }, defaultCatalog))
+    expect(request.destination.address).toMatchObject({ kind: 'wallet', name: 'Grace', lastFour: 'd359' })
+  })
+
   it('leaves the order alone when the destination is given by its id', () => {
     const destination = { addressId: 'bank', valueType: 'USD', transferType: 'ach_credit' }
     const order = { ...body(), destination }

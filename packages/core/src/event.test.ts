@@ -27,6 +27,14 @@ describe('eventOfChange', () => {
     expect(eventOfChange(first, first)).toBeUndefined()
     expect(eventOfChange(first, state('failed', failure('2026-01-02T00:00:00Z', true)))).toBe('transfer.failed')
     expect(eventOfChange(first, state('failed', failure('2026-01-01T00:00:00Z', false)))).toBe('transfer.failed')
+    expect(eventOfChange(first, state('failed'))).toBe('transfer.failed')
+    expect(eventOfChange(state('failed'), state('failed'))).toBeUndefined()
+  })
+
+  it('tells nothing of a failure that does not belong to the status', () => {
+    const stale = state('processing', failure('2026-01-01T00:00:00Z', true))
+    expect(eventOfChange(stale, state('processing'))).toBeUndefined()
+    expect(eventOfChange(state('processing'), stale)).toBeUndefined()
   })
 })
 

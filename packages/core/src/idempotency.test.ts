@@ -34,6 +34,15 @@ describe('IdempotencyKey.decide', () => {
     [{ status: 422, code: 'invalid_account_number' }, 'renew'],
     [{ status: 400 }, 'renew'],
     [{ status: 404 }, 'renew'],
+    [{ status: 399 }, 'reuse'],
+    [{ status: 403 }, 'reuse'],
+    [{ status: 425 }, 'reuse'],
+    [{ status: 409 }, 'reuse'],
+    [{ status: 409, code: 'conflict' }, 'renew'],
+    [{ status: 409, code: 'idempotency_key_mismatch' }, 'renew'],
+    [{ status: 422, code: 'idempotency_key_in_flight' }, 'reuse'],
+    [{ status: 503, code: 'idempotency_key_mismatch' }, 'reuse'],
+    [{ status: 429, code: 'idempotency_key_mismatch' }, 'reuse'],
   ] as const)('after %j says %s', (answer, decision) => {
     expect(IdempotencyKey.decide(answer)).toBe(decision)
   })

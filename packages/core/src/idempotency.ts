@@ -29,11 +29,16 @@ const parse = (value: unknown, field = 'idempotencyKey'): IdempotencyKey => {
   throw OutlayError.fromIssues([{ field, code: 'idempotency_key_invalid', message }])
 }
 
+// Whoever answers with these has not judged the request yet, or not for good.
+const openStatuses: readonly number[] = [401, 403, 408, 425, 429]
+const openCodes: readonly unknown[] = ['insufficient_balance', 'idempotency_key_in_flight']
+const refusalsWith409: readonly unknown[] = ['conflict', 'idempotency_key_mismatch']
+
+// The status comes first: a code in an answer that settles nothing settles nothing either.
 const decide = ({ status, code }: KeyAnswer): KeyDecision => {
-  if (code === 'insufficient_balance' || code === 'idempotency_key_in_flight') return 'reuse'
-  if (code === 'idempotency_key_mismatch') return 'renew'
-  if (status === undefined || status < 400 || status >= 500) return 'reuse'
-  return [401, 403, 408, 409, 425, 429].includes(status) ? 'reuse' : 'renew'
+  if (status === undefined || status < 400 || status >= 500 || openStatuses.includes(status)) return 'reuse'
+  if (openCodes.includes(code)) return 'reuse'
+  return status === 409 && !refusalsWith409.includes(code) ? 'reuse' : 'renew'
 }
 
 /** Rules of idempotency keys. */
@@ -60,7 +65,7 @@ const canonicalObject = (value: object): string => {
 
 const isPlain = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 /**

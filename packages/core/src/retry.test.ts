@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { IdempotencyKey } from './idempotency.ts'
 import { alignedLookMs, classifyAnswer, followDelayMs, retryDelayMs, watchDelayMs } from './retry.ts'
 
 describe('classifyAnswer', () => {
@@ -17,16 +18,41 @@ describe('classifyAnswer', () => {
     [{ status: 422, readable: false }, 'unknown'],
     [{ status: 409 }, 'throttled'],
     [{ status: 409, code: 'idempotency_key_in_flight' }, 'throttled'],
+    [{ status: 422, code: 'idempotency_key_in_flight' }, 'unknown'],
+    [{ status: 409, code: 'idempotency_key_mismatch' }, 'key_mismatch'],
     [{ status: 409, code: 'conflict' }, 'rejected'],
     [{ status: 429, readable: false }, 'throttled'],
     [{ status: 408 }, 'unknown'],
+    [{ status: 425 }, 'unknown'],
     [{ status: 500 }, 'unknown'],
     [{ status: 503, code: 'insufficient_balance' }, 'unknown'],
+    [{ status: 300 }, 'unknown'],
     [{ status: 302 }, 'unknown'],
     [{ status: 100 }, 'unknown'],
     [{}, 'unknown'],
   ] as const)('takes %j for %s', (answer, outcome) => {
     expect(classifyAnswer(answer)).toBe(outcome)
+  })
+
+  it('refuses for good exactly what asks for a new key', () => {
+    const codes = [
+      undefined,
+      'conflict',
+      'idempotency_key_in_flight',
+      'idempotency_key_mismatch',
+      'insufficient_balance',
+      'invalid_address',
+    ]
+    for (const code of codes) {
+      for (let status = 100; status < 600; status += 1) {
+        const isOver = ['rejected', 'key_mismatch'].includes(classifyAnswer({ status, code }))
+        expect({ status, code, decision: IdempotencyKey.decide({ status, code }) }).toEqual({
+          status,
+          code,
+          decision: isOver ? 'renew' : 'reuse',
+        })
+      }
+    }
   })
 })
 
@@ -46,8 +72,9 @@ describe('retryDelayMs', () => {
     expect(retryDelayMs({ attempt: 1, fraction: 0.5, retryAfterMs: Number.NaN })).toBe(500)
   })
 
-  it('takes other bounds', () => {
+  it('takes other bounds, also when it is asked to wait for no time at all', () => {
     expect(retryDelayMs({ attempt: 9, fraction: 0.5, baseMs: 10, capMs: 100 })).toBe(50)
+    expect(retryDelayMs({ attempt: 1, fraction: 0.5, baseMs: 1000, capMs: 100, retryAfterMs: 0 })).toBe(50)
   })
 
   it('is a whole number within its bounds for any attempt', () => {
@@ -88,21 +115,26 @@ describe('alignedLookMs', () => {
     accountId: fc.string(),
   })
 
-  it('is never less than the pause, and at most an eighth more', () => {
+  it('is a whole number, never less than the pause, and at most an eighth more', () => {
     fc.assert(
       fc.property(arbitrary, (look) => {
         const aligned = alignedLookMs(look)
-        expect(aligned >= look.delayMs && aligned <= look.delayMs * 1.125).toBe(true)
+        expect(Number.isInteger(aligned) && aligned >= look.delayMs && aligned <= look.delayMs * 1.125).toBe(true)
       }),
     )
   })
 
-  it('brings the looks of one account together, and keeps those of different accounts apart', () => {
+  it('leaves a look that is due at once, or nearly, where it is', () => {
+    const aligned = (delayMs: number) => alignedLookMs({ nowMs: 1_800_000_000_001, delayMs, accountId: 'acme' })
+    expect([0, 1, 7, 8].map(aligned)).toEqual([0, 1, 7, 8])
+  })
+
+  it('brings the looks of one account together, also those of different pauses, and keeps those of different accounts apart', () => {
     const times = (accountId: string) =>
       new Set(
         Array.from({ length: 4_096 }, (_, second) => {
           const nowMs = 1_800_000_000_000 + second * 1_000
-          return nowMs + alignedLookMs({ nowMs, delayMs: 43_200_000, accountId })
+          return nowMs + alignedLookMs({ nowMs, delayMs: 43_200_000 + (second % 7) * 1_001, accountId })
         }),
       )
     expect(times('acme').size).toBeLessThanOrEqual(2)

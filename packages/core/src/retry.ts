@@ -24,7 +24,8 @@ const classifyRefusal = (status: number, code: string | undefined): AnswerOutcom
   if (code === 'insufficient_balance') return 'insufficient_balance'
   if (code === 'idempotency_key_mismatch') return 'key_mismatch'
   if (status === 409) return code === 'conflict' ? 'rejected' : 'throttled'
-  return 'rejected'
+  // The first request may still go through, whatever the status says of the second.
+  return code === 'idempotency_key_in_flight' ? 'unknown' : 'rejected'
 }
 
 /**
@@ -63,9 +64,9 @@ const longestRetryAfterMs = 3_600_000
  * that, plus a jitter of up to `baseMs`, so that those who were told the same do not return together.
  */
 export const retryDelayMs = (options: RetryDelay): number => {
-  const { attempt, fraction, retryAfterMs, baseMs = 1000, capMs = 300_000 } = options
+  const { attempt, fraction, retryAfterMs = 0, baseMs = 1000, capMs = 300_000 } = options
   const backoff = Math.floor(fraction * Math.min(capMs, baseMs * 2 ** Math.max(0, attempt - 1)))
-  if (retryAfterMs === undefined || !(retryAfterMs > 0)) return backoff
+  if (!(retryAfterMs > 0)) return backoff
   const asked = Math.ceil(Math.min(retryAfterMs, longestRetryAfterMs)) + Math.floor(fraction * baseMs)
   return Math.max(asked, backoff)
 }

@@ -42,6 +42,7 @@ describe('TransferFlow.classify', () => {
     ['USDC base a', 'USDC solana b', { destination: 'external' }, 'swap_chain_mismatch', 'destination.transferType'],
     ['USDC base a', 'USDC base_sepolia b', {}, 'mixed_environments', 'destination.transferType'],
     ['USDC moon a', 'USDC base b', {}, 'unknown_transfer_type', 'source.transferType'],
+    ['USDC base a', 'USDC moon b', {}, 'unknown_transfer_type', 'destination.transferType'],
   ])('%s to %s with %j is refused as %s at %s', (from, to, known, code, field) => {
     expect(() => TransferFlow.classify(legs(from, to), defaultCatalog, known)).toThrow(
       expect.objectContaining({ code, field }),

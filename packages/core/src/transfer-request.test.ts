@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultCatalog } from './catalog.ts'
+import { createCatalog, defaultCatalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
 import type { ParseOptions } from './input.ts'
 import { parseTransferOrder, parseTransferRequest } from './transfer-request.ts'
@@ -21,6 +21,11 @@ const onBase = (addressId: string, valueType = 'USDC') => ({ addressId, valueTyp
 const atBank = (transferType: string, addressId = 'bank') => ({ addressId, valueType: 'USD', transferType })
 const offramp = { amount: usd('1250.00'), source: onBase('wallet'), destination: atBank('wire') }
 
+const toItself = { amount: { value: '1', currency: 'USDC' }, destination: onBase('wallet') }
+const toPesos = { destination: { addressId: 'bank', valueType: 'MXN', transferType: 'spei' } }
+const unknownRail = (side: string) => `unknown_transfer_type ${side}.transferType`
+const unknownDestination = 'unknown_value_type destination.valueType'
+
 describe('parseTransferRequest accepts', () => {
   it('the scenarios of the specification', () => {
     const inboundWire = { valueType: 'USD', transferType: 'wire' }
@@ -40,7 +45,7 @@ describe('parseTransferRequest accepts', () => {
         destination: onBase('x'),
       },
     ]
-    for (const body of accepted) expect(parse(body)).toEqual(body)
+    for (const body of accepted) expect(parse(body)).toStrictEqual(body)
   })
 
   it('snake case and known aliases, and answers canonically', () => {
@@ -62,6 +67,7 @@ describe('parseTransferRequest accepts', () => {
   it('exactly 50,000 USD by ACH debit, and any amount by wire', () => {
     const debit = { ...offramp, source: atBank('ach_debit'), destination: onBase('wallet') }
     expect(issuesOf({ ...debit, amount: usd('50000.00') })).toEqual([])
+    expect(issuesOf({ ...debit, amount: usd('49999.99') })).toEqual([])
     expect(issuesOf({ ...debit, amount: usd('50000.01') })).toEqual(['ach_limit_exceeded amount.value'])
     expect(issuesOf({ ...debit, amount: usd('100000') })).toEqual(['ach_limit_exceeded amount.value'])
     expect(issuesOf({ ...debit, amount: { value: '50001', currency: 'USDC' } })).toEqual([
@@ -77,10 +83,21 @@ describe('parseTransferRequest accepts', () => {
     expect(issuesOf({ ...offramp, ...swap, amount: { value: '5.00', currency: 'USDT' } })).toEqual([
       'currency_mismatch amount.currency',
     ])
+    const euro = createCatalog({ valueTypes: [{ name: 'EURC', kind: 'token', scale: 6, peg: 'EUR' }] })
+    for (const [from, to] of [
+      ['USDC', 'EURC'],
+      ['EURC', 'USDC'],
+    ]) {
+      const body = { amount: usd('5.00'), source: onBase('w', from), destination: onBase('w', to) }
+      expect(() => parseTransferRequest(body, euro)).toThrow(
+        expect.objectContaining({ code: 'currency_mismatch', field: 'amount.currency' }),
+      )
+    }
   })
 
   it('a memo of 140 characters and a note of 255, an emoji counting as one', () => {
     const memo = (wireMemo: string) => ({ ...offramp, destination: { ...atBank('wire'), wireMemo } })
+    expect(issuesOf(memo(''))).toEqual([])
     expect(issuesOf(memo('m'.repeat(140)))).toEqual([])
     expect(issuesOf(memo('m'.repeat(141)))).toEqual(['wire_memo_too_long destination.wireMemo'])
     expect(issuesOf({ ...offramp, note: '🧾'.repeat(255) })).toEqual([])
@@ -136,6 +153,20 @@ describe('parseTransferRequest refuses', () => {
     ],
     ['a status', { status: 'complete' }, 'response_only_field status'],
     ['an id', { id: 'x' }, 'response_only_field id'],
+    ['a failure', { failure: { code: 'x' } }, 'response_only_field failure'],
+    ['a time of its making', { createdAt: 'now' }, 'response_only_field createdAt'],
+    ['a time of its change', { updated_at: 'now' }, 'response_only_field updated_at'],
+    ['an automation', { automationId: 'x' }, 'response_only_field automationId'],
+    ['instructions for a wire', { wireInstructions: {} }, 'response_only_field wireInstructions'],
+    ['a value type without a name', { source: onBase('w', '') }, 'missing_field source.valueType'],
+    ['a rail that is no name', { source: { ...onBase('w'), transferType: 7 } }, 'invalid_request source.transferType'],
+    ['a wallet that pays itself', { ...toItself }, 'unsupported_flow destination.addressId'],
+    ['dollars for tokens that become pesos', { ...toPesos }, 'currency_mismatch amount.currency'],
+    [
+      'a broken amount by ACH debit',
+      { amount: { value: 60_000, currency: 'USD' }, source: atBank('ach_debit'), destination: onBase('w') },
+      'invalid_amount amount.value',
+    ],
     ['bank to bank', { source: atBank('ach_debit', 'a') }, 'unsupported_flow destination.transferType'],
     [
       'a pull by credit',
@@ -171,6 +202,37 @@ describe('parseTransferRequest refuses', () => {
     ['half an emoji', { note: '\ud83e' }, 'invalid_request note'],
   ])('%s', (_, change, issue) => {
     expect(issuesOf({ ...offramp, ...change })).toEqual([issue])
+  })
+
+  const branded = { ...offramp, destination: atBank('ach_credit'), brand: { accountId: 'acme' } }
+  const memo = { wireMemo: 'x' }
+
+  // One mistake must not be told as several, and what is not known must not be taken for wrong.
+  it.each([
+    ['no destination', { destination: undefined }, 'missing_field destination'],
+    ['no source', { source: undefined }, 'missing_field source'],
+    ['an unknown rail to it', { destination: { ...atBank('pigeon'), ...memo } }, unknownRail('destination')],
+    ['an unknown rail from it', { source: { ...onBase('w'), transferType: 'pigeon' } }, unknownRail('source')],
+    ['an unknown value type at it', { destination: { ...atBank('wire'), valueType: 'EUR' } }, unknownDestination],
+  ])('%s, and nothing else, of a transfer with a brand', (_, change, issue) => {
+    expect(issuesOf({ ...branded, brand: undefined, ...change })).toEqual([issue])
+    if (!issue.startsWith('unknown_value_type')) expect(issuesOf({ ...branded, ...change })).toEqual([issue])
+  })
+
+  it('a fraction that no value type has, whichever of them are known', () => {
+    const unknown = { value: '1.001', currency: 'EUR' }
+    const precise = ['amount_too_precise amount.value', 'unknown_value_type amount.currency']
+    expect(issuesOf({ ...offramp, amount: unknown })).toEqual(precise)
+    const nothing = {
+      amount: { value: `1.${'0'.repeat(19)}`, currency: 'EUR' },
+      source: onBase('w', 'DOGE'),
+      destination: { ...atBank('wire'), valueType: 'EUR' },
+    }
+    expect(issuesOf(nothing)).toEqual([
+      ...precise,
+      'unknown_value_type destination.valueType',
+      'unknown_value_type source.valueType',
+    ])
   })
 
   it.each([undefined, null, 'x', 7, []])('%j for a body', (body) => {
@@ -263,6 +325,7 @@ describe('parseTransferOrder', () => {
     expect(refusals(inline({}, { transferType: 'rtp' }))).toEqual([
       'transfer_type_not_supported destination.transferType',
     ])
+    expect(refusals(inline({}, { transferType: 'pigeon' }))).toEqual(['unknown_transfer_type destination.transferType'])
     const covered = inline({ transferTypes: ['ach_credit'] }, { transferType: 'same_day_ach_credit' })
     expect(refusals(covered)).toEqual([])
   })

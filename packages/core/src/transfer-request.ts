@@ -176,8 +176,9 @@ const readAmount = (
       refuse(input, members.currency, 'currency_mismatch', message)
     }
   }
-  if (typeof value !== 'string' || problem !== undefined || currency === undefined) return undefined
-  return { value, currency: currency.name }
+  return problem === undefined && currency !== undefined
+    ? { value: value as string, currency: currency.name }
+    : undefined
 }
 
 // Both are plain decimals without leading zeros, so more digits before the point mean more money.
@@ -231,8 +232,7 @@ const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void 
       transferType: destination.rail.name,
     },
   }
-  const known = destination.address === undefined ? {} : { destination: 'external' as const }
-  const flow = flowOf(legs, source.rail, destination.rail, known)
+  const flow = flowOf(legs, source.rail, destination.rail)
   if (typeof flow === 'string') return
   const { input } = flow.side === 'source' ? source : destination
   refuse(input, members[flow.member], flow.code, flow.message)

@@ -88,6 +88,12 @@ describe('TransferStatus.advance', () => {
     expect(TransferStatus.advance(failed(true), at('processing'))).toBeUndefined()
   })
 
+  it('takes a failure for the later one where processing was reached at the same time, whichever is heard of first', () => {
+    const processing = at('processing', '2026-11-05T10:00:00Z')
+    expect(TransferStatus.advance(processing, failed(true))).toEqual(failed(true))
+    expect(TransferStatus.advance(failed(true), processing)).toBeUndefined()
+  })
+
   it('takes the time from a whole transfer', () => {
     const seen = { status: 'processing', failure: null, transfer: { updatedAt: '2026-11-05T10:00:01Z' } } as const
     expect(TransferStatus.advance(failed(true), seen)?.status).toBe('processing')

@@ -43,10 +43,11 @@ const allows = (current: Pick<StatusState, 'status' | 'failure'>, to: TransferSt
   !isFinal(current.status, current.failure) &&
   (transferTransitions[current.status] as readonly TransferStatus[]).includes(to)
 
-const stateOf = ({ status, failure, reachedAt, transfer }: StatusObservation): StatusState => {
-  const at = reachedAt ?? transfer?.updatedAt
-  return { status, failure: status === 'failed' ? failure : null, ...(at === undefined ? {} : { reachedAt: at }) }
-}
+const stateOf = ({ status, failure, reachedAt, transfer }: StatusObservation): StatusState => ({
+  status,
+  failure: status === 'failed' ? failure : null,
+  reachedAt: reachedAt ?? transfer?.updatedAt,
+})
 
 // A failure has a time of its own; the same failure read twice must not look like a second one.
 const timeOf = ({ failure, reachedAt }: StatusState): number => Date.parse(failure?.occurredAt ?? reachedAt ?? '')

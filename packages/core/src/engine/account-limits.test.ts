@@ -21,12 +21,28 @@ describe('a change of limits', () => {
   })
 
   it.each([
+    { ratePerSecond: 0.01, concurrency: 1, weight: 0.01 },
+    { ratePerSecond: 100_000, concurrency: 100_000, weight: 100 },
+    { ratePerSecond: 2.5, concurrency: 2, weight: 1.5 },
+  ])('may go to the ends of their ranges: %j', (change) => {
+    expect(checkAccountLimits('acme', change)).toBe(change)
+  })
+
+  it('is refused for what is no id of an account', () => {
+    for (const accountId of ['', 'a b', 5, null]) {
+      expect(refusal({}, accountId as string)).toEqual(['accountId: invalid_id'])
+    }
+  })
+
+  it.each([
     [{ ratePerSecond: 0 }, 'ratePerSecond'],
     [{ ratePerSecond: -1 }, 'ratePerSecond'],
     [{ ratePerSecond: Number.NaN }, 'ratePerSecond'],
     [{ ratePerSecond: Number.POSITIVE_INFINITY }, 'ratePerSecond'],
     [{ ratePerSecond: '5' }, 'ratePerSecond'],
+    [{ ratePerSecond: 100_001 }, 'ratePerSecond'],
     [{ concurrency: 0 }, 'concurrency'],
+    [{ concurrency: 100_001 }, 'concurrency'],
     [{ concurrency: 1.5 }, 'concurrency'],
     [{ weight: 101 }, 'weight'],
     [{ weight: 0 }, 'weight'],

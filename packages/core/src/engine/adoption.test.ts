@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Id } from '../id.ts'
-import { IdempotencyKey } from '../idempotency.ts'
+import { fingerprint, IdempotencyKey } from '../idempotency.ts'
 import type { Observation } from '../ports/gateway.ts'
 import type { Transfer } from '../transfer.ts'
 import { describeFound, isAdopted } from './adoption.ts'
@@ -45,6 +45,30 @@ describe('a transfer that was found at the service', () => {
       },
     })
     expect(Id.is(found?.id)).toBe(true)
+  })
+
+  it('keeps the note, the memo and the linked bank account of one that goes to a bank, and the fingerprint of all that', () => {
+    const wire = { financialInstitutionId: 'bank', valueType: 'USD', transferType: 'wire', wireMemo: 'INV-42' }
+    const source = { addressId: 'wallet', valueType: 'USDC', transferType: 'base' }
+    const request = {
+      amount: { value: '250.00', currency: 'USD' },
+      source,
+      destination: { addressId: 'bank', valueType: 'USD', transferType: 'wire', wireMemo: 'INV-42' },
+      note: 'rent',
+    }
+    const found = describeFound(seen({ source, destination: wire, note: 'rent' }), runtime)
+    expect(found).toMatchObject({ request, fingerprint: fingerprint(request) })
+  })
+
+  it('leaves out what it does not know', () => {
+    const nowhere = { valueType: 'USDC', transferType: 'base' }
+    const found = describeFound(seen({ source: { ...deposit.source, financialInstitutionId: undefined } }), runtime)
+    expect(JSON.parse(JSON.stringify(found?.request))).toEqual({
+      amount: deposit.amount,
+      source: { valueType: 'USD', transferType: 'wire' },
+      destination: { addressId: 'wallet', valueType: 'USDC', transferType: 'base' },
+    })
+    expect(describeFound(seen({ destination: nowhere }), runtime)?.request.destination.addressId).toBe('')
   })
 
   it('is announced with the status that it has, and settled when that is final', () => {

@@ -27,8 +27,9 @@ export function describeFound(
   runtime: Pick<Runtime, 'clock' | 'random'>,
 ): FoundTransfer | undefined {
   const { transfer, remoteId } = observation
-  const createdAt = momentOf(transfer?.createdAt)
-  if (transfer === undefined || createdAt === null) return undefined
+  if (transfer === undefined) return undefined
+  const createdAt = momentOf(transfer.createdAt)
+  if (createdAt === null) return undefined
   const pending = { status: 'pending', failure: null } as const
   const reached: StatusState = TransferStatus.advance(pending, observation) ?? pending
   const { status, failure, reachedAt } = reached
@@ -51,11 +52,10 @@ export function describeFound(
 
 /** What somebody must have asked for. A leg of a bank account that the service links is named by that account's id. */
 function requestOf({ amount, source, destination, note }: Transfer): TransferRequest {
-  const sourceId = source.addressId ?? source.financialInstitutionId
   return {
     amount: { value: amount.value, currency: amount.currency },
     source: {
-      ...(sourceId === undefined ? {} : { addressId: sourceId }),
+      addressId: source.addressId ?? source.financialInstitutionId,
       valueType: source.valueType,
       transferType: source.transferType,
     },
@@ -63,8 +63,8 @@ function requestOf({ amount, source, destination, note }: Transfer): TransferReq
       addressId: destination.addressId ?? destination.financialInstitutionId ?? '',
       valueType: destination.valueType,
       transferType: destination.transferType,
-      ...(destination.wireMemo === undefined ? {} : { wireMemo: destination.wireMemo }),
+      wireMemo: destination.wireMemo,
     },
-    ...(note === null ? {} : { note }),
+    note: note ?? undefined,
   }
 }

@@ -45,9 +45,50 @@ describe('a look at submitted transfers', () => {
     expect(observations.map(({ remoteId }) => remoteId).toSorted()).toEqual(range(9).map((index) => `r${index}`))
   })
 
-  it('leaves out what cannot be read now', async () => {
-    const observations = await followTransfers(listing(3), silent, 'acme', [followed(1), followed(99)], signal)
+  it('leaves out what cannot be read now, and says so in the log', async () => {
+    const lines: unknown[] = []
+    const logger = { ...silent, debug: (...line: unknown[]) => void lines.push(line) }
+    const observations = await followTransfers(listing(3), logger, 'acme', [followed(1), followed(99)], signal)
     expect(observations).toEqual([seen(1)])
+    expect(lines).toEqual([[{ transferId: 't99', error: 'not now' }, expect.any(String)]])
+  })
+
+  it('leaves out what the other side does not have', async () => {
+    const gateway: Gateway = { ...listing(3), get: async (_, id) => (id === 'r1' ? undefined : seen(2)) }
+    expect(await followTransfers(gateway, silent, 'acme', [followed(1), followed(2)], signal)).toEqual([seen(2)])
+  })
+
+  it('has eight of them on their way at most', async () => {
+    let open = 0
+    let most = 0
+    const gateway: Gateway = {
+      ...listing(20),
+      async get(_, remoteId) {
+        open += 1
+        most = Math.max(most, open)
+        await new Promise((resolve) => setImmediate(resolve))
+        open -= 1
+        return seen(Number(remoteId.slice(1)))
+      },
+    }
+    const observations = await followTransfers(gateway, silent, 'acme', range(20).map(followed), signal)
+    expect([observations.length, most]).toEqual([20, 8])
+  })
+
+  it('begins no other once the worker ends, and hands on that it does', async () => {
+    const ending = new AbortController()
+    const read: string[] = []
+    const gateway: Gateway = {
+      ...listing(20),
+      async get(_, remoteId, options) {
+        expect(options.signal).toBe(ending.signal)
+        read.push(remoteId)
+        ending.abort()
+        return undefined
+      },
+    }
+    await followTransfers(gateway, silent, 'acme', range(20).map(followed), ending.signal)
+    expect(read).toEqual(['r19'])
   })
 
   it('reads a list by pages of a hundred, and ends where a page points to itself', async () => {
@@ -87,6 +128,17 @@ describe('an observation', () => {
     expect(decideChange(overcome, failedAt(at(1)))).toBeUndefined()
     expect(decideChange({ ...current, reachedAt: null }, failedAt(at(1)))).toMatchObject({ status: 'failed' })
     expect(decideChange(overcome, failedAt(at(3)))).toMatchObject({ status: 'failed', stage: 'submitted' })
+  })
+
+  it('keeps a later time of the same status without telling anybody', () => {
+    const processing = { remoteId: 'r', status: 'processing', failure: null, reachedAt: at(2) } as const
+    expect(decideChange({ ...current, reachedAt: at(1) }, processing)).toEqual({
+      stage: 'submitted',
+      status: 'processing',
+      failure: null,
+      reachedAt: at(2),
+      events: [],
+    })
   })
 
   it('keeps when its status was reached, in one spelling, and nothing that is no moment', () => {

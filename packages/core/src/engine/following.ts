@@ -13,8 +13,7 @@ const readsAtOnce = 8
 
 /** Decides what an observation changes: the status only moves forward, and a final one settles the transfer. */
 export const decideChange: DecideChange = ({ reachedAt, ...current }, observation) => {
-  const known = reachedAt === null || reachedAt === undefined ? current : { ...current, reachedAt }
-  const next = TransferStatus.advance(known, observation)
+  const next = TransferStatus.advance({ ...current, reachedAt: reachedAt ?? undefined }, observation)
   if (next === undefined) return undefined
   const event = eventOfChange(current, next)
   return {
@@ -63,5 +62,5 @@ export async function readPage(
 ): Promise<ListPage | undefined> {
   if (gateway.list === undefined) return undefined
   const page = await gateway.list(accountId, { cursor: cursor ?? undefined, limit: pageSize, signal })
-  return page.next === undefined || page.next === cursor ? { observations: page.observations } : page
+  return page.next === cursor ? { observations: page.observations } : page
 }

@@ -29,6 +29,7 @@ describe('the decision about the pace of an account', () => {
   it('takes those that were on their way meanwhile for one refusal, which only lengthen the hold', () => {
     const held = throttle(null, 0, 10_000, 80)
     expect(throttle(held, 1, 2_000)).toBe(held)
+    expect(throttle(held, 1, 9_000)).toBe(held)
     expect(throttle(held, 1, 20_000)).toEqual({ ...held, heldUntil: at(21).toISOString() })
   })
 

@@ -78,17 +78,29 @@ describe('the decision about a registration', () => {
   ] as const)('takes %o for what it is for a transfer', (result, stage, reason, credentials) => {
     expect(decide(result)).toMatchObject({ stage, reason, credentials, status: 'pending', unknownSince: null })
   })
+
+  it('makes a new key for the counterparty only when this one is used up', () => {
+    const forgotten = (result: RegisterResult) => decide(result).forgetCounterparty
+    expect(forgotten({ outcome: 'key_mismatch', detail: 'used' })).toBe(true)
+    expect(forgotten({ outcome: 'rejected', code: 'invalid_address', detail: '' })).toBe(true)
+    expect(forgotten({ outcome: 'unknown', detail: 'reset' })).toBeUndefined()
+    expect(forgotten({ outcome: 'throttled', detail: 'slow down' })).toBeUndefined()
+    expect(forgotten({ outcome: 'unauthorized', detail: 'no' })).toBeUndefined()
+  })
 })
 
 describe('a registration', () => {
-  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  const logged: unknown[] = []
+  const logger = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => void logged.push(line) }
+  const { signal } = new AbortController()
   const run = (gateway: Partial<Gateway>, taken = claim) =>
-    registerCounterparty(gateway as Gateway, logger, taken, new AbortController().signal)
+    registerCounterparty(gateway as Gateway, logger, taken, signal)
 
-  it('carries its own key and the details', async () => {
+  it('carries its own key and the details, and ends when the worker does', async () => {
     const seen: unknown[] = []
-    const registerAddress: Gateway['registerAddress'] = async (registration) => {
+    const registerAddress: Gateway['registerAddress'] = async (registration, options) => {
       seen.push(registration)
+      expect(options.signal).toBe(signal)
       return { outcome: 'accepted', addressId: 'a-1' }
     }
     expect(await run({ registerAddress })).toEqual({ outcome: 'accepted', addressId: 'a-1' })
@@ -96,9 +108,15 @@ describe('a registration', () => {
     expect(seen).toEqual([{ transferId, accountId, attempt, idempotencyKey: 'own key', address: wallet }])
   })
 
-  it('is unknown when the gateway throws', async () => {
-    const registerAddress = () => Promise.reject(new Error('broken'))
-    expect(await run({ registerAddress })).toEqual({ outcome: 'unknown', detail: 'broken' })
+  it('is unknown when the gateway throws, and the log has nothing of what it says', async () => {
+    const thrown = [new TypeError('no bank 021000021'), 'no bank 021000021']
+    for (const error of thrown) {
+      const registerAddress = () => Promise.reject(error)
+      expect(await run({ registerAddress })).toEqual({ outcome: 'unknown', detail: 'no bank 021000021' })
+    }
+    const { transferId, attempt } = claim
+    const text = 'The gateway threw; the registration is taken as unknown.'
+    expect(logged).toEqual(['TypeError', 'string'].map((error) => [{ transferId, attempt, error }, text]))
   })
 
   it('waits for another process when the gateway of this one cannot register', async () => {
@@ -107,6 +125,6 @@ describe('a registration', () => {
 
   it('ends the transfer when there are no details to register', async () => {
     const { registration: _, ...bare } = claim
-    expect(await run({}, bare)).toMatchObject({ outcome: 'rejected' })
+    expect(await run({}, bare)).toMatchObject({ outcome: 'rejected', code: 'missing_field' })
   })
 })

@@ -104,7 +104,19 @@ describe('the decision about an answer', () => {
         retriable: false,
       },
       events: [{ type: 'transfer.failed' }],
+      answer: { outcome: 'rejected', detail: 'no', httpStatus: null, requestId: null },
     })
+  })
+
+  it('forgets a counterparty that was given whole when the service does not have its address any more, and then only', () => {
+    const address = { kind: 'wallet', name: 'Ada', lastFour: '', transferTypes: ['base'], fingerprint: 'f' } as const
+    const destination = { addressId: 'b', address, valueType: 'USDC', transferType: 'base' }
+    const whole = { request: { ...claim().request, destination } }
+    const refused = (code: string, overrides: Partial<Claim>) =>
+      decide({ outcome: 'rejected', code, detail: '' }, overrides).forgetCounterparty
+    expect(refused('invalid_address', whole)).toBe(true)
+    expect(refused('ach_limit_exceeded', whole)).toBeUndefined()
+    expect(refused('invalid_address', {})).toBeUndefined()
   })
 
   it('blocks a key that the service has for another request', () => {
@@ -201,15 +213,19 @@ describe('the decision about an expiry', () => {
       failure: { type: 'expired', retriable: false },
       credentials: null,
       events: [{ type: 'transfer.failed' }],
+      answer: { outcome: 'rejected', detail: expect.stringContaining(now.toISOString()), httpStatus: null },
     })
   })
+})
 
+describe('the decision about a whole account', () => {
   it('takes only the 429 of the service for a wish about the whole account', () => {
     const throttled = { outcome: 'throttled', detail: 'later' } as const
     expect(decide({ ...throttled, httpStatus: 429, retryAfterMs: 2_000 }).throttledForMs).toBe(2_000)
     expect(decide({ ...throttled, httpStatus: 429 }).throttledForMs).toBe(0)
     expect(decide({ ...throttled, httpStatus: 409, retryAfterMs: 2_000 }).throttledForMs).toBeNull()
     expect(decide({ ...throttled, detail: 'not sent: no connection' }).throttledForMs).toBeNull()
+    expect(decide({ outcome: 'unknown', detail: 'unreadable', httpStatus: 429 }).throttledForMs).toBeNull()
     expect(decide({ outcome: 'accepted', remoteId: 'r', httpStatus: 201 }).throttledForMs).toBeNull()
   })
 })
