@@ -16,9 +16,10 @@ export async function settle(at: Run): Promise<string> {
   for (let round = 0; round < mostRounds; round += 1) {
     // A worker sweeps when it starts, and a new one each round is what a host with restarts is like.
     const worker = await startWorker(at, { pool: at.lane.steady, pollIntervalMs: 250 })
-    const rest = await comeToRest(worker)
+    await comeToRest(worker)
     await worker.stop()
-    if (isDone(rest) && (await areOthersDone(at))) return `settled in ${round + 1} rounds`
+    // In this order, since what is adopted is work that is left.
+    if ((await areOthersDone(at)) && isDone(await at.office.engine.backlog())) return `settled in ${round + 1} rounds`
     await release(at)
     await at.lane.travel(roundSeconds[Math.min(round, roundSeconds.length - 1)] ?? 0)
     await simulate(at.lane, tenantOf(at, 0), 'clock/advance', { seconds: 86_400 })
@@ -55,20 +56,19 @@ async function heal(at: Run): Promise<void> {
 }
 
 /** Waits until the backlog stands still. */
-async function comeToRest({ engine }: Worker): Promise<Backlog> {
+async function comeToRest({ engine }: Worker): Promise<void> {
   let last = ''
   let still = 0
   for (let look = 0; look < 200; look += 1) {
     const backlog = await engine.backlog()
-    if (isDone(backlog)) return backlog
+    if (isDone(backlog)) return
     const now = JSON.stringify(backlog)
     still = now === last ? still + 1 : 0
     // What a dead worker held stands still until its heartbeat lapses.
-    if (still >= (backlog.submitting === 0 ? 4 : 12)) break
+    if (still >= (backlog.submitting === 0 ? 4 : 12)) return
     last = now
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  return engine.backlog()
 }
 
 const isDone = (backlog: Backlog): boolean =>
