@@ -6,19 +6,20 @@ import { showProgress } from './progress.ts'
 import { reportContest } from './report.ts'
 import { type BenchServer, openServer } from './server.ts'
 import { dispatch } from './workloads/dispatch.ts'
+import { drain } from './workloads/drain.ts'
 import { enqueue } from './workloads/enqueue.ts'
 import { enqueueMany } from './workloads/enqueue-many.ts'
 import { service } from './workloads/service.ts'
 
-const workloads: readonly Workload[] = [enqueue, enqueueMany, dispatch, service]
+const workloads: readonly Workload[] = [enqueue, enqueueMany, dispatch, drain, service]
 const defaultRounds = 5
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 async function runWorkload(workload: Workload, server: BenchServer, options: RunOptions) {
-  const { rounds = defaultRounds, seconds = workload.seconds } = options
+  const { rounds = defaultRounds, seconds = workload.seconds, size = workload.size ?? 0 } = options
   say(`\n## ${workload.name}\n\n${workload.title} ${rounds} rounds of ${seconds} s per contender, interleaved.\n`)
-  const open = await workload.open(server.url)
+  const open = await workload.open(server.url, size)
   const results: ContestResult[] = []
   try {
     for (const contest of open.contests) {
@@ -31,7 +32,7 @@ async function runWorkload(workload: Workload, server: BenchServer, options: Run
   } finally {
     await open.close()
   }
-  return { workload: workload.name, rounds, seconds, results }
+  return { workload: workload.name, title: workload.title, rounds, seconds, size, results }
 }
 
 async function main(): Promise<void> {
