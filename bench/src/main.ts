@@ -9,9 +9,12 @@ import { dispatch } from './workloads/dispatch.ts'
 import { drain } from './workloads/drain.ts'
 import { enqueue } from './workloads/enqueue.ts'
 import { enqueueMany } from './workloads/enqueue-many.ts'
+import { fairness } from './workloads/fairness.ts'
+import { pickUp } from './workloads/pick-up.ts'
 import { service } from './workloads/service.ts'
+import { wakeUp } from './workloads/wake-up.ts'
 
-const workloads: readonly Workload[] = [enqueue, enqueueMany, dispatch, drain, service]
+const workloads: readonly Workload[] = [enqueue, enqueueMany, dispatch, drain, wakeUp, pickUp, fairness, service]
 const defaultRounds = 5
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
