@@ -11,10 +11,23 @@ import { enqueue } from './workloads/enqueue.ts'
 import { enqueueMany } from './workloads/enqueue-many.ts'
 import { fairness } from './workloads/fairness.ts'
 import { pickUp } from './workloads/pick-up.ts'
+import { scaleOut } from './workloads/scale-out.ts'
 import { service } from './workloads/service.ts'
+import { snapshot } from './workloads/snapshot.ts'
 import { wakeUp } from './workloads/wake-up.ts'
 
-const workloads: readonly Workload[] = [enqueue, enqueueMany, dispatch, drain, wakeUp, pickUp, fairness, service]
+const workloads: readonly Workload[] = [
+  enqueue,
+  enqueueMany,
+  dispatch,
+  drain,
+  wakeUp,
+  pickUp,
+  fairness,
+  scaleOut,
+  snapshot,
+  service,
+]
 const defaultRounds = 5
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
