@@ -7,9 +7,13 @@ import { reportContest } from './report.ts'
 import { type BenchServer, openServer } from './server.ts'
 import { dispatch } from './workloads/dispatch.ts'
 import { drain } from './workloads/drain.ts'
+import { endToEnd } from './workloads/end-to-end.ts'
 import { enqueue } from './workloads/enqueue.ts'
 import { enqueueMany } from './workloads/enqueue-many.ts'
 import { fairness } from './workloads/fairness.ts'
+import { following } from './workloads/following.ts'
+import { growth } from './workloads/growth.ts'
+import { hotWallet } from './workloads/hot-wallet.ts'
 import { pickUp } from './workloads/pick-up.ts'
 import { scaleOut } from './workloads/scale-out.ts'
 import { service } from './workloads/service.ts'
@@ -26,7 +30,11 @@ const workloads: readonly Workload[] = [
   fairness,
   scaleOut,
   snapshot,
+  growth,
+  following,
   service,
+  hotWallet,
+  endToEnd,
 ]
 const defaultRounds = 5
 
@@ -45,6 +53,10 @@ async function runWorkload(workload: Workload, server: BenchServer, options: Run
       say(reportContest(result))
       results.push(result)
     }
+  } catch (error) {
+    // Said before the databases go, for workers and connections that lose them have errors of their own.
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+    throw error
   } finally {
     await open.close()
   }
