@@ -4,12 +4,15 @@ import { parseCommandLine } from './command-line.ts'
 const known = ['enqueue', 'dispatch']
 
 test('a bare command runs everything with the defaults', () => {
-  expect(parseCommandLine([], known)).toEqual({ workloads: [], rounds: undefined, seconds: undefined, json: undefined })
+  expect(parseCommandLine([], known)).toEqual({ workloads: [] })
 })
 
 test('names and options are read in any order, and the separator of a package manager is ignored', () => {
-  const read = parseCommandLine(['--', '--rounds', '7', 'dispatch', '--seconds=2.5', '--json', 'out.json'], known)
-  expect(read).toEqual({ workloads: ['dispatch'], rounds: 7, seconds: 2.5, json: 'out.json' })
+  const read = parseCommandLine(
+    ['--', '--rounds', '7', 'dispatch', '--seconds=2.5', '--size', '9', '--json', 'out.json'],
+    known,
+  )
+  expect(read).toEqual({ workloads: ['dispatch'], rounds: 7, seconds: 2.5, size: 9, json: 'out.json' })
 })
 
 test('help answers without a run', () => {

@@ -8,16 +8,21 @@ export interface RunOptions {
   readonly rounds?: number | undefined
   /** Length of one measured round, in seconds; the workload's default when absent. */
   readonly seconds?: number | undefined
+  /** How much there is of what the workload is about; the workload's default when absent. */
+  readonly size?: number | undefined
   /** File that takes the results as JSON. */
   readonly json?: string | undefined
 }
 
 /** What `--help` prints. */
-export const usage = `bench [workload…] [--rounds N] [--seconds S] [--json FILE]
+export const usage = `bench [workload…] [--rounds N] [--seconds S] [--size N] [--json FILE]
 
-  workload     enqueue, enqueue-many, dispatch, service; all of them when none is named
+  workload     enqueue, enqueue-many, dispatch, drain, wake-up, pick-up, fairness, scale-out, snapshot, growth,
+               following, service, hot-wallet, end-to-end; all of them when none is named
   --rounds     measured rounds per contender (default 5)
   --seconds    length of one measured round (default: the workload's own)
+  --size       drain: transfers; fairness: largest backlog; growth: transfers of history; following: transfers in
+               flight (default: the workload's own)
   --json       also writes every round to FILE
 
 OUTLAY_BENCH_DATABASE_URL names a server of your own; a superuser's connection string. Without it an embedded
@@ -31,6 +36,7 @@ export function parseCommandLine(args: readonly string[], known: readonly string
     options: {
       rounds: { type: 'string' },
       seconds: { type: 'string' },
+      size: { type: 'string' },
       json: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -38,9 +44,15 @@ export function parseCommandLine(args: readonly string[], known: readonly string
   if (values.help === true) return undefined
   const unknown = positionals.filter((name) => !known.includes(name))
   if (unknown.length > 0) throw new Error(`There is no workload ${unknown.join(', ')}; there are ${known.join(', ')}.`)
-  const rounds = readPositive(values.rounds, '--rounds')
-  if (rounds !== undefined && !Number.isInteger(rounds)) throw new Error('--rounds takes a whole number.')
-  return { workloads: positionals, rounds, seconds: readPositive(values.seconds, '--seconds'), json: values.json }
+  const rounds = readWhole(values.rounds, '--rounds')
+  const seconds = readPositive(values.seconds, '--seconds')
+  return { workloads: positionals, rounds, seconds, size: readWhole(values.size, '--size'), json: values.json }
+}
+
+function readWhole(text: string | undefined, name: string): number | undefined {
+  const value = readPositive(text, name)
+  if (value !== undefined && !Number.isInteger(value)) throw new Error(`${name} takes a whole number.`)
+  return value
 }
 
 function readPositive(text: string | undefined, name: string): number | undefined {

@@ -1,4 +1,4 @@
-import type { Measurement } from './measurement.ts'
+import { figureOf, type Measurement } from './measurement.ts'
 
 /** One way to do the work. */
 export interface Contender {
@@ -7,14 +7,20 @@ export interface Contender {
   round(seconds: number): Promise<Measurement>
 }
 
-/** Two rates to be divided, round by round. */
+/** Two figures to be divided, round by round. */
 export interface Ratio {
   /** Name of a contender. */
   readonly of: string
   /** Name of a contender, or of a reference. */
   readonly to: string
-  /** What the project aims at; absent where there is no aim. */
+  /** Name of the figure; the contest's own when absent. */
+  readonly figure?: string | undefined
+  /** Name of the figure that it is divided by; the same when absent. */
+  readonly toFigure?: string | undefined
+  /** The least that the project aims at; absent where there is no such aim. */
   readonly aim?: number | undefined
+  /** The most that the project aims at; absent where there is no such aim. */
+  readonly atMost?: number | undefined
 }
 
 /** Contenders that meet under the same conditions. */
@@ -22,8 +28,10 @@ export interface Contest {
   readonly name: string
   readonly contenders: readonly Contender[]
   readonly ratios: readonly Ratio[]
-  /** Rates per second that are computed rather than measured, by name. */
+  /** Figures that are computed rather than measured, by name. */
   readonly references: Readonly<Record<string, number>>
+  /** Name of the figure that the contest is about; `per second` when absent. */
+  readonly figure?: string | undefined
   /** Length of the round that is not counted, in seconds. */
   readonly warmUpSeconds: number
 }
@@ -35,8 +43,10 @@ export interface Workload {
   readonly title: string
   /** Length of a measured round unless the caller says otherwise, in seconds. */
   readonly seconds: number
+  /** How much there is of what the workload is about, unless the caller says otherwise; absent where that is fixed. */
+  readonly size?: number | undefined
   /** Prepares the contests on a server. */
-  open(serverUrl: string): Promise<OpenWorkload>
+  open(serverUrl: string, size: number): Promise<OpenWorkload>
 }
 
 /** A workload that is ready to run. */
@@ -50,6 +60,8 @@ export interface ContestResult {
   readonly name: string
   readonly ratios: readonly Ratio[]
   readonly references: Readonly<Record<string, number>>
+  /** Name of the figure that the contest is about. */
+  readonly figure: string
   readonly measurements: Readonly<Record<string, readonly Measurement[]>>
 }
 
@@ -73,7 +85,8 @@ export async function runContest(
       measurements[contender.name]?.push(await contender.round(options.seconds))
     }
   }
-  return { name: contest.name, ratios: contest.ratios, references: contest.references, measurements }
+  const { name, ratios, references, figure = 'per second' } = contest
+  return { name, ratios, references, figure, measurements }
 }
 
 /** The same values, starting at another one. */
@@ -85,9 +98,24 @@ export function rotate<T>(values: readonly T[], by: number): readonly T[] {
 /** The quotients of a ratio, one per round. */
 export function quotients(result: ContestResult, ratio: Ratio): readonly number[] {
   const own = result.measurements[ratio.of] ?? []
-  const reference = result.references[ratio.to]
+  const { figure = result.figure } = ratio
+  const { toFigure = figure } = ratio
   return own.flatMap((measurement, round) => {
-    const rival = reference ?? result.measurements[ratio.to]?.[round]?.perSecond
-    return rival === undefined ? [] : [measurement.perSecond / rival]
+    const rivals = result.measurements[ratio.to]?.[round]
+    const rival = result.references[ratio.to] ?? (rivals === undefined ? undefined : figureOf(rivals, toFigure))
+    const value = figureOf(measurement, figure)
+    return rival === undefined || value === undefined ? [] : [value / rival]
   })
+}
+
+/** What a ratio is called: its two sides, and the figure where that is not the contest's own. */
+export function nameOf(result: ContestResult, { of, to, figure = result.figure, toFigure = figure }: Ratio): string {
+  if (of === to) return `${of}: ${figure} / ${toFigure}`
+  return `${of} / ${to}${figure === result.figure ? '' : `, ${figure}`}`
+}
+
+/** What a ratio's aim is and whether its median meets it; empty without an aim. */
+export function judge({ aim, atMost }: Ratio, median: number): string {
+  if (aim !== undefined) return `≥ ${aim} ${median >= aim ? 'met' : 'missed'}`
+  return atMost === undefined ? '' : `≤ ${atMost} ${median <= atMost ? 'met' : 'missed'}`
 }

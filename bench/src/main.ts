@@ -6,19 +6,44 @@ import { showProgress } from './progress.ts'
 import { reportContest } from './report.ts'
 import { type BenchServer, openServer } from './server.ts'
 import { dispatch } from './workloads/dispatch.ts'
+import { drain } from './workloads/drain.ts'
+import { endToEnd } from './workloads/end-to-end.ts'
 import { enqueue } from './workloads/enqueue.ts'
 import { enqueueMany } from './workloads/enqueue-many.ts'
+import { fairness } from './workloads/fairness.ts'
+import { following } from './workloads/following.ts'
+import { growth } from './workloads/growth.ts'
+import { hotWallet } from './workloads/hot-wallet.ts'
+import { pickUp } from './workloads/pick-up.ts'
+import { scaleOut } from './workloads/scale-out.ts'
 import { service } from './workloads/service.ts'
+import { snapshot } from './workloads/snapshot.ts'
+import { wakeUp } from './workloads/wake-up.ts'
 
-const workloads: readonly Workload[] = [enqueue, enqueueMany, dispatch, service]
+const workloads: readonly Workload[] = [
+  enqueue,
+  enqueueMany,
+  dispatch,
+  drain,
+  wakeUp,
+  pickUp,
+  fairness,
+  scaleOut,
+  snapshot,
+  growth,
+  following,
+  service,
+  hotWallet,
+  endToEnd,
+]
 const defaultRounds = 5
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 async function runWorkload(workload: Workload, server: BenchServer, options: RunOptions) {
-  const { rounds = defaultRounds, seconds = workload.seconds } = options
+  const { rounds = defaultRounds, seconds = workload.seconds, size = workload.size ?? 0 } = options
   say(`\n## ${workload.name}\n\n${workload.title} ${rounds} rounds of ${seconds} s per contender, interleaved.\n`)
-  const open = await workload.open(server.url)
+  const open = await workload.open(server.url, size)
   const results: ContestResult[] = []
   try {
     for (const contest of open.contests) {
@@ -28,10 +53,14 @@ async function runWorkload(workload: Workload, server: BenchServer, options: Run
       say(reportContest(result))
       results.push(result)
     }
+  } catch (error) {
+    // Said before the databases go, for workers and connections that lose them have errors of their own.
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+    throw error
   } finally {
     await open.close()
   }
-  return { workload: workload.name, rounds, seconds, results }
+  return { workload: workload.name, title: workload.title, rounds, seconds, size, results }
 }
 
 async function main(): Promise<void> {

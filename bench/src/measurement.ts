@@ -21,6 +21,22 @@ export interface Measurement {
   readonly p50Ms: number | null
   /** 99 of a hundred took less; null likewise. */
   readonly p99Ms: number | null
+  /** What this workload alone measures, by name with its unit. */
+  readonly figures?: Readonly<Record<string, number>> | undefined
+}
+
+/** Figures that every measurement has, by the names that tables and charts give them. */
+const shared: Readonly<Record<string, (measurement: Measurement) => number | null>> = {
+  'per second': (measurement) => measurement.perSecond,
+  'server µs': (measurement) => measurement.serverCpuUs,
+  'p50 ms': (measurement) => measurement.p50Ms,
+  'p99 ms': (measurement) => measurement.p99Ms,
+  statements: (measurement) => measurement.statements,
+}
+
+/** One figure of a measurement by its name; `undefined` when it has none of that name. */
+export function figureOf(measurement: Measurement, name: string): number | undefined {
+  return measurement.figures?.[name] ?? shared[name]?.(measurement) ?? undefined
 }
 
 /** What the server's client has used up to one moment. */
@@ -42,6 +58,8 @@ export interface Stretch {
   readonly operations: number
   /** How long each operation took, in milliseconds; null where that is given rather than measured. */
   readonly latenciesMs: readonly number[] | null
+  /** What this workload alone measures, by name with its unit. */
+  readonly figures?: Readonly<Record<string, number>> | undefined
 }
 
 /** Usage of a contender that works in this process; `statements` counts what it sent so far. */
@@ -60,7 +78,7 @@ export async function measure(
 ): Promise<Measurement> {
   const serverUs = await readServerTimeUs(admin)
   const before = { ...(await read(admin, usage)), serverUs }
-  const { operations, latenciesMs } = await work()
+  const { operations, latenciesMs, figures } = await work()
   const after = { ...(await read(admin, usage)), serverUs: await readServerTimeUs(admin) }
   if (operations === 0) throw new Error('Nothing was done in a whole round.')
   const elapsedMs = after.atMs - before.atMs
@@ -76,6 +94,7 @@ export async function measure(
     statements: (after.statements - before.statements) / operations,
     p50Ms: latenciesMs && quantile(latenciesMs, 0.5),
     p99Ms: latenciesMs && quantile(latenciesMs, 0.99),
+    ...(figures === undefined ? {} : { figures }),
   }
 }
 

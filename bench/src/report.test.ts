@@ -23,6 +23,7 @@ const result: ContestResult = {
     { of: 'ours', to: 'limit', aim: 0.7 },
   ],
   references: { limit: 500 },
+  figure: 'per second',
   measurements: {
     ours: [rate(210, 1), rate(400, 3), rate(300, 2)],
     theirs: [rate(100, null), rate(100, null), rate(100, null)],
@@ -44,6 +45,24 @@ test('a contender has its median rate, its spread and what one operation costs',
 
 test('a duration that is given rather than measured is left out', () => {
   expect(reportContest(result)).toMatch(/\| theirs +\| +100 \| +100 \| +100 \| +432 \| +0 \| +\| +\|/)
+})
+
+test('a figure of the workload has a table, and a ratio of it says which and may have an upper aim', () => {
+  const withFigure = (value: number) => ({ ...rate(1, 1), figures: { 'requests each': value } })
+  const figures: ContestResult = {
+    name: 'x',
+    ratios: [
+      { of: 'ours', to: 'theirs', atMost: 0.5, figure: 'requests each' },
+      { of: 'ours', to: 'ours', figure: 'requests each', toFigure: 'p99 ms' },
+    ],
+    references: {},
+    figure: 'per second',
+    measurements: { ours: [withFigure(1), withFigure(3)], theirs: [withFigure(10), withFigure(10)] },
+  }
+  const text = reportContest(figures)
+  expect(text).toMatch(/\| ours \/ theirs, requests each +\| +0\.20 \| +0\.10 \| +0\.30 \| ≤ 0\.5 met \|/)
+  expect(text).toMatch(/\| ours: requests each \/ p99 ms +\| +2\.00 \|/)
+  expect(text).toMatch(/\| ours +\| +2\.00 \(1\.00 to 3\.00\) \|/)
 })
 
 test('a computed reference is named under the table', () => {

@@ -1,5 +1,5 @@
-import { type ContestResult, quotients, type Ratio } from './contest.ts'
-import type { Measurement } from './measurement.ts'
+import { type ContestResult, judge, nameOf, quotients, type Ratio } from './contest.ts'
+import { figureOf, type Measurement } from './measurement.ts'
 import { summarize } from './spread.ts'
 
 /** Writes a contest up as Markdown: the ratios first, then what every contender did. */
@@ -28,15 +28,35 @@ export function reportContest(result: ContestResult): string {
       ],
       Object.entries(result.measurements).map(([name, rounds]) => contenderRow(name, rounds)),
     ),
-    ...Object.entries(result.references).map(([name, rate]) => `\n${name}: ${Math.round(rate)} per second`),
+    ...figuresTable(result),
+    ...Object.entries(result.references).map(([name, value]) => `\n${name}: ${Math.round(value)} ${result.figure}`),
     '',
   ].join('\n')
 }
 
+/** What only this workload measures: medians with the lowest and the highest. */
+function figuresTable(result: ContestResult): readonly string[] {
+  const contenders = Object.entries(result.measurements)
+  const names = [
+    ...new Set(contenders.flatMap(([, rounds]) => rounds.flatMap(({ figures = {} }) => Object.keys(figures)))),
+  ]
+  if (names.length === 0) return []
+  const cell = (rounds: readonly Measurement[], name: string) => {
+    const values = rounds.map((round) => figureOf(round, name)).filter((value) => value !== undefined)
+    if (values.length === 0) return ''
+    const { median, min, max } = summarize(values)
+    return `${shorten(median)} (${shorten(min)} to ${shorten(max)})`
+  }
+  const rows = contenders.map(([contender, rounds]) => [contender, ...names.map((name) => cell(rounds, name))])
+  return ['', ...table(['contender', ...names], rows)]
+}
+
+/** A number with as many digits as matter. */
+const shorten = (value: number) => value.toFixed(Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2)
+
 function ratioRow(result: ContestResult, ratio: Ratio): readonly string[] {
   const { median, min, max } = summarize(quotients(result, ratio))
-  const aim = ratio.aim === undefined ? '' : `≥ ${ratio.aim} ${median >= ratio.aim ? 'met' : 'missed'}`
-  return [`${ratio.of} / ${ratio.to}`, median.toFixed(2), min.toFixed(2), max.toFixed(2), aim]
+  return [nameOf(result, ratio), median.toFixed(2), min.toFixed(2), max.toFixed(2), judge(ratio, median)]
 }
 
 function contenderRow(name: string, rounds: readonly Measurement[]): readonly string[] {
@@ -60,7 +80,7 @@ function contenderRow(name: string, rounds: readonly Measurement[]): readonly st
 }
 
 /** A Markdown table whose columns line up: the first to the left, the others to the right. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)))
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join(' | ')} |`

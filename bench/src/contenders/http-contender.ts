@@ -11,6 +11,8 @@ export interface HttpContender {
   /** True when the engine works in the background. */
   readonly hasEngine: boolean
   readonly database: Database
+  /** Base address. */
+  readonly url: string
   /** As many connections as there are clients. */
   readonly connections: Pool
   /** What the process has used so far. */
@@ -62,6 +64,7 @@ export async function openHttpContender(serverUrl: string, options: HttpContende
     kind,
     hasEngine,
     database,
+    url,
     connections,
     usage: async () => (await (await request(usageUrl)).body.json()) as ClientUsage,
     close: async () => {

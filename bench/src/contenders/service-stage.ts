@@ -1,17 +1,26 @@
 import { createHash } from 'node:crypto'
+import type { EnqueueRequest } from '@outlay/core'
+import type { Credentials } from '@outlay/http-client'
 import { type Sandbox, type SeededClient, startSandbox } from '@outlay/service/sandbox'
 import { addresses, waitUntil } from '@outlay/testing'
 import { Client } from 'pg'
 import { Pool } from 'undici'
-import { openDatabase } from '../database.ts'
+import { type Database, openDatabase } from '../database.ts'
 import { serviceRole } from '../http-process.ts'
 import { exchange, type HttpRequest } from './http-contender.ts'
 
-/** Accounts with a rich wallet each; the transfers take turns between them. */
-const accountCount = 20
+/** How a stage is seeded. */
+export interface ServiceStageOptions {
+  /** Name of the database that contenders copy. */
+  readonly template: string
+  /** Accounts with a rich wallet each; the transfers take turns between them. */
+  readonly accountCount: number
+  /** Transfers of each account that are there from the start. */
+  readonly transfersEach: number
+}
 
-/** Transfers of each account that are there from the start. */
-const transfersEach = 30
+/** What each wallet holds at first, in USDC. */
+const funds = 1_000_000_000
 
 /** Rows of a page that is asked for. */
 export const pageSize = 25
@@ -21,11 +30,14 @@ export interface ServiceStage {
   readonly template: string
   readonly encryptionKey: Uint8Array
   readonly clientId: string
+  readonly credentials: Credentials
   readonly accountCount: number
   /** Ids of the transfers that are there, by the number that they were created with. */
   readonly transferIds: readonly string[]
   /** Creates the n-th transfer; the same n is the same key and the same body. */
   create(n: number): HttpRequest
+  /** The same transfer for an engine, under another key. */
+  payout(n: number): EnqueueRequest
   /** Gets the n-th transfer. */
   get(n: number): HttpRequest
   /** Gets the first page of the n-th transfer's account. */
@@ -44,13 +56,13 @@ interface Payer {
 }
 
 /** Seeds a database with accounts, payees and transfers that are complete. */
-export async function openServiceStage(serverUrl: string): Promise<ServiceStage> {
-  const template = 'bench_service'
+export async function openServiceStage(serverUrl: string, options: ServiceStageOptions): Promise<ServiceStage> {
+  const { template, accountCount, transfersEach } = options
   const encryptionKey = createHash('sha256').update(template).digest()
   const database = await openDatabase(serverUrl, template, 1)
   const sandbox = await startSandbox({ databaseUrl: database.url, encryptionKey })
   const connections = new Pool(sandbox.url, { connections: 1 })
-  const client = await sandbox.seedClient(seedClient)
+  const client = await sandbox.seedClient(clientOf(accountCount))
   const headers = await signIn(sandbox, client)
   const payers = await makePayers(connections, client, headers)
   const transferIds: string[] = []
@@ -67,6 +79,7 @@ export async function openServiceStage(serverUrl: string): Promise<ServiceStage>
     template,
     encryptionKey,
     clientId: client.clientId,
+    credentials: { clientId: client.clientId, clientSecret: client.clientSecret },
     accountCount,
     transferIds,
     ...requests,
@@ -116,13 +129,24 @@ async function dropRole(serverUrl: string): Promise<void> {
   await server.query(`drop role if exists ${serviceRole}`).finally(() => server.end())
 }
 
-const seedClient = {
+/** Counts the wallets in which not exactly that is available which was there at first less what is sent or to be sent. */
+export function countWrongBalances({ count }: Database): Promise<number> {
+  return count(
+    `select count(*) from outlay_service.ledger_account a where a.kind = 'custodial' and a.transfer_type = 'base'
+       and a.available <> $1 - (
+         select coalesce(sum(t.amount_value), 0) from outlay_service.transfer t
+         where t.source_address_id = a.address_id and t.status not in ('failed', 'canceled'))`,
+    [funds],
+  )
+}
+
+const clientOf = (accountCount: number) => ({
   name: 'Bench',
   accounts: Array.from({ length: accountCount }, (_, at) => ({
     businessName: `Payer ${at}`,
-    funds: [{ valueType: 'USDC', transferType: 'base', amount: '1000000000' }],
+    funds: [{ valueType: 'USDC', transferType: 'base', amount: String(funds) }],
   })),
-}
+})
 
 async function signIn(sandbox: Sandbox, { clientId, clientSecret }: SeededClient): Promise<Record<string, string>> {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
@@ -156,7 +180,7 @@ function requestsOf(
   payers: readonly Payer[],
   headers: Readonly<Record<string, string>>,
   transferIds: readonly string[],
-): Pick<ServiceStage, 'create' | 'get' | 'list' | 'advance'> {
+): Pick<ServiceStage, 'create' | 'payout' | 'get' | 'list' | 'advance'> {
   const payer = (n: number): Payer => {
     const found = payers[n % payers.length]
     if (found === undefined) throw new Error('There is no payer.')
@@ -174,6 +198,13 @@ function requestsOf(
         source: leg(payer(n).walletId),
         destination: leg(payer(n).payeeId),
       }),
+    }),
+    payout: (n) => ({
+      accountId: payer(n).accountId,
+      idempotencyKey: `bench-payout-${n}`,
+      amount: { value: `${1 + (n % 9)}.25`, currency: 'USDC' },
+      source: { addressId: payer(n).walletId, valueType: 'USDC', transferType: 'base' },
+      destination: { addressId: payer(n).payeeId, valueType: 'USDC', transferType: 'base' },
     }),
     get: (n) => ({ method: 'GET', path: `/accounts/${payer(n).accountId}/transfers/${transferIds[n]}`, headers }),
     list: (n) => ({ method: 'GET', path: `/accounts/${payer(n).accountId}/transfers?page[size]=${pageSize}`, headers }),

@@ -14,7 +14,7 @@ export const service: Workload = {
   title: `One request over HTTP on loopback, ${clients} connections.`,
   seconds: 3,
   async open(serverUrl) {
-    const stage = await openServiceStage(serverUrl)
+    const stage = await openServiceStage(serverUrl, { template: 'bench_service', accountCount: 20, transfersEach: 30 })
     const common = { template: stage.template, encryptionKey: stage.encryptionKey, connections: clients }
     const start = (name: string, kind: HttpContender['kind'], hasEngine: boolean) =>
       openHttpContender(serverUrl, { name, kind, hasEngine, ...common })

@@ -1,0 +1,106 @@
+import type { Engine } from '@outlay/core'
+import { httpGateway } from '@outlay/http-client'
+import type { PoolClient } from 'pg'
+import { PgBoss, type WorkOptions } from 'pg-boss'
+import type { Database } from '../database.ts'
+import { openDatabase } from '../database.ts'
+import { createHostTable } from '../workloads/enqueue-host.ts'
+import { exchange, type HttpContender, type HttpRequest } from './http-contender.ts'
+import { openOutlayStage } from './outlay-stage.ts'
+import type { ServiceStage } from './service-stage.ts'
+
+/** A host whose transactions end as transfers at a service over HTTP. */
+export interface EndToEndHost {
+  readonly name: string
+  readonly database: Database
+  /** The service that is called; nobody else calls it. */
+  readonly service: HttpContender
+  /** Writes what the worker is to send, in the host's transaction. */
+  send(client: PoolClient, n: number): Promise<unknown>
+  start(): Promise<void>
+  /** Lets what is under way end. */
+  stop(): Promise<void>
+  /** How many the host's database says were sent. */
+  countSent(): Promise<number>
+  close(): Promise<void>
+}
+
+const connections = 40
+const queue = 'transfer'
+
+/** Outlay with its gateway over HTTP. */
+export async function openOutlayEndToEnd(
+  serverUrl: string,
+  service: HttpContender,
+  stage: ServiceStage,
+  inFlight: number,
+): Promise<EndToEndHost> {
+  const outlay = await openOutlayStage(serverUrl, 'bench_ends_outlay', connections)
+  const { database } = outlay
+  await createHostTable(database.admin)
+  let running: Engine<PoolClient> | undefined
+  return {
+    name: 'outlay',
+    database,
+    service,
+    send: (client, n) => outlay.sender.transfers.enqueue(client, stage.payout(n)),
+    async start() {
+      const gateway = httpGateway({
+        baseUrl: service.url,
+        credentials: stage.credentials,
+        maxConcurrent: inFlight,
+      })
+      running = outlay.makeEngine(gateway)
+      await running.start({ concurrency: inFlight })
+    },
+    stop: async () => running?.stop(),
+    countSent: () => database.count('select count(*) from outlay.transfer where remote_id is not null'),
+    close: () => outlay.close(),
+  }
+}
+
+/** The worker that pg-boss documents: `work()` with a handler that makes the request. */
+export async function openPgBossEndToEnd(
+  serverUrl: string,
+  service: HttpContender,
+  stage: ServiceStage,
+  shape: { readonly name: string; readonly options: WorkOptions },
+): Promise<EndToEndHost> {
+  const database = await openDatabase(serverUrl, `bench_ends_${shape.name.replaceAll(/\W+/g, '_')}`, connections)
+  await createHostTable(database.admin)
+  const makeBoss = async () => {
+    const boss = new PgBoss({
+      db: { executeSql: (text, values) => database.pool.query(text, values) },
+      schema: 'boss',
+      schedule: false,
+    })
+    boss.on('error', (error) => process.stderr.write(`${error.message}\n`))
+    await boss.start()
+    return boss
+  }
+  const sender = await makeBoss()
+  await sender.createQueue(queue, { policy: 'standard', partition: true })
+  await sender.getQueue(queue)
+  let running: PgBoss | undefined
+  return {
+    name: shape.name,
+    database,
+    service,
+    async send(client, n) {
+      const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values ?? []) }
+      if ((await sender.send(queue, stage.create(n), { db })) === null) throw new Error('boss.send sent nothing.')
+    },
+    async start() {
+      running = await makeBoss()
+      await running.work<HttpRequest>(queue, shape.options, async (jobs) => {
+        await Promise.all(jobs.map((job) => exchange(service.connections, job.data, 201)))
+      })
+    },
+    stop: async () => running?.stop({ graceful: true, timeout: 30_000, close: false }),
+    countSent: () => database.count(`select count(*) from boss.job where state = 'completed' and retry_count = 0`),
+    close: async () => {
+      await sender.stop({ graceful: false, close: false })
+      await database.close()
+    },
+  }
+}

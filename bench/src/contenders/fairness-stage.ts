@@ -1,0 +1,90 @@
+import { type Driver, pgDriver } from '@outlay/adapters-pg'
+import type { Engine, EnqueueRequest } from '@outlay/core'
+import type { PoolClient } from 'pg'
+import type { Database } from '../database.ts'
+import { sampleTransfer } from '../sample-transfer.ts'
+import { acceptingGateway, numberOf, openOutlayStage } from './outlay-stage.ts'
+
+/** One account with a long backlog, and small ones that come late. */
+export interface FairnessStage {
+  readonly name: string
+  readonly database: Database
+  /** Fills the large account's backlog up to its size. */
+  top(): Promise<void>
+  /** Starts a worker; `onDispatch` hears of every dispatch whether it is a small account's. */
+  start(onDispatch: (isSmall: boolean) => void): Promise<void>
+  /** Commits ten transfers of each of ten small accounts in one transaction. */
+  enqueueSmall(): Promise<void>
+  stop(): Promise<void>
+  /** How long each fetch and claim of a batch took so far, in milliseconds; taken off the list. */
+  takeClaimTimes(): readonly number[]
+  close(): Promise<void>
+}
+
+/** Small accounts, and transfers of each. */
+export const smallAccounts = { count: 10, each: 10 } as const
+
+/** Transfers under way at once. */
+const concurrency = 20
+
+const large = '01K8LARGE0000000000000AAAA'
+
+/** Makes a database whose large account has a backlog of that size. */
+export async function openFairnessStage(
+  serverUrl: string,
+  backlog: number,
+  latencyMs: () => Promise<unknown>,
+): Promise<FairnessStage> {
+  const stage = await openOutlayStage(serverUrl, `bench_fairness_${backlog}`, 20)
+  const { database } = stage
+  const claimTimes: number[] = []
+  let next = 0
+  let running: Engine<PoolClient> | undefined
+  const largeTransfer = (): EnqueueRequest => ({ ...sampleTransfer(next++), accountId: large })
+  const smallNumbers = new Set<number>()
+  return {
+    name: `behind ${backlog.toLocaleString('en')}`,
+    database,
+    async top() {
+      const missing = backlog - (await database.count('select count(*) from outlay_queue.job'))
+      await stage.fill(Array.from({ length: Math.max(0, missing) }, largeTransfer))
+    },
+    async start(onDispatch) {
+      const gateway = acceptingGateway(async (key) => {
+        onDispatch(smallNumbers.has(numberOf(key)))
+        await latencyMs()
+      })
+      running = stage.makeEngine(gateway, timed(pgDriver(database.pool), claimTimes))
+      await running.start({ concurrency })
+    },
+    async enqueueSmall() {
+      const requests = Array.from({ length: smallAccounts.count * smallAccounts.each }, (_, at) => {
+        smallNumbers.add(next)
+        const accountId = `01K8SMALL00000000000000${String(at % smallAccounts.count).padStart(3, '0')}`
+        return { ...sampleTransfer(next++), accountId }
+      })
+      await stage.fill(requests)
+    },
+    async stop() {
+      await running?.stop()
+      await stage.countSubmitted()
+    },
+    takeClaimTimes: () => claimTimes.splice(0),
+    close: () => stage.close(),
+  }
+}
+
+/** The driver, noting how long each fetch of jobs and each claim takes. */
+function timed(driver: Driver<PoolClient>, times: number[]): Driver<PoolClient> {
+  const note = async <T>(isClaim: boolean, work: Promise<T>): Promise<T> => {
+    const from = performance.now()
+    const result = await work
+    if (isClaim) times.push(performance.now() - from)
+    return result
+  }
+  return {
+    ...driver,
+    run: (text, values) => note(/skip locked/i.test(text), driver.run(text, values)),
+    query: (statement, values) => note(/\.take\(/.test(statement.text), driver.query(statement, values)),
+  }
+}

@@ -1,0 +1,51 @@
+import type { Engine } from '@outlay/core'
+import { waitUntil } from '@outlay/testing'
+import type { PoolClient } from 'pg'
+import type { Database } from '../database.ts'
+import { sampleTransfer } from '../sample-transfer.ts'
+import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
+
+/** Something that works a backlog off as fast as it can. */
+export interface Drainer {
+  readonly name: string
+  readonly database: Database
+  /** Empties the tables and fills the backlog. */
+  fill(count: number): Promise<void>
+  /** Works until nothing is left; answers with how many different jobs it met. */
+  drain(): Promise<number>
+  /** How many the database says were done, once each. */
+  countDone(): Promise<number>
+  close(): Promise<void>
+}
+
+/** Outlay with a gateway that accepts at once, in this process. */
+export async function openOutlayDrain(serverUrl: string, concurrency: number): Promise<Drainer> {
+  const stage = await openOutlayStage(serverUrl, 'bench_outlay_drain', 20)
+  const { database } = stage
+  let expected = 0
+  let running: Engine<PoolClient> | undefined
+  return {
+    name: 'outlay',
+    database,
+    async fill(count) {
+      await stage.empty()
+      await stage.fill(Array.from({ length: count }, (_, n) => sampleTransfer(n)))
+      expected = count
+    },
+    async drain() {
+      const keys = new Set<string>()
+      running = stage.makeEngine(acceptingGateway((key) => void keys.add(key)))
+      await running.start({ concurrency })
+      await waitUntil(
+        async () => keys.size >= expected && (await database.count('select count(*) from outlay_queue.job')) === 0,
+        { timeoutMs: 3_600_000, describe: 'the backlog to be worked off' },
+      )
+      return keys.size
+    },
+    async countDone() {
+      await running?.stop()
+      return stage.countSubmitted()
+    },
+    close: () => stage.close(),
+  }
+}

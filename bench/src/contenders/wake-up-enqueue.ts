@@ -1,0 +1,77 @@
+import { type Driver, pgDriver } from '@outlay/adapters-pg'
+import { Client, type PoolClient } from 'pg'
+import { sampleTransfer } from '../sample-transfer.ts'
+import { createHostTable, type EnqueueHost, pgTransact } from '../workloads/enqueue-host.ts'
+import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
+
+/** Connections that hear every wake-up, as those of so many worker processes do. */
+const listeners = 4
+
+/** Where among the values of a single enqueue it stands whether this one is to wake the workers. */
+const notifyPosition = 7
+
+/** When an enqueue wakes the workers: as the engine decides, never, or at every commit. */
+export type WakeUps = 'debounced' | 'none' | 'each'
+
+const names: Readonly<Record<WakeUps, string>> = {
+  debounced: 'outlay',
+  none: 'no wake-up',
+  each: 'a wake-up at every commit',
+}
+
+/** A host that enqueues while so many connections listen; nobody works, so that only the wake-up is measured. */
+export async function openWakeUpHost(serverUrl: string, clients: number, wakeUps: WakeUps): Promise<EnqueueHost> {
+  const stage = await openOutlayStage(serverUrl, `bench_wake_up_${wakeUps}`, clients)
+  const { database } = stage
+  await createHostTable(database.admin)
+  const engine = stage.makeEngine(
+    acceptingGateway(() => undefined),
+    withWakeUps(pgDriver(database.pool), wakeUps),
+  )
+  let heard = 0
+  const listening = await Promise.all(
+    Array.from({ length: listeners }, async () => {
+      const client = new Client({ connectionString: database.url })
+      await client.connect()
+      await client.query('listen outlay_wake')
+      client.on('notification', () => {
+        heard += 1
+      })
+      return client
+    }),
+  )
+  let before = 0
+  return {
+    name: names[wakeUps],
+    database,
+    transact: pgTransact(database, (client, n) => engine.transfers.enqueue(client, sampleTransfer(n))),
+    async countComplete() {
+      const isSilent = heard === before
+      before = heard
+      if (isSilent !== (wakeUps === 'none')) throw new Error(`${names[wakeUps]}: ${heard} wake-ups were heard.`)
+      return database.count(`select count(*) from invoice i
+        join outlay.transfer t on t.idempotency_key = 'invoice-' || i.id
+        join outlay.event e on e.transfer_id = t.id and e.sequence = 1`)
+    },
+    countRest: async () => [
+      await database.count('select count(*) from outlay.transfer'),
+      await database.count('select count(*) from outlay_queue.job'),
+    ],
+    close: async () => {
+      for (const client of listening) await client.end()
+      await database.close()
+    },
+  }
+}
+
+/** The driver with another decision about the wake-up, for the engine itself leaves no choice. */
+function withWakeUps(driver: Driver<PoolClient>, wakeUps: WakeUps): Driver<PoolClient> {
+  if (wakeUps === 'debounced') return driver
+  return {
+    ...driver,
+    execute(tx, statement, values) {
+      if (typeof values[notifyPosition] !== 'boolean') throw new Error(`${statement.text} decides about no wake-up.`)
+      return driver.execute(tx, statement, values.with(notifyPosition, wakeUps === 'each'))
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import { type EndToEndHost, openOutlayEndToEnd, openPgBossEndToEnd } from '../contenders/end-to-end.ts'
+import { openHttpContender } from '../contenders/http-contender.ts'
+import { openServiceStage } from '../contenders/service-stage.ts'
+import type { Contender, Workload } from '../contest.ts'
+import { inTransaction } from '../database.ts'
+import { measure, usageHere } from '../measurement.ts'
+import { insertInvoice } from './enqueue-host.ts'
+
+/** Host transactions at once; each writer begins the next as soon as it has committed. */
+const writers = 8
+
+/** Requests under way at once. */
+const inFlight = 100
+
+const shapes = [
+  { name: 'boss.work', options: {} },
+  {
+    name: 'boss.work 5×20',
+    options: { localConcurrency: 5, batchSize: 20, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true },
+  },
+  {
+    name: 'boss.work 100×1',
+    options: { localConcurrency: 100, batchSize: 1, pollingIntervalSeconds: 0.5, burstWhenReadyExceeds: 1 },
+  },
+] as const
+
+/** From the host's transaction to the service, over HTTP. */
+export const endToEnd: Workload = {
+  name: 'end-to-end',
+  title: `One transfer that the service has answered with 201, while ${writers} writers commit as fast as they can; host and worker in one process, the service in another.`,
+  seconds: 10,
+  async open(serverUrl) {
+    const stage = await openServiceStage(serverUrl, {
+      template: 'bench_end_to_end',
+      accountCount: 20,
+      transfersEach: 1,
+    })
+    const start = (name: string) =>
+      openHttpContender(serverUrl, {
+        name,
+        kind: 'service',
+        hasEngine: false,
+        template: stage.template,
+        encryptionKey: stage.encryptionKey,
+        connections: inFlight,
+      })
+    const hosts = [await openOutlayEndToEnd(serverUrl, await start('outlay'), stage, inFlight)]
+    for (const shape of shapes) {
+      hosts.push(await openPgBossEndToEnd(serverUrl, await start(shape.name), stage, shape))
+    }
+    const numbers = { next: stage.transferIds.length }
+    return {
+      contests: [
+        {
+          name: 'end to end',
+          contenders: hosts.map((host) => contender(host, numbers)),
+          ratios: [
+            { of: 'outlay', to: shapes[0].name, aim: 3 },
+            { of: 'outlay', to: shapes[1].name, aim: 3 },
+            { of: 'outlay', to: shapes[2].name },
+          ],
+          references: {},
+          // The worker with its defaults takes one job every two seconds.
+          warmUpSeconds: 5,
+        },
+      ],
+      close: async () => {
+        for (const host of hosts) {
+          await host.close()
+          await host.service.close()
+        }
+        await stage.close()
+      },
+    }
+  },
+}
+
+/** Counts what the service has while the writers write; at the end both sides have the same number of transfers. */
+function contender(host: EndToEndHost, numbers: { next: number }): Contender {
+  const { name, database, service } = host
+  const countMade = () => service.database.count('select count(*) from outlay_service.transfer')
+  let atFirst: number | undefined
+  return {
+    name,
+    async round(seconds) {
+      const before = await countMade()
+      atFirst ??= before
+      await host.start()
+      const measurement = await measure(database.admin, usageHere(database.statements), async () => {
+        const endsAt = performance.now() + seconds * 1000
+        const writer = async () => {
+          while (performance.now() < endsAt) await write(host, numbers.next++)
+        }
+        await Promise.all(Array.from({ length: writers }, writer))
+        return { operations: (await countMade()) - before, latenciesMs: null }
+      })
+      await host.stop()
+      const made = (await countMade()) - atFirst
+      const sent = await host.countSent()
+      if (made !== sent) throw new Error(`${name}: the service has ${made} transfers and the host knows of ${sent}.`)
+      return measurement
+    },
+  }
+}
+
+async function write({ database, send }: EndToEndHost, n: number): Promise<void> {
+  await inTransaction(database.pool, async (client) => {
+    await client.query(insertInvoice(n))
+    await send(client, n)
+  })
+}
