@@ -38,6 +38,15 @@ const maxHeldPerSlot = 3
 /** Pause while too few slots are free for a fetch to be worth it, in milliseconds. */
 const refillMs = 3
 
+/**
+ * How long after a wake-up an empty queue is looked at again soon, in milliseconds: a host announces one commit of several
+ * that are close together, and the others may come just after the first was fetched.
+ */
+const lingerMs = 36
+
+/** Pause between two such looks, in milliseconds. */
+const lingerPauseMs = 12
+
 /** Starts a dispatcher. */
 export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
   const { boss, attempts, handlers, pacer, logger, concurrency } = options
@@ -46,6 +55,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   // A slot is free again when the answer is there; the job is held, and its heartbeat goes on, until that is written.
   const held = new Set<Job<unknown>>()
   let busy = 0
+  let wokenAt = Number.NEGATIVE_INFINITY
   const worthFetching = Math.max(1, Math.floor(concurrency / 10))
   let idle: (() => void) | undefined
   const freeSlots = () => Math.min(concurrency - busy, maxHeldPerSlot * concurrency - held.size)
@@ -83,7 +93,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       if (free < worthFetching) return options.pollIntervalMs
       const batchSize = Math.min(free, maxFetch)
       const jobs = await boss.fetch(submitQueue, { batchSize })
-      if (jobs.length === 0) return options.pollIntervalMs
+      if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs
       await begin(options, jobs, (claim, job) => void submit(claim, job))
       return jobs.length < batchSize ? refillMs : 0
     },
@@ -92,7 +102,10 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   const heart = startHeart(boss, held, logger)
 
   return {
-    wake: () => fetching.wake(),
+    wake() {
+      wokenAt = performance.now()
+      fetching.wake()
+    },
     async stop(timeoutMs) {
       await fetching.stop()
       await withinTime(abort, timeoutMs, async () => {
