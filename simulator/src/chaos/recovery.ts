@@ -50,13 +50,17 @@ export async function firstSettlement(site: Site, endedAtMs: number, options: Se
 
 /** The attempts that a process has begun and nobody has ended. */
 export async function readHeld(site: Site, pid: number): Promise<readonly HeldAttempt[]> {
-  const { rows } = await site.host.query<HeldAttempt>(
-    `select t.id, t.attempt from outlay.transfer t
-     join outlay.attempt a on a.transfer_id = t.id and a.attempt = t.attempt and a.answered_at is null
-     where t.stage = 'submitting' and a.worker like $1`,
-    [`%:${pid}:%`],
-  )
-  return rows
+  const held = await patiently(async () => {
+    const { rows } = await site.host.query<HeldAttempt>(
+      `select t.id, t.attempt from outlay.transfer t
+       join outlay.attempt a on a.transfer_id = t.id and a.attempt = t.attempt and a.answered_at is null
+       where t.stage = 'submitting' and a.worker like $1`,
+      [`%:${pid}:%`],
+    )
+    return rows
+  })
+  if (held === undefined) throw new Error('Postgres did not come back.')
+  return held
 }
 
 /** Waits until the service has taken on each of the transfers, as another worker wrote; the time is that of the last. */
