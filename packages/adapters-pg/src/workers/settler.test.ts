@@ -1,0 +1,54 @@
+import type { Settlement } from '@outlay/core'
+import { expect, it } from 'vitest'
+import { startSettler } from './settler.ts'
+
+const settlement = (transferId: string) => ({ transferId, attempt: 1 }) as Settlement
+
+/** A settler whose database refuses some outcomes, and fails so many times before it answers. */
+function startOn({ refused, failures }: { readonly refused: readonly string[]; readonly failures: number }) {
+  const written: string[] = []
+  const errors: unknown[] = []
+  const warnings: unknown[] = []
+  let left = failures
+  const settler = startSettler({
+    attempts: {
+      async settle(settlements: readonly Settlement[]) {
+        if (left-- > 0) throw new Error('Connection terminated unexpectedly')
+        const ids = settlements.map(({ transferId }) => transferId)
+        if (ids.some((id) => refused.includes(id))) {
+          throw Object.assign(new Error('unsupported Unicode escape sequence'), { code: '22P05' })
+        }
+        written.push(...ids)
+        return ids
+      },
+    },
+    logger: {
+      debug() {},
+      info() {},
+      warn: (about) => void warnings.push(about),
+      error: (about) => void errors.push(about),
+    },
+    onSettled: () => undefined,
+  })
+  return { settler, written, errors, warnings }
+}
+
+const ids = Array.from({ length: 100 }, (_, index) => `transfer-${index}`)
+
+it('gives up the outcomes that the database refuses, and writes all others', async () => {
+  const refused = ['transfer-0', 'transfer-37', 'transfer-99']
+  const { settler, written, errors, warnings } = startOn({ refused, failures: 0 })
+  await Promise.all(ids.map((id) => settler.add(settlement(id))))
+  await settler.stop()
+  expect(written).toEqual(ids.filter((id) => !refused.includes(id)))
+  expect(errors).toMatchObject(refused.map((transferId) => ({ transferId })))
+  expect(warnings).toEqual([])
+})
+
+it('gives up nothing while the database is out of reach', async () => {
+  const { settler, written, errors } = startOn({ refused: [], failures: 3 })
+  await Promise.all(ids.map((id) => settler.add(settlement(id))))
+  await settler.stop()
+  expect(written).toEqual(ids)
+  expect(errors).toEqual([])
+})
