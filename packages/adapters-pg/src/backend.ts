@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
 import type { Backend, Logger, Workers, WorkHandlers, WorkOptions } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
 import { createAccountWeights } from './account-weights.ts'
@@ -206,23 +207,32 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
     tell()
   }
   const wakeup = work.listen === false ? undefined : startWakeup({ driver, channel: parts.channel, logger, onWake })
+  const end = async () => {
+    await Promise.all([
+      wakeup?.stop(),
+      archiver?.stop(),
+      sweeper.stop(),
+      follower.stop(),
+      watcher.stop(),
+      dispatcher.stop(stopTimeoutMs),
+    ])
+    await pacer.stop()
+    await Promise.all(subscribers.map((subscriber) => subscriber.stop()))
+    await boss.stop({ graceful: false, close: false })
+    offError()
+    return true
+  }
   return {
     async stop() {
-      await Promise.all([
-        wakeup?.stop(),
-        archiver?.stop(),
-        sweeper.stop(),
-        follower.stop(),
-        watcher.stop(),
-        dispatcher.stop(stopTimeoutMs),
-      ])
-      await pacer.stop()
-      await Promise.all(subscribers.map((subscriber) => subscriber.stop()))
-      await boss.stop({ graceful: false, close: false })
-      offError()
+      // A network that swallows everything leaves queries without an end. Each of them may be cut off, as by a crash.
+      const isEnded = await Promise.race([end(), setTimeout(stopTimeoutMs + hungMs, false, { ref: false })])
+      if (!isEnded) logger.warn({}, 'Postgres does not answer, so the engine stops without its last word.')
     },
   }
 }
+
+/** How long statements under way may take beyond the time that requests have, when the engine stops, in milliseconds. */
+const hungMs = 10_000
 
 function readArchiveAfterMs({ retention }: WorkOptions): number | undefined {
   const days = retention?.archiveAfterDays

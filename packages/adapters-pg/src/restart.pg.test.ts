@@ -1,5 +1,14 @@
 import { createEngine } from '@outlay/core'
-import { drain, memoryGateway, type Postgres, recordingLogger, startPostgres, waitUntil } from '@outlay/testing'
+import {
+  drain,
+  memoryGateway,
+  type Postgres,
+  recordingLogger,
+  startPostgres,
+  startTcpProxy,
+  type TcpProxy,
+  waitUntil,
+} from '@outlay/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { samplePayout } from '../test/outbox.ts'
@@ -68,4 +77,38 @@ describe('a restart of Postgres under the workers', () => {
     expect(statuses.rows).toEqual([{ status: 'complete' }])
     await Promise.all(engines.map((one) => one.stop()))
   }, 180_000)
+
+  it.each([
+    ['is reset', (cable: TcpProxy) => cable.cut()],
+    ['swallows everything', (cable: TcpProxy) => cable.stall()],
+  ])('does not keep a worker from stopping while its network %s, and another sends the same key', async (_, fail) => {
+    const gateway = memoryGateway()
+    const url = new URL(await server.createDatabase())
+    const cable = await startTcpProxy({ host: url.hostname, port: Number(url.port) })
+    const [near, far] = [new pg.Pool({ connectionString: url.toString() }), new URL(url)]
+    far.port = String(cable.port)
+    const cut = new pg.Pool({ connectionString: far.toString() })
+    cut.on('error', () => undefined)
+    await postgres({ driver: pgDriver(near) }).migrate()
+    let answer = () => {}
+    const answered = new Promise<undefined>((resolve) => {
+      answer = () => resolve(undefined)
+    })
+    gateway.scriptAfter(() => answered)
+    const worker = createEngine({ backend: postgres({ driver: pgDriver(cut) }), gateway })
+    await worker.start({ stopTimeoutMs: 100 })
+    await pgDriver(near).transaction((tx) => worker.transfers.enqueue(tx, samplePayout('acme')))
+    await waitUntil(() => gateway.submissions.length > 0)
+    fail(cable)
+    answer()
+    await worker.stop()
+    await cable.stop()
+    const other = createEngine({ backend: postgres({ driver: pgDriver(near) }), gateway, follow: { maxDelayMs: 50 } })
+    await other.start()
+    expect(await drain(other, { timeoutMs: 60_000 })).toMatchObject({ settled: 1 })
+    await other.stop()
+    expect(gateway.transfers.size).toBe(1)
+    expect(new Set(gateway.submissions.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+    await Promise.all([near, cut].map((pool) => pool.end()))
+  })
 })

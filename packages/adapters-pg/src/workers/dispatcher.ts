@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { type Claim, Id, type Logger, type WorkHandlers } from '@outlay/core'
 import type { Job, PgBoss } from 'pg-boss'
 import type { AttemptStore } from '../attempts.ts'
@@ -46,6 +47,9 @@ const lingerMs = 36
 
 /** Pause between two such looks, in milliseconds. */
 const lingerPauseMs = 12
+
+/** How long outcomes may take to be written when the engine stops and every request has ended, in milliseconds. */
+const lastWritesMs = 3_000
 
 /** Starts a dispatcher. */
 export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
@@ -108,9 +112,10 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     },
     async stop(timeoutMs) {
       await fetching.stop()
-      await withinTime(abort, timeoutMs, async () => {
-        if (held.size > 0) await new Promise<void>((resolve) => (idle = resolve))
-      })
+      const ended = held.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => (idle = resolve))
+      await withinTime(abort, timeoutMs, ended)
+      if (held.size > 0)
+        logger.warn({ transfers: held.size }, 'Not every outcome could be written; their keys go out again.')
       await heart.stop()
       await settler.stop()
     },
@@ -136,11 +141,20 @@ async function begin<Tx>(
   await boss.deleteJob(submitQueue, [...byId.values()])
 }
 
-/** Waits for what is under way to end by itself, and aborts it when the time is up. */
-async function withinTime(abort: AbortController, timeoutMs: number, wait: () => Promise<void>): Promise<void> {
-  const timer = setTimeout(() => abort.abort(new Error('The engine stops.')), timeoutMs)
-  await wait()
-  clearTimeout(timer)
+/**
+ * Waits for what is under way to end by itself, and aborts it when the time is up. What is then not written soon has no
+ * database to be written to, and waits no longer.
+ */
+async function withinTime(abort: AbortController, timeoutMs: number, ended: Promise<void>): Promise<void> {
+  const stopped = new AbortController()
+  const wait = (ms: number) => setTimeout(ms, undefined, { signal: stopped.signal })
+  const giveUp = async () => {
+    await wait(timeoutMs)
+    abort.abort(new Error('The engine stops.'))
+    await wait(lastWritesMs)
+  }
+  await Promise.race([ended, giveUp()])
+  stopped.abort()
 }
 
 /** Keeps the claims of held jobs alive. */

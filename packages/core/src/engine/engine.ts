@@ -139,7 +139,10 @@ export interface Engine<Tx> {
   migrationSql(): string
   /** Checks the schema and starts the workers of this process. Never migrates. */
   start(options?: WorkOptions & { readonly signal?: AbortSignal | undefined }): Promise<void>
-  /** Lets what is in flight end, hands the rest back, and closes the gateway. Safe to call twice. */
+  /**
+   * Lets what is in flight end, hands the rest back, and closes the gateway. Safe to call twice. It ends in time although the
+   * database is away; what could not be written then counts as unknown, and the same keys go out again.
+   */
   stop(): Promise<void>
   /** How much is where, right now. */
   backlog(): Promise<Backlog>
