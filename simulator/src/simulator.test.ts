@@ -7,10 +7,17 @@ const fixedSeeds = [12, 14, 22]
 
 describe('the simulator', () => {
   it('finds nothing on seeds that are known', async () => {
-    const { failure, payouts, faults } = await campaign({ seeds: fixedSeeds })
+    const { failure, payouts, faults } = await campaign({ seeds: fixedSeeds, lanes: 2 })
     expect(failure).toBeUndefined()
     expect(payouts).toBeGreaterThan(20)
     expect(faults).toBeGreaterThan(10)
+  }, 300_000)
+
+  it('finds nothing on seeds that nobody has run', async () => {
+    const first = Math.floor(Date.now() / 1_000) % 1_000_000_000
+    const seeds = Array.from({ length: 12 }, (_, index) => first + index)
+    const { failure } = await campaign({ seeds, lanes: 2, minutes: 1, shrinks: false })
+    expect(failure).toBeUndefined()
   }, 300_000)
 
   // The others take more seeds than a test run has time for; `simulate --bugs` looks for all of them.
@@ -18,7 +25,7 @@ describe('the simulator', () => {
     'finds %s when it is planted',
     async (name) => {
       const seeds = Array.from({ length: 40 }, (_, index) => 500 + index)
-      const { failure } = await campaign({ seeds, bug: name, shrinks: false })
+      const { failure } = await campaign({ seeds, lanes: 2, bug: name, shrinks: false })
       const wanted = bugs.find((bug) => bug.name === name)?.breaks ?? []
       expect(failure?.violations.filter(({ invariant }) => wanted.includes(invariant))).not.toEqual([])
     },
