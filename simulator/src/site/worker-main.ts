@@ -24,13 +24,18 @@ const engine = createEngine({
   }),
 })
 for (const { name, types } of subscriptions) {
-  engine.subscribe(name, types, async (event, tx) => {
-    await tx.query(
-      `insert into effect (subscription, event_id, type, transfer_id, sequence, account_id)
+  engine.subscribe(
+    name,
+    types,
+    async (event, tx) => {
+      await tx.query(
+        `insert into effect (subscription, event_id, type, transfer_id, sequence, account_id)
        values ($1, $2, $3, $4, $5, $6)`,
-      [name, event.id, event.type, event.transferId, event.sequence, event.accountId],
-    )
-  })
+        [name, event.id, event.type, event.transferId, event.sequence, event.accountId],
+      )
+    },
+    { batchSize: 20 },
+  )
 }
 await engine.start({ concurrency: 20 })
 
