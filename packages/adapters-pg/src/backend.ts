@@ -178,16 +178,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   )
   for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
   const boss = await startQueue(driver, parts.queueSchema, logger)
-  const subscribers = handlers.subscriptions.map((subscription) =>
-    startSubscriber({
-      store: parts.subscriptions,
-      subscription,
-      logger,
-      concurrency: work.subscriptionConcurrency ?? 4,
-      pollIntervalMs,
-      traced: handlers.traced,
-    }),
-  )
+  const subscribers = startSubscribers(parts, pollIntervalMs)
   const tell = () => {
     for (const subscriber of subscribers) subscriber.wake()
   }
@@ -230,6 +221,18 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
     },
   }
 }
+
+const startSubscribers = <Tx>({ subscriptions, handlers, logger, work }: Parts<Tx>, pollIntervalMs: number) =>
+  handlers.subscriptions.map((subscription) =>
+    startSubscriber({
+      store: subscriptions,
+      subscription,
+      logger,
+      concurrency: work.subscriptionConcurrency ?? 4,
+      pollIntervalMs,
+      traced: handlers.traced,
+    }),
+  )
 
 /** How long statements under way may take beyond the time that requests have, when the engine stops, in milliseconds. */
 const hungMs = 10_000
