@@ -102,36 +102,51 @@ export interface Plan {
 /** Workers that a plan may name. */
 const workerCount = 3
 
-/** Draws the plan of a seed. Pure. */
-export function drawPlan(seed: number): Plan {
-  const { fraction } = seededRandom(seed)
-  const below = (count: number) => Math.floor(fraction() * count)
-  const oneOf = <T>(choices: readonly T[]): T => choices[below(choices.length)] as T
-  const tenants = 1 + below(3)
-  let payouts = 0
-  const draw = (count: number): PlannedPayout[] =>
-    Array.from({ length: count }, () => ({
-      number: payouts++,
-      // Half of them are plain, or a fault would always meet another one.
-      kind: fraction() < 0.5 ? 'token' : oneOf(payoutKinds),
-      amount: 1 + below(fraction() < 0.15 ? 900 : 40),
-    }))
-  const moment = (): Moment => ({ at: oneOf(moments), phase: oneOf(['before', 'after']), nth: 1 + below(3) })
-  const some = (): number => below(Math.max(1, payouts))
-  const choices: readonly (readonly [weight: number, draw: () => Step])[] = [
-    [
-      22,
-      () => ({
-        do: 'enqueue',
-        tenant: below(tenants),
-        payouts: draw(fraction() < 0.7 ? 1 : 2 + below(8)),
-        rollBack: fraction() < 0.15,
-      }),
-    ],
-    [3, () => ({ do: 'enqueue_unsure', tenant: below(tenants), payouts: draw(1 + below(3)) })],
-    [4, () => ({ do: 'repeat', payout: some(), changed: fraction() < 0.4 })],
-    [5, () => ({ do: oneOf(['cancel', 'release', 'resubmit']), payout: some() })],
-    [4, () => ({ do: oneOf(['pause', 'resume', 'fund', 'funds_arrived']), tenant: below(tenants) })],
+interface Dice {
+  fraction(): number
+  below(count: number): number
+  oneOf<T>(choices: readonly T[]): T
+}
+
+/** What steps are drawn from: the dice, how many tenants there are, and the payouts so far. */
+interface Draw extends Dice {
+  readonly tenants: number
+  /** The next payouts of the plan. */
+  payouts(count: number): PlannedPayout[]
+  /** The number of a payout of the plan so far. */
+  some(): number
+}
+
+type Choices = readonly (readonly [weight: number, draw: () => Step])[]
+
+/** What hosts do. */
+const hostSteps = ({ fraction, below, oneOf, tenants, payouts, some }: Draw): Choices => [
+  [
+    22,
+    () => ({
+      do: 'enqueue',
+      tenant: below(tenants),
+      payouts: payouts(fraction() < 0.7 ? 1 : 2 + below(8)),
+      rollBack: fraction() < 0.15,
+    }),
+  ],
+  [3, () => ({ do: 'enqueue_unsure', tenant: below(tenants), payouts: payouts(1 + below(3)) })],
+  [4, () => ({ do: 'repeat', payout: some(), changed: fraction() < 0.4 })],
+  [5, () => ({ do: oneOf(['cancel', 'release', 'resubmit']), payout: some() })],
+  [4, () => ({ do: oneOf(['pause', 'resume', 'fund', 'funds_arrived']), tenant: below(tenants) })],
+]
+
+const drawMoment = ({ below, oneOf }: Dice): Moment => ({
+  at: oneOf(moments),
+  phase: oneOf(['before', 'after']),
+  nth: 1 + below(3),
+})
+
+/** What goes wrong, and what time does. */
+const disturbances = (draw: Draw): Choices => {
+  const { fraction, below, oneOf } = draw
+  const moment = () => drawMoment(draw)
+  return [
     [
       14,
       () => ({
@@ -152,26 +167,41 @@ export function drawPlan(seed: number): Plan {
     [7, () => ({ do: 'rails', seconds: oneOf([1, 60, 7_200, 86_400, 4 * 86_400]) })],
     [10, () => ({ do: 'wait', ms: 5 + below(60) })],
     [2, () => ({ do: 'lose_jobs' })],
-    [2, () => ({ do: 'watch', tenant: below(tenants) })],
-    [
-      3,
-      () => ({
-        do: 'foreign',
-        tenant: below(tenants),
-        payout: { number: 10_000 + below(1_000_000), kind: oneOf(['token', 'ach']), amount: 1 + below(40) },
-      }),
-    ],
-    [
-      3,
-      () => ({
-        do: 'limit',
-        tenant: below(tenants),
-        ratePerSecond: oneOf([null, 2, 20]),
-        concurrency: oneOf([null, 1, 2]),
-        weight: oneOf([null, 0.1, 5]),
-      }),
-    ],
-    [2, () => ({ do: 'archive', olderThanMs: oneOf([0, 60_000, 3_600_000]) })],
+  ]
+}
+
+/** What operators do, and others to the accounts of hosts. */
+const administration = ({ below, oneOf, tenants }: Draw): Choices => [
+  [2, () => ({ do: 'watch', tenant: below(tenants) })],
+  [
+    3,
+    () => ({
+      do: 'foreign',
+      tenant: below(tenants),
+      payout: { number: 10_000 + below(1_000_000), kind: oneOf(['token', 'ach']), amount: 1 + below(40) },
+    }),
+  ],
+  [
+    3,
+    () => ({
+      do: 'limit',
+      tenant: below(tenants),
+      ratePerSecond: oneOf([null, 2, 20]),
+      concurrency: oneOf([null, 1, 2]),
+      weight: oneOf([null, 0.1, 5]),
+    }),
+  ],
+  [2, () => ({ do: 'archive', olderThanMs: oneOf([0, 60_000, 3_600_000]) })],
+]
+
+/** Draws the plan of a seed. Pure. */
+export function drawPlan(seed: number): Plan {
+  const draw = startDrawing(seed)
+  const { fraction, below, tenants } = draw
+  const choices: Choices = [
+    ...hostSteps(draw),
+    ...disturbances(draw),
+    ...administration(draw),
     [fraction() < 0.04 ? 4 : 0, () => ({ do: 'restart_postgres' })],
   ]
   const total = choices.reduce((sum, [weight]) => sum + weight, 0)
@@ -185,4 +215,25 @@ export function drawPlan(seed: number): Plan {
   }
   const first: Step = { do: 'start', worker: 0, skewSeconds: 0 }
   return { seed, tenants, steps: [first, ...Array.from({ length: 12 + below(24) }, step)] }
+}
+
+function startDrawing(seed: number): Draw {
+  const { fraction } = seededRandom(seed)
+  const below = (count: number) => Math.floor(fraction() * count)
+  const oneOf = <T>(choices: readonly T[]): T => choices[below(choices.length)] as T
+  let drawn = 0
+  return {
+    fraction,
+    below,
+    oneOf,
+    tenants: 1 + below(3),
+    payouts: (count) =>
+      Array.from({ length: count }, () => ({
+        number: drawn++,
+        // Half of them are plain, or a fault would always meet another one.
+        kind: fraction() < 0.5 ? 'token' : oneOf(payoutKinds),
+        amount: 1 + below(fraction() < 0.15 ? 900 : 40),
+      })),
+    some: () => below(Math.max(1, drawn)),
+  }
 }
