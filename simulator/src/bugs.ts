@@ -12,6 +12,8 @@ export interface Bug {
   readonly breaks: readonly InvariantName[]
   /** A function of a database, and what is changed in its text. */
   readonly sql?: { readonly on: 'host' | 'service'; readonly name: string; readonly from: string; readonly to: string }
+  /** A second line of defence at the service that would hide the mistake: a constraint of a table. */
+  readonly withoutConstraint?: readonly [table: string, name: string]
   readonly gateway?: (gateway: Gateway) => Gateway
   readonly backend?: (backend: Backend<PoolClient>) => Backend<PoolClient>
   readonly driver?: (driver: Driver<PoolClient>, lane: Pick<Lane, 'host'>) => Driver<PoolClient>
@@ -96,7 +98,8 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'no_check_of_the_balance',
-    breaks: ['ledger', 'nothing_stuck', 'one_effect'],
+    breaks: ['ledger'],
+    withoutConstraint: ['ledger_account', 'ledger_account_not_overdrawn'],
     sql: {
       on: 'service',
       name: 'ledger_apply',
@@ -187,6 +190,10 @@ export const bugs: readonly Bug[] = [
 
 /** Changes a function of a database as a bug says. */
 export async function plantInDatabase(bug: Bug, pools: Readonly<Record<'host' | 'service', Pool>>): Promise<void> {
+  if (bug.withoutConstraint !== undefined) {
+    const [table, name] = bug.withoutConstraint
+    await pools.service.query(`alter table outlay_service.${table} drop constraint ${name}`)
+  }
   if (bug.sql === undefined) return
   const { on, name, from, to } = bug.sql
   const schema = on === 'host' ? 'outlay' : 'outlay_service'

@@ -1,5 +1,5 @@
 import { type TransferFailure, TransferStatus, transferTransitions } from '@outlay/core'
-import type { Evidence, Violation } from './invariants.ts'
+import type { Evidence, Violation, Watch } from './invariants.ts'
 import type { Lane } from './lane.ts'
 import { subscriptions } from './subscriptions.ts'
 
@@ -10,7 +10,7 @@ interface Seen {
 }
 
 /** Looks at the status of every transfer again and again, and notes each that moved where it cannot. */
-export function watchStatuses(lane: Lane): { readonly violations: readonly Violation[]; look(): Promise<void> } {
+export function watchStatuses(lane: Lane): Watch {
   const last = new Map<string, Seen>()
   const violations: Violation[] = []
   return {

@@ -1,4 +1,23 @@
-import type { Evidence, Violation } from './invariants.ts'
+import type { Evidence, Violation, Watch } from './invariants.ts'
+import type { Lane } from './lane.ts'
+
+/** Looks at every wallet again and again, and notes each that is below zero. */
+export function watchWallets({ service }: Pick<Lane, 'service'>): Watch {
+  const violations: Violation[] = []
+  return {
+    violations,
+    async look() {
+      const { rows } = await service
+        .query<{ readonly account_id: string; readonly value_type: string }>(
+          `select account_id, value_type from outlay_service.ledger_account
+           where kind = 'custodial' and (available < 0 or held < 0)`,
+        )
+        .catch(() => ({ rows: [] }))
+      for (const { account_id, value_type } of rows)
+        violations.push({ invariant: 'ledger', detail: `${value_type} of ${account_id} went below zero` })
+    },
+  }
+}
 
 /** Entries sum to zero, no balance is below zero, balances are what their entries say, and the money is all there. */
 export async function checkLedger(at: Evidence): Promise<readonly Violation[]> {

@@ -32,6 +32,12 @@ export interface ForeignTransfer {
   readonly watched: boolean
 }
 
+/** A check all along. */
+export interface Watch {
+  readonly violations: readonly Violation[]
+  look(): Promise<void>
+}
+
 /** What the checks look at: both databases, whose money it is, and what was noted on the way. */
 export interface Evidence {
   readonly lane: Pick<Lane, 'host' | 'service'>

@@ -1,6 +1,7 @@
 import type { Bug } from './bugs.ts'
 import { checkAll, type ForeignTransfer, type Violation } from './invariants.ts'
 import { watchStatuses } from './invariants-events.ts'
+import { watchWallets } from './invariants-ledger.ts'
 import type { Lane } from './lane.ts'
 import type { Plan } from './plan.ts'
 import { settle } from './settle.ts'
@@ -61,18 +62,19 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
   at.watch()
   lane.mailroom.mischief = 'none'
   lane.mailroom.reader = (letter) => readLetter(at, letter)
-  const statuses = watchStatuses(lane)
+  const watches = [watchStatuses(lane), watchWallets(lane)]
+  const look = () => Promise.all(watches.map((watch) => watch.look()))
   const trace: string[] = []
   try {
     for (const step of plan.steps) {
       const note = await take(at, step).catch((error: Error) => `failed: ${error.message}`)
       trace.push(`${JSON.stringify(step)}${note === '' ? '' : ` -> ${note}`}`)
-      await statuses.look()
+      await look()
     }
     trace.push(await settle(at))
-    await statuses.look()
+    await look()
     return {
-      violations: [...statuses.violations, ...(await checkAll(at))],
+      violations: [...watches.flatMap(({ violations }) => violations), ...(await checkAll(at))],
       trace,
       payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
       faults: at.faults,
