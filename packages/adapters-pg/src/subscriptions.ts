@@ -1,27 +1,12 @@
 import type { EventType, StoredTransfer, Subscription, TransferEvent } from '@outlay/core'
 import type { Driver } from './driver.ts'
-import { type Row, statements } from './statement.ts'
+import { type Row, type Statement, statements } from './statement.ts'
 import { withTraceContext } from './trace-contexts.ts'
 import { readTransfer } from './transfer-row.ts'
 
 const texts = {
   register: `insert into {{schema}}.subscription (name, types) values ($1, $2::text[])
     on conflict (name) do update set types = excluded.types where subscription.types <> excluded.types`,
-  // An earlier event of the same transfer that is not acknowledged yet, dead or alive, holds the later ones back.
-  next: `select d.transfer_id, d.sequence, e.type, {{schema}}.iso(e.occurred_at) as occurred_at,
-      t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request,
-      {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at,
-      e.stage, e.status, e.failure, e.remote_id, e.reason, e.attempt,
-      {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(e.occurred_at) as updated_at
-    from {{schema}}.delivery d
-    join {{schema}}.event e on e.transfer_id = d.transfer_id and e.sequence = d.sequence
-    join {{schema}}.transfer t on t.id = d.transfer_id
-    where d.subscription = $1 and d.due_at <= statement_timestamp() and not d.dead
-      and not exists (
-        select 1 from {{schema}}.delivery b
-        where b.subscription = d.subscription and b.transfer_id = d.transfer_id and b.sequence < d.sequence)
-    order by d.due_at limit $2
-    for update of d skip locked`,
   acknowledge: `delete from {{schema}}.delivery d using unnest($2::text[], $3::integer[]) as n (transfer_id, sequence)
     where d.subscription = $1 and d.transfer_id = n.transfer_id and d.sequence = n.sequence`,
   fail: `update {{schema}}.delivery d
@@ -31,7 +16,25 @@ const texts = {
     returning d.failures, d.dead`,
 } as const
 
-const tracedTexts = { ...texts, next_traced: withTraceContext(texts.next, 'transfer_id') } as const
+/**
+ * The next events of a subscription. An earlier event of the same transfer that is not acknowledged yet, dead or alive, holds
+ * the later ones back. The limit is no parameter: Postgres would plan the statement anew for each value, every time.
+ */
+const nextText = `select d.transfer_id, d.sequence, e.type, {{schema}}.iso(e.occurred_at) as occurred_at,
+    t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request,
+    {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at,
+    e.stage, e.status, e.failure, e.remote_id, e.reason, e.attempt,
+    {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(e.occurred_at) as updated_at
+  from {{schema}}.delivery d
+  join {{schema}}.event e on e.transfer_id = d.transfer_id and e.sequence = d.sequence
+  join {{schema}}.transfer t on t.id = d.transfer_id
+  where d.subscription = $1 and d.due_at <= statement_timestamp() and not d.dead
+    and not exists (
+      select 1 from {{schema}}.delivery b
+      where b.subscription = d.subscription and b.transfer_id = d.transfer_id and b.sequence < d.sequence)
+  order by d.due_at limit {{limit}}
+  for update of d skip locked`
+const tracedNextText = withTraceContext(nextText, 'transfer_id')
 
 /** Failures of one event after which it becomes a dead letter: about a day and a half of backoff. */
 const maxFailures = 40
@@ -47,7 +50,8 @@ export type SubscriptionStore<Tx> = ReturnType<typeof createSubscriptionStore<Tx
 
 /** Makes the store of subscriptions on a driver. */
 export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
-  const sql = statements(tokens, tracedTexts)
+  const sql = statements(tokens, texts)
+  const next = createNext(tokens)
   return {
     async register(name: string, types: readonly EventType[]): Promise<void> {
       await driver.query(sql.register, [name, [...types]])
@@ -66,7 +70,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       let count = 0
       try {
         return await driver.transaction(async (tx) => {
-          const rows = await driver.execute(tx, traced ? sql.next_traced : sql.next, [subscription.name, limit])
+          const rows = await driver.execute(tx, next(limit, traced), [subscription.name])
           count = rows.length
           if (count === 0) return { kind: 'none' }
           onTaken(count)
@@ -98,6 +102,20 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       const [row] = await driver.query(sql.fail, values)
       return { dead: row?.['dead'] === true }
     },
+  }
+}
+
+/** Makes the statements that take the next events, one for each limit. */
+function createNext(tokens: Readonly<Record<string, string>>): (limit: number, traced: boolean) => Statement {
+  const made = new Map<string, Statement>()
+  return (limit, traced) => {
+    const key = `${limit}${traced ? '_traced' : ''}_next`
+    const statement =
+      made.get(key) ??
+      statements({ ...tokens, limit: String(limit) }, { [key]: traced ? tracedNextText : nextText })[key]
+    if (statement === undefined) throw new Error(`There is no statement ${key}.`)
+    made.set(key, statement)
+    return statement
   }
 }
 
