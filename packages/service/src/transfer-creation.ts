@@ -20,7 +20,8 @@ import { recordEvent } from './webhooks.ts'
 
 /**
  * Creates a transfer in the caller's transaction: the engine's job, the event `transfer.created`, the transfer and the
- * hold on its money commit together or not at all. Specification: "Transfers", create.
+ * hold on its money commit together or not at all. Specification: "Transfers", create. The hold locks the wallet until the
+ * commit, so `runLast` gets it.
  *
  * @throws OutlayError what `parseTransferRequest`, `TransferFlow.classify` and `findParties` throw, then `invalid_id` for
  *   a foreign brand, `invalid_account_number` and the like from the rail, and `insufficient_balance` last.
@@ -31,6 +32,7 @@ export async function createTransfer(
   caller: Caller,
   accountId: string,
   body: unknown,
+  runLast: (run: () => Promise<void>) => void,
 ): Promise<TransferResource> {
   const request = parseTransferRequest(body, context.catalog)
   const parties = await findParties(tx, context, accountId, caller.environment, request)
@@ -49,7 +51,9 @@ export async function createTransfer(
     destination: ledgerLeg(request.destination, destination),
   })
   const row = newRow({ id, accountId, flow, request, plan, wireInstructions, now: context.clock.now() })
-  return await writeTransfer(tx, context, { row, hold: plan.hold, request })
+  const resource = await announceTransfer(tx, context, row, request)
+  runLast(() => holdAndWrite(tx, context, row, plan.hold))
+  return resource
 }
 
 /**
@@ -62,12 +66,23 @@ export async function writeTransfer(
   transfer: { readonly row: TransferRow; readonly hold: LedgerPlan['hold']; readonly request: TransferRequest },
 ): Promise<TransferResource> {
   const { row, hold, request } = transfer
+  const resource = await announceTransfer(tx, context, row, request)
+  // Last, because it locks the wallet until the commit.
+  await holdAndWrite(tx, context, row, hold)
+  return resource
+}
+
+/** Writes what others learn of a transfer: its event, and the engine's job. */
+async function announceTransfer(
+  tx: Tx,
+  context: ServiceContext,
+  row: TransferRow,
+  request: TransferRequest,
+): Promise<TransferResource> {
   const { id, account_id: accountId } = row
   const resource = transferView(row)
   await recordEvent(tx, context, { accountId, type: 'transfer.created', data: resource })
   await context.engine.transfers.enqueue(tx, { ...request, id, accountId, idempotencyKey: id })
-  // Last, because it locks the wallet until the commit.
-  await holdAndWrite(tx, context, row, hold)
   return resource
 }
 

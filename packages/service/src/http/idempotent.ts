@@ -16,7 +16,14 @@ export interface CreateInput {
   /** The account in the path. */
   readonly accountId: string
   readonly idempotencyKey: string
+  readonly runLast: RunLast
 }
+
+/**
+ * Has something run when the answer is stored, right before the commit: what locks a row that others wait for, and changes
+ * nothing about the answer. What it throws counts as thrown by the effect.
+ */
+export type RunLast = (run: () => Promise<void>) => void
 
 /** How a create answers. */
 export interface CreateOptions {
@@ -57,8 +64,8 @@ export async function createIdempotently(
   work: (tx: Tx, input: CreateInput) => Promise<unknown>,
 ): Promise<Response> {
   const caller = await requireAccount(c, context, options.scope)
-  return await answerOnce(c, context, caller, options, (tx, { body, idempotencyKey }) =>
-    work(tx, { body, caller, accountId: caller.accountId, idempotencyKey }),
+  return await answerOnce(c, context, caller, options, (tx, input) =>
+    work(tx, { ...input, caller, accountId: caller.accountId }),
   )
 }
 
@@ -68,7 +75,7 @@ export async function answerOnce(
   context: ServiceContext,
   caller: Caller,
   options: Omit<CreateOptions, 'scope'>,
-  work: (tx: Tx, input: { readonly body: unknown; readonly idempotencyKey: string }) => Promise<unknown>,
+  work: (tx: Tx, input: Pick<CreateInput, 'body' | 'idempotencyKey' | 'runLast'>) => Promise<unknown>,
 ): Promise<Response> {
   const idempotencyKey = readIdempotencyKey(c)
   const body = options.bodyless === true ? null : await readAnyJson(c)
@@ -93,9 +100,9 @@ export async function answerOnce(
           checkBody(c, body)
           await options.prepare?.(body)
         }),
-      work: (tx) => {
+      work: (tx, runLast) => {
         checkBody(c, body)
-        return work(tx, { body, idempotencyKey })
+        return work(tx, { body, idempotencyKey, runLast })
       },
     })
   return respond(c, decided ?? (await inFlight.track(key, perform)))
@@ -120,7 +127,7 @@ interface Effect {
   readonly status: number
   readonly sealed: boolean
   readonly prepare: (() => Promise<void> | undefined) | undefined
-  readonly work: (tx: Tx) => Promise<unknown>
+  readonly work: (tx: Tx, runLast: RunLast) => Promise<unknown>
 }
 
 async function performOnce(
@@ -156,8 +163,11 @@ async function tryEffect(context: ServiceContext, request: KeyedRequest, effect:
     request.clientId,
     async (tx) => {
       if (!(await claimOrTimeOut(tx, context, request))) return undefined
-      const response = { status: effect.status, body: JSON.stringify(await effect.work(tx)) }
+      const last: (() => Promise<void>)[] = []
+      const resource = await effect.work(tx, (run) => last.push(run))
+      const response = { status: effect.status, body: JSON.stringify(resource) }
       await storeResponse(tx, context, request, response, effect.sealed)
+      for (const run of last) await run()
       return { ...response, replayed: false }
     },
     boundOf(context),

@@ -10,8 +10,8 @@ import { pageOf, readPage } from './pagination.ts'
 /** Mounts transfers: create (also under the singular path), list, read. Specification: "Transfers". */
 export const transfersRoutes: RouteModule = (app, context) => {
   const create = (c: ServiceRequest): Promise<Response> =>
-    createIdempotently(c, context, { scope: 'transfers:write' }, (tx, { body, caller, accountId }) =>
-      createTransfer(tx, context, caller, accountId, body),
+    createIdempotently(c, context, { scope: 'transfers:write' }, (tx, { body, caller, accountId, runLast }) =>
+      createTransfer(tx, context, caller, accountId, body, runLast),
     )
   app.post('/accounts/:account_id/transfers', create)
   app.post('/accounts/:account_id/transfer', create)
