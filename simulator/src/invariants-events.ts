@@ -1,4 +1,5 @@
 import { type TransferFailure, TransferStatus, transferTransitions } from '@outlay/core'
+import { allEvents } from './histories.ts'
 import type { Evidence, Violation, Watch } from './invariants.ts'
 import type { Lane } from './lane.ts'
 import { subscriptions } from './subscriptions.ts'
@@ -52,8 +53,7 @@ function leadsTo(from: Omit<Seen, 'id'>, to: Omit<Seen, 'id'>): boolean {
 /** The events of each transfer count up without holes, and their statuses are a path. */
 export async function checkEvents(at: Evidence): Promise<readonly Violation[]> {
   const { rows } = await at.lane.host.query<Seen & { readonly sequence: number; readonly type: string }>(
-    `select t.id, e.sequence, e.type, e.status, e.failure from outlay.transfer t
-     cross join lateral outlay.events_of(t.id) e order by t.id, e.sequence`,
+    `select e.transfer_id as id, e.sequence, e.type, e.status, e.failure from ${allEvents} e order by e.transfer_id, e.sequence`,
   )
   const found: Violation[] = []
   for (const [id, events] of Map.groupBy(rows, (row) => row.id)) {
@@ -77,8 +77,7 @@ export async function checkEvents(at: Evidence): Promise<readonly Violation[]> {
 /** What each subscriber did is what happened: once each, in order per transfer. */
 export async function checkEffects(at: Evidence): Promise<readonly Violation[]> {
   const events = await at.lane.host.query<{ readonly key: string; readonly type: string }>(
-    `select t.id || ':' || e.sequence as key, e.type from outlay.transfer t
-     cross join lateral outlay.events_of(t.id) e order by t.id, e.sequence`,
+    `select e.transfer_id || ':' || e.sequence as key, e.type from ${allEvents} e order by e.transfer_id, e.sequence`,
   )
   const effects = await at.lane.host.query<{ readonly key: string; readonly subscription: string }>(
     `select transfer_id || ':' || sequence as key, subscription from effect order by transfer_id, position`,

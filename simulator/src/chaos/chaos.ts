@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Backlog } from '@outlay/core'
 import { seededRandom } from '@outlay/testing'
-import { checkAll } from '../invariants.ts'
 import { comeToRest } from '../site/rest.ts'
 import { openSite, type Site, type SiteOptions } from '../site/site.ts'
 import { judge, type Verdict } from '../site/verdict.ts'
@@ -57,7 +56,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const began = performance.now()
   const isDone = await comeToRest(site, restTimeoutMs, options.onLook)
   const restMs = isDone ? performance.now() - began : null
-  return { seed, faults, restMs, verdict: await judge(site, [checkAll]) }
+  return { seed, faults, restMs, verdict: await judge(site) }
 }
 
 async function strikeOn(site: Site, options: ChaosOptions): Promise<readonly FaultRecord[]> {

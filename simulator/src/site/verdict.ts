@@ -1,4 +1,4 @@
-import type { Evidence, Violation } from '../invariants.ts'
+import { checkAll, type Evidence, type Violation } from '../invariants.ts'
 import { customerFunds } from './customer.ts'
 import type { Site } from './site.ts'
 
@@ -23,11 +23,8 @@ export interface Verdict {
   readonly violations: readonly Violation[]
 }
 
-/** Something that says whether what must hold does. */
-export type Check = (at: Evidence) => Promise<readonly Violation[]>
-
-/** Compares what was promised with what became of it, and carries out checks. */
-export async function judge(site: Site, checks: readonly Check[]): Promise<Verdict> {
+/** Compares what was promised with what became of it, and checks everything that must hold. */
+export async function judge(site: Site): Promise<Verdict> {
   const { promised, withdrawn, unknown } = site.promises
   const at: Evidence = {
     lane: { host: site.host, service: site.service },
@@ -56,7 +53,7 @@ export async function judge(site: Site, checks: readonly Check[]): Promise<Verdi
     })),
     ...site.collapses.map((detail) => ({ invariant: 'nothing_stuck' as const, detail })),
   ]
-  for (const check of checks) violations.push(...(await check(at)))
+  violations.push(...(await checkAll(at)))
   const attempts = await site.host.query<{ readonly count: number }>(
     'select coalesce(sum(attempt), 0)::integer as count from outlay.transfer',
   )

@@ -1,10 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { checkLedger } from '../invariants-ledger.ts'
-import { checkOneEffect, checkSides, checkTenants, checkWaiting } from '../invariants-transfers.ts'
 import { comeToRest } from '../site/rest.ts'
 import { openSite, type Site } from '../site/site.ts'
 import { judge, type Verdict } from '../site/verdict.ts'
-import { checkEffectsOfArchived } from './archived-effects.ts'
 import { type Sample, takeSample } from './sample.ts'
 
 /** What a run is to do. */
@@ -60,8 +57,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const isDone = await comeToRest(site, restTimeoutMs)
   const restMs = isDone ? performance.now() - stopped : null
   await archiving.stop()
-  const checks = [checkOneEffect, checkSides, checkWaiting, checkTenants, checkEffectsOfArchived, checkLedger]
-  const verdict = await judge(site, checks)
+  const verdict = await judge(site)
   const warm = Math.min(warmUpMs, forMs / 5)
   return { rate, samples: samples.filter(({ atMs }) => atMs >= warm), verdict, restMs }
 }
