@@ -48,8 +48,11 @@ export interface MigrateOptions {
   readonly patienceMs?: number | undefined
 }
 
-/** Longest wait for one lock, in milliseconds: shorter than Postgres's `deadlock_timeout`, so that it is we who give way. */
-const lockTimeoutMs = 500
+/**
+ * Waits for one lock, in milliseconds: at first shorter than Postgres's `deadlock_timeout`, so that it is we who give way, then
+ * longer and longer, for hosts whose transactions always last that long.
+ */
+const lockTimeoutMs = { first: 500, longest: 15_000 }
 
 /** Pause between two tries, in milliseconds, in which those who waited behind us go on. */
 const retryPauseMs = 250
@@ -61,7 +64,7 @@ const defaultPatienceMs = 120_000
  * call it at once. The connection must not be in a transaction. Returns the names of what ran.
  *
  * It may run while workers and hosts go on: a migration that does not get a lock within half a second lets go of all it
- * has and tries again, so that nobody waits behind it for long.
+ * has and tries again, a little longer each time, so that nobody waits behind it for longer than others make it wait.
  *
  * Where a later release has migrated already, the repeatable ones are its own and are left as they are.
  * @throws Error when a numbered migration that has run was changed since.
@@ -93,12 +96,11 @@ export async function applyMigrations(session: SqlSession, options: MigrateOptio
 }
 
 async function runBesideOthers(session: SqlSession, migration: Migration, options: MigrateOptions): Promise<void> {
-  const text = migrationText(migration, options, `set local lock_timeout = ${lockTimeoutMs};`)
   const patienceMs = options.patienceMs ?? defaultPatienceMs
   const began = performance.now()
-  for (;;) {
+  for (let timeoutMs = lockTimeoutMs.first; ; timeoutMs = Math.min(timeoutMs * 2, lockTimeoutMs.longest)) {
     try {
-      await session.query(text)
+      await session.query(migrationText(migration, options, `set local lock_timeout = ${timeoutMs};`))
       return
     } catch (error) {
       if (!isContention(error)) throw error
