@@ -1,5 +1,6 @@
 import { appendFile, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, describe, expect, it } from 'vitest'
 import { currentHostEntry, listNumbered, listReleases, migrationsOf, type Release, unpackRelease } from './release.ts'
@@ -35,9 +36,12 @@ describe('an upgrade of the engine', { timeout }, async () => {
       const migrating = stage.engine.migrate().finally(() => {
         migrated = true
       })
+      // Not so many that to work them off takes longer than what this is about.
       const enqueueMeanwhile = async () => {
-        do await stage.enqueue(old, 2)
-        while (!migrated)
+        do {
+          await stage.enqueue(old, 2)
+          await setTimeout(100)
+        } while (!migrated)
       }
       await Promise.all([migrating, enqueueMeanwhile()])
 
