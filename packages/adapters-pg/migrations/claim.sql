@@ -72,6 +72,10 @@ begin
     )
     update {{queue_table}} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '10 years'
     from parked p where j.name = '{{queue}}' and j.id = p.job;
+    -- One that is resumed from here on must not be given a probe that this claim would not take.
+    select coalesce(array_agg(n.id), '{}'), coalesce(array_agg(n.job), '{}') into p_ids, p_jobs
+    from unnest(p_ids, p_jobs) as n (id, job) join {{schema}}.transfer t on t.id = n.id
+    where t.account_id <> all (v_paused);
   end if;
 
   if exists (select 1 from {{schema}}.refused_account) then
