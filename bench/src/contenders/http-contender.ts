@@ -75,6 +75,14 @@ export async function openHttpContender(serverUrl: string, options: HttpContende
   }
 }
 
+/** Starts the service without its engine on a copy of a stage's database; nobody sends its transfers on. */
+export const openIdleService = (
+  serverUrl: string,
+  { template, encryptionKey }: Pick<HttpContenderOptions, 'template' | 'encryptionKey'>,
+  { name, connections }: Pick<HttpContenderOptions, 'name' | 'connections'>,
+): Promise<HttpContender> =>
+  openHttpContender(serverUrl, { name, kind: 'service', hasEngine: false, template, encryptionKey, connections })
+
 /** Sends one request and reads the whole answer. Throws Error unless it has the status. */
 export async function exchange(connections: Pool, sent: HttpRequest, status: number): Promise<string> {
   const { path, method, headers, body } = sent

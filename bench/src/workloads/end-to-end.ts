@@ -1,5 +1,5 @@
 import { type EndToEndHost, openOutlayEndToEnd, openPgBossEndToEnd } from '../contenders/end-to-end.ts'
-import { openHttpContender } from '../contenders/http-contender.ts'
+import { openIdleService } from '../contenders/http-contender.ts'
 import { openServiceStage } from '../contenders/service-stage.ts'
 import type { Contender, Workload } from '../contest.ts'
 import { inTransaction } from '../database.ts'
@@ -35,15 +35,7 @@ export const endToEnd: Workload = {
       accountCount: 20,
       transfersEach: 1,
     })
-    const start = (name: string) =>
-      openHttpContender(serverUrl, {
-        name,
-        kind: 'service',
-        hasEngine: false,
-        template: stage.template,
-        encryptionKey: stage.encryptionKey,
-        connections: inFlight,
-      })
+    const start = (name: string) => openIdleService(serverUrl, stage, { name, connections: inFlight })
     const hosts = [await openOutlayEndToEnd(serverUrl, await start('outlay'), stage, inFlight)]
     for (const shape of shapes) {
       hosts.push(await openPgBossEndToEnd(serverUrl, await start(shape.name), stage, shape))

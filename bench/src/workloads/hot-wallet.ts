@@ -1,4 +1,4 @@
-import { openHttpContender } from '../contenders/http-contender.ts'
+import { openIdleService } from '../contenders/http-contender.ts'
 import { openServiceStage } from '../contenders/service-stage.ts'
 import type { Workload } from '../contest.ts'
 import { createContender } from './service-requests.ts'
@@ -21,15 +21,7 @@ export const hotWallet: Workload = {
       accountCount: wallets,
       transfersEach: 1,
     })
-    const start = (name: string) =>
-      openHttpContender(serverUrl, {
-        name,
-        kind: 'service',
-        hasEngine: false,
-        template: stage.template,
-        encryptionKey: stage.encryptionKey,
-        connections: clients,
-      })
+    const start = (name: string) => openIdleService(serverUrl, stage, { name, connections: clients })
     const one = await start(names.one)
     const many = await start(names.many)
     const numbers = { next: stage.transferIds.length }
