@@ -1,28 +1,64 @@
 import { Socket } from 'node:net'
+import { Pool } from 'pg'
 
-/** The sockets of one worker to Postgres, which can be cut all at once. */
+/** Connections of one worker to Postgres, which can be cut all at once. */
 export interface Cable {
-  /** Makes the socket of a connection, as node-postgres asks for one. */
-  readonly plug: () => Socket
-  /** Resets every connection, and every later one. */
+  readonly pool: Pool
+  /** Breaks every connection, and every later one. */
   cut(): void
+  readonly isCut: boolean
 }
 
 /** Lays a cable. Within one process this is a proxy's cut without a proxy's cost. */
-export function layCable(): Cable {
+export function layCable(connectionString: string): Cable {
   const sockets = new Set<Socket>()
   let isCut = false
+  const plug = () => {
+    const socket = new Socket()
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    if (isCut) socket.once('connect', () => socket.destroy())
+    return socket
+  }
   return {
-    plug() {
-      const socket = new Socket()
-      sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
-      if (isCut) socket.once('connect', () => socket.resetAndDestroy())
-      return socket
-    },
+    pool: new Pool({ connectionString, max: 4, stream: plug, idleTimeoutMillis: 0 }),
     cut() {
       isCut = true
-      for (const socket of sockets) socket.resetAndDestroy()
+      for (const socket of sockets) socket.destroy()
+    },
+    get isCut() {
+      return isCut
+    },
+  }
+}
+
+/** Cables that outlive their workers: what a new session costs before it knows its statements is most of a worker's start. */
+export interface Cables {
+  take(): Cable
+  /** Keeps a cable for the next worker when it is whole and nobody uses it any more; else ends it. */
+  giveBack(cable: Cable): Promise<void>
+  end(): Promise<void>
+}
+
+/** Opens a store of cables to one database. */
+export function storeCables(connectionString: string): Cables {
+  const kept: Cable[] = []
+  const hush = () => undefined
+  return {
+    take() {
+      const found = kept.pop()
+      if (found !== undefined) return found
+      const laid = layCable(connectionString)
+      laid.pool.on('error', hush)
+      return laid
+    },
+    async giveBack(cable) {
+      const { pool, isCut } = cable
+      if (!isCut && pool.waitingCount === 0 && pool.idleCount === pool.totalCount) kept.push(cable)
+      else await pool.end().catch(hush)
+    },
+    async end() {
+      await Promise.all(kept.splice(0).map(({ pool }) => pool.end().catch(hush)))
     },
   }
 }

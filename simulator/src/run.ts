@@ -46,7 +46,7 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
   const tenants: Tenant[] = []
   for (let index = 0; index < plan.tenants; index += 1) tenants.push(await makeTenant(lane, plan.seed, index))
   const around = { lane, seed: plan.seed, bug, tenants, handlersToFail: 0 }
-  const office = await startWorker(around, { works: false, pool: lane.steady })
+  const office = await startWorker(around, { works: false, isSteady: true })
   const at: Run = Object.assign(around, {
     plan,
     office,

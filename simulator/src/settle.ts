@@ -15,7 +15,7 @@ export async function settle(at: Run): Promise<string> {
   await heal(at)
   for (let round = 0; round < mostRounds; round += 1) {
     // A worker sweeps when it starts, and a new one each round is what a host with restarts is like.
-    const worker = await startWorker(at, { pool: at.lane.steady, pollIntervalMs: 250 })
+    const worker = await startWorker(at, { isSteady: true, pollIntervalMs: 250 })
     await comeToRest(worker)
     await worker.stop()
     // In this order, since what is adopted is work that is left.

@@ -3,9 +3,8 @@ import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, type Engine, type Gateway, OutlayError } from '@outlay/core'
 import { httpGateway, httpWebhooks } from '@outlay/http-client'
 import { seededRandom } from '@outlay/testing'
-import { Pool, type PoolClient } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import type { Bug } from './bugs.ts'
-import { layCable } from './cable.ts'
 import type { Lane } from './lane.ts'
 import { createFate, type Fate, mortalDriver } from './mortal-driver.ts'
 import { subscriptions } from './subscriptions.ts'
@@ -43,18 +42,16 @@ export interface WorkerOptions {
   readonly works?: boolean
   /** Default 100. */
   readonly pollIntervalMs?: number
-  /** Connections that outlive the worker, for one that nothing befalls. Default: its own. */
-  readonly pool?: Pool
+  /** True for one that nothing befalls. */
+  readonly isSteady?: boolean
 }
 
 /** Opens a worker and starts it. */
 export async function startWorker(around: Surroundings, options: WorkerOptions = {}): Promise<Worker> {
   const { lane, bug } = around
-  const cable = layCable()
-  const pool = options.pool ?? new Pool({ connectionString: lane.hostUrl, max: 4, stream: cable.plug })
-  const hush = () => undefined
-  pool.on('error', hush)
-  const fate = createFate(() => cable.cut())
+  const cable = options.isSteady ? undefined : lane.cables.take()
+  const pool = cable?.pool ?? lane.steady
+  const fate = createFate(() => cable?.cut())
   const mortal = mortalDriver(pgDriver(pool), fate)
   const backend = postgres({ driver: bug?.driver?.(mortal, lane) ?? mortal })
   const stalling = createStall()
@@ -76,8 +73,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
     // A dead worker has nothing to end, and no database to write to what it still knows.
     if (fate.isDead) await Promise.race([engine.stop(), setTimeout(deadWorkerStopMs)])
     else await engine.stop()
-    pool.off('error', hush)
-    if (pool !== options.pool) await pool.end().catch(hush)
+    if (cable !== undefined) await lane.cables.giveBack(cable)
   }
   try {
     if (options.works !== false) {
