@@ -10,7 +10,7 @@ export interface Cable {
 }
 
 /** Lays a cable. Within one process this is a proxy's cut without a proxy's cost. */
-export function layCable(connectionString: string): Cable {
+function layCable(connectionString: string): Cable {
   const sockets = new Set<Socket>()
   let isCut = false
   const plug = () => {
