@@ -49,7 +49,8 @@ export async function checkLedger(at: Evidence): Promise<readonly Violation[]> {
     }
   }
   const paid = await at.lane.host.query<{ readonly account_id: string; readonly sum: string }>(
-    `select account_id, sum((request -> 'amount' ->> 'value')::numeric)::text as sum from outlay.transfer
+    `select account_id, sum((request -> 'amount' ->> 'value')::numeric
+       * case request -> 'source' ->> 'transferType' when 'ach_debit' then -1 else 1 end)::text as sum from outlay.transfer
      where status = 'complete' and (remote_id = any ($1)) is not true group by 1`,
     [[...at.foreign.keys()]],
   )

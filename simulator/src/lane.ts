@@ -9,7 +9,7 @@ import { type Bug, plantInDatabase } from './bugs.ts'
 import { type Cables, storeCables } from './cable.ts'
 import { type Mailroom, startMailroom } from './mailroom.ts'
 import { subscriptions } from './subscriptions.ts'
-import { prepareTimeTravel } from './time-travel.ts'
+import { prepareTimeTravel, retried } from './time-travel.ts'
 
 /** Everything that outlives one run: a server, the service, and the database of the hosts. */
 export interface Lane extends AsyncDisposable {
@@ -79,7 +79,8 @@ export async function openLane(bug: Bug | undefined): Promise<Lane> {
     proxy,
     mailroom,
     async travel(seconds) {
-      await Promise.all([travelHost(seconds), travelService(seconds), passWebhookTime(service, seconds)])
+      const webhooks = retried(() => passWebhookTime(service, seconds))
+      await Promise.all([travelHost(seconds), travelService(seconds), webhooks])
       for (const boss of bosses) await boss.supervise().catch(() => undefined)
     },
     async clean() {

@@ -14,6 +14,7 @@ export const payoutKinds = [
   'refused',
   'new_wallet',
   'new_bank',
+  'debit',
 ] as const
 
 /** What a payout is like. */
@@ -74,6 +75,10 @@ export type Step =
   | { readonly do: 'repeat'; readonly payout: number; readonly changed: boolean }
   | { readonly do: 'cancel' | 'release' | 'resubmit'; readonly payout: number }
   | { readonly do: 'pause' | 'resume' | 'fund' | 'funds_arrived'; readonly tenant: number }
+  /** The secret that the host knows is wrong from now on, or right again. */
+  | { readonly do: 'lock_out' | 'let_in'; readonly tenant: number }
+  /** The owner of a linked bank account has to log in again, or does. */
+  | { readonly do: 'lose_login' | 'relink'; readonly tenant: number }
   /** The host adopts from now on what somebody else makes for the account. */
   | { readonly do: 'watch'; readonly tenant: number }
   /** Somebody else makes a transfer for the account, past the engine. */
@@ -191,6 +196,7 @@ const administration = ({ below, oneOf, tenants }: Draw): Choices => [
       weight: oneOf([null, 0.1, 5]),
     }),
   ],
+  [3, () => ({ do: oneOf(['lock_out', 'let_in', 'lose_login', 'relink']), tenant: below(tenants) })],
   [2, () => ({ do: 'archive', olderThanMs: oneOf([0, 60_000, 3_600_000]) })],
 ]
 

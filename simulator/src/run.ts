@@ -44,7 +44,8 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
   await lane.clean()
   lane.proxy.faults.clear()
   const tenants: Tenant[] = []
-  for (let index = 0; index < plan.tenants; index += 1) tenants.push(await makeTenant(lane, plan.seed, index))
+  const links = plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit'))
+  for (let index = 0; index < plan.tenants; index += 1) tenants.push(await makeTenant(lane, plan.seed, index, links))
   const around = { lane, seed: plan.seed, bug, tenants, handlersToFail: 0 }
   const office = await startWorker(around, { works: false, isSteady: true })
   const at: Run = Object.assign(around, {

@@ -44,6 +44,7 @@ async function heal(at: Run): Promise<void> {
   for (const worker of at.retired) await worker.stop()
   at.faults += at.retired.splice(0).reduce((sum, { fate }) => sum + fate.befell.length, 0)
   for (const tenant of at.tenants) {
+    tenant.isLockedOut = false
     await tenant.fund(100_000)
     await office.transaction(async (tx) => {
       await office.engine.accounts.resume(tx, tenant.accountId)

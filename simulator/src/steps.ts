@@ -32,6 +32,11 @@ export async function take(at: Run, step: Step): Promise<string> {
     case 'limit':
     case 'archive':
       return administer(at, step)
+    case 'lock_out':
+    case 'let_in':
+    case 'lose_login':
+    case 'relink':
+      return changeAccess(at, step.do, tenantOf(at, step.tenant))
     case 'lose_jobs': {
       const { rowCount } = await at.lane.host.query(`delete from outlay_queue.job where state < 'active'`)
       return `${rowCount} jobs`
@@ -80,6 +85,23 @@ async function administer(
       return `${archived} archived`
     }
   }
+}
+
+/** What becomes of the credentials of a host, and of the login at a bank. */
+async function changeAccess(
+  at: Run,
+  what: 'lock_out' | 'let_in' | 'lose_login' | 'relink',
+  tenant: Tenant,
+): Promise<string> {
+  if (what === 'lose_login' || what === 'relink') {
+    if (tenant.bank === undefined) return 'no bank is linked'
+    await (what === 'relink' ? tenant.bank.relink() : tenant.bank.loseLogin())
+    return ''
+  }
+  tenant.isLockedOut = what === 'lock_out'
+  if (tenant.isLockedOut) return ''
+  await at.office.transaction((tx) => at.office.engine.accounts.credentialsMended(tx, tenant.accountId))
+  return ''
 }
 
 /** Steps that no host takes. */

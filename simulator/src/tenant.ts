@@ -2,13 +2,23 @@ import type { EnqueueRequest, ExternalAddressDetails } from '@outlay/core'
 import { type Client, createClient } from '@outlay/http-client'
 import { addresses, usBankAccount } from '@outlay/testing'
 import type { Lane } from './lane.ts'
+import { type LinkedBank, linkBank } from './linked-bank.ts'
 import type { PlannedPayout } from './plan.ts'
+
+interface Credentials {
+  readonly clientId: string
+  readonly clientSecret: string
+}
 
 /** One customer of the service with one account, as its host knows it. */
 export interface Tenant {
   readonly accountId: string
   readonly walletId: string
-  readonly credentials: { readonly clientId: string; readonly clientSecret: string }
+  readonly credentials: Credentials
+  /** Whether the secret that its host knows is a wrong one. */
+  isLockedOut: boolean
+  /** A bank account that payouts can come from; only where a plan has such. */
+  readonly bank: LinkedBank | undefined
   readonly webhookSecret: string
   /** Sees no faults. */
   readonly client: Client
@@ -23,8 +33,8 @@ export interface Tenant {
 /** USDC of a new tenant: little enough that some payouts wait for more. */
 const firstFunds = 600
 
-/** Makes a tenant at the service. */
-export async function makeTenant(lane: Lane, seed: number, index: number): Promise<Tenant> {
+/** Makes a tenant at the service; `links` says whether it has a bank account that can be debited. */
+export async function makeTenant(lane: Lane, seed: number, index: number, links: boolean): Promise<Tenant> {
   const name = `Tenant ${seed}-${index}`
   const funds = [{ valueType: 'USDC', transferType: 'base', amount: String(firstFunds) }]
   const seeded = await lane.sandbox.seedClient({ name, accounts: [{ businessName: name, funds }] })
@@ -46,10 +56,15 @@ export async function makeTenant(lane: Lane, seed: number, index: number): Promi
     client.addresses.createExternal(accountId, payee),
     client.webhooks.create(accountId, { url: lane.mailroom.urlOf(accountId), eventTypes: ['transfer.*'] }),
   ])
+  const bank = links
+    ? await linkBank(client, accountId, (what, body) => simulate(lane, { credentials }, what, body))
+    : undefined
   const tenant: Tenant = {
     accountId,
     walletId: wallet.addressId,
     credentials,
+    isLockedOut: false,
+    bank,
     webhookSecret: secret,
     client,
     funded: firstFunds,
@@ -61,7 +76,10 @@ export async function makeTenant(lane: Lane, seed: number, index: number): Promi
       accountId,
       idempotencyKey: `payout-${seed}-${payout.number}`,
       amount: amountOf(payout),
-      source: { addressId: wallet.addressId, valueType: 'USDC', transferType: 'base' },
+      source:
+        payout.kind === 'debit'
+          ? { addressId: bank?.id ?? '', valueType: 'USD', transferType: 'ach_debit' }
+          : { addressId: wallet.addressId, valueType: 'USDC', transferType: 'base' },
       destination: destinationOf(payout, { payeeId, good, returned, rejecting, walletId: wallet.addressId }),
     }),
   }
@@ -75,8 +93,8 @@ const specialAmounts: Partial<Record<PlannedPayout['kind'], string>> = {
 }
 
 function amountOf({ kind, amount }: PlannedPayout): EnqueueRequest['amount'] {
-  const bank = ['wire', 'ach', 'ach_returned', 'bank_rejects', 'new_bank'].includes(kind)
-  return { value: specialAmounts[kind] ?? `${amount}.00`, currency: bank ? 'USD' : 'USDC' }
+  const inDollars = ['wire', 'ach', 'ach_returned', 'bank_rejects', 'new_bank', 'debit'].includes(kind)
+  return { value: specialAmounts[kind] ?? `${amount}.00`, currency: inDollars ? 'USD' : 'USDC' }
 }
 
 interface Payees {
@@ -97,6 +115,8 @@ function destinationOf({ kind, amount }: PlannedPayout, to: Payees): EnqueueRequ
       return { addressId: to.returned, valueType: 'USD', transferType: 'ach_credit' }
     case 'bank_rejects':
       return { addressId: to.rejecting, valueType: 'USD', transferType: 'wire' }
+    case 'debit':
+      return { addressId: to.walletId, valueType: 'USDC', transferType: 'base' }
     case 'swap':
       return { addressId: to.walletId, valueType: 'SBC', transferType: 'base' }
     case 'new_wallet': {
@@ -133,7 +153,12 @@ async function deposit(lane: Lane, tenant: Tenant, amount: number): Promise<void
 }
 
 /** Calls one of the routes that only a sandbox has. */
-export async function simulate(lane: Lane, tenant: Tenant, what: string, body: object): Promise<void> {
+export async function simulate(
+  lane: Lane,
+  tenant: Pick<Tenant, 'credentials'>,
+  what: string,
+  body: object,
+): Promise<unknown> {
   const { clientId, clientSecret } = tenant.credentials
   const form = new URLSearchParams({
     grant_type: 'client_credentials',
@@ -148,4 +173,5 @@ export async function simulate(lane: Lane, tenant: Tenant, what: string, body: o
     body: JSON.stringify(body),
   })
   if (!answer.ok) throw new Error(`POST /simulations/${what} answered ${answer.status}: ${await answer.text()}`)
+  return answer.json()
 }

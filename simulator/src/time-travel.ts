@@ -26,7 +26,7 @@ export async function prepareTimeTravel(
 }
 
 /** A worker may hold rows in another order, and the server may just be restarting. */
-async function retried(run: () => Promise<unknown>): Promise<void> {
+export async function retried(run: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await run()

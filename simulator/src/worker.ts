@@ -97,7 +97,7 @@ function openGateway({ lane, tenants }: Surroundings): Gateway {
     credentials: (accountId) => {
       const found = tenants.find((tenant) => tenant.accountId === accountId)
       if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
-      return found.credentials
+      return found.isLockedOut ? { ...found.credentials, clientSecret: 'no-longer-right' } : found.credentials
     },
     timeouts: { headersMs: 2_000, bodyMs: 2_000 },
   })
