@@ -3,10 +3,6 @@
 -- When the service says that the current status was reached.
 alter table {{schema}}.transfer add column reached_at timestamptz;
 
--- Few rows: those that the service refused for lack of funds. The reason changes no more often than without this index,
--- since it is in the predicate of another one already.
-create index transfer_unfunded on {{schema}}.transfer (account_id) where reason = 'insufficient_balance';
-
 -- Accounts whose transfers of others are adopted. Everything that the service created up to `seen_to` was met; a reading of
 -- the list that is not finished has a cursor, and began with a transfer that the service created at `reading_from`.
 create table {{schema}}.watched_account (

@@ -17,6 +17,7 @@ import { createListReadingStore, type ListReadingStore } from './list-readings.t
 import { createLookStore, type LookStore } from './looks.ts'
 import {
   applyMigrations,
+  giveWay,
   type Migration,
   migrationScript,
   readMigrationsSync,
@@ -25,7 +26,7 @@ import {
 } from './migrate.ts'
 import { createPaceStore, type PaceStore } from './paces.ts'
 import { locate, migrationsFolder } from './place.ts'
-import { checkQueue, queueCreateSql, queueInstallSql, startQueue } from './queue.ts'
+import { checkQueue, queueCreateSql, queueInstallSql, queueTrimSql, startQueue } from './queue.ts'
 import { systemRuntime } from './runtime.ts'
 import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
 import { createTransferStore, type TransferStore } from './transfers.ts'
@@ -80,7 +81,13 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     runtime,
     transaction: (work) => driver.transaction(work),
     migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
-    migrationSql: () => [queueInstallSql(queueSchema), queueCreateSql(queueSchema), migrationScript(plan())].join('\n'),
+    migrationSql: () =>
+      [
+        queueInstallSql(queueSchema),
+        queueCreateSql(queueSchema),
+        queueTrimSql(queueSchema),
+        migrationScript(plan()),
+      ].join('\n'),
     check: () => check(driver, schema, queueSchema, plan().migrations),
     enqueue: createEnqueue(driver, tokens, weights),
     get: transfers.get,
@@ -114,6 +121,9 @@ async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parame
         await session.query(queueInstallSql(queueSchema))
       }
       await session.query(queueCreateSql(queueSchema))
+      await giveWay(session, `The queue in "${queueSchema}"`, (lockTimeoutMs) =>
+        session.query(`begin; set local lock_timeout = ${lockTimeoutMs}; ${queueTrimSql(queueSchema)} commit`),
+      )
     })
     await applyMigrations(session, plan)
   })

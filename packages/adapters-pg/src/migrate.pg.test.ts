@@ -35,9 +35,8 @@ describe('migrations', async () => {
       '0005_adoption',
       '0006_archive',
       '0007_trace_context',
-      '0008_paused_transfers',
-      '0009_open_transfers',
-      ...['adopt', 'archive', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'pace', 'settle'],
+      '0008_fewer_indexes',
+      ...['adopt', 'archive', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'pace', 'settle', 'views'],
     ])
   })
 
@@ -105,6 +104,49 @@ describe('migrations', async () => {
     )
     await holding.query('commit')
     expect(await applyMigrations(migrating, { schema: 'app', migrations })).toEqual(['0003_drop'])
+    migrating.release()
+    holding.release()
+  })
+
+  it('that run statement by statement hold no writer up, and make an index again that an interruption left useless', async () => {
+    const pool = open(await database.another())
+    const create: Migration = { name: '0001_one', sql: 'create table {{schema}}.one (id integer);', repeatable: false }
+    const index: Migration = {
+      name: '0002_index',
+      sql: `-- concurrently: so that nobody waits
+create unique index concurrently one_id on {{schema}}.one (id);
+create index concurrently one_negative on {{schema}}.one (id) where id < 0;
+`,
+      repeatable: false,
+    }
+    const [migrating, holding] = [await pool.connect(), await pool.connect()]
+    await applyMigrations(migrating, { schema: 'app', migrations: [create] })
+    await pool.query('insert into app.one values (7), (7)')
+    const migrate = (patienceMs = 60_000) =>
+      applyMigrations(migrating, { schema: 'app', migrations: [create, index], patienceMs })
+    await expect(migrate()).rejects.toThrow(/one_id/)
+    const readIndexes = async () =>
+      (
+        await pool.query(`select indexrelid::regclass::text as name, indisvalid as valid from pg_index
+          where indrelid = 'app.one'::regclass order by 1`)
+      ).rows
+    expect(await readIndexes()).toEqual([{ name: 'app.one_id', valid: false }])
+    await pool.query('truncate app.one')
+    await holding.query('begin; insert into app.one values (1)')
+    await expect(migrate(100)).rejects.toThrow(/0002_index did not get the locks/)
+    const migrated = migrate()
+    await waitUntil(async () => {
+      const { rows } = await pool.query(`select 1 from pg_locks where locktype = 'virtualxid' and not granted`)
+      return rows.length > 0
+    })
+    await pool.query('insert into app.one values (2)')
+    await holding.query('commit')
+    expect(await migrated).toEqual(['0002_index'])
+    expect(await readIndexes()).toEqual([
+      { name: 'app.one_id', valid: true },
+      { name: 'app.one_negative', valid: true },
+    ])
+    expect((await migrating.query('show lock_timeout')).rows).toEqual([{ lock_timeout: '0' }])
     migrating.release()
     holding.release()
   })

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { SqlSession } from './driver.ts'
+import { asOneTransaction, isConcurrent, runConcurrently } from './migrate-statements.ts'
 import { fillTokens } from './statement.ts'
 
 /** One migration as its file has it: numbered ones run once and never change, repeatable ones run whenever they changed. */
@@ -60,7 +61,7 @@ const retryPauseMs = 250
 const defaultPatienceMs = 120_000
 
 /**
- * Applies what is missing, each migration in its own transaction, under an advisory lock, so that several processes may
+ * Applies what is missing, each migration in its own transaction or, where it says so, statement by statement, under an advisory lock, so that several processes may
  * call it at once. The connection must not be in a transaction. Returns the names of what ran.
  *
  * It may run while workers and hosts go on: a migration that does not get a lock within half a second lets go of all it
@@ -97,15 +98,38 @@ export async function applyMigrations(session: SqlSession, options: MigrateOptio
 
 async function runBesideOthers(session: SqlSession, migration: Migration, options: MigrateOptions): Promise<void> {
   const patienceMs = options.patienceMs ?? defaultPatienceMs
+  const run = async (lockTimeoutMs: number) => {
+    if (!isConcurrent(migration.sql)) {
+      await session.query(migrationText(migration, options, `set local lock_timeout = ${lockTimeoutMs};`))
+      return
+    }
+    // Nobody waits behind these statements, so they may wait for as long as they like.
+    await session.query(`set lock_timeout = ${patienceMs}`)
+    await runConcurrently(session, options.schema, fillTokens(migration.sql, tokensOf(options)))
+    await session.query(migrationText({ ...migration, sql: '' }, options, '', checksum(migration)))
+  }
+  await giveWay(session, `The migration ${migration.name}`, run, patienceMs)
+}
+
+/**
+ * Runs what takes locks, again and again with longer lock timeouts, until it gets them or `patienceMs` are over.
+ * @throws Error when it did not; it names `what` and the transactions that have been open longest.
+ */
+export async function giveWay(
+  session: SqlSession,
+  what: string,
+  run: (lockTimeoutMs: number) => Promise<unknown>,
+  patienceMs = defaultPatienceMs,
+): Promise<void> {
   const began = performance.now()
   for (let timeoutMs = lockTimeoutMs.first; ; timeoutMs = Math.min(timeoutMs * 2, lockTimeoutMs.longest)) {
     try {
-      await session.query(migrationText(migration, options, `set local lock_timeout = ${timeoutMs};`))
+      await run(timeoutMs)
       return
     } catch (error) {
       if (!isContention(error)) throw error
       await session.query('rollback')
-      if (performance.now() - began > patienceMs) throw await contentionError(session, migration, error)
+      if (performance.now() - began > patienceMs) throw await contentionError(session, what, error)
       await delay(retryPauseMs)
     }
   }
@@ -115,7 +139,7 @@ async function runBesideOthers(session: SqlSession, migration: Migration, option
 const isContention = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
 
-async function contentionError(session: SqlSession, { name }: Migration, cause: unknown): Promise<Error> {
+async function contentionError(session: SqlSession, what: string, cause: unknown): Promise<Error> {
   const { rows } = await session.query(
     `select pid, application_name, extract(epoch from now() - xact_start)::integer as seconds from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and xact_start < now() - interval '1 second'
@@ -123,7 +147,7 @@ async function contentionError(session: SqlSession, { name }: Migration, cause: 
   )
   const open = rows.map((row) => `process ${row['pid']} (${row['application_name'] || 'no name'}, ${row['seconds']} s)`)
   return new Error(
-    `The migration ${name} did not get the locks that it needs and changed nothing. Transactions open longest: ${open.join(', ') || 'none now'}. End them, or migrate again at a quieter time.`,
+    `${what} did not get the locks that it needs. Transactions open longest: ${open.join(', ') || 'none now'}. End them, or migrate again at a quieter time.`,
     { cause },
   )
 }
@@ -137,18 +161,30 @@ export function unknownNumbered(applied: Iterable<unknown>, migrations: readonly
 /** Runs `work` while no other process migrates the same schema. */
 export async function withMigrationLock<T>(session: SqlSession, schema: string, work: () => Promise<T>): Promise<T> {
   const lock = lockKey(schema)
-  await session.query('select pg_advisory_lock($1)', [lock])
+  // Who waits within a statement keeps an index from being built concurrently, so nobody does.
+  while (!(await tryLock(session, lock))) await delay(retryPauseMs)
   try {
     return await work()
   } finally {
     await session.query('rollback')
+    await session.query('reset lock_timeout')
     await session.query('select pg_advisory_unlock($1)', [lock])
   }
 }
 
+async function tryLock(session: SqlSession, lock: string): Promise<boolean> {
+  const { rows } = await session.query('select pg_try_advisory_lock($1) as taken', [lock])
+  return rows[0]?.['taken'] === true
+}
+
 /** All migrations as one SQL text, for the host's own migration tool and an empty database. */
 export function migrationScript(options: MigrateOptions): string {
-  return [bookkeepingSql(options.schema), ...options.migrations.map((one) => migrationText(one, options))].join('\n')
+  return [
+    bookkeepingSql(options.schema),
+    ...options.migrations.map((one) =>
+      migrationText({ ...one, sql: asOneTransaction(one.sql) }, options, '', checksum(one)),
+    ),
+  ].join('\n')
 }
 
 /** The guard keeps release 0.1.0, which does not look whether it is behind, from putting its functions back. */
@@ -170,12 +206,18 @@ for each row execute function "${schema}".guard_migration();
 `
 }
 
-function migrationText(migration: Migration, options: MigrateOptions, settings = ''): string {
-  const tokens = { ...options.tokens, schema: `"${options.schema}"` }
+const tokensOf = (options: MigrateOptions) => ({ ...options.tokens, schema: `"${options.schema}"` })
+
+function migrationText(
+  migration: Migration,
+  options: MigrateOptions,
+  settings = '',
+  sum = checksum(migration),
+): string {
   return `begin;
 set local outlay.migrating = 'yes';${settings}
-${fillTokens(migration.sql, tokens)}
-insert into "${options.schema}".migration (name, checksum) values ('${migration.name}', '${checksum(migration)}')
+${fillTokens(migration.sql, tokensOf(options))}
+insert into "${options.schema}".migration (name, checksum) values ('${migration.name}', '${sum}')
   on conflict (name) do update set checksum = excluded.checksum, applied_at = now();
 commit;
 `

@@ -65,21 +65,34 @@ export function queueInstallSql(queueSchema: string): string {
   return getConstructionPlans(queueSchema)
 }
 
-/**
- * SQL text that creates our queue in pg-boss's schema; safe to run again.
- *
- * Its table loses its foreign keys to the table of queues: each insert would lock the one row of our queue there, in every
- * host transaction at once, for a row that is never deleted.
- */
+/** SQL text that creates our queue in pg-boss's schema; safe to run again. */
 export function queueCreateSql(queueSchema: string): string {
+  return `select "${queueSchema}".create_queue('${submitQueue}', '${JSON.stringify(queueOptions)}'::jsonb);`
+}
+
+/**
+ * SQL text that takes from our queue's table what only other queues use; safe to run again. Every enqueue would pay for it:
+ *
+ * - foreign keys to the table of queues, for which each insert locks the one row of our queue, in every host transaction at
+ *   once, though that row is never deleted;
+ * - a check that repeats the bound of the partition;
+ * - indexes of singletons, groups, dependencies and redriven jobs, of which we have none.
+ */
+export function queueTrimSql(queueSchema: string): string {
   const { queue_table: table } = queueTokens(queueSchema)
-  return `select "${queueSchema}".create_queue('${submitQueue}', '${JSON.stringify(queueOptions)}'::jsonb);
-do $$
+  return `do $$
 declare
   v_name text;
 begin
-  for v_name in select conname from pg_constraint where conrelid = '${table}'::regclass and contype = 'f' loop
+  for v_name in select conname from pg_constraint
+    where conrelid = '${table}'::regclass and (contype = 'f' or conname = 'cjc')
+  loop
     execute format('alter table ${table} drop constraint %I', v_name);
+  end loop;
+  for v_name in select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
+    where i.indrelid = '${table}'::regclass and c.relname ~ '_i(4|7|9|12)$'
+  loop
+    execute format('drop index "${queueSchema}".%I', v_name);
   end loop;
 end
 $$;`

@@ -1,13 +1,33 @@
--- Enqueues pay for one index, not for two. Workers of release 0.1.0 read the primary key for their sweep instead. The drop
--- stands first, because it takes the stronger lock: a lock that grows would end in a deadlock with whoever works meanwhile.
-drop index {{schema}}.transfer_unsubmitted;
+-- What operators read: views over the engine's tables and the queue, for people, dashboards and alarms.
+-- Replaced as a whole when one changes. Columns are only ever added at the end. The live ones read partial indexes and
+-- never the history.
 
--- Finds what the service does not have for certain and may still get. What was refused or canceled has no remote id either, and
--- there is more of it with every year, so it must not be read again and again. A status does not change at a claim.
-create index transfer_open on {{schema}}.transfer (id) where remote_id is null and status = 'pending';
-
+create or replace view {{schema}}.transfers as
+select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
+  t.request -> 'amount' ->> 'value' as amount,
+  t.request -> 'amount' ->> 'currency' as currency,
+  concat_ws(' ', t.request -> 'source' ->> 'valueType', t.request -> 'source' ->> 'transferType') as source,
+  concat_ws(' ', t.request -> 'destination' ->> 'valueType', t.request -> 'destination' ->> 'transferType') as destination,
+  t.failure ->> 'code' as failure_code, t.failure ->> 'detail' as failure_detail,
+  t.remote_id, t.attempt as attempts, now() - t.created_at as age, t.unknown_since,
+  -- What waits for a person has a job that is put off for years.
+  case when t.stage in ('queued', 'awaiting_funds') and (t.reason is null or j.start_after < now() + interval '1 year')
+    then j.start_after end as next_attempt_at,
+  t.follow_at as next_look_at,
+  j.state as job_state, t.not_before, t.expires_at, t.created_at, t.updated_at
+from {{schema}}.transfer t
+left join lateral {{schema}}.job_of(t.id) j on t.stage in ('queued', 'submitting', 'awaiting_funds');
 comment on view {{schema}}.transfers is
   'Every transfer, one row each. Indexed are id, (account_id, idempotency_key), remote_id, "remote_id is null and status = ''pending''" for what was not submitted, and next_look_at.';
+comment on column {{schema}}.transfers.stage is
+  'Where it stands in the engine: queued, submitting, awaiting_funds, submitted, blocked, settled.';
+comment on column {{schema}}.transfers.status is 'What the service says about the money: pending, processing, failed, canceled, complete.';
+comment on column {{schema}}.transfers.reason is 'Why it waits or is blocked; null when it does neither.';
+comment on column {{schema}}.transfers.unknown_since is
+  'Since when a request may have had an effect that nobody has confirmed; null when every attempt was answered.';
+comment on column {{schema}}.transfers.next_attempt_at is 'When it may be sent next; null when it is not about to be.';
+comment on column {{schema}}.transfers.next_look_at is 'When its status at the service is looked at next; null when it is not followed.';
+comment on column {{schema}}.transfers.job_state is 'State of its job in the queue: created, retry, active; null when it has no job.';
 
 create or replace view {{schema}}.stuck_transfers as
 with waiting as (
@@ -67,6 +87,11 @@ union all
 select t.id, t.account_id, t.stage, t.reason, 'a look at its status, which is overdue', 'Start workers, or see why the service does not answer.',
   t.follow_at, now() - t.follow_at, t.attempt, null
 from {{schema}}.transfer t where t.stage = 'submitted' and t.follow_at < now() - interval '1 minute';
+comment on view {{schema}}.stuck_transfers is
+  'Transfers that wait for something other than their turn: what each one waits for, since when, and what to do about it.';
+comment on column {{schema}}.stuck_transfers.waits_for is 'What it waits for, in words.';
+comment on column {{schema}}.stuck_transfers.remedy is 'What a person can do about it.';
+comment on column {{schema}}.stuck_transfers.since is 'Since when: of an unknown outcome, when it became unknown.';
 
 create or replace view {{schema}}.account_backlog as
 with live as (
@@ -93,3 +118,36 @@ select coalesce(c.account_id, a.account_id) as account_id, coalesce(a.paused, fa
 from counted c full join {{schema}}.account a on a.account_id = c.account_id
 left join {{schema}}.account_pace p on p.account_id = coalesce(c.account_id, a.account_id)
 where c.account_id is not null or a.paused or a.rate_per_second is not null or a.concurrency is not null or a.weight <> 1;
+comment on view {{schema}}.account_backlog is
+  'What is not settled, per account, and accounts that are paused or have limits. Reads live transfers only.';
+comment on column {{schema}}.account_backlog.rate_per_second is 'Most submissions per second; null for no limit.';
+comment on column {{schema}}.account_backlog.concurrency is 'Most submissions under way at once; null for no limit.';
+comment on column {{schema}}.account_backlog.weight is 'Share in the order of dispatch, relative to the 1 of others.';
+comment on column {{schema}}.account_backlog.lowered_rate is
+  'Submissions per second that are left to it since the service said 429; null when it is not slowed down.';
+comment on column {{schema}}.account_backlog.held_until is 'Until when the service asked it to wait; null when that is over.';
+comment on column {{schema}}.account_backlog.oldest_unsubmitted_at is
+  'When the oldest transfer was enqueued that the service does not have for certain.';
+
+create or replace view {{schema}}.subscription_lag as
+select s.name, s.types,
+  coalesce(d.undelivered, 0)::integer as undelivered, coalesce(d.failing, 0)::integer as failing,
+  coalesce(d.dead_letters, 0)::integer as dead_letters, d.oldest_at, now() - d.oldest_at as lag, f.last_error, s.created_at
+from {{schema}}.subscription s
+left join (
+  select d.subscription, count(*) filter (where not d.dead) as undelivered,
+    count(*) filter (where not d.dead and d.failures > 0) as failing, count(*) filter (where d.dead) as dead_letters,
+    min(e.occurred_at) filter (where not d.dead) as oldest_at
+  from {{schema}}.delivery d
+  join {{schema}}.event e on e.transfer_id = d.transfer_id and e.sequence = d.sequence
+  group by d.subscription
+) d on d.subscription = s.name
+left join lateral (
+  select x.last_error from {{schema}}.delivery x where x.subscription = s.name and x.last_error is not null
+  order by x.due_at desc limit 1
+) f on d.failing > 0 or d.dead_letters > 0;
+comment on view {{schema}}.subscription_lag is 'How far each subscription is behind. A dead letter holds later events of its transfer back.';
+comment on column {{schema}}.subscription_lag.undelivered is 'Events that it has yet to handle, dead letters not counted.';
+comment on column {{schema}}.subscription_lag.failing is 'Those of them whose handler has failed at least once.';
+comment on column {{schema}}.subscription_lag.oldest_at is 'When the oldest event that it has yet to handle was recorded.';
+comment on column {{schema}}.subscription_lag.last_error is 'What its handler failed with last, among events that are still there.';
