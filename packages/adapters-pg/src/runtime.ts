@@ -1,15 +1,42 @@
-import { randomBytes } from 'node:crypto'
+import * as crypto from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { Logger, Runtime } from '@outlay/core'
+import type { Digest, Logger, Random, Runtime } from '@outlay/core'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Octets that are drawn from the system at once: a call for each id would cost more than the id. */
+const poolSize = 4_096
+
+/** The system's randomness. Every octet is handed out once. */
+function systemRandom(): Random {
+  let pool = new Uint8Array(0)
+  let used = 0
+  return {
+    bytes(length) {
+      if (used + length > pool.length) {
+        pool = crypto.randomFillSync(new Uint8Array(Math.max(poolSize, length)))
+        used = 0
+      }
+      used += length
+      return pool.subarray(used - length, used)
+    },
+    fraction: () => Math.random(),
+  }
+}
+
+// Node 18 has no digest in one call.
+const digest: Digest =
+  'hash' in crypto
+    ? (text) => crypto.hash('sha256', text, 'hex')
+    : (text) => crypto.createHash('sha256').update(text).digest('hex')
 
 /** The system's clock and randomness, and a logger that says nothing unless one is given. */
 export function systemRuntime(logger: Logger = silent): Runtime {
   return {
     clock: { now: () => new Date() },
-    random: { bytes: (length) => randomBytes(length), fraction: () => Math.random() },
+    random: systemRandom(),
     logger,
     giveWay: () => setImmediate(),
+    digest,
   }
 }

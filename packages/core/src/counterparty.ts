@@ -1,5 +1,5 @@
 import type { ExternalAddressRequest } from './external-address.ts'
-import { fingerprint } from './idempotency.ts'
+import { type Digest, fingerprint } from './idempotency.ts'
 import type { TransferDestination, TransferOrder, TransferRequest } from './transfer-request.ts'
 
 /** A counterparty that a transfer gives whole: the one place where its details are. */
@@ -42,31 +42,29 @@ export interface SplitOrder {
 
 const lastOf = (text: string): string => text.slice(Math.max(text.length - 4, 4))
 
-const summarize = (address: ExternalAddressRequest): CounterpartySummary => ({
+const summarize = (address: ExternalAddressRequest, digest: Digest | undefined): CounterpartySummary => ({
   kind: address.kind,
   name: address.name,
   lastFour: lastOf(address.kind === 'bank_account' ? address.accountNumber : address.address),
   transferTypes: address.transferTypes,
-  fingerprint: fingerprint(address),
+  fingerprint: fingerprint(address, digest),
 })
 
-const split = ({ destination, ...rest }: TransferOrder<ExternalAddressRequest>): SplitOrder => {
+const split = ({ destination, ...rest }: TransferOrder<ExternalAddressRequest>, digest?: Digest): SplitOrder => {
   if (destination.addressId !== undefined) return { request: { ...rest, destination }, details: undefined }
   const { address, ...leg } = destination
-  const summary = summarize(address)
+  const summary = summarize(address, digest)
   return {
     request: { ...rest, destination: { ...leg, address: summary } },
     details: { fingerprint: summary.fingerprint, address },
   }
 }
 
-const fingerprintOf = (request: StoredRequest): string => {
+const fingerprintOf = (request: StoredRequest, digest?: Digest): string => {
   const { address, ...leg } = request.destination
-  if (address === undefined) return fingerprint(request)
-  return fingerprint({
-    ...request,
-    destination: { ...leg, addressId: undefined, address: address.fingerprint },
-  })
+  if (address === undefined) return fingerprint(request, digest)
+  const destination = { ...leg, addressId: undefined, address: address.fingerprint }
+  return fingerprint({ ...request, destination }, digest)
 }
 
 const registered = (request: StoredRequest): TransferRequest | undefined => {

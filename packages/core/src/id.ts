@@ -10,7 +10,7 @@ const values: ReadonlyMap<string, number> = new Map([...alphabet].map((character
 
 // 130 bits make 26 characters, so 16 octets are written with two zero bits in front.
 const encode = (octets: Uint8Array): Id => {
-  let text = ''
+  const codes: number[] = []
   let bits = 0
   let pending = 2
   for (const octet of octets) {
@@ -18,11 +18,11 @@ const encode = (octets: Uint8Array): Id => {
     pending += 8
     while (pending >= 5) {
       pending -= 5
-      text += alphabet[(bits >>> pending) & 31]
+      codes.push(alphabet.charCodeAt((bits >>> pending) & 31))
     }
     bits &= (1 << pending) - 1
   }
-  return text
+  return String.fromCharCode(...codes)
 }
 
 const decode = (id: Id): Uint8Array => {
@@ -62,11 +62,17 @@ const generate = (clock: { now(): Date }, random: { bytes(length: number): Uint8
 
 const lowest = (at: Date): Id => generate({ now: () => at }, { bytes: (length) => new Uint8Array(length) })
 
+const hexOf = Array.from({ length: 256 }, (_, octet) => (octet + 256).toString(16).slice(1))
+
 const toUuid = (id: Id): string => {
   if (!is(id)) throw new Error('Id.toUuid needs a ULID')
-  let hex = ''
-  for (const octet of decode(id)) hex += (octet + 256).toString(16).slice(1)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  const octets = decode(id)
+  const hex = (from: number, to: number) => {
+    let text = ''
+    for (let at = from; at < to; at += 1) text += hexOf[octets[at] as number]
+    return text
+  }
+  return `${hex(0, 4)}-${hex(4, 6)}-${hex(6, 8)}-${hex(8, 10)}-${hex(10, 16)}`
 }
 
 const fromUuid = (uuid: string): Id => {

@@ -31,14 +31,17 @@ export function prepareTransfer(
   const { accountId, id: givenId, idempotencyKey: givenKey } = request
   checkAccountId(accountId, `${prefix}accountId`)
   const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, ...body } = request
-  const { request: stored, details } = Counterparty.split(parseTransferOrder(body, catalog, { fieldPrefix: prefix }))
+  const { request: stored, details } = Counterparty.split(
+    parseTransferOrder(body, catalog, { fieldPrefix: prefix }),
+    runtime.digest,
+  )
   const id = givenId === undefined ? Id.generate(runtime.clock, runtime.random) : Id.parse(givenId, `${prefix}id`)
   const idempotencyKey = givenKey === undefined ? id : IdempotencyKey.parse(givenKey, `${prefix}idempotencyKey`)
   return {
     id,
     accountId,
     idempotencyKey,
-    fingerprint: Counterparty.fingerprintOf(stored),
+    fingerprint: Counterparty.fingerprintOf(stored, runtime.digest),
     request: stored,
     ...(details === undefined ? {} : { counterparty: details }),
     notBefore: readTime(notBefore, `${prefix}notBefore`),

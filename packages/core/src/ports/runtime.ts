@@ -1,3 +1,5 @@
+import type { Digest } from '../idempotency.ts'
+
 /** The time, as an explicit dependency: core reads no clock of its own. */
 export interface Clock {
   now(): Date
@@ -26,4 +28,6 @@ export interface Runtime {
   readonly logger: Logger
   /** Lets other work of the process have its turn; long computations call it now and then. Default: they do not. */
   readonly giveWay?: (() => Promise<void>) | undefined
+  /** A faster digest than the one that core has in JavaScript, which is the default. */
+  readonly digest?: Digest | undefined
 }
