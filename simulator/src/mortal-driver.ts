@@ -77,19 +77,16 @@ export function mortalDriver<Tx>(driver: Driver<Tx>, fate: Fate): Driver<Tx> {
     transaction: (work) => passing('transaction', () => driver.transaction(work)),
     query: (statement, values) =>
       orNothing([], () => passing(momentOf(statement.name), () => driver.query(statement, values))),
-    run: (text, values) =>
-      orNothing({ rows: [] }, () => passing(isFetch(text) ? 'fetch' : undefined, () => driver.run(text, values))),
+    run: (text, values) => orNothing({ rows: [] }, () => driver.run(text, values)),
     ...(listen === undefined
       ? {}
       : { listen: (options) => (fate.isDead ? Promise.reject(new Error('The worker is dead.')) : listen(options)) }),
   }
 }
 
-const statementMoments = ['claim', 'settle', 'take_due', 'next', 'acknowledge'] as const
+const statementMoments = ['fetch', 'take', 'settle', 'take_due', 'next', 'acknowledge'] as const
 
 /** The moment that a statement is, by the end of its name. */
 function momentOf(name: string): Moment['at'] | undefined {
   return statementMoments.find((moment) => name.endsWith(`_${moment}`))
 }
-
-const isFetch = (text: string): boolean => /set\s+state\s*=\s*'active'/i.test(text)

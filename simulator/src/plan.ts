@@ -60,7 +60,7 @@ export interface Moment {
 }
 
 /** What a worker does that a fault can hit; all but `submit` are statements. */
-export const moments = ['fetch', 'claim', 'submit', 'settle', 'take_due', 'next', 'acknowledge', 'transaction'] as const
+export const moments = ['fetch', 'take', 'submit', 'settle', 'take_due', 'next', 'acknowledge', 'transaction'] as const
 
 /** One step of a plan. Workers and tenants are numbered from 0. */
 export type Step =

@@ -5,6 +5,7 @@ import { withTraceContext } from './trace-contexts.ts'
 import { readClaim } from './transfer-row.ts'
 
 const texts = {
+  fetch: 'select f.id, f.retry_count from {{schema}}.fetch_jobs($1) f',
   take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3)',
   settle: 'select settle as id from {{schema}}.settle($1::jsonb)',
   unsubmitted: `select t.id from {{schema}}.transfer t
@@ -35,6 +36,13 @@ const tracedTexts = {
   ),
 } as const
 
+/** A job that this worker has; the count tells a later fetch of the same job, by whoever. */
+export interface FetchedJob {
+  /** The id of the transfer, as a UUID. */
+  readonly id: string
+  readonly retryCount: number
+}
+
 /** The store of attempts: what workers take, and what became of it. */
 export type AttemptStore = ReturnType<typeof createAttemptStore>
 
@@ -42,6 +50,11 @@ export type AttemptStore = ReturnType<typeof createAttemptStore>
 export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, tracedTexts)
   return {
+    /** Takes up to `limit` jobs that are due, in the order of dispatch. */
+    async fetch(limit: number): Promise<readonly FetchedJob[]> {
+      const rows = await driver.query(sql.fetch, [limit])
+      return rows.map((row) => ({ id: row['id'] as string, retryCount: row['retry_count'] as number }))
+    },
     /** Takes those of these transfers that may be submitted, one attempt each; `traced` adds where they came from. */
     async claim(ids: readonly string[], worker: string, traced = false): Promise<readonly Claim[]> {
       const statement = traced ? sql.take_traced : sql.take

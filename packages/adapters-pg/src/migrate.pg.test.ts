@@ -36,7 +36,19 @@ describe('migrations', async () => {
       '0006_archive',
       '0007_trace_context',
       '0008_fewer_indexes',
-      ...['adopt', 'archive', 'claim', 'commands', 'counterparty', 'enqueue', 'follow', 'pace', 'settle', 'views'],
+      ...[
+        'adopt',
+        'archive',
+        'claim',
+        'commands',
+        'counterparty',
+        'enqueue',
+        'fetch',
+        'follow',
+        'pace',
+        'settle',
+        'views',
+      ],
     ])
   })
 

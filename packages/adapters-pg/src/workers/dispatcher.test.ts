@@ -9,13 +9,13 @@ function startOnEmptyQueue() {
   const counts = { fetches: 0 }
   const silent = { debug() {}, info() {}, warn() {}, error() {} }
   const options = {
-    boss: {
+    attempts: {
       fetch: async () => {
         counts.fetches += 1
         return []
       },
+      settle: async () => [],
     },
-    attempts: { settle: async () => [] },
     logger: silent,
     concurrency: 10,
     pollIntervalMs: 3_600_000,

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Claim, Id, type Logger, type WorkHandlers } from '@outlay/core'
-import type { Job, PgBoss } from 'pg-boss'
-import type { AttemptStore } from '../attempts.ts'
+import type { PgBoss } from 'pg-boss'
+import type { AttemptStore, FetchedJob } from '../attempts.ts'
 import { submitQueue } from '../queue.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
@@ -57,14 +57,14 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   const abort = new AbortController()
   const settler = startSettler({ attempts, logger, onSettled: options.onSettled })
   // A slot is free again when the answer is there; the job is held, and its heartbeat goes on, until that is written.
-  const held = new Set<Job<unknown>>()
+  const held = new Set<FetchedJob>()
   let busy = 0
   let wokenAt = Number.NEGATIVE_INFINITY
   const worthFetching = Math.max(1, Math.floor(concurrency / 10))
   let idle: (() => void) | undefined
   const freeSlots = () => Math.min(concurrency - busy, maxHeldPerSlot * concurrency - held.size)
 
-  const submit = async (claim: Claim, job: Job<unknown>) => {
+  const submit = async (claim: Claim, job: FetchedJob) => {
     held.add(job)
     busy += 1
     const settlement = await handlers.submit(claim, abort.signal).catch((error: unknown) => {
@@ -96,7 +96,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       const free = freeSlots()
       if (free < worthFetching) return options.pollIntervalMs
       const batchSize = Math.min(free, maxFetch)
-      const jobs = await boss.fetch(submitQueue, { batchSize })
+      const jobs = await attempts.fetch(batchSize)
       if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs
       await begin(options, jobs, (claim, job) => void submit(claim, job))
       return jobs.length < batchSize ? refillMs : 0
@@ -125,8 +125,8 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
 /** Claims the transfers of fetched jobs and submits them. */
 async function begin<Tx>(
   { boss, attempts, handlers, pacer, worker }: DispatcherOptions<Tx>,
-  jobs: readonly Job<unknown>[],
-  submit: (claim: Claim, job: Job<unknown>) => void,
+  jobs: readonly FetchedJob[],
+  submit: (claim: Claim, job: FetchedJob) => void,
 ): Promise<void> {
   const byId = new Map(jobs.map((job) => [Id.fromUuid(job.id), job]))
   const claims = await attempts.claim([...byId.keys()], worker, handlers.traced)
@@ -158,7 +158,7 @@ async function withinTime(abort: AbortController, timeoutMs: number, ended: Prom
 }
 
 /** Keeps the claims of held jobs alive. */
-function startHeart(boss: PgBoss, held: ReadonlySet<Job<unknown>>, logger: Logger): Loop {
+function startHeart(boss: PgBoss, held: ReadonlySet<FetchedJob>, logger: Logger): Loop {
   return startLoop({
     name: 'heartbeat',
     logger,

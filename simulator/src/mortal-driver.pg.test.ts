@@ -1,0 +1,34 @@
+import { pgDriver, postgres } from '@outlay/adapters-pg'
+import { createEngine } from '@outlay/core'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { Pool } from 'pg'
+import { afterAll, it } from 'vitest'
+import { createFate, mortalDriver } from './mortal-driver.ts'
+import { moments } from './plan.ts'
+
+const database = await testDatabase()
+const pool = new Pool({ connectionString: database.url })
+afterAll(() => pool.end())
+
+it('meets every moment that a plan may name, so that no fault is planned in vain', async () => {
+  const met = new Set<string>()
+  const fate = { ...createFate(() => {}), meet: async (at: string, phase: string) => void met.add(`${phase} ${at}`) }
+  const driver = mortalDriver(pgDriver(pool), fate)
+  const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+  await engine.migrate()
+  engine.subscribe('all', ['transfer.enqueued'], async () => undefined)
+  await engine.start()
+  await driver.transaction((tx) =>
+    engine.transfers.enqueue(tx, {
+      accountId: 'account',
+      amount: { value: '1.00', currency: 'USDC' },
+      source: { addressId: 'wallet', valueType: 'USDC', transferType: 'base' },
+      destination: { addressId: 'payee', valueType: 'USDC', transferType: 'base' },
+    }),
+  )
+  // The gateway is no statement, and has a wrapper of its own.
+  const wanted = moments.filter((at) => at !== 'submit').flatMap((at) => [`before ${at}`, `after ${at}`])
+  await waitUntil(() => wanted.every((one) => met.has(one)))
+  await engine.stop()
+})
