@@ -43,12 +43,13 @@ $$;
 
 -- Takes transfers for one attempt each and writes the attempt before any byte leaves. An attempt that was claimed before
 -- and never settled has an unknown outcome from its claim on, unless it was to register a counterparty: a transfer whose
--- destination has no id was never sent.
+-- destination has no id was never sent. The plans are kept, and held to indexes: they may be made while the tables are empty.
 create or replace function {{schema}}.take(p_ids text[], p_jobs uuid[], p_worker text)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
   refusals integer, registration jsonb
-) language plpgsql as $$
+) language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
 declare
   v_parked text[] := '{}';

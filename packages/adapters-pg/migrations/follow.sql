@@ -2,7 +2,8 @@
 -- Replaced as a whole when it changes; never change a signature, add a new name instead.
 
 -- Applies status changes to transfers that the caller has locked.
-create or replace function {{schema}}.apply_changes(p_changes jsonb) returns integer language plpgsql as $$
+create or replace function {{schema}}.apply_changes(p_changes jsonb) returns integer language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 declare
   v_count integer;
   v_event_ids text[];

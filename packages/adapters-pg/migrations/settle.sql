@@ -62,8 +62,10 @@ end
 $$;
 
 -- Writes the outcomes of attempts: transfers, attempts, events and jobs. Rows whose attempt is no longer the current one
--- are left alone but for their line in the attempts log. Answers with the ids that were settled.
-create or replace function {{schema}}.settle(p_settlements jsonb) returns setof text language plpgsql as $$
+-- are left alone but for their line in the attempts log. Answers with the ids that were settled. The plans are kept, and held
+-- to indexes: they may be made while the tables are empty.
+create or replace function {{schema}}.settle(p_settlements jsonb) returns setof text language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 declare
   v_ids text[];
   v_event_ids text[];
