@@ -12,7 +12,7 @@ export interface BenchServer {
 
 /** Settings of the embedded server; everything else is at its default, durability above all. */
 const settings = {
-  max_connections: '600',
+  max_connections: '1000',
   shared_buffers: '512MB',
   max_wal_size: '8GB',
   checkpoint_timeout: '30min',
@@ -31,10 +31,15 @@ const reported = [
   'commit_delay',
 ]
 
-/** Joins the server at `url`, or starts an embedded one with durability on. */
-export async function openServer(url: string | undefined): Promise<BenchServer> {
+/** Joins the server at `url`, or starts an embedded one with durability on; `more` are settings for that one alone. */
+export async function openServer(
+  url: string | undefined,
+  more: Readonly<Record<string, string>> = {},
+): Promise<BenchServer> {
   const embedded: Postgres | undefined =
-    url === undefined ? await startPostgres({ provider: 'embedded', durable: true, settings }) : undefined
+    url === undefined
+      ? await startPostgres({ provider: 'embedded', durable: true, settings: { ...settings, ...more } })
+      : undefined
   const serverUrl = embedded?.url ?? url
   if (serverUrl === undefined) throw new Error('There is no server.')
   return {

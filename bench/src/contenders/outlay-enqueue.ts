@@ -1,8 +1,14 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
 import { drizzleDriver } from '@outlay/adapters-pg/drizzle'
+import { knexDriver } from '@outlay/adapters-pg/knex'
+import { kyselyDriver } from '@outlay/adapters-pg/kysely'
+import { prismaDriver } from '@outlay/adapters-pg/prisma'
 import { createEngine, type Engine, type Gateway } from '@outlay/core'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { bigint, numeric, pgTable, text } from 'drizzle-orm/pg-core'
+import knex from 'knex'
+import { Kysely, PostgresDialect } from 'kysely'
+import { openPrisma } from '../../../packages/adapters-pg/test/prisma-client.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { createHostTable, type EnqueueHost, givenUp, insertInvoice, pgTransact } from '../workloads/enqueue-host.ts'
@@ -35,12 +41,82 @@ export async function openOutlayDrizzle(serverUrl: string, clients: number): Pro
   const engine = await migrate(database, drizzleDriver(db))
   return host('outlay, drizzle', database, (n, rollBack) =>
     db.transaction(async (tx) => {
-      const [id, customer, amount, currency, memo] = insertInvoice(n).values as [number, string, string, string, string]
-      await tx.insert(invoice).values({ id, customer, amount, currency, memo })
+      await tx.insert(invoice).values(rowOf(n))
       await engine.transfers.enqueue(tx, sampleTransfer(n))
       if (rollBack) throw givenUp
     }),
   )
+}
+
+/** A host on Kysely that enqueues with Outlay; its own row is a Kysely insert too. */
+export async function openOutlayKysely(serverUrl: string, clients: number): Promise<EnqueueHost> {
+  const database = await openDatabase(serverUrl, 'bench_outlay_kysely', clients)
+  const db = new Kysely<{ invoice: Invoice }>({ dialect: new PostgresDialect({ pool: database.pool }) })
+  const engine = await migrate(database, kyselyDriver({ db, pool: database.pool }))
+  return host('outlay, kysely', database, (n, rollBack) =>
+    db.transaction().execute(async (tx) => {
+      await tx.insertInto('invoice').values(rowOf(n)).execute()
+      await engine.transfers.enqueue(tx, sampleTransfer(n))
+      if (rollBack) throw givenUp
+    }),
+  )
+}
+
+/** A host on Knex that enqueues with Outlay; its own row is a Knex insert too. Its statements are not counted. */
+export async function openOutlayKnex(serverUrl: string, clients: number): Promise<EnqueueHost> {
+  const database = await openDatabase(serverUrl, 'bench_outlay_knex', 1)
+  const db = knex({ client: 'pg', connection: database.url, pool: { min: 0, max: clients } })
+  const engine = await migrate(database, knexDriver(db))
+  const transact = (n: number, rollBack: boolean) =>
+    db.transaction(async (tx) => {
+      await tx('invoice').insert(rowOf(n))
+      await engine.transfers.enqueue(tx, sampleTransfer(n))
+      if (rollBack) throw givenUp
+    })
+  const found = host('outlay, knex', database, transact)
+  return {
+    ...found,
+    close: async () => {
+      await db.destroy()
+      await found.close()
+    },
+  }
+}
+
+/** A host on Prisma that enqueues with Outlay; its own row is raw SQL, as its model is in nobody's schema. */
+export async function openOutlayPrisma(serverUrl: string, clients: number): Promise<EnqueueHost> {
+  const database = await openDatabase(serverUrl, 'bench_outlay_prisma', clients)
+  const prisma = openPrisma(database.pool)
+  const engine = await migrate(database, prismaDriver({ prisma, pool: database.pool }))
+  const transact = (n: number, rollBack: boolean) =>
+    prisma.$transaction(async (tx) => {
+      const { text: insert, values } = insertInvoice(n)
+      await tx.$executeRawUnsafe(insert.replace('$3', '$3::numeric'), ...values)
+      await engine.transfers.enqueue(tx, sampleTransfer(n))
+      if (rollBack) throw givenUp
+    })
+  const found = host('outlay, prisma', database, transact)
+  return {
+    ...found,
+    close: async () => {
+      await prisma.$disconnect()
+      await found.close()
+    },
+  }
+}
+
+interface Invoice {
+  readonly id: number
+  readonly customer: string
+  readonly amount: string
+  readonly currency: string
+  readonly memo: string
+}
+
+/** The host's own row. */
+function rowOf(n: number): Invoice {
+  const [id, customer, amount, currency, memo] = insertInvoice(n).values as [number, string, string, string, string]
+  return { id, customer, amount, currency, memo }
 }
 
 async function migrate<Tx>(database: Database, driver: Driver<Tx>): Promise<Engine<Tx>> {

@@ -1,11 +1,37 @@
 import { randomBytes } from 'node:crypto'
 import { fingerprint, Id } from '@outlay/core'
+import type { Client } from 'pg'
 import { openDatabase } from '../database.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { createHostTable, type EnqueueHost, pgTransact } from '../workloads/enqueue-host.ts'
 
 const clock = { now: () => new Date() }
 const random = { bytes: (length: number) => randomBytes(length), fraction: () => Math.random() }
+
+/** Creates a table for rows of a transfer's size with nothing but a primary key. */
+export async function createTransferTable(admin: Client): Promise<void> {
+  await admin.query(`create table transfer (
+    id text collate "C" primary key, account_id text not null, idempotency_key text not null, fingerprint text not null,
+    request jsonb not null, stage text not null default 'queued', status text not null default 'pending',
+    created_at timestamptz not null default clock_timestamp(), updated_at timestamptz not null default clock_timestamp()
+  )`)
+}
+
+const anyFingerprint = fingerprint({})
+
+/** The insert of the n-th transfer into that table, as a named statement, and its id. */
+export function insertTransfer(n: number) {
+  const { accountId, idempotencyKey, ...request } = sampleTransfer(n)
+  const id = Id.generate(clock, random)
+  return {
+    id,
+    statement: {
+      name: 'insert_transfer',
+      text: 'insert into transfer (id, account_id, idempotency_key, fingerprint, request) values ($1, $2, $3, $4, $5)',
+      values: [id, accountId, idempotencyKey, anyFingerprint, JSON.stringify(request)],
+    },
+  }
+}
 
 /**
  * The limit: the host's row and one row of a transfer's size, in a table with nothing but a primary key. No validation,
@@ -14,24 +40,11 @@ const random = { bytes: (length: number) => randomBytes(length), fraction: () =>
 export async function openInsertAlone(serverUrl: string, clients: number): Promise<EnqueueHost> {
   const database = await openDatabase(serverUrl, 'bench_insert_alone', clients)
   await createHostTable(database.admin)
-  await database.admin.query(`create table transfer (
-    id text collate "C" primary key, account_id text not null, idempotency_key text not null, fingerprint text not null,
-    request jsonb not null, stage text not null default 'queued', status text not null default 'pending',
-    created_at timestamptz not null default clock_timestamp(), updated_at timestamptz not null default clock_timestamp()
-  )`)
-  const anyFingerprint = fingerprint({})
+  await createTransferTable(database.admin)
   return {
     name: 'INSERT alone',
     database,
-    transact: pgTransact(database, (client, n) => {
-      const { accountId, idempotencyKey, ...request } = sampleTransfer(n)
-      const values = [Id.generate(clock, random), accountId, idempotencyKey, anyFingerprint, JSON.stringify(request)]
-      return client.query({
-        name: 'insert_transfer',
-        text: `insert into transfer (id, account_id, idempotency_key, fingerprint, request) values ($1, $2, $3, $4, $5)`,
-        values,
-      })
-    }),
+    transact: pgTransact(database, (client, n) => client.query(insertTransfer(n).statement)),
     countComplete: () =>
       database.count(`select count(*) from invoice i join transfer t on t.idempotency_key = 'invoice-' || i.id`),
     countRest: async () => [await database.count('select count(*) from transfer')],

@@ -1,5 +1,11 @@
 import { openGraphileWorker } from '../contenders/graphile-worker-enqueue.ts'
-import { openOutlayDrizzle, openOutlayPg } from '../contenders/outlay-enqueue.ts'
+import {
+  openOutlayDrizzle,
+  openOutlayKnex,
+  openOutlayKysely,
+  openOutlayPg,
+  openOutlayPrisma,
+} from '../contenders/outlay-enqueue.ts'
 import { openPgBoss } from '../contenders/pg-boss-enqueue.ts'
 import { openHostRow, openInsertAlone } from '../contenders/plain-insert.ts'
 import type { Contest, Ratio, Workload } from '../contest.ts'
@@ -20,6 +26,9 @@ export const enqueue: Workload = {
     const hosts = [
       await openOutlayPg(serverUrl, most),
       await openOutlayDrizzle(serverUrl, most),
+      await openOutlayKysely(serverUrl, most),
+      await openOutlayKnex(serverUrl, most),
+      await openOutlayPrisma(serverUrl, most),
       await openPgBoss(serverUrl, most, { prepared: false }),
       await openPgBoss(serverUrl, most, { prepared: true }),
       await openGraphileWorker(serverUrl, most),
@@ -39,11 +48,11 @@ export const enqueue: Workload = {
 function contest(hosts: readonly EnqueueHost[], clients: number, numbers: { next: number }): Contest {
   const aim = (value: number) => (clients === aimedClients ? { aim: value } : {})
   const ratios: readonly Ratio[] = [
-    { of: 'outlay, pg', to: 'boss.send', ...aim(2) },
-    { of: 'outlay, pg', to: 'INSERT alone', ...aim(0.7) },
-    { of: 'outlay, pg', to: 'boss.send, prepared' },
-    { of: 'outlay, pg', to: 'graphile-worker add_job' },
-    { of: 'outlay, drizzle', to: 'outlay, pg' },
+    { of: 'outlay, pg', to: 'INSERT + boss.send', ...aim(2.2) },
+    { of: 'outlay, pg', to: 'INSERT alone', ...aim(0.8) },
+    { of: 'outlay, pg', to: 'INSERT + add_job', ...aim(2) },
+    { of: 'outlay, pg', to: 'INSERT + boss.send, prepared' },
+    ...['drizzle', 'kysely', 'knex', 'prisma'].map((library) => ({ of: `outlay, ${library}`, to: 'outlay, pg' })),
     { of: 'outlay, pg', to: 'host row alone' },
   ]
   return {

@@ -1,0 +1,135 @@
+/**
+ * Where the time of an enqueue and of a dispatch goes: in the client by package, from a profile of this process, and in the
+ * server by statement, those within functions included. Run it after a build.
+ */
+import { type Profiler, Session } from 'node:inspector/promises'
+import type { Client } from 'pg'
+import { openOutlayDrain } from './contenders/outlay-drain.ts'
+import { openOutlayPg } from './contenders/outlay-enqueue.ts'
+import { describeMachine } from './machine.ts'
+import { table } from './report.ts'
+import { openServer } from './server.ts'
+
+const clients = 16
+const enqueueMs = 5_000
+const backlog = 20_000
+const mostRows = 16
+
+const seen = {
+  shared_preload_libraries: 'pg_stat_statements',
+  'pg_stat_statements.track': 'all',
+  'pg_stat_statements.track_planning': 'on',
+}
+
+/** Self time by package of a profile, in microseconds, longest first; what Node itself spends is under `node` and `(…)`. */
+function byPackage({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): readonly (readonly [string, number])[] {
+  const names = new Map(nodes.map(({ id, callFrame }) => [id, packageOf(callFrame)]))
+  const times = new Map<string, number>()
+  for (const [index, id] of samples.entries()) {
+    const name = names.get(id) ?? '?'
+    times.set(name, (times.get(name) ?? 0) + (timeDeltas[index] ?? 0))
+  }
+  times.delete('(idle)')
+  return [...times].sort(([, a], [, b]) => b - a)
+}
+
+function packageOf({ url, functionName }: Profiler.Profile['nodes'][number]['callFrame']): string {
+  if (url === '') return functionName.startsWith('(') ? functionName : `node: ${functionName}`
+  if (url.startsWith('node:')) return url.split('/').slice(0, 2).join('/')
+  const installed = url.split('/node_modules/').at(-1) ?? ''
+  if (installed !== url)
+    return installed
+      .split('/')
+      .slice(0, installed.startsWith('@') ? 2 : 1)
+      .join('/')
+  return /\/(packages\/[^/]+|bench)\//.exec(url)?.[1] ?? url
+}
+
+interface StatementTime {
+  readonly text: string
+  readonly outside: boolean
+  readonly calls: number
+  readonly us: number
+  readonly plan_us: number
+}
+
+async function readStatements(admin: Client): Promise<readonly StatementTime[]> {
+  const { rows } = await admin.query<StatementTime>(
+    `select regexp_replace(query, '\\s+', ' ', 'g') as text, toplevel as outside, calls::float8 as calls,
+       (total_exec_time + total_plan_time) * 1000 as us, total_plan_time * 1000 as plan_us
+     from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database()) and calls > 0
+     order by total_exec_time + total_plan_time desc limit $1`,
+    [mostRows],
+  )
+  return rows
+}
+
+/** Profiles `work`, which answers with how many it did, and says what each took. */
+async function profile(name: string, admin: Client, work: () => Promise<number>): Promise<void> {
+  const session = new Session()
+  session.connect()
+  await admin.query('create extension if not exists pg_stat_statements')
+  await admin.query('select pg_stat_statements_reset()')
+  await session.post('Profiler.enable')
+  await session.post('Profiler.start')
+  const count = await work()
+  const { profile: taken } = await session.post('Profiler.stop')
+  session.disconnect()
+  const each = (us: number) => (us / count).toFixed(1)
+  const here = byPackage(taken)
+    .slice(0, mostRows)
+    .map(([what, us]) => [what, each(us)])
+  const there = (await readStatements(admin)).map(({ text, outside, calls, us, plan_us }) => [
+    `${outside ? '' : '↳ '}${text.slice(0, 100).replaceAll('|', '\\|')}`,
+    (calls / count).toFixed(3),
+    each(us),
+    each(plan_us),
+  ])
+  const lines = [
+    `## ${name}`,
+    '',
+    `${count} of them. Microseconds for each.`,
+    '',
+    ...table(['in this process', 'µs'], here),
+    '',
+    ...table(['statement (↳ within a function, whose time includes it)', 'calls', 'µs', 'of it planning'], there),
+    '',
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+async function profileEnqueue(serverUrl: string): Promise<void> {
+  const host = await openOutlayPg(serverUrl, clients)
+  let next = 1
+  const transactFor = async (ms: number) => {
+    const first = next
+    const endsAt = performance.now() + ms
+    const client = async () => {
+      while (performance.now() < endsAt) await host.transact(next++, false)
+    }
+    await Promise.all(Array.from({ length: clients }, client))
+    return next - first
+  }
+  await transactFor(1_000)
+  await profile(`enqueue, ${clients} clients`, host.database.admin, () => transactFor(enqueueMs))
+  await host.close()
+}
+
+async function profileDispatch(serverUrl: string): Promise<void> {
+  const drainer = await openOutlayDrain(serverUrl, 100)
+  for (const count of [backlog / 10, backlog]) {
+    await drainer.fill(count)
+    await drainer.database.admin.query('vacuum analyze')
+    if (count === backlog) await profile('dispatch, 100 under way', drainer.database.admin, drainer.drain)
+    else await drainer.drain()
+    await drainer.countDone()
+  }
+  await drainer.close()
+}
+
+const server = await openServer(undefined, seen)
+for (const line of [...describeMachine(), ...server.description]) process.stdout.write(`- ${line}\n`)
+process.stdout.write('\nCounting statements and sampling the process cost time themselves; look at the shares.\n\n')
+await profileEnqueue(server.url)
+await profileDispatch(server.url)
+await server.close()
