@@ -1,19 +1,22 @@
 /**
- * Where the time of an enqueue and of a dispatch goes: in the client by package, from a profile of this process, and in the
- * server by statement, those within functions included. Run it after a build.
+ * Where the time of an enqueue, of a dispatch and of a create at the service goes: in the server by statement, those within
+ * functions included, and for the first two in this process by package. Run it after a build.
  */
 import { type Profiler, Session } from 'node:inspector/promises'
 import type { Client } from 'pg'
+import { openHttpContender } from './contenders/http-contender.ts'
 import { openOutlayDrain } from './contenders/outlay-drain.ts'
 import { openOutlayPg } from './contenders/outlay-enqueue.ts'
+import { openServiceStage } from './contenders/service-stage.ts'
 import { describeMachine } from './machine.ts'
 import { table } from './report.ts'
 import { openServer } from './server.ts'
+import { createContender } from './workloads/service-requests.ts'
 
 const clients = 16
 const enqueueMs = 5_000
 const backlog = 20_000
-const mostRows = 16
+const mostRows = 40
 
 const seen = {
   shared_preload_libraries: 'pg_stat_statements',
@@ -64,17 +67,25 @@ async function readStatements(admin: Client): Promise<readonly StatementTime[]> 
   return rows
 }
 
-/** Profiles `work`, which answers with how many it did, and says what each took. */
-async function profile(name: string, admin: Client, work: () => Promise<number>): Promise<void> {
+/** Profiles this process while it does `work`. */
+async function profileHere<T>(
+  work: () => Promise<T>,
+): Promise<{ readonly result: T; readonly taken: Profiler.Profile }> {
   const session = new Session()
   session.connect()
-  await admin.query('create extension if not exists pg_stat_statements')
-  await admin.query('select pg_stat_statements_reset()')
   await session.post('Profiler.enable')
   await session.post('Profiler.start')
-  const count = await work()
+  const result = await work()
   const { profile: taken } = await session.post('Profiler.stop')
   session.disconnect()
+  return { result, taken }
+}
+
+/** Says what each took of `work`, which answers with how many it did; `isHere` when this process is the client that counts. */
+async function profile(name: string, admin: Client, work: () => Promise<number>, isHere = true): Promise<void> {
+  await admin.query('create extension if not exists pg_stat_statements')
+  await admin.query('select pg_stat_statements_reset()')
+  const { result: count, taken } = await profileHere(work)
   const each = (us: number) => (us / count).toFixed(1)
   const here = byPackage(taken)
     .slice(0, mostRows)
@@ -90,8 +101,7 @@ async function profile(name: string, admin: Client, work: () => Promise<number>)
     '',
     `${count} of them. Microseconds for each.`,
     '',
-    ...table(['in this process', 'µs'], here),
-    '',
+    ...(isHere ? [...table(['in this process', 'µs'], here), ''] : []),
     ...table(['statement (↳ within a function, whose time includes it)', 'calls', 'µs', 'of it planning'], there),
     '',
   ]
@@ -127,9 +137,23 @@ async function profileDispatch(serverUrl: string): Promise<void> {
   await drainer.close()
 }
 
+async function profileCreate(serverUrl: string): Promise<void> {
+  const stage = await openServiceStage(serverUrl, { template: 'bench_profile', accountCount: 20, transfersEach: 30 })
+  const { template, encryptionKey } = stage
+  const options = { name: 'profiled', kind: 'service', hasEngine: true, connections: clients } as const
+  const http = await openHttpContender(serverUrl, { ...options, template, encryptionKey })
+  const contender = createContender(http, stage, { next: stage.transferIds.length })
+  await contender.round(1)
+  const work = async () => (await contender.round(enqueueMs / 1_000)).operations
+  await profile(`create at the service and all that follows, ${clients} clients`, http.database.admin, work, false)
+  await http.close()
+  await stage.close()
+}
+
 const server = await openServer(undefined, seen)
 for (const line of [...describeMachine(), ...server.description]) process.stdout.write(`- ${line}\n`)
 process.stdout.write('\nCounting statements and sampling the process cost time themselves; look at the shares.\n\n')
 await profileEnqueue(server.url)
 await profileDispatch(server.url)
+await profileCreate(server.url)
 await server.close()

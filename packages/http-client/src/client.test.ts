@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { OutlayError, type TransferRequest } from '@outlay/core'
 import { MockAgent } from 'undici'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -332,4 +333,10 @@ test('a dispatcher that is given is used, and stays open', async () => {
   await other.close()
   agent.assertNoPendingInterceptors()
   await agent.close()
+})
+
+test('requests say which release of the client they come from', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  await client.transfers.get(accountId, 'transfer-1').catch(() => undefined)
+  expect(server.requests[0]?.headers['user-agent']).toBe(`outlay-http-client/${version}`)
 })

@@ -163,7 +163,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const allowInsecure = options.allowInsecure ?? false
   const addresses = readAddresses(options, allowInsecure)
   const clock = options.clock ?? { now: () => new Date() }
-  const userAgent = options.userAgent ?? 'outlay-http-client/0.1.0'
+  const userAgent = options.userAgent ?? 'outlay-http-client/0.2.0'
   const dispatcher = options.dispatcher ?? createPool(options)
   const limits: ExchangeLimits = {
     headersMs: options.timeouts?.headersMs ?? 30_000,
