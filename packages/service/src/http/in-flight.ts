@@ -1,18 +1,33 @@
-/** Which keys this process is working on, so that a second request waits in memory and holds no connection. */
+/**
+ * Which keys this process is working on, so that a second request waits in memory and holds no connection, and which it has
+ * worked on lately, so that one is looked up before it is claimed.
+ */
 export interface InFlight {
-  /** Waits for the work that is registered under the key, if any. `free`, `ended`, or `timeout` past the bound. */
+  /**
+   * Waits for the work that is registered under the key, if any: `ended`, or `timeout` past the bound. Without any, `ended` when
+   * work under the key has ended well lately, else `free`.
+   */
   wait(key: string): Promise<'free' | 'ended' | 'timeout'>
   /** Does work, registered under the key until it ends unless other work is registered there. */
   track<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
+/** Most keys whose work has ended that are remembered: some megabytes at most. */
+const mostEnded = 10_000
+
 /** Makes an {@link InFlight} whose waits last at most `waitMs`. */
 export function createInFlight(waitMs: number): InFlight {
   const running = new Map<string, Promise<unknown>>()
+  const ended = new Set<string>()
+  const remember = (key: string) => {
+    ended.add(key)
+    const [oldest] = ended
+    if (ended.size > mostEnded && oldest !== undefined) ended.delete(oldest)
+  }
   return {
     async wait(key) {
       const work = running.get(key)
-      if (work === undefined) return 'free'
+      if (work === undefined) return ended.has(key) ? 'ended' : 'free'
       return await settledWithin(work, waitMs)
     },
     async track(key, work) {
@@ -20,7 +35,9 @@ export function createInFlight(waitMs: number): InFlight {
       const promise = work()
       running.set(key, promise)
       try {
-        return await promise
+        const result = await promise
+        remember(key)
+        return result
       } finally {
         running.delete(key)
       }
