@@ -50,12 +50,13 @@ const summarize = (address: ExternalAddressRequest, digest: Digest | undefined):
   fingerprint: fingerprint(address, digest),
 })
 
-const split = ({ destination, ...rest }: TransferOrder<ExternalAddressRequest>, digest?: Digest): SplitOrder => {
-  if (destination.addressId !== undefined) return { request: { ...rest, destination }, details: undefined }
+const split = (order: TransferOrder<ExternalAddressRequest>, digest?: Digest): SplitOrder => {
+  const { destination } = order
+  if (destination.addressId !== undefined) return { request: { ...order, destination }, details: undefined }
   const { address, ...leg } = destination
   const summary = summarize(address, digest)
   return {
-    request: { ...rest, destination: { ...leg, address: summary } },
+    request: { ...order, destination: { ...leg, address: summary } },
     details: { fingerprint: summary.fingerprint, address },
   }
 }

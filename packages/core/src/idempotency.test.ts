@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, fingerprint, IdempotencyKey } from './idempotency.ts'
+import { canonicalJson, type Digest, fingerprint, IdempotencyKey } from './idempotency.ts'
 
 describe('IdempotencyKey.parse', () => {
   it.each(['x', '7f9c1d1e-0f9e-4a52-9a0b-1f0f7b0a4c11', '!~', 'k'.repeat(255)])('takes %s', (key) => {
@@ -79,8 +80,37 @@ describe('canonicalJson', () => {
   })
 })
 
+const undigested: Digest = (text) => text
+
 describe('fingerprint', () => {
   it('is the SHA-256 of the canonical JSON', () => {
     expect(fingerprint({})).toBe('44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a')
   })
+
+  it('is that of the canonical JSON for all data, whatever the order of its members', () => {
+    const backwards = (value: unknown): unknown =>
+      Array.isArray(value)
+        ? value.map(backwards)
+        : typeof value === 'object' && value !== null
+          ? Object.fromEntries(
+              Object.entries(value)
+                .reverse()
+                .map(([key, inner]) => [key, backwards(inner)]),
+            )
+          : value
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const sorted = JSON.parse(canonicalJson(value))
+        const text = canonicalJson(value)
+        for (const one of [value, sorted, backwards(sorted)]) expect(fingerprint(one, undigested)).toBe(text)
+      }),
+    )
+  })
+
+  it.each([[[undefined]], [{ a: [() => 1] }], [{ a: { b: Number.NaN } }], [{ a: new Date(0) }]])(
+    'takes %s for a mistake as canonicalJson does',
+    (value) => {
+      expect(() => fingerprint(value)).toThrow(/plain JSON data/)
+    },
+  )
 })

@@ -68,6 +68,21 @@ const isPlain = (value: object): boolean => {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
+// Data whose members have their order already is what JSON.stringify writes canonically, at a fraction of the time.
+const isOrdered = (value: unknown): boolean => {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || Array.isArray(value) || !isPlain(value)) return false
+  let last = ''
+  for (const key of Object.keys(value)) {
+    if (key < last) return false
+    last = key
+    const inner = (value as Readonly<Record<string, unknown>>)[key]
+    if (inner !== undefined && !isOrdered(inner)) return false
+  }
+  return true
+}
+
 /**
  * JSON text that is equal for equal data: keys sorted by code unit, no whitespace, members that are `undefined` left out.
  * Throws Error for what JSON cannot hold exactly: bigint, NaN, Infinity, functions, and objects of a class.
@@ -98,4 +113,5 @@ export type Digest = (text: string) => string
 const pureDigest: Digest = (text) => bytesToHex(sha256(encoder.encode(text)))
 
 /** SHA-256 of the canonical JSON, as 64 lower-case hexadecimal digits: equal for equal data only. Throws what canonicalJson throws. */
-export const fingerprint = (value: unknown, digest: Digest = pureDigest): string => digest(canonicalJson(value))
+export const fingerprint = (value: unknown, digest: Digest = pureDigest): string =>
+  digest(isOrdered(value) ? JSON.stringify(value) : canonicalJson(value))

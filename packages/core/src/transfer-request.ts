@@ -177,7 +177,7 @@ const readAmount = (
     }
   }
   return problem === undefined && currency !== undefined
-    ? { value: value as string, currency: currency.name }
+    ? { currency: currency.name, value: value as string }
     : undefined
 }
 
@@ -291,21 +291,22 @@ const parse = (
   closeInput(input)
   if (amount === undefined || source?.value === undefined || source.rail === undefined) throw new Error(unread)
   if (destination?.value === undefined || destination.rail === undefined) throw new Error(unread)
+  // In the order of their names, as a fingerprint takes them.
   return {
     amount,
-    source: {
-      ...(source.addressId === undefined ? {} : { addressId: source.addressId }),
-      valueType: source.value.name,
-      transferType: source.rail.name,
-    },
+    ...(brand === undefined ? {} : { brand: { accountId: brand } }),
     destination: {
       ...nameDestination(destination),
-      valueType: destination.value.name,
       transferType: destination.rail.name,
+      valueType: destination.value.name,
       ...(wireMemo === undefined ? {} : { wireMemo }),
     },
-    ...(brand === undefined ? {} : { brand: { accountId: brand } }),
     ...(note === undefined ? {} : { note }),
+    source: {
+      ...(source.addressId === undefined ? {} : { addressId: source.addressId }),
+      transferType: source.rail.name,
+      valueType: source.value.name,
+    },
   }
 }
 
