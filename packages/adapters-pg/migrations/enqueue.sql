@@ -5,12 +5,8 @@ create or replace function {{schema}}.iso(p_at timestamptz) returns text languag
   select to_char(p_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 $$;
 
--- The tag behind which an account's next job goes: where its last one went, or the virtual time if that has moved past it.
--- A base far ahead of the virtual time is from before that was set back.
-create or replace function {{schema}}.tag_after(p_base integer) returns integer language sql stable as $$
-  select least(2000000000, case when p_base > c.tag and p_base - c.tag < 1000000000 then p_base else c.tag end)
-  from {{schema}}.dispatch_clock c
-$$;
+-- Where an account's next job goes is behind its last one, or at the virtual time if that has moved past it. A base far ahead
+-- of the virtual time is from before that was set back. It stands in each statement: as a function it costs what a row does.
 
 -- Writes one transfer, its event and its job. Answers with the tag of the job and the time; null when the key is taken.
 -- One text, because a function in `from` costs more than one in `select`.
@@ -114,10 +110,10 @@ begin
   where s.types @> array['transfer.enqueued']
     and (v_count = cardinality(p_ids) or exists (select 1 from {{schema}}.transfer t where t.id = e.id and t.created_at = v_at));
   insert into {{queue_table}} (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
-  select n.job, '{{queue}}', -(b.tag + n.position), coalesce(n.not_before, v_at), {{retry_limit}}, {{expire_seconds}},
-    {{heartbeat_seconds}}, v_at + interval '100 years', 'standard'
-  from unnest(p_ids, p_jobs, p_bases, p_offsets, p_not_before) as n (id, job, base, position, not_before)
-  join (select u.base, {{schema}}.tag_after(u.base) as tag from (select distinct unnest(p_bases)) as u (base)) b on b.base = n.base
+  select n.job, '{{queue}}',
+    -n.position - least(2000000000, case when n.base > c.tag and n.base - c.tag < 1000000000 then n.base else c.tag end),
+    coalesce(n.not_before, v_at), {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}}, v_at + interval '100 years', 'standard'
+  from {{schema}}.dispatch_clock c, unnest(p_ids, p_jobs, p_bases, p_offsets, p_not_before) as n (id, job, base, position, not_before)
   where v_count = cardinality(p_ids) or exists (select 1 from {{schema}}.transfer t where t.id = n.id and t.created_at = v_at);
   if p_notify then
     perform pg_notify('{{channel}}', '');

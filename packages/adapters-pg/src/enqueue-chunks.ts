@@ -21,13 +21,13 @@ export const chunkSize = 2_000
 /** Most broken elements that one refusal names. */
 const maxIssues = 100
 
-/** Writes a part of the transfers, those at these positions; `undefined` when it refuses, having written none. */
-type WriteChunk = (positions: readonly number[]) => Promise<readonly EnqueuedTransfer[] | undefined>
+/** Makes ready the transfers at these positions, and gives what sends them; it answers `undefined` when they are refused, none written. */
+type PrepareChunk = (positions: readonly number[]) => () => Promise<readonly EnqueuedTransfer[] | undefined>
 
 /** Writing more than a statement should hold, and saying what is wrong with it. */
 interface EnqueueChunks<Tx> {
   /** Writes all of them or none, and leaves the host's transaction usable. Answers in the order given. */
-  write(tx: Tx, transfers: readonly NewTransfer[], write: WriteChunk): Promise<readonly EnqueuedTransfer[]>
+  write(tx: Tx, transfers: readonly NewTransfer[], prepare: PrepareChunk): Promise<readonly EnqueuedTransfer[]>
   /** The refusal of transfers with a key or an id that another request has, none of which is written. */
   explain(tx: Tx, transfers: readonly NewTransfer[]): Promise<OutlayError>
 }
@@ -41,16 +41,24 @@ export function createEnqueueChunks<Tx>(
   const explain = (tx: Tx, transfers: readonly NewTransfer[]) => explainRefusal(driver, sql, tx, transfers)
   return {
     explain,
-    async write(tx, transfers, write) {
+    async write(tx, transfers, prepare) {
       // One order for every batch, so that two of them cannot wait for each other.
       const order = transfers
         .map((_, position) => position)
         .sort((a, b) => compareKeys(transfers[a], transfers[b]) || a - b)
       const written = new Array<EnqueuedTransfer>(transfers.length)
       await driver.execute(tx, sql.begin, [])
-      for (let from = 0; from < order.length; from += chunkSize) {
+      const chunkFrom = (from: number) => {
         const positions = order.slice(from, from + chunkSize)
-        const chunk = await write(positions)
+        return { positions, send: prepare(positions) }
+      }
+      let next = chunkFrom(0)
+      for (let from = 0; from < order.length; from += chunkSize) {
+        const { positions, send } = next
+        const sent = send()
+        // While Postgres writes this one.
+        if (from + chunkSize < order.length) next = chunkFrom(from + chunkSize)
+        const chunk = await sent
         if (chunk === undefined) {
           await driver.execute(tx, sql.undo, [])
           await driver.execute(tx, sql.end, [])

@@ -52,15 +52,15 @@ export function createEnqueue<Tx>(
   }
   const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean, traceparent?: string) => {
     const places = tags.takeMany(transfers.map((transfer) => transfer.accountId))
-    const write = (part: readonly NewTransfer[], at: Places) =>
-      enqueueMany(driver, sql, tags, tx, part, at, notify, traceparent)
+    const prepare = (part: readonly NewTransfer[], at: Places) =>
+      prepareMany(driver, sql, tags, tx, part, at, notify, traceparent)
     if (transfers.length > chunkSize) {
       return chunks.write(tx, transfers, (positions) => {
         const pick = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
-        return write(pick(transfers), { ...places, bases: pick(places.bases), offsets: pick(places.offsets) })
+        return prepare(pick(transfers), { ...places, bases: pick(places.bases), offsets: pick(places.offsets) })
       })
     }
-    const written = await write(transfers, places)
+    const written = await prepare(transfers, places)()
     if (written === undefined) throw await chunks.explain(tx, transfers)
     return written
   }
@@ -122,8 +122,8 @@ async function enqueueOne<Tx>(
   return [{ ...stored, reused: true }]
 }
 
-/** Writes these transfers in one statement; `undefined` when one has a key or an id of another request, and none is written. */
-async function enqueueMany<Tx>(
+/** Makes one statement of these transfers; sent, it answers `undefined` when one has a key or an id of another request, and none is written. */
+function prepareMany<Tx>(
   driver: Driver<Tx>,
   sql: Sql,
   tags: AccountTags,
@@ -132,7 +132,7 @@ async function enqueueMany<Tx>(
   { bases, offsets, spans }: Places,
   notify: boolean,
   traceparent: string | undefined,
-): Promise<readonly EnqueuedTransfer[] | undefined> {
+): () => Promise<readonly EnqueuedTransfer[] | undefined> {
   const values = [
     transfers.map((transfer) => transfer.id),
     transfers.map((transfer) => Id.toUuid(transfer.id)),
@@ -146,23 +146,25 @@ async function enqueueMany<Tx>(
     transfers.map((transfer) => transfer.notBefore),
     transfers.map((transfer) => transfer.expiresAt),
   ]
-  const rows =
-    traceparent === undefined
-      ? await driver.execute(tx, sql.enqueue_many, values)
-      : await driver.execute(tx, sql.enqueue_many_traced, [...values, traceparent])
-  const written = rows.find((row) => typeof row['at'] === 'string')
-  const at = written?.['at']
-  if (typeof at !== 'string') return undefined
-  tags.advanceMany(spans, written?.['tag'] as number)
-  const positions = rows.map((row) => row['taken_position']).filter((position) => typeof position === 'number')
-  const taken = new Set(positions.map((position) => position - 1))
-  const stored = await readTaken(driver, sql, tx, transfers, taken)
-  return transfers.map((transfer, index) => {
-    if (!taken.has(index)) return fresh(transfer, at)
-    const found = stored.get(keyOf(transfer))
-    if (found === undefined) throw takenId(transfer.id)
-    return { ...found, reused: true }
-  })
+  return async () => {
+    const rows =
+      traceparent === undefined
+        ? await driver.execute(tx, sql.enqueue_many, values)
+        : await driver.execute(tx, sql.enqueue_many_traced, [...values, traceparent])
+    const written = rows.find((row) => typeof row['at'] === 'string')
+    const at = written?.['at']
+    if (typeof at !== 'string') return undefined
+    tags.advanceMany(spans, written?.['tag'] as number)
+    const positions = rows.map((row) => row['taken_position']).filter((position) => typeof position === 'number')
+    const taken = new Set(positions.map((position) => position - 1))
+    const stored = await readTaken(driver, sql, tx, transfers, taken)
+    return transfers.map((transfer, index) => {
+      if (!taken.has(index)) return fresh(transfer, at)
+      const found = stored.get(keyOf(transfer))
+      if (found === undefined) throw takenId(transfer.id)
+      return { ...found, reused: true }
+    })
+  }
 }
 
 async function readTaken<Tx>(
