@@ -29,7 +29,7 @@ export const dispatch: Workload = {
     const workers = [await openOutlayDispatch(serverUrl, inFlight)]
     for (const shape of shapes) workers.push(await openPgBossDispatch(serverUrl, shape))
     const ratios: readonly Ratio[] = [
-      { of: 'outlay', to: 'ideal' },
+      { of: 'outlay', to: 'ideal', aim: 0.9 },
       ...shapes.map(({ loops, batch }) => ({
         of: 'outlay',
         to: `work ${loops}×${batch}`,

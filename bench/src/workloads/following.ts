@@ -18,6 +18,7 @@ const latestMs = 40_000
 const warmUpSeconds = 0.1
 
 const names = { lists: 'list sweeps', single: 'one by one' } as const
+const each = 'each transfer'
 const figures = {
   requests: 'requests per transfer',
   pages: 'pages per transfer',
@@ -46,10 +47,11 @@ export const following: Workload = {
             contender(names.single, stages.single, size, false),
           ],
           ratios: [
+            { of: names.lists, to: each, atMost: 0.05 },
             { of: names.lists, to: names.single },
             { of: names.lists, to: names.single, figure: figures.last },
           ],
-          references: {},
+          references: { [each]: 1 },
           figure: figures.requests,
           warmUpSeconds,
         },

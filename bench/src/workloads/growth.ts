@@ -12,11 +12,13 @@ const backlog = 5_000
 /** A database that has been in use for years. */
 export const growth: Workload = {
   name: 'growth',
-  title: `One enqueue, dispatch, get or list, ${clients} clients at once, in a new database and in one with much history.`,
+  title: `One enqueue, dispatch, get or list, ${clients} clients at once, in a new database and in those with history.`,
   seconds: 3,
   size: 1_000_000,
   async open(serverUrl, size) {
-    const stages = [await openGrowthStage(serverUrl, 0, clients), await openGrowthStage(serverUrl, size, clients)]
+    const histories = [...new Set([0, 1_000_000, size])].filter((history) => history <= size)
+    const stages: GrowthStage[] = []
+    for (const history of histories) stages.push(await openGrowthStage(serverUrl, history, clients))
     const numbers = { next: 1 }
     const contests = [
       contest('get', stages, (stage) => readContender(stage, stage.get)),
@@ -34,14 +36,14 @@ export const growth: Workload = {
 }
 
 function contest(what: string, stages: readonly GrowthStage[], make: (stage: GrowthStage) => Contender): Contest {
-  const [empty = '', full = ''] = stages.map(({ name }) => name)
+  const [empty = '', ...grown] = stages.map(({ name }) => name)
   return {
     name: `growth, ${what}`,
     contenders: stages.map(make),
-    ratios: [
+    ratios: grown.flatMap((full) => [
       { of: full, to: empty, aim: 0.9 },
       { of: full, to: empty, figure: 'server µs' },
-    ],
+    ]),
     references: {},
     warmUpSeconds: 1,
   }

@@ -33,6 +33,8 @@ export const snapshot: Workload = {
             afterSnapshot(messengers.after, steady(messengers.after)),
           ],
           ratios: [
+            { of: names.held, to: names.without, figure: 'per second', aim: 0.9 },
+            { of: names.after, to: names.without, figure: 'per second', aim: 0.9 },
             { of: names.held, to: names.without },
             { of: names.held, to: names.without, figure: 'p99 ms' },
             { of: names.held, to: names.without, figure: 'server µs' },
