@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Caller, Scope } from '../clients.ts'
 import { inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { claimKey, findKey, type KeyedRequest, type StoredResponse, storeResponse } from '../idempotency.ts'
+import { digest } from '../secrets.ts'
 import { asClient } from '../tenant.ts'
 import type { ServiceRequest } from './app.ts'
 import { requireAccount } from './authenticate.ts'
@@ -79,7 +80,7 @@ export async function answerOnce(
 ): Promise<Response> {
   const idempotencyKey = readIdempotencyKey(c)
   const body = options.bodyless === true ? null : await readAnyJson(c)
-  const plain = fingerprint({ method: c.req.method, path: c.req.path, body })
+  const plain = fingerprint({ body, method: c.req.method, path: c.req.path }, digest)
   const request: KeyedRequest = {
     clientId: caller.clientId,
     idempotencyKey,
