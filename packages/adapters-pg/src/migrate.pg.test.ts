@@ -36,6 +36,7 @@ describe('migrations', async () => {
       '0006_archive',
       '0007_trace_context',
       '0008_fewer_indexes',
+      '0009_room_for_updates',
       ...[
         'adopt',
         'archive',
