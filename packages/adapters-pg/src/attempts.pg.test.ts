@@ -49,6 +49,32 @@ describe('a claim', async () => {
     expect(await engine.transfers.get(id)).toMatchObject({ status: 'canceled' })
   })
 
+  it('is kept alive by its worker alone, who waits for nobody that settles one', async () => {
+    const { enqueue, attempts } = make()
+    for (const accountId of ['acme', 'other']) await enqueue(accountId)
+    const fetched = await attempts.fetch(2)
+    const [settled, free] = fetched.map(({ id }) => id)
+    const age = () => pool.query(`update outlay_queue.job set heartbeat_on = now() - interval '9 seconds'`)
+    const alive = async () =>
+      (await pool.query(`select id from outlay_queue.job where heartbeat_on > now() - interval '5 seconds'`)).rows
+    await age()
+    const settler = await pool.connect()
+    try {
+      await settler.query('begin')
+      await settler.query('delete from outlay_queue.job where id = $1', [settled])
+      await attempts.touch(fetched)
+      await settler.query('rollback')
+    } finally {
+      settler.release(true)
+    }
+    expect(await alive()).toEqual([{ id: free }])
+    await age()
+    await attempts.touch(fetched.map((job) => ({ ...job, retryCount: job.retryCount + 1 })))
+    expect(await alive()).toEqual([])
+    await attempts.touch(fetched)
+    expect(await alive()).toHaveLength(2)
+  })
+
   it('that has to wait for a transaction of a host holds no other claim up', async () => {
     const { enqueue, attempts } = make()
     const [locked, free] = [await enqueue('acme'), await enqueue('other')]

@@ -6,6 +6,7 @@ import { readClaim } from './transfer-row.ts'
 
 const texts = {
   fetch: 'select f.id, f.retry_count from {{schema}}.fetch_jobs($1) f',
+  touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
   take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3)',
   settle: 'select settle as id from {{schema}}.settle($1::jsonb)',
   unsubmitted: `select t.id from {{schema}}.transfer t
@@ -54,6 +55,10 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     async fetch(limit: number): Promise<readonly FetchedJob[]> {
       const rows = await driver.query(sql.fetch, [limit])
       return rows.map((row) => ({ id: row['id'] as string, retryCount: row['retry_count'] as number }))
+    },
+    /** Says that these jobs are still worked on. One that somebody else has by now is left alone. */
+    async touch(jobs: readonly FetchedJob[]): Promise<void> {
+      await driver.query(sql.touch, [jobs.map((job) => job.id), jobs.map((job) => job.retryCount)])
     },
     /** Takes those of these transfers that may be submitted, one attempt each; `traced` adds where they came from. */
     async claim(ids: readonly string[], worker: string, traced = false): Promise<readonly Claim[]> {

@@ -103,7 +103,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     },
   })
 
-  const heart = startHeart(boss, held, logger)
+  const heart = startHeart(attempts, held, logger)
 
   return {
     wake() {
@@ -158,13 +158,13 @@ async function withinTime(abort: AbortController, timeoutMs: number, ended: Prom
 }
 
 /** Keeps the claims of held jobs alive. */
-function startHeart(boss: PgBoss, held: ReadonlySet<FetchedJob>, logger: Logger): Loop {
+function startHeart(attempts: AttemptStore, held: ReadonlySet<FetchedJob>, logger: Logger): Loop {
   return startLoop({
     name: 'heartbeat',
     logger,
     async turn() {
       const jobs = [...held]
-      if (jobs.length > 0) await boss.touch(submitQueue, jobs)
+      if (jobs.length > 0) await attempts.touch(jobs)
       return heartbeatIntervalMs
     },
   })
