@@ -1,6 +1,7 @@
 /**
  * What Outlay costs before it does anything: the time to import it, what an installation of each package holds, and the
- * memory of a worker that has nothing to do. Run it after a build.
+ * memory of a worker that has nothing to do, and of one at a backlog. Run it after a build; the argument is the length of
+ * that backlog.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,12 +9,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { packPackages, root } from '../../scripts/packages.ts'
-import { openOutlayStage } from './contenders/outlay-stage.ts'
+import { type OutlayStage, openOutlayStage } from './contenders/outlay-stage.ts'
 import { startWorkerProcess } from './contenders/worker-process.ts'
 import { rotate } from './contest.ts'
 import { countFolder } from './folder-size.ts'
 import { describeMachine } from './machine.ts'
 import { table } from './report.ts'
+import { sampleTransfer } from './sample-transfer.ts'
 import { openServer } from './server.ts'
 import { summarize } from './spread.ts'
 
@@ -21,6 +23,10 @@ const startRounds = 15
 
 /** How long a worker idles before its memory is read, in milliseconds. */
 const idleMs = 15_000
+
+/** Transfers that wait for the worker which has something to do, and those of them that are made at once. */
+const backlog = Number(process.argv[2] ?? 1_000_000)
+const filling = 10_000
 
 /** What is started, by name: arguments of Node. */
 const starts: Readonly<Record<string, readonly string[]>> = {
@@ -102,6 +108,7 @@ async function measureMemory(): Promise<readonly (readonly string[])[]> {
     await sleep(idleMs)
     const after = await worker.usage()
     await worker.stop()
+    const working = await measureAtBacklog(stage)
     await stage.close()
     const seconds = idleMs / 1000
     return [
@@ -109,10 +116,28 @@ async function measureMemory(): Promise<readonly (readonly string[])[]> {
       ['idle worker, RSS', `${kilobytes(bytes)} kB`],
       ['idle worker, processor time', `${((after.cpuUs - before.cpuUs) / 1000 / seconds).toFixed(1)} ms a second`],
       ['idle worker, statements', `${((after.statements - before.statements) / seconds).toFixed(1)} a second`],
+      ...working,
     ]
   } finally {
     await server.close()
   }
+}
+
+async function measureAtBacklog(stage: OutlayStage): Promise<readonly (readonly string[])[]> {
+  for (let from = 0; from < backlog; from += filling) {
+    await stage.fill(Array.from({ length: Math.min(filling, backlog - from) }, (_, n) => sampleTransfer(from + n)))
+  }
+  await stage.database.admin.query('vacuum analyze')
+  const worker = await startWorkerProcess({ databaseUrl: stage.database.url, concurrency: 100, latencyMs: 50 })
+  const readings: (readonly string[])[] = []
+  for (const turn of [1, 2]) {
+    await sleep(idleMs)
+    const seconds = (turn * idleMs) / 1000
+    const name = `worker at a backlog of ${backlog.toLocaleString('en')}, RSS after ${seconds} s`
+    readings.push([name, `${kilobytes(await worker.residentBytes())} kB`])
+  }
+  if ((await worker.stop()) === 0) throw new Error('The worker at a backlog has done nothing.')
+  return readings
 }
 
 const kilobytes = (bytes: number) => Math.round(bytes / 1024).toLocaleString('en')
