@@ -50,7 +50,11 @@ const payouts = (from: number, count: number): readonly Payout[] =>
 /** Calls until the time is over, one at least, into tables that are empty at first. */
 function contender(host: EnqueueManyHost, size: number): Contender {
   const { name, database, tables } = host
-  const count = async () => Promise.all(tables.map((table) => database.count(`select count(*) from ${table}`)))
+  const count = async () => {
+    const counts: number[] = []
+    for (const table of tables) counts.push(await database.count(`select count(*) from ${table}`))
+    return counts
+  }
   return {
     name,
     async round(seconds) {
