@@ -53,7 +53,7 @@ const lastWritesMs = 3_000
 
 /** Starts a dispatcher. */
 export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
-  const { boss, attempts, handlers, pacer, logger, concurrency } = options
+  const { attempts, handlers, pacer, logger, concurrency } = options
   const abort = new AbortController()
   const settler = startSettler({ attempts, logger, onSettled: options.onSettled })
   // A slot is free again when the answer is there; the job is held, and its heartbeat goes on, until that is written.

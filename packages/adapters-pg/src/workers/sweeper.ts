@@ -9,6 +9,9 @@ import { type Loop, startLoop } from './loop.ts'
 /** Pause between sweeps, in milliseconds. */
 const pauseMs = 30_000
 
+/** Pause after a page of a sweep, as a multiple of the time that it took: a long backlog is walked by the way, in minutes. */
+const restPerPage = 20
+
 /** Pause between looks for transfers that missed the arrival of their funds or the end of a pause, in milliseconds. */
 const releasesPauseMs = 2_000
 
@@ -58,14 +61,18 @@ export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
 }
 
 function startJobs<Tx>({ attempts, credentials, logger }: SweeperOptions<Tx>): Loop {
+  let after = ''
   return startLoop({
     name: 'sweep',
     logger,
     async turn() {
-      const repaired = await sweepJobs(attempts)
+      const startedAt = performance.now()
+      const { repaired, last } = await sweepPage(attempts, after)
+      if (repaired > 0) logger.warn({ repaired }, 'Some transfers had lost their jobs and have new ones.')
+      after = last
+      if (last !== '') return (performance.now() - startedAt) * restPerPage
       await attempts.rewindClock()
       await credentials.forgetUnused()
-      if (repaired > 0) logger.warn({ repaired }, 'Some transfers had lost their jobs and have new ones.')
       return pauseMs
     },
   })
@@ -126,14 +133,9 @@ function startWiping<Tx>({ counterparties, logger }: SweeperOptions<Tx>): Loop {
   })
 }
 
-/** Gives a job to every transfer that waits for one and has none; returns how many. */
-async function sweepJobs(attempts: AttemptStore): Promise<number> {
-  let repaired = 0
-  for (let after = ''; ; ) {
-    const ids = await attempts.unsubmittedAfter(after, pageSize)
-    if (ids.length > 0) repaired += await attempts.ensureJobs(ids)
-    const last = ids.at(-1)
-    if (last === undefined || ids.length < pageSize) return repaired
-    after = last
-  }
+/** Gives a job to every transfer of a page that waits for one and has none; `last` is empty when there is no other page. */
+async function sweepPage(attempts: AttemptStore, after: string): Promise<{ repaired: number; last: string }> {
+  const ids = await attempts.unsubmittedAfter(after, pageSize)
+  const repaired = ids.length === 0 ? 0 : await attempts.ensureJobs(ids)
+  return { repaired, last: ids.length < pageSize ? '' : (ids.at(-1) ?? '') }
 }

@@ -1,0 +1,26 @@
+import { waitUntil } from '@outlay/testing'
+import { expect, it } from 'vitest'
+import { type SweeperOptions, startSweeper } from './sweeper.ts'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+it('walks a backlog page by page, each from where the last one ended, and sees to its clock at the end alone', async () => {
+  const backlog = Array.from({ length: 12_000 }, (_, n) => String(n).padStart(5, '0'))
+  const checked: string[] = []
+  const clockAt: number[] = []
+  const attempts: Partial<SweeperOptions<unknown>['attempts']> = {
+    unsubmittedAfter: async (id, limit) => backlog.filter((one) => one > id).slice(0, limit),
+    ensureJobs: async (ids) => {
+      checked.push(...ids)
+      return 0
+    },
+    rewindClock: async () => void clockAt.push(checked.length),
+  }
+  const nothing = new Proxy({}, { get: () => async () => 0 })
+  const others = { transfers: nothing, credentials: nothing, looks: nothing, counterparties: nothing }
+  const sweeper = startSweeper({ attempts, ...others, logger: silent } as unknown as SweeperOptions<unknown>)
+  await waitUntil(() => clockAt.length > 0)
+  await sweeper.stop()
+  expect(checked).toEqual(backlog)
+  expect(clockAt).toEqual([12_000])
+})
