@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -34,11 +34,8 @@ export function migrationsOf(name: 'adapters-pg' | 'service'): string {
   return join(packagesFolder, name, 'migrations')
 }
 
-/**
- * Unpacks a release. With `upTo`, its numbered migrations are replaced by those of this workspace up to that file, and its
- * function files stay: the schema as it was when that number was the newest, as far as it can be had.
- */
-export async function unpackRelease(version: string, upTo?: string): Promise<Release> {
+/** Unpacks a release. */
+export async function unpackRelease(version: string): Promise<Release> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), `outlay-${version}-`)))
   const scope = join(folder, 'node_modules', '@outlay')
   const archives = (await readdir(join(releasesFolder, version))).filter((file) => file.endsWith('.tgz'))
@@ -51,7 +48,6 @@ export async function unpackRelease(version: string, upTo?: string): Promise<Rel
     await linkDependencies(folder, name)
   }
   const migrations = join(scope, 'adapters-pg', 'migrations')
-  if (upTo !== undefined) await renumber(migrations, upTo)
   const hostEntry = join(folder, 'upgrade-host-main.ts')
   await copyFile(hostFile, hostEntry)
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -71,12 +67,5 @@ async function linkDependencies(folder: string, name: string): Promise<void> {
     await symlink(await realpath(join(packagesFolder, name, 'node_modules', dependency)), target).catch((error) => {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     })
-  }
-}
-
-async function renumber(migrations: string, upTo: string): Promise<void> {
-  for (const file of await readdir(migrations)) if (/^\d/.test(file)) await rm(join(migrations, file))
-  for (const file of await listNumbered('adapters-pg')) {
-    if (file <= upTo) await cp(join(migrationsOf('adapters-pg'), file), join(migrations, file))
   }
 }
