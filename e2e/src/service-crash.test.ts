@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { SeededClient } from '@outlay/service/sandbox'
 import { type Program, spawnNode, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFailed } from 'vitest'
 import { migrateHost } from './host.ts'
 import { openStageHost, seedClient, setStage, settleAll } from './stage.ts'
 
@@ -13,11 +13,12 @@ describe('the service killed with SIGKILL under load, twice', async () => {
   const services = await testDatabase({ role: 'ordinary' })
 
   it('keeps every answer that it gave, and no payout is lost or made twice', async () => {
-    const env = { DATABASE_URL: services.url, PORT: '0' }
+    const env = { DATABASE_URL: await services.another(), PORT: '0' }
     let program: Program = await spawnNode(entry, { env: { ...env, SEED: JSON.stringify([seedClient]) } })
+    onTestFailed(() => console.error(program.stderr()))
     const { url, clients } = program.ready as { readonly url: string; readonly clients: readonly [SeededClient] }
     const stage = await setStage(url, clients[0])
-    const host = openStageHost(stage, hosts.url, url)
+    const host = openStageHost(stage, await hosts.another(), url)
     await host.engine.start({ concurrency: 30 })
     const count = 400
     await host.transaction((tx) =>
