@@ -41,9 +41,35 @@ begin
 end
 $$;
 
--- Takes transfers for one attempt each and writes the attempt before any byte leaves. An attempt that was claimed before
--- and never settled has an unknown outcome from its claim on, unless it was to register a counterparty: a transfer whose
--- destination has no id was never sent. The plans are kept, and held to indexes: they may be made while the tables are empty.
+-- Begins an attempt of each of these transfers, which the caller has locked, and writes it down. An attempt that was claimed
+-- before and never settled has an unknown outcome from its claim on, unless it was to register a counterparty: a transfer whose
+-- destination has no id was never sent.
+create or replace function {{schema}}.begin_attempts(p_ids text[], p_worker text)
+returns table (
+  id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text
+) language plpgsql as $$
+#variable_conflict use_column
+begin
+  return query
+  with taken as (
+    update {{schema}}.transfer t
+    set attempt = t.attempt + 1, stage = 'submitting', updated_at = clock_timestamp(),
+        unknown_since = case when t.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
+          then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
+    where t.id = any (p_ids)
+    returning t.id, t.account_id, t.idempotency_key, t.request, t.attempt, t.reason, t.unknown_since, t.expires_at
+  ), logged as (
+    insert into {{schema}}.attempt (transfer_id, attempt, worker, step)
+    select k.id, k.attempt, p_worker, case when k.request #> '{destination,addressId}' is null then 'registration' end from taken k
+  )
+  select k.id, k.account_id, k.idempotency_key, k.request, k.attempt, k.reason, {{schema}}.iso(k.unknown_since),
+    {{schema}}.iso(k.expires_at)
+  from taken k;
+end
+$$;
+
+-- Takes transfers for one attempt each and writes the attempt before any byte leaves. The plans are kept, and held to indexes:
+-- they may be made while the tables are empty.
 create or replace function {{schema}}.take(p_ids text[], p_jobs uuid[], p_worker text)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
@@ -55,6 +81,7 @@ declare
   v_parked text[] := '{}';
   v_inline boolean := exists (select 1 from {{schema}}.counterparty_details d where d.transfer_id = any (p_ids));
   v_paused text[];
+  v_taken text[];
 begin
   -- Read once: one that is paused from here on is paused for the next claim, not for a half of this one.
   v_paused := array(select f.account_id from {{schema}}.account f where f.paused);
@@ -92,27 +119,15 @@ begin
     perform {{schema}}.meet_counterparties(p_ids);
   end if;
 
-  return query
-  with held as (
-    select t.id, t.stage, t.updated_at from {{schema}}.transfer t
+  v_taken := array(
+    select t.id from {{schema}}.transfer t
     where t.id = any (p_ids) and t.id <> all (v_parked) and t.stage in ('queued', 'submitting', 'awaiting_funds')
       and t.account_id <> all (v_paused)
-    order by t.id for update
-  ), taken as (
-    update {{schema}}.transfer t
-    set attempt = t.attempt + 1, stage = 'submitting', updated_at = clock_timestamp(),
-        unknown_since = case when h.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
-          then coalesce(t.unknown_since, h.updated_at) else t.unknown_since end
-    from held h where t.id = h.id
-    returning t.id, t.account_id, t.idempotency_key, t.request, t.attempt, t.reason, t.unknown_since, t.expires_at
-  ), logged as (
-    insert into {{schema}}.attempt (transfer_id, attempt, worker, step)
-    select k.id, k.attempt, p_worker, case when k.request #> '{destination,addressId}' is null then 'registration' end from taken k
-  )
-  select k.id, k.account_id, k.idempotency_key, k.request, k.attempt, k.reason, {{schema}}.iso(k.unknown_since),
-    {{schema}}.iso(k.expires_at), coalesce(r.refusals, 0),
-    case when v_inline then {{schema}}.registration_of(k.id) end
-  from taken k left join {{schema}}.refused_account r on r.account_id = k.account_id;
+    order by t.id for update);
+  return query
+  select k.*, coalesce(r.refusals, 0), case when v_inline then {{schema}}.registration_of(k.id) end
+  from {{schema}}.begin_attempts(v_taken, p_worker) k
+  left join {{schema}}.refused_account r on r.account_id = k.account_id;
 
   -- Last, since all claims share this row: one that has to wait for a host's transaction must not hold up the others.
   update {{schema}}.dispatch_clock c set tag = f.tag

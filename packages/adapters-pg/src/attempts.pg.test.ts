@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { createEngine, type EnqueueRequest, Id } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
@@ -49,10 +50,60 @@ describe('a claim', async () => {
     expect(await engine.transfers.get(id)).toMatchObject({ status: 'canceled' })
   })
 
+  it('comes with the fetch of the job, as one attempt of a transfer that nothing holds', async () => {
+    const { enqueue, attempts } = make()
+    const { id } = await enqueue('acme')
+    const [job] = await attempts.fetch(10, 'worker')
+    expect(job).toMatchObject({ id: Id.toUuid(id), claim: { transferId: id, accountId: 'acme', attempt: 1 } })
+    expect((await jobs()).map(({ state }) => state)).toEqual(['active'])
+    const log = await pool.query('select transfer_id, attempt, worker, step from outlay.attempt')
+    expect(log.rows).toEqual([{ transfer_id: id, attempt: 1, worker: 'worker', step: null }])
+    // Its worker dies, so what the attempt came to is not known.
+    await pool.query(`update outlay_queue.job set state = 'retry'`)
+    const [again] = await attempts.fetch(10, 'next')
+    expect(again?.claim).toMatchObject({ attempt: 2, unknownSince: expect.any(String) })
+    expect(await attempts.fetch(10, 'worker')).toEqual([])
+  })
+
+  it('is left to a statement that may wait when a host holds the transfer, whom no fetch keeps from canceling', async () => {
+    const { engine, enqueue, attempts } = make()
+    const [canceled, free] = [await enqueue('acme'), await enqueue('other')]
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await host.query('select 1 from outlay.transfer where id = $1 for update', [canceled.id])
+      const fetching = attempts.fetch(10, 'worker')
+      const cancelMeanwhile = () => setTimeout(200).then(() => engine.transfers.cancel(host, canceled.id))
+      const [fetched] = await Promise.all([fetching, cancelMeanwhile()])
+      const taken = Object.fromEntries(fetched.map(({ id, claim }) => [Id.fromUuid(id), claim?.transferId]))
+      expect(taken).toEqual({ [canceled.id]: undefined, [free.id]: free.id })
+      await host.query('commit')
+      expect(await attempts.claim([canceled.id], 'worker')).toEqual([])
+    } finally {
+      host.release(true)
+    }
+  })
+
+  it('does not come with the job where an account is paused, limited, throttled or refused, or a counterparty is unknown', async () => {
+    const { engine, enqueue, attempts, transaction } = make()
+    const destination = { address: wallet, valueType: 'USDC', transferType: 'base' } as const
+    await enqueue('unregistered', { amount: { value: '1', currency: 'USDC' }, destination })
+    for (const account of ['paused', 'limited', 'throttled', 'refused', 'free']) await enqueue(account)
+    await transaction((tx) => engine.accounts.pause(tx, 'paused'))
+    await transaction((tx) => engine.accounts.configure(tx, 'limited', { ratePerSecond: 1 }))
+    await pool.query(`insert into outlay.account_pace (account_id) values ('throttled')`)
+    await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('refused', now())`)
+    await pool.query('update outlay_queue.job set start_after = now()')
+    const fetched = await attempts.fetch(10, 'worker')
+    expect(fetched).toHaveLength(6)
+    expect(fetched.flatMap(({ claim }) => claim?.accountId ?? [])).toEqual(['free'])
+    expect((await pool.query('select 1 from outlay.attempt')).rowCount).toBe(1)
+  })
+
   it('is kept alive by its worker alone, who waits for nobody that settles one', async () => {
     const { enqueue, attempts } = make()
     for (const accountId of ['acme', 'other']) await enqueue(accountId)
-    const fetched = await attempts.fetch(2)
+    const fetched = await attempts.fetch(2, 'worker')
     const [settled, free] = fetched.map(({ id }) => id)
     const age = () => pool.query(`update outlay_queue.job set heartbeat_on = now() - interval '9 seconds'`)
     const alive = async () =>

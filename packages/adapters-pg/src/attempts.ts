@@ -5,7 +5,7 @@ import { withTraceContext } from './trace-contexts.ts'
 import { readClaim } from './transfer-row.ts'
 
 const texts = {
-  fetch: 'select f.id, f.retry_count from {{schema}}.fetch_jobs($1) f',
+  fetch: 'select * from {{schema}}.fetch_and_take($1, $2)',
   touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
   take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3)',
   settle: 'select settle as id from {{schema}}.settle($1::jsonb)',
@@ -28,20 +28,22 @@ const texts = {
     where c.tag > 1000000000 and not exists (select 1 from {{queue_table}} j where j.name = '{{queue}}')`,
 } as const
 
-const tracedTexts = {
-  ...texts,
-  // When it was enqueued never changes, so it does not matter which version of the row is seen here.
-  take_traced: withTraceContext(
-    `select c.*, (select {{schema}}.iso(t.created_at) from {{schema}}.transfer t where t.id = c.id) as created_at from (${texts.take}) c`,
+/** The same claims with where they came from. When one was enqueued never changes, so any version of its row will do. */
+const traced = (claims: string) =>
+  withTraceContext(
+    `select c.*, (select {{schema}}.iso(t.created_at) from {{schema}}.transfer t where t.id = c.id) as created_at from (${claims}) c`,
     'id',
-  ),
-} as const
+  )
+
+const tracedTexts = { ...texts, traced_fetch: traced(texts.fetch), traced_take: traced(texts.take) } as const
 
 /** A job that this worker has; the count tells a later fetch of the same job, by whoever. */
 export interface FetchedJob {
   /** The id of the transfer, as a UUID. */
   readonly id: string
   readonly retryCount: number
+  /** What its transfer was taken for in the same transaction; undefined when it has to be claimed by itself. */
+  readonly claim: Claim | undefined
 }
 
 /** The store of attempts: what workers take, and what became of it. */
@@ -51,18 +53,25 @@ export type AttemptStore = ReturnType<typeof createAttemptStore>
 export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, tracedTexts)
   return {
-    /** Takes up to `limit` jobs that are due, in the order of dispatch. */
-    async fetch(limit: number): Promise<readonly FetchedJob[]> {
-      const rows = await driver.query(sql.fetch, [limit])
-      return rows.map((row) => ({ id: row['id'] as string, retryCount: row['retry_count'] as number }))
+    /**
+     * Takes up to `limit` jobs that are due, in the order of dispatch, and with them the transfers that nobody holds and that
+     * no account holds back, for one attempt each; `isTraced` adds where they came from.
+     */
+    async fetch(limit: number, worker: string, isTraced = false): Promise<readonly FetchedJob[]> {
+      const rows = await driver.query(isTraced ? sql.traced_fetch : sql.fetch, [limit, worker])
+      return rows.map((row) => ({
+        id: row['job'] as string,
+        retryCount: row['retry_count'] as number,
+        claim: row['id'] === null ? undefined : readClaim(row),
+      }))
     },
     /** Says that these jobs are still worked on. One that somebody else has by now is left alone. */
     async touch(jobs: readonly FetchedJob[]): Promise<void> {
       await driver.query(sql.touch, [jobs.map((job) => job.id), jobs.map((job) => job.retryCount)])
     },
-    /** Takes those of these transfers that may be submitted, one attempt each; `traced` adds where they came from. */
-    async claim(ids: readonly string[], worker: string, traced = false): Promise<readonly Claim[]> {
-      const statement = traced ? sql.take_traced : sql.take
+    /** Takes those of these transfers that may be submitted, one attempt each; `isTraced` adds where they came from. */
+    async claim(ids: readonly string[], worker: string, isTraced = false): Promise<readonly Claim[]> {
+      const statement = isTraced ? sql.traced_take : sql.take
       return (await driver.query(statement, [ids, ids.map(Id.toUuid), worker])).map(readClaim)
     },
     /** Writes outcomes; answers with the ids of those that were still the current attempt. */

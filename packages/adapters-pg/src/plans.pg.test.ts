@@ -1,4 +1,4 @@
-import { createEngine, Id, type Settlement } from '@outlay/core'
+import { createEngine, type Settlement } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
@@ -33,14 +33,15 @@ const accepted = (transferId: string, attempt: number): Settlement => ({
   answer: { outcome: 'accepted', detail: null, httpStatus: 201, requestId: null },
 })
 
-it('of claims and settlements read rows by index, though they were made when the tables were empty', async () => {
+it('of fetches, claims and settlements read rows by index, though they were made when the tables were empty', async () => {
   const driver = pgDriver(pool)
   const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
   const attempts = createAttemptStore(driver, locate({}).tokens)
   const work = async (size: number) => {
-    const jobs = await attempts.fetch(size)
+    const fetched = (await attempts.fetch(size, 'worker')).flatMap(({ claim }) => claim ?? [])
+    // As a worker does that has to claim them by itself.
     const claims = await attempts.claim(
-      jobs.map(({ id }) => Id.fromUuid(id)),
+      fetched.map(({ transferId }) => transferId),
       'worker',
     )
     return attempts.settle(claims.map(({ transferId, attempt }) => accepted(transferId, attempt)))

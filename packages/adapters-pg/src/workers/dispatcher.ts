@@ -96,7 +96,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       const free = freeSlots()
       if (free < worthFetching) return options.pollIntervalMs
       const batchSize = Math.min(free, maxFetch)
-      const jobs = await attempts.fetch(batchSize)
+      const jobs = await attempts.fetch(batchSize, options.worker, handlers.traced)
       if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs
       await begin(options, jobs, (claim, job) => void submit(claim, job))
       return jobs.length < batchSize ? refillMs : 0
@@ -122,13 +122,18 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   }
 }
 
-/** Claims the transfers of fetched jobs and submits them. */
+/** Submits the transfers of fetched jobs, and claims those first that could not be taken with their jobs. */
 async function begin<Tx>(
   { boss, attempts, handlers, pacer, worker }: DispatcherOptions<Tx>,
   jobs: readonly FetchedJob[],
   submit: (claim: Claim, job: FetchedJob) => void,
 ): Promise<void> {
-  const byId = new Map(jobs.map((job) => [Id.fromUuid(job.id), job]))
+  const byId = new Map<string, FetchedJob>()
+  for (const job of jobs) {
+    if (job.claim === undefined) byId.set(Id.fromUuid(job.id), job)
+    else submit(job.claim, job)
+  }
+  if (byId.size === 0) return
   const claims = await attempts.claim([...byId.keys()], worker, handlers.traced)
   for (const claim of claims) {
     const job = byId.get(claim.transferId)
