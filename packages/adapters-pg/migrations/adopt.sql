@@ -36,12 +36,13 @@ begin
   with known as (
     select f.account_id, f.remote_id, t.id from {{schema}}.found_transfer f
     join {{schema}}.transfer t on t.remote_id = f.remote_id and t.account_id = f.account_id
-    order by 1, 2 for update of f skip locked
+    for update of f, t skip locked
   ), met as (
     delete from {{schema}}.found_transfer f using known k
     where f.account_id = k.account_id and f.remote_id = k.remote_id
   )
-  -- Whatever was told of it meanwhile, the next look finds out.
+  -- Whatever was told of it meanwhile, the next look finds out. Nobody is waited for: whoever has such a transfer may be about to
+  -- note what this has just removed.
   update {{schema}}.transfer t set follow_at = clock_timestamp() from known k where t.id = k.id and t.stage = 'submitted';
 
   with uncertain as materialized (

@@ -4,33 +4,51 @@ import { statements } from './statement.ts'
 import { withTraceContext } from './trace-contexts.ts'
 import { readFollowed } from './transfer-row.ts'
 
+/*
+ * What locks several transfers here waits for nobody: a host may have locked the same ones in an order of its own. One that is
+ * passed over is looked at when its lease ends, or met by the next sweep.
+ */
 const texts = {
   take_due: 'select * from {{schema}}.take_unread($1, $2)',
-  look_again: `update {{schema}}.transfer t set follow_at = clock_timestamp() + n.ms * interval '1 millisecond'
-    from unnest($1::text[], $2::bigint[]) as n (id, ms) where t.id = n.id and t.stage = 'submitted'`,
+  look_again: `with free as (
+      select t.id, n.ms from unnest($1::text[], $2::bigint[]) as n (id, ms)
+      join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for update of t skip locked
+    )
+    update {{schema}}.transfer t set follow_at = clock_timestamp() + f.ms * interval '1 millisecond' from free f where t.id = f.id`,
   // Nobody looked at these after all.
-  give_back: `update {{schema}}.transfer t set follow_at = clock_timestamp(), looks = t.looks - 1
-    where t.id = any ($1::text[]) and t.stage = 'submitted'`,
+  give_back: `with free as (
+      select t.id from {{schema}}.transfer t where t.id = any ($1::text[]) and t.stage = 'submitted' for update skip locked
+    )
+    update {{schema}}.transfer t set follow_at = clock_timestamp(), looks = t.looks - 1 from free f where t.id = f.id`,
   met: `select t.id, t.remote_id, t.request -> 'destination' ->> 'transferType' as transfer_type, t.looks,
       t.follow_at <= statement_timestamp() as due
     from {{schema}}.transfer t
     where t.remote_id = any ($2::text[]) and t.account_id = $1 and t.stage = 'submitted' and t.follow_at is not null`,
   // What was not due is put off, never brought forward.
-  look_after_page: `update {{schema}}.transfer t
-    set follow_at = greatest(case when not n.due then t.follow_at end, clock_timestamp() + n.ms * interval '1 millisecond'),
-      looks = greatest(t.looks, n.looks)
-    from unnest($1::text[], $2::bigint[], $3::integer[], $4::boolean[]) as n (id, ms, looks, due)
-    where t.id = n.id and t.stage = 'submitted'`,
+  look_after_page: `with free as (
+      select n.* from unnest($1::text[], $2::bigint[], $3::integer[], $4::boolean[]) as n (id, ms, looks, due)
+      join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for update of t skip locked
+    )
+    update {{schema}}.transfer t
+    set follow_at = greatest(case when not f.due then t.follow_at end, clock_timestamp() + f.ms * interval '1 millisecond'),
+      looks = greatest(t.looks, f.looks)
+    from free f where t.id = f.id`,
   is_due: `select 1 as due from {{schema}}.transfer t
     where t.account_id = $1 and t.stage = 'submitted' and t.follow_at <= statement_timestamp()
     order by t.follow_at limit 1`,
-  look_at_sighted: `with met as (
-      delete from {{schema}}.sighting s using {{schema}}.transfer t
-      where t.remote_id = s.remote_id and t.account_id = s.account_id returning t.id
+  look_at_sighted: `with free as (
+      select s.account_id, s.remote_id, t.id from {{schema}}.sighting s
+      join {{schema}}.transfer t on t.remote_id = s.remote_id and t.account_id = s.account_id
+      for update of s, t skip locked
+    ), met as (
+      delete from {{schema}}.sighting s using free f where s.account_id = f.account_id and s.remote_id = f.remote_id
+    ), old as (
+      select s.account_id, s.remote_id from {{schema}}.sighting s
+      where s.seen_at < clock_timestamp() - interval '1 hour' for update skip locked
     ), forgotten as (
-      delete from {{schema}}.sighting s where s.seen_at < clock_timestamp() - interval '1 hour'
+      delete from {{schema}}.sighting s using old o where s.account_id = o.account_id and s.remote_id = o.remote_id
     )
-    update {{schema}}.transfer t set follow_at = clock_timestamp() from met where t.id = met.id and t.stage = 'submitted'`,
+    update {{schema}}.transfer t set follow_at = clock_timestamp() from free f where t.id = f.id and t.stage = 'submitted'`,
 } as const
 
 const tracedTexts = { ...texts, take_due_traced: withTraceContext(texts.take_due, 'id') } as const

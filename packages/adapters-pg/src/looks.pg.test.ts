@@ -1,0 +1,109 @@
+import { createEngine } from '@outlay/core'
+import { memoryGateway } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { postgres } from './backend.ts'
+import { pgDriver } from './drivers/pg.ts'
+import { createLookStore } from './looks.ts'
+import { locate } from './place.ts'
+import { createTransferStore } from './transfers.ts'
+
+describe('what a worker notes about transfers that a host has locked', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const { tokens } = locate({})
+  let pool: pg.Pool
+
+  beforeAll(() => {
+    // A statement that waits fails instead of hanging.
+    pool = new pg.Pool({ connectionString: database.url, max: 4, options: '-c lock_timeout=2000' })
+  })
+  afterEach(() => emptyOutbox(pool))
+  afterAll(() => pool.end())
+
+  /** Two submitted transfers that are leased for ten minutes, the first of which a host holds while `act` runs. */
+  const whileFirstIsHeld = async (act: (held: string, free: string) => Promise<unknown>) => {
+    const driver = pgDriver(pool)
+    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const payouts = [samplePayout('acme'), samplePayout('acme')]
+    const [held, free] = (await driver.transaction((tx) => engine.transfers.enqueueMany(tx, payouts))).map(
+      ({ id }) => id,
+    )
+    if (held === undefined || free === undefined) throw new Error('Two were enqueued.')
+    await pool.query(
+      `update outlay.transfer set stage = 'submitted', status = 'processing', remote_id = 'remote-' || id,
+         follow_at = now() + interval '10 minutes', looks = 3`,
+    )
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await host.query('select 1 from outlay.transfer where id = $1 for update', [held])
+      await act(held, free)
+      await host.query('rollback')
+    } finally {
+      host.release(true)
+    }
+    const { rows } = await pool.query(
+      `select id, looks, follow_at <= now() as due, follow_at > now() + interval '50 minutes' as "isLater" from outlay.transfer`,
+    )
+    return Object.fromEntries(rows.map(({ id, ...rest }) => [id === held ? 'held' : 'free', rest]))
+  }
+  const looks = () => createLookStore(pgDriver(pool), tokens)
+  const untouched = { looks: 3, due: false, isLater: false }
+  const hour = 3_600_000
+
+  it('about the next look waits for nobody', async () => {
+    const after = await whileFirstIsHeld((held, free) =>
+      looks().lookAgain([held, free].map((id) => ({ id, ms: hour }))),
+    )
+    expect(after).toEqual({ held: untouched, free: { looks: 3, due: false, isLater: true } })
+  })
+
+  it('about a page of a list waits for nobody', async () => {
+    const after = await whileFirstIsHeld((held, free) =>
+      looks().lookAfterPage([held, free].map((id) => ({ id, ms: hour, looks: 4, due: true }))),
+    )
+    expect(after).toEqual({ held: untouched, free: { looks: 4, due: false, isLater: true } })
+  })
+
+  it('about those that it gives back waits for nobody', async () => {
+    const after = await whileFirstIsHeld((held, free) => looks().giveBack([held, free]))
+    expect(after).toEqual({ held: untouched, free: { looks: 2, due: true, isLater: false } })
+  })
+
+  it('about those that were seen early waits for nobody, and comes to the others the next time', async () => {
+    const sightings = async () => (await pool.query('select remote_id from outlay.sighting order by 1')).rows
+    let left: unknown
+    const after = await whileFirstIsHeld(async (held) => {
+      await pool.query(
+        `insert into outlay.sighting (account_id, remote_id) select 'acme', remote_id from outlay.transfer`,
+      )
+      await pool.query(
+        `insert into outlay.sighting (account_id, remote_id, seen_at) values ('acme', 'long ago', now() - interval '2 hours')`,
+      )
+      await looks().lookAtSighted()
+      left = await sightings()
+      expect(left).toEqual([{ remote_id: `remote-${held}` }])
+    })
+    expect(after).toEqual({ held: untouched, free: { looks: 3, due: true, isLater: false } })
+    await looks().lookAtSighted()
+    expect(await sightings()).toEqual([])
+  })
+
+  it('about those that were found at the service waits for nobody, and comes to the others the next time', async () => {
+    const store = createTransferStore(pgDriver(pool), tokens)
+    const found = async () => (await pool.query('select remote_id from outlay.found_transfer')).rows
+    const after = await whileFirstIsHeld(async (held) => {
+      await pool.query(
+        `insert into outlay.found_transfer (account_id, remote_id, automated, transfer)
+         select 'acme', remote_id, false, '{}' from outlay.transfer`,
+      )
+      expect(await store.adoptFound(10)).toBe(0)
+      expect(await found()).toEqual([{ remote_id: `remote-${held}` }])
+    })
+    expect(after).toEqual({ held: untouched, free: { looks: 3, due: true, isLater: false } })
+    await store.adoptFound(10)
+    expect(await found()).toEqual([])
+  })
+})
