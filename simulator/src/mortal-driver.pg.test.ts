@@ -19,14 +19,16 @@ it('meets every moment that a plan may name, so that no fault is planned in vain
   await engine.migrate()
   engine.subscribe('all', ['transfer.enqueued'], async () => undefined)
   await engine.start()
-  await driver.transaction((tx) =>
-    engine.transfers.enqueue(tx, {
+  await driver.transaction(async (tx) => {
+    // What an account may hold back is claimed by a statement of its own.
+    await engine.accounts.configure(tx, 'account', { concurrency: 5 })
+    await engine.transfers.enqueue(tx, {
       accountId: 'account',
       amount: { value: '1.00', currency: 'USDC' },
       source: { addressId: 'wallet', valueType: 'USDC', transferType: 'base' },
       destination: { addressId: 'payee', valueType: 'USDC', transferType: 'base' },
-    }),
-  )
+    })
+  })
   // The gateway is no statement, and has a wrapper of its own.
   const wanted = moments.filter((at) => at !== 'submit').flatMap((at) => [`before ${at}`, `after ${at}`])
   await waitUntil(() => wanted.every((one) => met.has(one)))
