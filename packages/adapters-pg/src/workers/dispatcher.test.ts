@@ -16,6 +16,7 @@ function startOnEmptyQueue() {
       },
       settle: async () => [],
     },
+    handlers: {},
     logger: silent,
     concurrency: 10,
     pollIntervalMs: 3_600_000,
