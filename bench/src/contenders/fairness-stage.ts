@@ -74,17 +74,15 @@ export async function openFairnessStage(
   }
 }
 
-/** The driver, noting how long each fetch of jobs and each claim takes. */
+/** The driver, noting how long each fetch of jobs takes with the claims in it, and each claim by itself. */
 function timed(driver: Driver<PoolClient>, times: number[]): Driver<PoolClient> {
-  const note = async <T>(isClaim: boolean, work: Promise<T>): Promise<T> => {
-    const from = performance.now()
-    const result = await work
-    if (isClaim) times.push(performance.now() - from)
-    return result
-  }
   return {
     ...driver,
-    run: (text, values) => note(/skip locked/i.test(text), driver.run(text, values)),
-    query: (statement, values) => note(/\.take\(/.test(statement.text), driver.query(statement, values)),
+    async query(statement, values) {
+      const from = performance.now()
+      const rows = await driver.query(statement, values)
+      if (/_(fetch|take)$/.test(statement.name)) times.push(performance.now() - from)
+      return rows
+    },
   }
 }
