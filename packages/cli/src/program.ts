@@ -1,21 +1,17 @@
-import { type RoleNames, rolesSql } from '@outlay/adapters-pg'
+import type { RoleNames } from '@outlay/adapters-pg'
 import { type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { fundAccount, limitAccount, listAccounts, mendAccount, pauseAccount, resumeAccount } from './accounts.ts'
-import { archiveTransfers } from './archive.ts'
-import { runDoctor } from './doctor.ts'
 import { parseDuration } from './duration.ts'
-import { listDeadLetters, listSubscriptions, replayDeadLetters, tailEvents } from './events.ts'
-import { migrate } from './migration.ts'
-import { proveTransfer } from './proof.ts'
-import { makeRoles } from './roles.ts'
-import { type GlobalOptions, nameBackend, namesOf, type Session, withSession } from './session.ts'
-import { showStatus } from './status.ts'
+import type { GlobalOptions, Session } from './session.ts'
 import type { Surroundings } from './surroundings.ts'
-import { cancelTransfers, listTransfers, releaseTransfers, resubmitTransfer, showTransfer } from './transfers.ts'
+
+/** What commands do. It is loaded when one runs: help and version need neither Postgres nor the engine. */
+type Commands = typeof import('./commands.ts')
+
+const loadCommands = (): Promise<Commands> => import('./commands.ts')
 
 /** A command's work; it may answer with an exit code. */
-type Work = (session: Session) => Promise<number | undefined> | Promise<void>
+type Work = (session: Session, commands: Commands) => Promise<number | undefined> | Promise<void>
 
 /** Runs a command's work in a session of the options that it was given. */
 type Perform = (command: Command, work: Work, needs?: 'current schema' | 'nothing') => Promise<void>
@@ -23,9 +19,10 @@ type Perform = (command: Command, work: Work, needs?: 'current schema' | 'nothin
 /** Makes the commands. `onCode` gets the exit code of a command that has one of its own. */
 export function createProgram(around: Surroundings, version: string, onCode: (code: number) => void): Command {
   const perform: Perform = async (command, work, needs = 'current schema') => {
-    const code = await withSession(command.optsWithGlobals<GlobalOptions>(), around, async (session) => {
+    const commands = await loadCommands()
+    const code = await commands.withSession(command.optsWithGlobals<GlobalOptions>(), around, async (session) => {
       if (needs === 'current schema') await session.backend.check()
-      return work(session)
+      return work(session, commands)
     })
     if (typeof code === 'number') onCode(code)
   }
@@ -54,17 +51,21 @@ function addPlace(program: Command, perform: Perform, around: Surroundings): voi
     .option('--dry-run', 'only say what would run')
     .option('--print', "write the SQL for an empty database, for the host's own migration tool; needs no database")
     .action(async (options: { dryRun?: true; print?: true }, command: Command) => {
-      if (options.print) around.stdout(nameBackend(command.optsWithGlobals<GlobalOptions>()).migrationSql())
-      else await perform(command, (session) => migrate(session, options), 'nothing')
+      if (options.print) {
+        const { nameBackend } = await loadCommands()
+        around.stdout(nameBackend(command.optsWithGlobals<GlobalOptions>()).migrationSql())
+      } else await perform(command, (session, { migrate }) => migrate(session, options), 'nothing')
     })
   program
     .command('doctor')
     .description('look for what is wrong and say what to do; exits with 1 when something is serious')
-    .action((_options: unknown, command: Command) => perform(command, runDoctor, 'nothing'))
+    .action((_options: unknown, command: Command) =>
+      perform(command, (session, { runDoctor }) => runDoctor(session), 'nothing'),
+    )
   program
     .command('status')
     .description('how much is where, who works, who is behind')
-    .action((_options: unknown, command: Command) => perform(command, showStatus))
+    .action((_options: unknown, command: Command) => perform(command, (session, { showStatus }) => showStatus(session)))
   program
     .command('roles')
     .description('make the database roles and give each what it needs and no more; run it again behind every migration')
@@ -74,8 +75,10 @@ function addPlace(program: Command, perform: Perform, around: Surroundings): voi
     .option('--reader <role>', 'only reads: dashboards, alarms (default: outlay_reader)')
     .option('--print', 'only write the SQL; needs no database')
     .action(async ({ print, ...roles }: RoleNames & { print?: true }, command: Command) => {
-      if (print) around.stdout(rolesSql({ ...namesOf(command.optsWithGlobals<GlobalOptions>()), roles }))
-      else await perform(command, (session) => makeRoles(session, roles), 'nothing')
+      if (print) {
+        const { namesOf, rolesSql } = await loadCommands()
+        around.stdout(rolesSql({ ...namesOf(command.optsWithGlobals<GlobalOptions>()), roles }))
+      } else await perform(command, (session, { makeRoles }) => makeRoles(session, roles), 'nothing')
     })
   program
     .command('archive')
@@ -84,12 +87,16 @@ function addPlace(program: Command, perform: Perform, around: Surroundings): voi
     .option('--limit <count>', 'at most so many transfers', parseCount)
     .option('--dry-run', 'only say how many it would be')
     .action((options: { olderThan: number; limit?: number; dryRun?: true }, command: Command) =>
-      perform(command, (session) => archiveTransfers(session, { olderThanMs: options.olderThan, ...options })),
+      perform(command, (session, { archiveTransfers }) =>
+        archiveTransfers(session, { olderThanMs: options.olderThan, ...options }),
+      ),
     )
   withReference(program.command('prove'))
     .description('lay out the evidence about a transfer and what it comes to')
     .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
-      perform(command, (session) => proveTransfer(session, { id, accountId: options.account, key: options.key })),
+      perform(command, (session, { proveTransfer }) =>
+        proveTransfer(session, { id, accountId: options.account, key: options.key }),
+      ),
     )
 }
 
@@ -128,26 +135,28 @@ function addTransfers(program: Command, perform: Perform): void {
     .option('--limit <count>', 'at most so many', parseCount, 50)
     .action((options: ListOptions, command: Command) => {
       const { account: accountId, ...filter } = options
-      return perform(command, (session) => listTransfers(session, { accountId, ...filter }))
+      return perform(command, (session, { listTransfers }) => listTransfers(session, { accountId, ...filter }))
     })
   withReference(transfers.command('show'))
     .description('one transfer: how it stands, what it waits for, what happened')
     .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
-      perform(command, (session) => showTransfer(session, { id, accountId: options.account, key: options.key })),
+      perform(command, (session, { showTransfer }) =>
+        showTransfer(session, { id, accountId: options.account, key: options.key }),
+      ),
     )
   transfers
     .command('cancel')
     .description('end transfers that have no effect for certain; all of them or none')
     .argument('<transfer...>', 'ids')
     .action((ids: string[], _options: unknown, command: Command) =>
-      perform(command, (session) => cancelTransfers(session, ids)),
+      perform(command, (session, { cancelTransfers }) => cancelTransfers(session, ids)),
     )
   transfers
     .command('release')
     .description('put blocked or waiting transfers back into the queue with their own keys; all of them or none')
     .argument('<transfer...>', 'ids')
     .action((ids: string[], _options: unknown, command: Command) =>
-      perform(command, (session) => releaseTransfers(session, ids)),
+      perform(command, (session, { releaseTransfers }) => releaseTransfers(session, ids)),
     )
   transfers
     .command('resubmit')
@@ -155,7 +164,7 @@ function addTransfers(program: Command, perform: Perform): void {
     .argument('<transfer>', 'id')
     .option('--key <key>', 'idempotency key of the new one (default: made up)')
     .action((id: string, options: { key?: string }, command: Command) =>
-      perform(command, (session) => resubmitTransfer(session, id, options.key)),
+      perform(command, (session, { resubmitTransfer }) => resubmitTransfer(session, id, options.key)),
     )
 }
 
@@ -178,21 +187,21 @@ function addAccounts(program: Command, perform: Perform): void {
     .option('--paused', 'only paused ones')
     .option('--limit <count>', 'at most so many', parseCount, 1000)
     .action((options: { paused?: true; limit: number }, command: Command) =>
-      perform(command, (session) => listAccounts(session, options)),
+      perform(command, (session, { listAccounts }) => listAccounts(session, options)),
     )
   accounts
     .command('pause')
     .description("keep an account's transfers from being submitted")
     .argument('<account>', 'id')
     .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session) => pauseAccount(session, id)),
+      perform(command, (session, { pauseAccount }) => pauseAccount(session, id)),
     )
   accounts
     .command('resume')
     .description('let a paused account go on')
     .argument('<account>', 'id')
     .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session) => resumeAccount(session, id)),
+      perform(command, (session, { resumeAccount }) => resumeAccount(session, id)),
     )
   addAccountLimits(accounts, perform)
   accounts
@@ -200,14 +209,14 @@ function addAccounts(program: Command, perform: Perform): void {
     .description('send the transfers of an account that await funds out again')
     .argument('<account>', 'id')
     .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session) => fundAccount(session, id)),
+      perform(command, (session, { fundAccount }) => fundAccount(session, id)),
     )
   accounts
     .command('mended')
     .description('try the credentials of an account again at once, after the service refused them')
     .argument('<account>', 'id')
     .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session) => mendAccount(session, id)),
+      perform(command, (session, { mendAccount }) => mendAccount(session, id)),
     )
 }
 
@@ -222,7 +231,7 @@ function addAccountLimits(accounts: Command, perform: Perform): void {
     .action((id: string, options: LimitOptions, command: Command) => {
       const { rate, concurrency, weight } = options
       const change = { ratePerSecond: limitOf(rate), concurrency: limitOf(concurrency), weight: limitOf(weight) }
-      return perform(command, (session) => limitAccount(session, id, change))
+      return perform(command, (session, { limitAccount }) => limitAccount(session, id, change))
     })
 }
 
@@ -246,19 +255,23 @@ function addEvents(program: Command, perform: Perform, around: Surroundings): vo
     .option('--once', 'end when there are no more')
     .action((options: TailOptions, command: Command) => {
       const { account: accountId, transfer: transferId, since: sinceMs, type, once } = options
-      return perform(command, (session) => tailEvents(session, around, { accountId, transferId, sinceMs, type, once }))
+      return perform(command, (session, { tailEvents }) =>
+        tailEvents(session, around, { accountId, transferId, sinceMs, type, once }),
+      )
     })
   events
     .command('subscriptions')
     .description('subscriptions and how far they are behind')
-    .action((_options: unknown, command: Command) => perform(command, listSubscriptions))
+    .action((_options: unknown, command: Command) =>
+      perform(command, (session, { listSubscriptions }) => listSubscriptions(session)),
+    )
   events
     .command('dead')
     .description('events whose handler failed too often')
     .argument('[subscription]', 'only of this one')
     .option('--limit <count>', 'at most so many', parseCount, 100)
     .action((subscription: string | undefined, options: { limit: number }, command: Command) =>
-      perform(command, (session) => listDeadLetters(session, subscription, options.limit)),
+      perform(command, (session, { listDeadLetters }) => listDeadLetters(session, subscription, options.limit)),
     )
   events
     .command('replay')
@@ -266,7 +279,7 @@ function addEvents(program: Command, perform: Perform, around: Surroundings): vo
     .argument('<subscription>', 'name')
     .option('--transfer <id>', 'only those of this transfer')
     .action((subscription: string, options: { transfer?: string }, command: Command) =>
-      perform(command, (session) => replayDeadLetters(session, subscription, options.transfer)),
+      perform(command, (session, { replayDeadLetters }) => replayDeadLetters(session, subscription, options.transfer)),
     )
 }
 

@@ -1,0 +1,12 @@
+/** Everything that a command needs to run, and that one which only prints help does without. */
+export { rolesSql } from '@outlay/adapters-pg'
+export * from './accounts.ts'
+export * from './archive.ts'
+export * from './doctor.ts'
+export * from './events.ts'
+export * from './migration.ts'
+export * from './proof.ts'
+export * from './roles.ts'
+export * from './session.ts'
+export * from './status.ts'
+export * from './transfers.ts'
