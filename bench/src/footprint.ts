@@ -130,7 +130,7 @@ async function measureAtBacklog(stage: OutlayStage): Promise<readonly (readonly 
   await stage.database.admin.query('vacuum analyze')
   const worker = await startWorkerProcess({ databaseUrl: stage.database.url, concurrency: 100, latencyMs: 50 })
   const readings: (readonly string[])[] = []
-  for (const turn of [1, 2]) {
+  for (const turn of [1, 2, 3, 4, 5, 6, 7, 8]) {
     await sleep(idleMs)
     const seconds = (turn * idleMs) / 1000
     const name = `worker at a backlog of ${backlog.toLocaleString('en')}, RSS after ${seconds} s`
