@@ -67,16 +67,23 @@ $$;
 create or replace function {{schema}}.settle(p_settlements jsonb) returns setof text language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 declare
+  v_answer record;
   v_ids text[];
   v_event_ids text[];
   v_sequences integer[];
   v_types text[];
 begin
-  update {{schema}}.attempt a
-  set answered_at = clock_timestamp(), outcome = s.outcome, detail = s.detail, http_status = s.http_status, request_id = s.request_id
-  from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, outcome text, detail text, http_status integer, request_id text)
-  where a.transfer_id = s.id and a.attempt = s.attempt and a.answered_at is null;
-
+  -- One by one: next to nothing is unanswered, so a plan for all at once that is made while the table is small reads its index from
+  -- one end to the other, and goes on to do so while it grows.
+  for v_answer in
+    select * from jsonb_to_recordset(p_settlements) as s (
+      id text, attempt integer, outcome text, detail text, http_status integer, request_id text)
+  loop
+    update {{schema}}.attempt a
+    set answered_at = clock_timestamp(), outcome = v_answer.outcome, detail = v_answer.detail,
+        http_status = v_answer.http_status, request_id = v_answer.request_id
+    where a.transfer_id = v_answer.id and a.attempt = v_answer.attempt and a.answered_at is null;
+  end loop;
   perform 1 from {{schema}}.transfer t
   where t.id in (select s.id from jsonb_to_recordset(p_settlements) as s (id text)) order by t.id for update;
 
