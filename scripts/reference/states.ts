@@ -1,7 +1,7 @@
 import { accountTransitions } from '../../packages/core/src/account.ts'
 import { automationTransitions } from '../../packages/core/src/automation.ts'
 import { statusEvent } from '../../packages/core/src/event.ts'
-import { stages, stageTransitions } from '../../packages/core/src/ports/backend.ts'
+import { stages, stageTransitions } from '../../packages/core/src/ports/stored-transfer.ts'
 import { transferStatuses, transferTransitions } from '../../packages/core/src/transfer-status.ts'
 import { readExports } from './declarations.ts'
 import { arrowsOf, code, type Page, paragraphs, stateDiagram, table } from './markdown.ts'
@@ -43,7 +43,7 @@ export function writeStatuses(): Page {
 
 /** Stages of a transfer inside the engine, from their table. */
 export function writeEngineStages(): Page {
-  const doc = readExports('packages/core/src/ports/backend.ts').find(({ name }) => name === 'stages')?.doc ?? ''
+  const doc = readExports('packages/core/src/ports/stored-transfer.ts').find(({ name }) => name === 'stages')?.doc ?? ''
   const meanings = new Map([...doc.matchAll(/^- `(\w+)`: (.+)$/gm)].map(([, stage, meaning]) => [stage, meaning ?? '']))
   return {
     name: 'engine-stages',

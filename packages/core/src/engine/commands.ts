@@ -1,6 +1,7 @@
 import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
-import type { Backend, StoredTransfer } from '../ports/backend.ts'
+import type { Backend } from '../ports/backend.ts'
+import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import { isAdopted } from './adoption.ts'
 import type { EnqueueRequest } from './engine.ts'
 

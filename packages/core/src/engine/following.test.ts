@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { FollowedTransfer } from '../ports/backend.ts'
 import type { Gateway, Observation } from '../ports/gateway.ts'
+import type { FollowedTransfer } from '../ports/work.ts'
 import { decideChange, followTransfers, readPage } from './following.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }

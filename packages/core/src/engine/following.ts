@@ -1,7 +1,7 @@
 import { eventOfChange } from '../event.ts'
-import type { DecideChange, FollowedTransfer, ListPage } from '../ports/backend.ts'
 import type { Gateway, Observation } from '../ports/gateway.ts'
 import type { Logger } from '../ports/runtime.ts'
+import type { DecideChange, FollowedTransfer, ListPage } from '../ports/work.ts'
 import { TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
 

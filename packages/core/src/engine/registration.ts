@@ -1,6 +1,6 @@
-import type { Claim, Settlement } from '../ports/backend.ts'
 import type { Gateway, RegisterResult } from '../ports/gateway.ts'
 import type { Logger } from '../ports/runtime.ts'
+import type { Claim, Settlement } from '../ports/work.ts'
 import {
   blocked,
   decideSubmission,

@@ -1,20 +1,19 @@
 import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
+import type { Backend } from '../ports/backend.ts'
+import type { Clock } from '../ports/runtime.ts'
+import type { EnqueuedTransfer, NewTransfer } from '../ports/stored-transfer.ts'
+import type { GaugeReading, Telemetry, TelemetryAttributes } from '../ports/telemetry.ts'
+import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type {
-  Backend,
   ChangingTransfer,
   Claim,
   DecideChange,
-  EnqueuedTransfer,
-  NewTransfer,
   Settlement,
   Subscription,
   TransferEvent,
   WorkHandlers,
-} from '../ports/backend.ts'
-import type { Clock } from '../ports/runtime.ts'
-import type { GaugeReading, Telemetry, TelemetryAttributes } from '../ports/telemetry.ts'
-import type { IncomingWebhook } from '../ports/webhooks.ts'
+} from '../ports/work.ts'
 import { instruments } from './instruments.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 

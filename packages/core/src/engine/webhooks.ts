@@ -1,6 +1,7 @@
 import { type ErrorCode, OutlayError } from '../error.ts'
-import type { Backend, ObserveRules } from '../ports/backend.ts'
+import type { Backend } from '../ports/backend.ts'
 import type { IncomingWebhook, WebhookVerifier } from '../ports/webhooks.ts'
+import type { ObserveRules } from '../ports/work.ts'
 
 /** What became of a webhook: everything that a host needs to answer it, in whatever framework. */
 export interface WebhookAnswer {

@@ -1,0 +1,83 @@
+import type { CounterpartyDetails, StoredRequest } from '../counterparty.ts'
+import type { TransferFailure } from '../transfer.ts'
+import type { TransferStatus } from '../transfer-status.ts'
+
+/**
+ * Where a transfer stands inside the engine, beside its status.
+ *
+ * - `queued`: has a job, waits for a worker or for its next attempt
+ * - `submitting`: a worker holds it; its request may be on its way
+ * - `awaiting_funds`: refused for lack of funds; the same key goes out again when funds arrive, or on a slow backoff
+ * - `submitted`: the other side has it; it is followed until its status is final
+ * - `blocked`: only a person can decide; `reason` says why
+ * - `settled`: its status is final, or the request was refused
+ */
+export const stages = ['queued', 'submitting', 'awaiting_funds', 'submitted', 'blocked', 'settled'] as const
+
+/** Where a transfer stands inside the engine. */
+export type Stage = (typeof stages)[number]
+
+/** Every way from one stage to another, and what takes it. A transfer starts as `queued`, and nothing leaves `settled`. */
+export const stageTransitions = [
+  { from: 'queued', to: 'submitting', when: 'claim' },
+  { from: 'queued', to: 'settled', when: 'cancel' },
+  {
+    from: 'submitting',
+    to: 'queued',
+    when: 'throttled, refused credentials or unknown outcome, same key later; or its counterparty is registered',
+  },
+  { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance' },
+  { from: 'submitting', to: 'submitted', when: 'accepted' },
+  { from: 'submitting', to: 'blocked', when: 'key mismatch, or unknown for 24 hours' },
+  { from: 'submitting', to: 'settled', when: 'refused for good, expired, or accepted as final' },
+  { from: 'awaiting_funds', to: 'submitting', when: 'claim, on the slow backoff' },
+  {
+    from: 'awaiting_funds',
+    to: 'queued',
+    when: 'funds arrived, release, or the account is paused, refused or at a limit',
+  },
+  { from: 'awaiting_funds', to: 'settled', when: 'cancel' },
+  { from: 'submitted', to: 'settled', when: 'status is final' },
+  { from: 'blocked', to: 'queued', when: 'release, by a person' },
+  { from: 'blocked', to: 'settled', when: 'cancel, while no outcome is unknown' },
+] as const satisfies readonly { readonly from: Stage; readonly to: Stage; readonly when: string }[]
+
+/** A transfer to be written in the host's transaction. */
+export interface NewTransfer {
+  /** ULID. */
+  readonly id: string
+  readonly accountId: string
+  readonly idempotencyKey: string
+  /** Fingerprint of the request, details of a counterparty included: equal for equal requests only. */
+  readonly fingerprint: string
+  readonly request: StoredRequest
+  /** Details of the counterparty that the request gives whole; kept until it is registered. */
+  readonly counterparty?: CounterpartyDetails | undefined
+  /** Not sent before this, ISO 8601; null for at once. */
+  readonly notBefore: string | null
+  /** Not sent for the first time after this, ISO 8601; null for no end. */
+  readonly expiresAt: string | null
+}
+
+/** A transfer as the engine keeps it. */
+export interface StoredTransfer extends Omit<NewTransfer, 'counterparty'> {
+  readonly stage: Stage
+  readonly status: TransferStatus
+  readonly failure: TransferFailure | null
+  /** Id at the other side, once it is known. */
+  readonly remoteId: string | null
+  /** Number of attempts so far. */
+  readonly attempt: number
+  /** Why it waits or is blocked: a code; null when it does neither. */
+  readonly reason: string | null
+  /** ISO 8601, UTC. */
+  readonly createdAt: string
+  /** ISO 8601, UTC. */
+  readonly updatedAt: string
+}
+
+/** What an enqueue came to. */
+export interface EnqueuedTransfer extends StoredTransfer {
+  /** True when the account already had a transfer with this key and the same request. */
+  readonly reused: boolean
+}
