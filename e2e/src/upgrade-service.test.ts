@@ -7,7 +7,7 @@ import { usBankAccount, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { listNumbered, migrationsOf } from './release.ts'
+import { listNumbered, migrationsOf } from './migration-files.ts'
 import { copyRows, describeTables, serviceSchema } from './rows.ts'
 import { type Stage, seedClient, setStage } from './stage.ts'
 

@@ -135,31 +135,3 @@ begin
   where f.tag > c.tag;
 end
 $$;
-
--- The same for workers of release 0.1.0, which cannot register: a transfer whose counterparty is not known yet goes back for
--- a worker that can.
-create or replace function {{schema}}.claim(p_ids text[], p_jobs uuid[], p_worker text)
-returns table (
-  id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
-  refusals integer
-) language plpgsql as $$
-#variable_conflict use_column
-begin
-  if exists (select 1 from {{schema}}.counterparty_details d where d.transfer_id = any (p_ids)) then
-    update {{queue_table}} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '10 seconds'
-    from unnest(p_ids, p_jobs) as n (id, job) join {{schema}}.counterparty_details d on d.transfer_id = n.id
-    where j.name = '{{queue}}' and j.id = n.job;
-    select coalesce(array_agg(n.id), '{}'), coalesce(array_agg(n.job), '{}') into p_ids, p_jobs
-    from unnest(p_ids, p_jobs) as n (id, job)
-    where not exists (select 1 from {{schema}}.counterparty_details d where d.transfer_id = n.id);
-  end if;
-  return query
-  select k.id, k.account_id, k.idempotency_key, k.request, k.attempt, k.reason, k.unknown_since, k.expires_at, k.refusals
-  from {{schema}}.take(p_ids, p_jobs, p_worker) k;
-  -- Nobody lets go what its limits hold back where all workers are of that release.
-  update {{queue_table}} j set start_after = clock_timestamp() + interval '1 minute'
-  from unnest(p_ids, p_jobs) as n (id, job) join {{schema}}.transfer t on t.id = n.id
-  where j.name = '{{queue}}' and j.id = n.job and t.stage = 'queued' and t.reason = 'account_limited'
-    and j.state < 'active' and j.start_after > clock_timestamp() + interval '1 minute';
-end
-$$;

@@ -36,21 +36,8 @@ end
 $$;
 
 -- Takes submitted transfers that are due for a look; the lease keeps other workers away meanwhile. No index finds what is
--- compared with clock_timestamp(), which is another one for every row.
-create or replace function {{schema}}.take_due(p_limit integer, p_lease_ms integer)
-returns table (id text, account_id text, remote_id text, status text, transfer_type text, looks integer) language sql as $$
-  with due as (
-    select t.id from {{schema}}.transfer t
-    where t.follow_at <= statement_timestamp() and t.stage = 'submitted'
-    order by t.follow_at limit p_limit for update skip locked
-  )
-  update {{schema}}.transfer t
-  set follow_at = clock_timestamp() + p_lease_ms * interval '1 millisecond', looks = t.looks + 1
-  from due where t.id = due.id
-  returning t.id, t.account_id, t.remote_id, t.status, t.request -> 'destination' ->> 'transferType', t.looks
-$$;
-
--- The same, but for accounts whose list is being read: whoever reads it looks at their transfers too.
+-- compared with clock_timestamp(), which is another one for every row. Accounts whose list is being read are left out: whoever
+-- reads it looks at their transfers too.
 create or replace function {{schema}}.take_unread(p_limit integer, p_lease_ms integer)
 returns table (id text, account_id text, remote_id text, status text, transfer_type text, looks integer) language sql as $$
   with due as (

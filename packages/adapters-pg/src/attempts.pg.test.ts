@@ -163,17 +163,6 @@ describe('a claim', async () => {
     expect(await attempts.claim([id], 'worker')).toMatchObject([{ transferId: id, reason: 'unauthenticated' }])
   })
 
-  it('of release 0.1.0 leaves what a limit holds back where workers of that release find it again', async () => {
-    const { engine, enqueue, transaction } = make()
-    await transaction((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
-    const ids = [(await enqueue('acme')).id, (await enqueue('acme')).id]
-    const text = 'select id from outlay.claim($1::text[], $2::uuid[], $3)'
-    expect((await pool.query(text, [ids, ids.map(Id.toUuid), 'old'])).rows).toEqual([{ id: ids[0] }])
-    const held = (await jobs()).find(({ id }) => id === Id.toUuid(ids[1] ?? ''))
-    expect(held.state).toBe('retry')
-    expect(held.start_after.getTime()).toBeLessThan(Date.now() + 3_600_000)
-  })
-
   it('leaves no slot behind when its transfer went back to wait and was canceled', async () => {
     const { driver, engine, enqueue, attempts, transaction } = make()
     await transaction((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 1 }))

@@ -308,21 +308,6 @@ describe('a counterparty that a transfer gives whole', async () => {
     expect(gateway.registrations).toEqual([])
   })
 
-  it('is left to others by a worker of release 0.1.0, which takes what is registered', async () => {
-    const { engine } = make()
-    const { id } = await enqueue(engine)
-    const plain = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
-    const claimOld = async () => {
-      const text = `select c.* from outlay.claim($1, (select array_agg(outlay.job_id(u)) from unnest($1::text[]) as u), 'old') c`
-      return (await pool.query(text, [[id, plain.id]])).rows.map((row) => [row.id, row.request.destination.addressId])
-    }
-    expect(await claimOld()).toEqual([[plain.id, samplePayout('acme').destination.addressId]])
-    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', attempt: 0 })
-    const attempts = createAttemptStore(pgDriver(pool), tokens)
-    const [claim] = await attempts.claim([id], 'new')
-    expect(claim?.registration).toBeDefined()
-  })
-
   it('is wiped 30 days after the end of a transfer that never registered it', async () => {
     const { engine } = make()
     const [ended, waiting] = await commit((tx) => engine.transfers.enqueueMany(tx, [order(), order()]))

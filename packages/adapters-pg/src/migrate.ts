@@ -187,7 +187,7 @@ export function migrationScript(options: MigrateOptions): string {
   ].join('\n')
 }
 
-/** The guard keeps release 0.1.0, which does not look whether it is behind, from putting its functions back. */
+/** The guard keeps code that does not look whether it is behind from putting its functions back. */
 function bookkeepingSql(schema: string): string {
   return `create schema if not exists "${schema}";
 create table if not exists "${schema}".migration (

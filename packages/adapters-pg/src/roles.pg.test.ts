@@ -95,7 +95,7 @@ describe('the roles', async () => {
       'delete from outlay.transfer',
       'delete from outlay.event',
       'delete from outlay_queue.job',
-      `select outlay.claim('{}', '{}', 'me')`,
+      `select outlay.take('{}', '{}', 'me')`,
       `select outlay.archive_history('', 'Z', 0, 1, false)`,
       `select outlay_queue.create_queue('mine', '{}')`,
     ]) {
@@ -172,7 +172,7 @@ describe('the roles', async () => {
     expect((await inspection.schema()).migrations.every((migration) => migration.state === 'applied')).toBe(true)
     await postgres({ driver: pgDriver(as('reader')) }).check()
     const insert = `insert into outlay.account (account_id) values ('mine')`
-    for (const text of [...changes, insert, 'delete from outlay_queue.job', `select outlay.claim('{}', '{}', 'me')`]) {
+    for (const text of [...changes, insert, 'delete from outlay_queue.job', `select outlay.take('{}', '{}', 'me')`]) {
       await forbid('reader', text)
     }
   })
