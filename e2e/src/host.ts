@@ -1,6 +1,6 @@
 import { type PostgresOptions, pgDriver, postgres } from '@outlay/adapters-pg'
 import { type Clock, createEngine, type Engine, type EngineOptions, type Gateway } from '@outlay/core'
-import { type HttpGatewayOptions, httpGateway } from '@outlay/http-client'
+import { type HttpGatewayOptions, httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { type CrashPoints, crashPoints } from '@outlay/testing'
 import pg from 'pg'
 
@@ -45,6 +45,7 @@ export function openHost(
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 20 })
   const driver = crash.driver(pgDriver(pool))
   const http = httpGateway({
+    keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: settings.serviceUrl,
     credentials: options.credentials ?? { clientId: settings.clientId, clientSecret: settings.clientSecret },
     timeouts: options.timeouts ?? { headersMs: 5_000, bodyMs: 5_000 },

@@ -23,6 +23,7 @@ const money = [
   'engine/moment',
   'engine/pacing',
   'engine/registration',
+  'engine/sending',
   'engine/submission',
 ]
 

@@ -68,11 +68,15 @@ function claimOf(attempt: number, unknownForHours = 0): Claim {
   return {
     transferId: '',
     accountId: '',
-    idempotencyKey: '',
+    submissionKey: '',
     request: { amount: { value: '1', currency: 'USDC' }, source: leg, destination: leg },
     attempt,
+    claimedAt: now.toISOString(),
     reason: null,
     unknownSince: unknownForHours === 0 ? null : new Date(now.getTime() - unknownForHours * 3_600_000).toISOString(),
+    unknownAttempt: unknownForHours === 0 ? null : 1,
+    released: false,
+    client: null,
     expiresAt: null,
     credentialRefusals: attempt - 1,
   }

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, type Engine, type Gateway, OutlayError } from '@outlay/core'
-import { httpGateway, httpWebhooks } from '@outlay/http-client'
+import { httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { seededRandom } from '@outlay/testing'
 import type { Pool, PoolClient } from 'pg'
 import type { Bug } from './bugs.ts'
@@ -93,6 +93,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
 
 function openGateway({ lane, tenants }: Surroundings): Gateway {
   return httpGateway({
+    keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: lane.proxy.url,
     credentials: (accountId) => {
       const found = tenants.find((tenant) => tenant.accountId === accountId)

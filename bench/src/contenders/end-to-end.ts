@@ -1,5 +1,5 @@
 import type { Engine } from '@outlay/core'
-import { httpGateway } from '@outlay/http-client'
+import { httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import type { PoolClient } from 'pg'
 import { PgBoss, type WorkOptions } from 'pg-boss'
 import type { Database } from '../database.ts'
@@ -46,6 +46,7 @@ export async function openOutlayEndToEnd(
     send: (client, n) => outlay.sender.transfers.enqueue(client, stage.payout(n)),
     async start() {
       const gateway = httpGateway({
+        keyLifetimeMs: outlayKeyLifetimeMs,
         baseUrl: service.url,
         credentials: stage.credentials,
         maxConcurrent: inFlight,

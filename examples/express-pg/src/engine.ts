@@ -1,6 +1,6 @@
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, type Engine } from '@outlay/core'
-import { type Credentials, httpGateway, httpWebhooks } from '@outlay/http-client'
+import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import type { Pool, PoolClient } from 'pg'
 
 /** Where the money-movement service is, and who we are there. */
@@ -17,7 +17,11 @@ export interface Service {
 export function createRefundEngine(pool: Pool, service: Service): Engine<PoolClient> {
   const engine = createEngine({
     backend: postgres({ driver: pgDriver(pool) }),
-    gateway: httpGateway({ baseUrl: service.baseUrl, credentials: service.credentials }),
+    gateway: httpGateway({
+      baseUrl: service.baseUrl,
+      credentials: service.credentials,
+      keyLifetimeMs: outlayKeyLifetimeMs,
+    }),
     webhooks: httpWebhooks({ secrets: service.webhookSecrets }),
   })
 

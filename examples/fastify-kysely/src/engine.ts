@@ -1,7 +1,7 @@
 import { postgres } from '@outlay/adapters-pg'
 import { kyselyDriver } from '@outlay/adapters-pg/kysely'
 import { createEngine, type Engine } from '@outlay/core'
-import { type Credentials, httpGateway, httpWebhooks } from '@outlay/http-client'
+import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { sql, type Transaction } from 'kysely'
 import type { Database, Tables } from './schema.ts'
 
@@ -19,7 +19,11 @@ export interface Service {
 export function createClaimEngine({ db, pool }: Database, service: Service): Engine<Transaction<Tables>> {
   const engine = createEngine({
     backend: postgres({ driver: kyselyDriver({ db, pool }) }),
-    gateway: httpGateway({ baseUrl: service.baseUrl, credentials: service.credentials }),
+    gateway: httpGateway({
+      baseUrl: service.baseUrl,
+      credentials: service.credentials,
+      keyLifetimeMs: outlayKeyLifetimeMs,
+    }),
     webhooks: httpWebhooks({ secrets: service.webhookSecrets }),
   })
 

@@ -1,7 +1,7 @@
 import { postgres } from '@outlay/adapters-pg'
 import { drizzleDriver } from '@outlay/adapters-pg/drizzle'
 import { createEngine, type Engine } from '@outlay/core'
-import { type Credentials, httpGateway, httpWebhooks } from '@outlay/http-client'
+import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { eq, sql } from 'drizzle-orm'
 import { type Database, seller, type Transaction, withdrawal } from './schema.ts'
 
@@ -19,7 +19,11 @@ export interface Service {
 export function createWithdrawalEngine(db: Database, service: Service): Engine<Transaction> {
   const engine = createEngine({
     backend: postgres({ driver: drizzleDriver(db) }),
-    gateway: httpGateway({ baseUrl: service.baseUrl, credentials: service.credentials }),
+    gateway: httpGateway({
+      baseUrl: service.baseUrl,
+      credentials: service.credentials,
+      keyLifetimeMs: outlayKeyLifetimeMs,
+    }),
     webhooks: httpWebhooks({ secrets: service.webhookSecrets }),
   })
 

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { postgres } from '@outlay/adapters-pg'
 import { drizzleDriver } from '@outlay/adapters-pg/drizzle'
-import { httpGateway } from '@outlay/http-client'
+import { httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { crashPoints } from '@outlay/testing'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
@@ -12,7 +12,11 @@ const { DATABASE_URL, SERVICE_URL = '', CREDENTIALS = '' } = process.env
 const crash = crashPoints(process.env)
 const db = drizzle({ client: new pg.Pool({ connectionString: DATABASE_URL }) })
 const backend = postgres({ driver: crash.driver(drizzleDriver(db)) })
-const gateway = httpGateway({ baseUrl: SERVICE_URL, credentials: JSON.parse(CREDENTIALS) })
+const gateway = httpGateway({
+  baseUrl: SERVICE_URL,
+  credentials: JSON.parse(CREDENTIALS),
+  keyLifetimeMs: outlayKeyLifetimeMs,
+})
 
 const engine = createPayouts(crash.engine({ backend, gateway }))
 await engine.start()

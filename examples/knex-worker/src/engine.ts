@@ -1,7 +1,7 @@
 import { postgres } from '@outlay/adapters-pg'
 import { knexDriver } from '@outlay/adapters-pg/knex'
 import { createEngine, type Engine } from '@outlay/core'
-import { type Credentials, httpGateway, httpWebhooks } from '@outlay/http-client'
+import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import type { Knex } from 'knex'
 import type { Author, Statement } from './schema.ts'
 
@@ -19,7 +19,11 @@ export interface Service {
 export function createRoyaltyEngine(db: Knex, service: Service): Engine<Knex.Transaction> {
   const engine = createEngine({
     backend: postgres({ driver: knexDriver(db) }),
-    gateway: httpGateway({ baseUrl: service.baseUrl, credentials: service.credentials }),
+    gateway: httpGateway({
+      baseUrl: service.baseUrl,
+      credentials: service.credentials,
+      keyLifetimeMs: outlayKeyLifetimeMs,
+    }),
     webhooks: httpWebhooks({ secrets: service.webhookSecrets }),
   })
 

@@ -1,7 +1,7 @@
 import { postgres } from '@outlay/adapters-pg'
 import { type PrismaTransaction, prismaDriver } from '@outlay/adapters-pg/prisma'
 import { createEngine, type Engine } from '@outlay/core'
-import { type Credentials, httpGateway, httpWebhooks } from '@outlay/http-client'
+import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import type { Pool } from 'pg'
 import type { PrismaClient } from './prisma-client.ts'
 
@@ -22,7 +22,11 @@ export type InvoiceEngine = Engine<PrismaTransaction<PrismaClient>>
 export function createInvoiceEngine(prisma: PrismaClient, pool: Pool, service: Service): InvoiceEngine {
   const engine = createEngine({
     backend: postgres({ driver: prismaDriver({ prisma, pool }) }),
-    gateway: httpGateway({ baseUrl: service.baseUrl, credentials: service.credentials }),
+    gateway: httpGateway({
+      baseUrl: service.baseUrl,
+      credentials: service.credentials,
+      keyLifetimeMs: outlayKeyLifetimeMs,
+    }),
     webhooks: httpWebhooks({ secrets: service.webhookSecrets }),
   })
 

@@ -1,7 +1,7 @@
 import { postgres } from '@outlay/adapters-pg'
 import { drizzleDriver } from '@outlay/adapters-pg/drizzle'
 import { createEngine, type Engine } from '@outlay/core'
-import { type Credentials, httpGateway } from '@outlay/http-client'
+import { type Credentials, httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Transaction } from './database.ts'
 import { payslip } from './schema.ts'
@@ -16,7 +16,11 @@ export interface ServiceAccess {
 export function createPayrollEngine(db: Database, service: ServiceAccess): Engine<Transaction> {
   const engine = createEngine({
     backend: postgres({ driver: drizzleDriver(db) }),
-    gateway: httpGateway({ baseUrl: service.baseUrl, credentials: service.credentials }),
+    gateway: httpGateway({
+      baseUrl: service.baseUrl,
+      credentials: service.credentials,
+      keyLifetimeMs: outlayKeyLifetimeMs,
+    }),
     // Days pass in seconds in the sandbox, so a look at a transfer cannot wait for hours.
     follow: { maxDelayMs: 2_000 },
   })

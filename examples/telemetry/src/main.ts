@@ -4,7 +4,7 @@
  */
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine } from '@outlay/core'
-import { httpGateway } from '@outlay/http-client'
+import { httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { openTelemetry } from '@outlay/opentelemetry'
 import { startSandbox } from '@outlay/service/sandbox'
 import { startPostgres, waitUntil } from '@outlay/testing'
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   const driver = pgDriver(pool)
   const engine = createEngine({
     backend: postgres({ driver }),
-    gateway: httpGateway({ baseUrl: sandbox.url, credentials, telemetry }),
+    gateway: httpGateway({ baseUrl: sandbox.url, credentials, telemetry, keyLifetimeMs: outlayKeyLifetimeMs }),
     follow: { maxDelayMs: 250 },
     telemetry,
   })

@@ -18,7 +18,8 @@ begin
   from known k where t.id = k.transfer_id;
   -- In order, so that two workers cannot wait for each other.
   insert into {{schema}}.counterparty (account_id, fingerprint, idempotency_key)
-  select distinct on (d.account_id, d.fingerprint) d.account_id, d.fingerprint, d.transfer_id || '-address'
+  select distinct on (d.account_id, d.fingerprint) d.account_id, d.fingerprint,
+    {{schema}}.submission_key('registration', t.account_id, t.idempotency_key)
   from {{schema}}.counterparty_details d join {{schema}}.transfer t on t.id = d.transfer_id
   where d.transfer_id = any (p_ids) and t.stage in ('queued', 'submitting', 'awaiting_funds')
   order by d.account_id, d.fingerprint, d.transfer_id
@@ -31,9 +32,9 @@ create or replace function {{schema}}.registration_of(p_transfer_id text) return
 begin
   return (
     select jsonb_build_object(
-      'idempotencyKey', coalesce(c.idempotency_key, d.transfer_id || '-address'), 'address', d.details,
-      'unknownSince', {{schema}}.iso(d.unknown_since))
-    from {{schema}}.counterparty_details d
+      'idempotencyKey', coalesce(c.idempotency_key, {{schema}}.submission_key('registration', t.account_id, t.idempotency_key)),
+      'address', d.details, 'unknownSince', {{schema}}.iso(d.unknown_since))
+    from {{schema}}.counterparty_details d join {{schema}}.transfer t on t.id = d.transfer_id
     left join {{schema}}.counterparty c on c.account_id = d.account_id and c.fingerprint = d.fingerprint
     where d.transfer_id = p_transfer_id
   );

@@ -24,10 +24,11 @@ $$;
 -- The jobs are found as pg-boss's own fetch finds them for a queue of the standard policy. That is text without a name, planned
 -- anew each time, which takes four times as long as running it. A plan that is kept could be one from when the tables were
 -- empty, so these are held to the index that has the jobs in the order of dispatch, and to those of the transfers' ids.
-create or replace function {{schema}}.fetch_and_take(p_limit integer, p_worker text)
+create or replace function {{schema}}.fetch_and_take(p_limit integer, p_worker text, p_client text default null)
 returns table (
   job uuid, retry_count integer, id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text,
-  unknown_since text, expires_at text, refusals integer, registration jsonb
+  unknown_since text, expires_at text, claimed_at text, unknown_attempt integer, released boolean, client text,
+  refusals integer, registration jsonb
 ) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -79,7 +80,7 @@ begin
   return query
   select n.job, n.retry_count, k.*, 0, null::jsonb
   from unnest(v_jobs, v_retry_counts, v_ids) as n (job, retry_count, transfer_id)
-  left join {{schema}}.begin_attempts(v_free, p_worker) k on k.id = n.transfer_id;
+  left join {{schema}}.begin_attempts(v_free, p_worker, p_client) k on k.id = n.transfer_id;
 
   -- Last, since all claims share this row, and whoever has it waits for nobody.
   update {{schema}}.dispatch_clock c set tag = v_tag where v_tag > c.tag;

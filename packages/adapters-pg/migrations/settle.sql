@@ -102,7 +102,8 @@ begin
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
-        reason = s.reason, unknown_since = s.unknown_since, reached_at = s.reached_at,
+        reason = s.reason, unknown_since = case when s.unknown_since is not null then coalesce(t.unknown_since, s.unknown_since) end,
+        released_at = null, reached_at = s.reached_at,
         follow_at = clock_timestamp() + s.follow_ms * interval '1 millisecond',
         event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
         updated_at = clock_timestamp()

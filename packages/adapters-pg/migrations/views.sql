@@ -14,7 +14,7 @@ select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
   case when t.stage in ('queued', 'awaiting_funds') and (t.reason is null or j.start_after < now() + interval '1 year')
     then j.start_after end as next_attempt_at,
   t.follow_at as next_look_at,
-  j.state as job_state, t.not_before, t.expires_at, t.created_at, t.updated_at
+  j.state as job_state, t.not_before, t.expires_at, t.created_at, t.updated_at, t.submission_key, t.client
 from {{schema}}.transfer t
 left join lateral {{schema}}.job_of(t.id) j on t.stage in ('queued', 'submitting', 'awaiting_funds');
 comment on view {{schema}}.transfers is
@@ -28,6 +28,10 @@ comment on column {{schema}}.transfers.unknown_since is
 comment on column {{schema}}.transfers.next_attempt_at is 'When it may be sent next; null when it is not about to be.';
 comment on column {{schema}}.transfers.next_look_at is 'When its status at the service is looked at next; null when it is not followed.';
 comment on column {{schema}}.transfers.job_state is 'State of its job in the queue: created, retry, active; null when it has no job.';
+
+comment on column {{schema}}.transfers.submission_key is
+  'What is sent as the idempotency key; null before the first attempt, and where earlier code sent the host''s key itself.';
+comment on column {{schema}}.transfers.client is 'As whom its last request left, where the gateway tells clients apart.';
 
 create or replace view {{schema}}.stuck_transfers as
 with waiting as (
@@ -44,6 +48,7 @@ with waiting as (
       when w.reason = 'account_paused' then 'its account, which is paused'
       when w.reason = 'account_limited' then 'its turn within the limits of its account, or the pace that the service left it'
       when w.reason = 'outcome_unknown' then 'certainty: a request left and no answer came; the same key goes out again'
+      when w.reason = 'client_changed' then 'the client that sent it: what became of that is unknown, and the account sends as another one now'
       when w.reason = 'unauthenticated' then 'credentials: the service refuses those of the account'
       when w.reason = 'rate_limited' then 'the service, which asked for a pause'
       when w.start_after > now() then 'its next attempt'
@@ -56,6 +61,7 @@ with waiting as (
       when w.reason = 'account_paused' then 'Resume the account.'
       when w.reason = 'account_limited' then 'Nothing; or raise the limits of the account (accounts.configure).'
       when w.reason = 'outcome_unknown' then 'Look whether the service answers; nothing else is needed for 24 hours.'
+      when w.reason = 'client_changed' then 'Give the gateway the credentials of the client that sent it, until its outcome is known; or ask the service.'
       when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and say so (accounts.credentialsMended); probes find out by themselves, but later.'
       when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
       when w.start_after > now() then 'Nothing.'
@@ -73,11 +79,13 @@ union all
 select t.id, t.account_id, t.stage, t.reason,
   case t.reason
     when 'outcome_unknown' then 'a person: its outcome stayed unknown for 24 hours, and money may have moved'
+    when 'key_expired' then 'a person: its outcome is unknown for longer than the service keeps its key, and money may have moved'
     when 'idempotency_key_mismatch' then 'a person: the service has its key for another request'
     else 'a person'
   end,
   case t.reason
-    when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key again, which cannot pay twice.'
+    when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key once more, which is refused here once the service may have forgotten it.'
+    when 'key_expired' then 'Ask the service what became of it. Nothing sends it again; enqueue it under a new key if nothing was paid.'
     when 'idempotency_key_mismatch' then 'Find what the key was used for. Cancel it and enqueue the request under a new key if nothing was paid.'
     else 'Release it, or cancel it.'
   end,

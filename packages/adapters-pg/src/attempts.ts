@@ -1,13 +1,13 @@
-import { type Claim, Id, type Settlement } from '@outlay/core'
+import { type Claim, Id, type Settlement, type WorkHandlers } from '@outlay/core'
 import type { Driver } from './driver.ts'
 import { statements, storableJson } from './statement.ts'
 import { withTraceContext } from './trace-contexts.ts'
 import { readClaim } from './transfer-row.ts'
 
 const texts = {
-  fetch: 'select * from {{schema}}.fetch_and_take($1, $2)',
+  fetch: 'select * from {{schema}}.fetch_and_take($1, $2, $3)',
   touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
-  take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3)',
+  take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3, $4)',
   settle: 'select settle as id from {{schema}}.settle($1::jsonb)',
   unsubmitted: `select t.id from {{schema}}.transfer t
     where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
@@ -46,6 +46,9 @@ export interface FetchedJob {
   readonly claim: Claim | undefined
 }
 
+/** What a claim is made with: the members of the same names of the handlers. */
+type ClaimOptions = Pick<Partial<WorkHandlers<unknown>>, 'traced' | 'client'>
+
 /** The store of attempts: what workers take, and what became of it. */
 export type AttemptStore = ReturnType<typeof createAttemptStore>
 
@@ -55,10 +58,14 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
   return {
     /**
      * Takes up to `limit` jobs that are due, in the order of dispatch, and with them the transfers that nobody holds and that
-     * no account holds back, for one attempt each; `isTraced` adds where they came from.
+     * no account holds back, for one attempt each; `traced` adds where they came from.
      */
-    async fetch(limit: number, worker: string, isTraced = false): Promise<readonly FetchedJob[]> {
-      const rows = await driver.query(isTraced ? sql.traced_fetch : sql.fetch, [limit, worker])
+    async fetch(
+      limit: number,
+      worker: string,
+      { traced = false, client }: ClaimOptions = {},
+    ): Promise<readonly FetchedJob[]> {
+      const rows = await driver.query(traced ? sql.traced_fetch : sql.fetch, [limit, worker, client ?? null])
       return rows.map((row) => ({
         id: row['job'] as string,
         retryCount: row['retry_count'] as number,
@@ -69,10 +76,14 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     async touch(jobs: readonly FetchedJob[]): Promise<void> {
       await driver.query(sql.touch, [jobs.map((job) => job.id), jobs.map((job) => job.retryCount)])
     },
-    /** Takes those of these transfers that may be submitted, one attempt each; `isTraced` adds where they came from. */
-    async claim(ids: readonly string[], worker: string, isTraced = false): Promise<readonly Claim[]> {
-      const statement = isTraced ? sql.traced_take : sql.take
-      return (await driver.query(statement, [ids, ids.map(Id.toUuid), worker])).map(readClaim)
+    /** Takes those of these transfers that may be submitted, one attempt each; `traced` adds where they came from. */
+    async claim(
+      ids: readonly string[],
+      worker: string,
+      { traced = false, client }: ClaimOptions = {},
+    ): Promise<readonly Claim[]> {
+      const statement = traced ? sql.traced_take : sql.take
+      return (await driver.query(statement, [ids, ids.map(Id.toUuid), worker, client ?? null])).map(readClaim)
     },
     /** Writes outcomes; answers with the ids of those that were still the current attempt. */
     async settle(settlements: readonly Settlement[]): Promise<readonly string[]> {

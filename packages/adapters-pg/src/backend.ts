@@ -28,6 +28,7 @@ import { createPaceStore, type PaceStore } from './paces.ts'
 import { locate, migrationsFolder } from './place.ts'
 import { checkQueue, queueCreateSql, queueInstallSql, queueTrimSql, startQueue } from './queue.ts'
 import { systemRuntime } from './runtime.ts'
+import { createSubmissionStore, type SubmissionStore } from './submissions.ts'
 import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
 import { createTransferStore, type TransferStore } from './transfers.ts'
 import { createWatchedAccountStore, type WatchedAccountStore } from './watched-accounts.ts'
@@ -37,6 +38,7 @@ import { startFollower } from './workers/follower.ts'
 import { startPacer } from './workers/pacer.ts'
 import { startSubscriber } from './workers/subscriber.ts'
 import { startSweeper } from './workers/sweeper.ts'
+import { startUnknownSweeper } from './workers/unknown-sweeper.ts'
 import { startWakeup } from './workers/wakeup.ts'
 import { startWatcher } from './workers/watcher.ts'
 
@@ -72,6 +74,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     watched: createWatchedAccountStore(driver, tokens),
     credentials: createCredentialStore(driver, tokens),
     paces: createPaceStore(driver, tokens),
+    submissions: createSubmissionStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
   const weights = createAccountWeights(driver, tokens)
@@ -104,6 +107,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     backlog: createBacklog(driver, tokens),
     delays: createDelays(driver, tokens),
     archive: stores.archive.archive,
+    recordClient: stores.submissions.recordClient,
     work: (handlers, work) => {
       weights.refresh()
       const logger = handlers.logger ?? runtime.logger
@@ -174,6 +178,7 @@ interface Parts<Tx> {
   readonly watched: WatchedAccountStore<Tx>
   readonly credentials: CredentialStore
   readonly paces: PaceStore
+  readonly submissions: SubmissionStore
   readonly subscriptions: SubscriptionStore<Tx>
   readonly handlers: WorkHandlers<Tx>
   readonly work: WorkOptions
@@ -198,6 +203,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const follower = startFollower({ ...parts, pacer, onObserved: tell })
   const watcher = startWatcher({ ...parts, onObserved: tell })
   const sweeper = startSweeper(parts)
+  const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: tell })
   const archiver =
     archiveAfterMs === undefined
       ? undefined
@@ -213,6 +219,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       wakeup?.stop(),
       archiver?.stop(),
       sweeper.stop(),
+      unknown.stop(),
       follower.stop(),
       watcher.stop(),
       dispatcher.stop(stopTimeoutMs),

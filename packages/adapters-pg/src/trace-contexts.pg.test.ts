@@ -96,7 +96,7 @@ describe('trace contexts', async () => {
     const [one, two] = [transfer(), transfer()]
     const [{ createdAt } = { createdAt: '' }] = await enqueue([one], traceparent)
     await enqueue([two])
-    const claims = await attempts.claim([one.id, two.id], 'worker', true)
+    const claims = await attempts.claim([one.id, two.id], 'worker', { traced: true })
     const byId = new Map(claims.map((claim) => [claim.transferId, claim]))
     expect(byId.get(one.id)).toMatchObject({ attempt: 1, traceparent, createdAt })
     expect(byId.get(two.id)?.traceparent).toBeUndefined()

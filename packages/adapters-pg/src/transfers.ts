@@ -65,15 +65,17 @@ const texts = {
     where j.name = '{{queue}}' and j.id = {{schema}}.job_id(c.id) and j.state < 'active' returning j.id`,
   lock_waiting: `select t.id from {{schema}}.transfer t
     where t.id = $1 and t.stage in ('blocked', 'awaiting_funds', 'queued') for update`,
-  // An outcome that is unknown stays so: a release starts the time over that is spent on finding out, and no more.
+  // What is unknown stays so, and since when. A release lets one more attempt go, whose answer is judged by that age again.
   requeue: `with changed as (
       update {{schema}}.transfer t
-      set stage = 'queued', reason = null, unknown_since = case when t.unknown_since is not null then clock_timestamp() end,
+      set stage = 'queued', reason = case when $2::boolean and t.unknown_since is not null then 'released' end,
+          released_at = case when $2 and t.unknown_since is not null then clock_timestamp() else t.released_at end,
           event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
       where t.id = any ($1::text[]) returning t.id, t.event_sequence
     ), doubtless as (
+      -- No money moves by a registration, so it gets its time anew.
       update {{schema}}.counterparty_details d set unknown_since = null
-      where d.transfer_id = any ($1::text[]) and d.unknown_since is not null
+      where $2 and d.transfer_id = any ($1::text[]) and d.unknown_since is not null
     )
     select {{schema}}.record_events(array_agg(c.id), array_agg(c.event_sequence),
       array_agg('transfer.released'::text))::text from changed c having count(*) > 0`,
@@ -89,10 +91,10 @@ export type TransferStore<Tx> = ReturnType<typeof createTransferStore<Tx>>
 /** Makes the store of transfers on a driver. */
 export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
-  const requeue = async (tx: Tx, rows: readonly Row[]): Promise<number> => {
+  const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
     const ids = rows.map((row) => row['id'] as string)
     if (ids.length === 0) return 0
-    await driver.execute(tx, sql.requeue, [ids])
+    await driver.execute(tx, sql.requeue, [ids, byPerson])
     await driver.execute(tx, sql.wake_jobs, [ids.map(Id.toUuid)])
     await driver.execute(tx, sql.ensure_jobs, [ids.map(Id.toUuid)])
     await driver.execute(tx, sql.notify, [])
@@ -151,7 +153,7 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
       return (await driver.query(sql.resumed_unseen, [])).length
     },
     async release(tx: Tx, id: string) {
-      return (await requeue(tx, await driver.execute(tx, sql.lock_waiting, [id]))) > 0
+      return (await requeue(tx, await driver.execute(tx, sql.lock_waiting, [id]), true)) > 0
     },
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { canonicalJson, type Digest, fingerprint, IdempotencyKey } from './idempotency.ts'
 
 describe('IdempotencyKey.parse', () => {
-  it.each(['x', '7f9c1d1e-0f9e-4a52-9a0b-1f0f7b0a4c11', '!~', 'k'.repeat(255)])('takes %s', (key) => {
+  it.each(['x', '7f9c1d1e-0f9e-4a52-9a0b-1f0f7b0a4c11', '!~', '"', '"a', 'a"', 'k'.repeat(255)])('takes %s', (key) => {
     expect(IdempotencyKey.parse(key)).toBe(key)
   })
 
@@ -13,7 +13,7 @@ describe('IdempotencyKey.parse', () => {
     )
   })
 
-  it.each(['a b', 'ä', 'a\n', 'k'.repeat(256), 5])('refuses %s', (key) => {
+  it.each(['a b', '"inv-7"', '""', 'ä', 'a\n', 'k'.repeat(256), 5])('refuses %s', (key) => {
     expect(() => IdempotencyKey.parse(key, 'Idempotency-Key')).toThrow(
       expect.objectContaining({ code: 'idempotency_key_invalid', field: 'Idempotency-Key' }),
     )
@@ -33,8 +33,9 @@ describe('IdempotencyKey.decide', () => {
     [{ status: 201 }, 'reuse'],
     [{ status: 422, code: 'idempotency_key_mismatch' }, 'renew'],
     [{ status: 422, code: 'invalid_account_number' }, 'renew'],
-    [{ status: 400 }, 'renew'],
-    [{ status: 404 }, 'renew'],
+    [{ status: 404, code: 'not_found' }, 'renew'],
+    [{ status: 400 }, 'reuse'],
+    [{ status: 404 }, 'reuse'],
     [{ status: 399 }, 'reuse'],
     [{ status: 403 }, 'reuse'],
     [{ status: 425 }, 'reuse'],

@@ -2,7 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { OutlayError } from './error.ts'
 
-/** 1 to 255 visible ASCII characters, one per logical action. Specification: "Errors", idempotency. */
+/** 1 to 255 visible ASCII characters, not in quotes, one per logical action. Specification: "Errors", idempotency. */
 export type IdempotencyKey = string
 
 /** What an answer means for the key: send it again with the same key, or make a new key for a corrected request. */
@@ -18,14 +18,18 @@ export interface KeyAnswer {
 
 const pattern = /^[\x21-\x7e]{1,255}$/
 
-const is = (value: unknown): value is IdempotencyKey => typeof value === 'string' && pattern.test(value)
+/** A key in quotes is the bare one to a service that reads the header as a string of RFC 8941, so it would be two keys here. */
+const isQuoted = (key: string): boolean => key.length > 1 && key.startsWith('"') && key.endsWith('"')
+
+const is = (value: unknown): value is IdempotencyKey =>
+  typeof value === 'string' && pattern.test(value) && !isQuoted(value)
 
 const parse = (value: unknown, field = 'idempotencyKey'): IdempotencyKey => {
   if (value === undefined || value === null || value === '') {
     throw OutlayError.fromIssues([{ field, code: 'idempotency_key_missing', message: 'is required' }])
   }
   if (is(value)) return value
-  const message = 'must be 1 to 255 visible ASCII characters'
+  const message = 'must be 1 to 255 visible ASCII characters, not in quotes'
   throw OutlayError.fromIssues([{ field, code: 'idempotency_key_invalid', message }])
 }
 
@@ -34,16 +38,17 @@ const openStatuses: readonly number[] = [401, 403, 408, 425, 429]
 const openCodes: readonly unknown[] = ['insufficient_balance', 'idempotency_key_in_flight']
 const refusalsWith409: readonly unknown[] = ['conflict', 'idempotency_key_mismatch']
 
-// The status comes first: a code in an answer that settles nothing settles nothing either.
+// The status comes first: a code in an answer that settles nothing settles nothing either. A refusal without a code may be
+// the page of a proxy, which has never seen the key.
 const decide = ({ status, code }: KeyAnswer): KeyDecision => {
   if (status === undefined || status < 400 || status >= 500 || openStatuses.includes(status)) return 'reuse'
-  if (openCodes.includes(code)) return 'reuse'
+  if (code === undefined || openCodes.includes(code)) return 'reuse'
   return status === 409 && !refusalsWith409.includes(code) ? 'reuse' : 'renew'
 }
 
 /** Rules of idempotency keys. */
 export const IdempotencyKey = {
-  /** True for 1 to 255 visible ASCII characters. */
+  /** True for 1 to 255 visible ASCII characters that are not in quotes. */
   is,
   /** Reads a key; throws `idempotency_key_missing` or `idempotency_key_invalid`. */
   parse,

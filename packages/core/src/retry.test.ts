@@ -13,8 +13,11 @@ describe('classifyAnswer', () => {
     [{ status: 422, code: 'insufficient_balance' }, 'insufficient_balance'],
     [{ status: 422, code: 'idempotency_key_mismatch' }, 'key_mismatch'],
     [{ status: 422, code: 'invalid_account_number' }, 'rejected'],
-    [{ status: 400 }, 'rejected'],
-    [{ status: 404 }, 'rejected'],
+    [{ status: 404, code: 'not_found' }, 'rejected'],
+    // A page without a code is anybody's.
+    [{ status: 400 }, 'unknown'],
+    [{ status: 404 }, 'unknown'],
+    [{ status: 410 }, 'unknown'],
     [{ status: 422, readable: false }, 'unknown'],
     [{ status: 409 }, 'throttled'],
     [{ status: 409, code: 'idempotency_key_in_flight' }, 'throttled'],

@@ -24,8 +24,8 @@ const classifyRefusal = (status: number, code: string | undefined): AnswerOutcom
   if (code === 'insufficient_balance') return 'insufficient_balance'
   if (code === 'idempotency_key_mismatch') return 'key_mismatch'
   if (status === 409) return code === 'conflict' ? 'rejected' : 'throttled'
-  // The first request may still go through, whatever the status says of the second.
-  return code === 'idempotency_key_in_flight' ? 'unknown' : 'rejected'
+  // The first request may still go through, whatever the status says of the second. And a page without a code is anybody's.
+  return code === undefined || code === 'idempotency_key_in_flight' ? 'unknown' : 'rejected'
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Driver, pgDriver } from '@outlay/adapters-pg'
 import type { Backlog, StoredTransfer } from '@outlay/core'
-import { type Client, type ExternalAddressInput, httpGateway } from '@outlay/http-client'
+import { type Client, type ExternalAddressInput, httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import type { Sandbox, SeedFunds } from '@outlay/service/sandbox'
 import { drain, startFaultProxy, waitUntil } from '@outlay/testing'
 import pg from 'pg'
@@ -116,6 +116,7 @@ async function openOutlay<Tx>(options: OutlayOptions<Tx>, databases: Databases, 
   const proxy = await startFaultProxy({ target: simulations.sandbox.url })
   ending.add(() => proxy.stop())
   const gateway = httpGateway({
+    keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: proxy.url,
     credentials: accounts.credentials,
     timeouts: { headersMs: 5_000, bodyMs: 5_000 },

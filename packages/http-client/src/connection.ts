@@ -69,6 +69,8 @@ export interface Connection {
   readonly random: Pick<Random, 'fraction'>
   /** Does one call: no retry but one with a fresh token after a 401, with the same idempotency key and the same bytes. */
   attempt(call: Call, signal?: AbortSignal): Promise<Attempt>
+  /** As whom the account's next call is sent: the service's address and the client, without a secret. Rejects when that is not known. */
+  identify(accountId: string, signal?: AbortSignal): Promise<string>
   /** Ends idle connections at once, and the others when their requests are done. Safe to call twice. */
   close(): Promise<void>
 }
@@ -110,6 +112,12 @@ const unavailable = {
   kind: 'unavailable',
   detail: 'the address or the limits of the account could not be found',
 } as const
+
+/** The credentials changed between the question as whom a call is sent, and the call. */
+const otherClient = { kind: 'unavailable', detail: 'the credentials are those of another client now' } as const
+
+/** Tells clients apart, and services: what keys are unique within. No space is in an address. */
+const clientName = (baseUrl: URL, clientId: string): string => `${clientId} ${baseUrl.origin}${baseUrl.pathname}`
 
 /** Finds the addresses of an account; those that are the same for all are checked at once. */
 const readAddresses = ({ baseUrl, tokenUrl }: ConnectionOptions, allowInsecure: boolean) => {
@@ -191,6 +199,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const perform = async (call: Call, baseUrl: URL, signal?: AbortSignal): Promise<Attempt> => {
     const token = await awaitToken(tokens.get(call.accountId), signal)
     if (token.kind !== 'token') return token
+    if (call.client !== undefined && call.client !== clientName(baseUrl, token.clientId)) return otherClient
     const request = buildRequest(call, { baseUrl, userAgent }, token.value)
     const result = await send(request, () => templateOf(call), signal)
     return result.kind === 'failure' ? result : { kind: 'answer', answer: result, token: token.value }
@@ -220,6 +229,10 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (first.kind !== 'answer' || first.answer.status !== 401) return first
       tokens.discard(call.accountId, first.token)
       return sendInTurn(call, signal)
+    },
+    async identify(accountId, signal) {
+      signal?.throwIfAborted()
+      return clientName(addresses(accountId).baseUrl, await tokens.clientIdOf(accountId))
     },
     close() {
       closed ??= options.dispatcher === undefined ? dispatcher.close() : Promise.resolve()

@@ -1,5 +1,6 @@
 import { type ErrorCode, errorCodes, OutlayError } from '@outlay/core'
 import type { Attempt } from './connection.ts'
+import { isDecidedBehindKey } from './proof.ts'
 import { collectSensitive } from './redaction.ts'
 import { type Refusal, readRefusal } from './refusal.ts'
 import type { Call } from './request.ts'
@@ -58,11 +59,11 @@ export function readAttemptRefusal(call: Call, attempt: Attempt & { kind: 'answe
  * everything but a definite refusal is `outcome_unknown`, and only the same idempotency key is safe.
  */
 export function createAttemptError(call: Call, attempt: Attempt, now: Date, outcomeUnknown: boolean): OutlayError {
-  if (attempt.kind === 'answer') return createRefusalError(call, readAttemptRefusal(call, attempt, now), outcomeUnknown)
+  if (attempt.kind === 'answer') return createAnswerError(call, attempt, now, outcomeUnknown)
   const { detail } = attempt
   const cause: ServiceAnswer = { code: undefined, detail, idempotencyKey: call.idempotencyKey }
   const options = { cause, retryAfterMs: attempt.kind === 'unavailable' ? attempt.retryAfterMs : undefined }
-  if (attempt.kind === 'denied') {
+  if (attempt.kind === 'denied' && !(outcomeUnknown && call.idempotencyKey !== undefined)) {
     return new OutlayError('unauthenticated', `no access: ${detail}`, { ...options, status: attempt.status })
   }
   if (attempt.kind === 'failure' && attempt.reason === 'aborted') {
@@ -77,11 +78,34 @@ const advise = (call: Call): string =>
     ? 'whether it took effect is unknown'
     : 'whether it took effect is unknown: repeat it with the same idempotency key'
 
-const createRefusalError = (call: Call, refusal: Refusal, outcomeUnknown: boolean): OutlayError => {
+/** Statuses that say by themselves that the request was not carried out. */
+const refusedByStatus: readonly number[] = [401, 403, 429]
+
+/**
+ * What an answer other than success leaves unknown. Of a create, whatever was unknown before, unless it was decided behind the
+ * key; and a refusal without a code, which may be the page of a proxy.
+ */
+const createAnswerError = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Date, before: boolean) => {
+  const refusal = readAttemptRefusal(call, attempt, now)
+  if (call.idempotencyKey === undefined) return createRefusalError(call, refusal, before)
+  const { status, stated } = refusal
+  const isPage = !stated && status >= 400 && status < 500 && !refusedByStatus.includes(status)
+  if (isPage || (before && !isDecidedBehindKey(attempt.answer, refusal))) {
+    return createRefusalError(call, refusal, true, 'outcome_unknown')
+  }
+  return createRefusalError(call, refusal, before)
+}
+
+const createRefusalError = (
+  call: Call,
+  refusal: Refusal,
+  outcomeUnknown: boolean,
+  decided?: ErrorCode,
+): OutlayError => {
   const { status, code: serviceCode, detail, requestId, retryAfterMs } = refusal
   const found = classifyRefusal(refusal)
   const transient = found === 'service_unavailable' || found === 'rate_limited' || found === 'unreadable_response'
-  const code = outcomeUnknown && transient ? 'outcome_unknown' : found
+  const code = decided ?? (outcomeUnknown && transient ? 'outcome_unknown' : found)
   const cause: ServiceAnswer = { code: serviceCode, detail, idempotencyKey: call.idempotencyKey }
   const message = `the service answered ${[status, serviceCode].filter(Boolean).join(' ')}: ${detail}`
   const issues = refusal.issues

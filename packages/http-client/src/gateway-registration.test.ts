@@ -44,6 +44,7 @@ test('a registration is one POST with the documented body, its own key and the t
   expect(await register()).toEqual({
     outcome: 'accepted',
     addressId: 'address-1',
+    keyEvaluated: true,
     httpStatus: 201,
     requestId: 'request-1',
   })
@@ -79,6 +80,7 @@ test('a refusal names the member as the host spelled it, and repeats no bank det
     detail:
       'destination.address.accountNumber: [redacted] is closed; destination.address.bankAddress.country: is required for [redacted]',
     httpStatus: 422,
+    keyEvaluated: true,
     requestId: undefined,
   })
 })
@@ -92,7 +94,8 @@ test.each([
   [answer(201, {}), 'unknown'],
   [reset, 'unknown'],
   [resetMidBody(201), 'unknown'],
-  [answer(404, {}), 'rejected'],
+  [answer(404, {}), 'unknown'],
+  [answer(404, { code: 'not_found' }), 'rejected'],
   [answer(422, { code: 'insufficient_balance' }), 'rejected'],
 ] as const)('every other answer has an outcome: %#', async (step, outcome) => {
   server.script(step)

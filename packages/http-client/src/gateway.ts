@@ -4,7 +4,6 @@ import {
   classifyAnswer,
   defaultCatalog,
   type Gateway,
-  IdempotencyKey,
   type Observation,
   OutlayError,
   type RegisterResult,
@@ -14,6 +13,7 @@ import { type Attempt, type Connection, type ConnectionOptions, createConnection
 import { createAttemptError, readAttemptRefusal } from './errors.ts'
 import type { HttpAnswer } from './exchange.ts'
 import { decodePage, encodePageQuery, type ForwardCursor } from './pagination.ts'
+import { isDecidedBehindKey, isMarked } from './proof.ts'
 import { type Refusal, readRequestId } from './refusal.ts'
 import { type Call, path } from './request.ts'
 import { encodeExternalAddress } from './wire/address.ts'
@@ -26,7 +26,19 @@ export interface HttpGatewayOptions extends ConnectionOptions {
   readonly forwardCursor?: ForwardCursor | undefined
   /** Value types and transfer types in whose spelling transfers are read. Default: the catalog of core. */
   readonly catalog?: Catalog | undefined
+  /**
+   * How long the service keeps idempotency keys for certain, in milliseconds. Default 24 hours; {@link outlayKeyLifetimeMs} for
+   * the service of this project.
+   */
+  readonly keyLifetimeMs?: number | undefined
 }
+
+/**
+ * How long the service of this project keeps idempotency keys for certain, in milliseconds: 20 days. It forgets them after 30 by
+ * default, counted from their first use; the difference is for clocks, for requests that are long on their way, and for people
+ * who decide.
+ */
+export const outlayKeyLifetimeMs = 20 * 24 * 3_600_000
 
 /**
  * Makes the engine's way to a service over HTTP.
@@ -39,15 +51,18 @@ export interface HttpGatewayOptions extends ConnectionOptions {
  */
 export function httpGateway(options: HttpGatewayOptions): Gateway {
   const connection = createConnection(options)
-  const { forwardCursor = 'page[after]', catalog = defaultCatalog } = options
+  const { forwardCursor = 'page[after]', catalog = defaultCatalog, keyLifetimeMs } = options
   return {
+    keyLifetimeMs,
+    identify: (accountId, { signal }) => connection.identify(accountId, signal),
     async submit(submission, { signal }) {
       const call: Call = {
         accountId: submission.accountId,
         method: 'POST',
         path: path`/accounts/${submission.accountId}/transfers`,
         body: JSON.stringify(encodeTransferRequest(submission.request)),
-        idempotencyKey: IdempotencyKey.parse(submission.idempotencyKey),
+        idempotencyKey: submission.idempotencyKey,
+        client: submission.client,
       }
       return readSubmitResult(call, await connection.attempt(call, signal), connection.clock.now(), catalog)
     },
@@ -57,7 +72,7 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
         method: 'POST',
         path: path`/accounts/${registration.accountId}/addresses/external`,
         body: JSON.stringify(encodeExternalAddress(registration.address)),
-        idempotencyKey: IdempotencyKey.parse(registration.idempotencyKey),
+        idempotencyKey: registration.idempotencyKey,
       }
       return readRegisterResult(call, await connection.attempt(call, signal), connection.clock.now())
     },
@@ -121,8 +136,8 @@ function readRegisterResult(call: Call, attempt: Attempt, now: Date): RegisterRe
   const result = readCreateResult(call, attempt, now, 'destination.address.', () => undefined)
   if (result.outcome === 'insufficient_balance') return { ...result, outcome: 'rejected', code: result.outcome }
   if (result.outcome !== 'accepted') return result
-  const { remoteId, httpStatus, requestId } = result
-  return { outcome: 'accepted', addressId: remoteId, httpStatus, requestId }
+  const { remoteId, httpStatus, requestId, keyEvaluated } = result
+  return { outcome: 'accepted', addressId: remoteId, httpStatus, requestId, keyEvaluated }
 }
 
 type ObserveBody = (body: unknown) => Observation | undefined
@@ -149,13 +164,17 @@ const readCreateResult = (
 }
 
 const readAccepted = (answer: HttpAnswer, observeBody: ObserveBody): SubmitResult => {
-  const marks: AnswerMarks = { httpStatus: answer.status, requestId: readRequestId(answer) }
+  const marks: AnswerMarks = {
+    httpStatus: answer.status,
+    requestId: readRequestId(answer),
+    keyEvaluated: isMarked(answer),
+  }
   try {
     const body = parseJson(answer.text)
     const remoteId = readId(body)
     if (remoteId === undefined) return { ...marks, outcome: 'unknown', detail: `HTTP ${answer.status}, but no id` }
     // A body with an id is an acceptance, even when the rest of it is missing or makes no sense: the next look will tell.
-    return { ...marks, outcome: 'accepted', remoteId, observation: observeBody(body) }
+    return { ...marks, outcome: 'accepted', remoteId, keyEvaluated: true, observation: observeBody(body) }
   } catch (error) {
     const why = OutlayError.is(error) ? error.message : 'unreadable'
     return { ...marks, outcome: 'unknown', detail: `HTTP ${answer.status}, but ${why}` }
@@ -165,8 +184,12 @@ const readAccepted = (answer: HttpAnswer, observeBody: ObserveBody): SubmitResul
 const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Date, under: string): SubmitResult => {
   const refusal = readAttemptRefusal(call, attempt, now)
   const { status, code, detail, requestId, retryAfterMs } = refusal
-  const marks: AnswerMarks = { httpStatus: status, requestId }
-  const outcome = classifyAnswer({ status, code })
+  const marks: AnswerMarks = {
+    httpStatus: status,
+    requestId,
+    keyEvaluated: isDecidedBehindKey(attempt.answer, refusal),
+  }
+  const outcome = classifyAnswer({ status, code: refusal.stated || isHarmless(code) ? code : undefined })
   switch (outcome) {
     case 'rejected':
       return { ...marks, outcome, code: code ?? `http_${status}`, detail: tellMembers(refusal, under) }
@@ -179,6 +202,10 @@ const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Dat
       return { ...marks, outcome, detail }
   }
 }
+
+/** Codes that end nothing: the same key goes out again, or a person decides. They are believed when a sentence gives them away. */
+const isHarmless = (code: string | undefined): boolean =>
+  code === 'insufficient_balance' || code === 'idempotency_key_mismatch'
 
 /** What is wrong with which member of the request, where the service says so: a failed transfer shows nothing else of it. */
 const tellMembers = ({ detail, issues }: Refusal, under: string): string => {

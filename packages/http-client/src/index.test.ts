@@ -8,6 +8,7 @@ test('the package exports exactly this', () => {
     'httpGateway',
     'httpWebhooks',
     'observe',
+    'outlayKeyLifetimeMs',
     'readObservation',
     'verifyWebhook',
   ])

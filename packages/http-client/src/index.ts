@@ -1,7 +1,7 @@
 export { type Client, type ClientOptions, createClient } from './client.ts'
 export type { AddressSource, ConnectionOptions, Timeouts } from './connection.ts'
 export type { ServiceAnswer } from './errors.ts'
-export { type HttpGatewayOptions, httpGateway } from './gateway.ts'
+export { type HttpGatewayOptions, httpGateway, outlayKeyLifetimeMs } from './gateway.ts'
 export type { CallLimits, CallLimitsSource } from './limiter.ts'
 export type { ForwardCursor, Page, PageRequest } from './pagination.ts'
 export type { AccountsResource, CreatedAccount } from './resources/accounts.ts'

@@ -16,6 +16,8 @@ export interface Refusal {
   readonly status: number
   /** The service's code: the first that the body holds, or one that its text gives away. */
   readonly code: string | undefined
+  /** True when the body itself holds the code; false for one that was read out of a sentence, which may be anybody's. */
+  readonly stated: boolean
   /** One sentence for a person, with everything that we sent in confidence taken out. */
   readonly detail: string
   readonly issues: readonly RefusalIssue[]
@@ -151,6 +153,7 @@ export function readRefusal(answer: HttpAnswer, now: Date, confidential: readonl
   return {
     status: answer.status,
     code: code === undefined ? undefined : clean(code),
+    stated: code !== undefined && code === body.code,
     detail: clean(body.detail ?? code ?? `HTTP ${answer.status}`),
     issues: body.issues.map((issue) => ({ ...issue, field: clean(issue.field), message: clean(issue.message) })),
     requestId: readRequestId(answer),

@@ -1,4 +1,4 @@
-import { IdempotencyKey, OutlayError } from '@outlay/core'
+import { OutlayError } from '@outlay/core'
 import type { HttpRequest } from './exchange.ts'
 
 /** One call of the API, before it is bound to a token and an origin. */
@@ -12,6 +12,8 @@ export interface Call {
   readonly body?: string | undefined
   /** On create POSTs and nowhere else. The same on every attempt. */
   readonly idempotencyKey?: string | undefined
+  /** As whom it is sent, in the words of `identify`: with credentials of another client it does not leave. Default: anybody. */
+  readonly client?: string | undefined
 }
 
 /** What a request takes from its surroundings. */
@@ -32,9 +34,15 @@ export function buildRequest(call: Call, target: RequestTarget, token: string): 
     'user-agent': target.userAgent,
   }
   if (call.body !== undefined) headers['content-type'] = 'application/json'
-  if (call.idempotencyKey !== undefined) headers['idempotency-key'] = IdempotencyKey.parse(call.idempotencyKey)
+  if (call.idempotencyKey !== undefined) headers['idempotency-key'] = checkKey(call.idempotencyKey)
   const prefix = target.baseUrl.pathname.replace(/\/+$/, '')
   return { method: call.method, origin: target.baseUrl.origin, path: prefix + call.path, headers, body: call.body }
+}
+
+/** A key in quotes goes out as it is: earlier code may have sent it so before. */
+const checkKey = (key: string): string => {
+  if (/^[\x21-\x7e]{1,255}$/.test(key)) return key
+  throw new OutlayError('idempotency_key_invalid', 'an idempotency key is 1 to 255 visible ASCII characters')
 }
 
 /**

@@ -16,7 +16,7 @@ export type CredentialsSource = Credentials | ((accountId: string) => Credential
 
 /** A token, or why there is none. No request that needed it has left. */
 export type TokenResult =
-  | { readonly kind: 'token'; readonly value: string }
+  | { readonly kind: 'token'; readonly value: string; readonly clientId: string }
   | { readonly kind: 'denied'; readonly status: number; readonly detail: string }
   | { readonly kind: 'unavailable'; readonly retryAfterMs?: number | undefined; readonly detail: string }
 
@@ -24,6 +24,11 @@ export type TokenResult =
 interface TokenSource {
   /** The token of an account: from memory, or fetched once for all who wait for it. Never rejects. */
   get(accountId: string): Promise<TokenResult>
+  /**
+   * The id of the client that the account's next token belongs to: that of a token in memory, or else of its credentials as they
+   * are now. Rejects when those cannot be read.
+   */
+  clientIdOf(accountId: string): Promise<string>
   /** Forgets a token that the service refused; does nothing when it has been replaced already. */
   discard(accountId: string, token: string): void
   /**
@@ -47,6 +52,7 @@ interface TokenSourceOptions {
 }
 
 interface Slot {
+  readonly clientId: string
   token: { readonly value: string; readonly fetchedAtMs: number; readonly refreshAtMs: number } | undefined
   pending: Promise<TokenResult> | undefined
 }
@@ -147,6 +153,8 @@ const remember = <V>(map: Map<string, V>, key: string, value: V): V => {
   return value
 }
 
+const newSlot = ({ clientId }: Credentials): Slot => ({ clientId, token: undefined, pending: undefined })
+
 /** Makes a token source. Tokens live in memory only, and secrets only as long as a request for a token takes. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { credentials: source, clock } = options
@@ -162,21 +170,24 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     const grant = readTokenAnswer(await options.send(request), clock.now(), secrets)
     if (grant.kind !== 'grant') return grant
     slot.token = { value: grant.value, fetchedAtMs: askedAt, refreshAtMs: refreshAtMs(askedAt, grant.lifetimeMs) }
-    return { kind: 'token', value: grant.value }
+    return { kind: 'token', value: grant.value, clientId: credentials.clientId }
   }
 
   const readSlot = (slot: Slot | undefined): TokenResult | undefined => {
     const token = slot?.token
-    if (token === undefined || clock.now().getTime() >= token.refreshAtMs) return undefined
-    return { kind: 'token', value: token.value }
+    if (slot === undefined || token === undefined || clock.now().getTime() >= token.refreshAtMs) return undefined
+    return { kind: 'token', value: token.value, clientId: slot.clientId }
   }
+
+  const readCredentials = async (accountId: string): Promise<Credentials> =>
+    checkCredentials(typeof source === 'function' ? await source(accountId) : source)
 
   const lookUp = async (accountId: string): Promise<TokenResult> => {
     let credentials: Credentials
     let tokenUrl: URL
     try {
       tokenUrl = options.tokenUrl(accountId)
-      credentials = checkCredentials(typeof source === 'function' ? await source(accountId) : source)
+      credentials = await readCredentials(accountId)
     } catch (error) {
       // What a vault says may hold a secret, so only the kind of its error is told.
       const name = error instanceof Error ? error.name : 'error'
@@ -184,7 +195,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     }
     const identity = `${tokenUrl.href}\n${credentials.clientId}\n${credentials.clientSecret}`
     const key = createHash('sha256').update(identity).digest('base64')
-    const slot = slots.get(key) ?? remember<Slot>(slots, key, { token: undefined, pending: undefined })
+    const slot = slots.get(key) ?? remember<Slot>(slots, key, newSlot(credentials))
     remember(accounts, nameOf(accountId), slot)
     const known = readSlot(slot)
     if (known !== undefined) return known
@@ -204,6 +215,10 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       const started = lookUp(accountId).finally(() => lookups.delete(account))
       lookups.set(account, started)
       return started
+    },
+    async clientIdOf(accountId) {
+      const known = accounts.get(nameOf(accountId))
+      return readSlot(known) === undefined ? (await readCredentials(accountId)).clientId : (known?.clientId ?? '')
     },
     discard(accountId, token) {
       const slot = accounts.get(nameOf(accountId))

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, OutlayError } from '@outlay/core'
-import { httpGateway } from '@outlay/http-client'
+import { httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { Pool } from 'pg'
 import { subscriptions } from '../subscriptions.ts'
 import { fromEnvironment, type WorkerSettings } from './settings.ts'
@@ -14,6 +14,7 @@ pool.on('error', () => undefined)
 const engine = createEngine({
   backend: postgres({ driver: pgDriver(pool) }),
   gateway: httpGateway({
+    keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: serviceUrl,
     credentials: (accountId) => {
       const found = customers.find((customer) => customer.accountId === accountId)

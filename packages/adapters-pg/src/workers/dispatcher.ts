@@ -96,7 +96,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       const free = freeSlots()
       if (free < worthFetching) return options.pollIntervalMs
       const batchSize = Math.min(free, maxFetch)
-      const jobs = await attempts.fetch(batchSize, options.worker, handlers.traced)
+      const jobs = await attempts.fetch(batchSize, options.worker, handlers)
       if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs
       await begin(options, jobs, (claim, job) => void submit(claim, job))
       return jobs.length < batchSize ? refillMs : 0
@@ -134,7 +134,7 @@ async function begin<Tx>(
     else submit(job.claim, job)
   }
   if (byId.size === 0) return
-  const claims = await attempts.claim([...byId.keys()], worker, handlers.traced)
+  const claims = await attempts.claim([...byId.keys()], worker, handlers)
   for (const claim of claims) {
     const job = byId.get(claim.transferId)
     byId.delete(claim.transferId)

@@ -1,7 +1,7 @@
 import { type Catalog, defaultCatalog } from '../catalog.ts'
 import { Counterparty } from '../counterparty.ts'
 import type { Backend } from '../ports/backend.ts'
-import type { Gateway, SubmitResult } from '../ports/gateway.ts'
+import type { Gateway } from '../ports/gateway.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { NewTransfer } from '../ports/stored-transfer.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
@@ -17,7 +17,8 @@ import { checkAccountId, checkReused, prepareTransfer, prepareTransfers, readSin
 import { decideChange, followTransfers, readPage } from './following.ts'
 import { decidePace } from './pacing.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
-import { decideExpired, decideSubmission } from './submission.ts'
+import { anyClient, checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
+import { decideSubmission, unknownLimitMs } from './submission.ts'
 import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
 import { takeWebhook } from './webhooks.ts'
 
@@ -49,6 +50,7 @@ export interface EngineOptions<Tx> {
  */
 export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
   const { backend, gateway } = options
+  checkKeyLifetime(gateway)
   const runtime: Runtime = { ...backend.runtime, ...options.runtime }
   const rules = rulesOf(options, runtime)
   const subscriptions = new Map<string, Subscription<Tx>>()
@@ -169,24 +171,21 @@ async function startWorkers<Tx>(
     return alignedLookMs({ nowMs: clock.now().getTime(), delayMs, accountId })
   }
   const handlers: WorkHandlers<Tx> = {
+    client: gateway.identify === undefined ? anyClient : undefined,
+    unknownLimitMs: unknownLimitMs(gateway.keyLifetimeMs),
     async submit(claim, signal) {
-      const { transferId, accountId, idempotencyKey, attempt } = claim
-      const expired = decideExpired(claim, clock.now())
-      if (expired !== undefined) return expired
-      const firstLookMs = lookMs(accountId, claim.request.destination.transferType, 0)
-      const context = () => ({ now: clock.now(), fraction: random.fraction(), firstLookMs })
+      const unsendable = decideUnsendable(claim, gateway.keyLifetimeMs)
+      if (unsendable !== undefined) return unsendable
+      const firstLookMs = lookMs(claim.accountId, claim.request.destination.transferType, 0)
+      const { keyLifetimeMs } = gateway
+      const context = () => ({ now: clock.now(), fraction: random.fraction(), firstLookMs, keyLifetimeMs })
       const request = Counterparty.registered(claim.request)
       if (request === undefined) {
         return decideRegistration(claim, await registerCounterparty(gateway, logger, claim, signal), context())
       }
-      const submission = { transferId, accountId, idempotencyKey, request, attempt }
-      const result = await gateway.submit(submission, { signal }).catch((error: unknown): SubmitResult => {
-        const detail = error instanceof Error ? error.message : String(error)
-        // Its kind alone: what it says may quote the request, and stands in the attempts log.
-        const kind = error instanceof Error ? error.name : typeof error
-        logger.error({ transferId, attempt, error: kind }, 'The gateway threw; the outcome is taken as unknown.')
-        return { outcome: 'unknown', detail }
-      })
+      const sender = await findSender({ backend, gateway }, claim, signal)
+      if ('reason' in sender) return decideUnsent(claim, sender, context())
+      const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, signal)
       return decideSubmission(claim, result, context())
     },
     follow: (accountId, transfers, signal) => followTransfers(gateway, logger, accountId, transfers, signal),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Gateway, RegisterResult } from '../ports/gateway.ts'
 import type { Claim } from '../ports/work.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
-import { decideExpired } from './submission.ts'
+import { decideUnsendable } from './sending.ts'
 
 const now = new Date('2026-11-20T12:00:00.000Z')
 const wallet = { kind: 'wallet', name: 'Ada', address: '0x1', transferTypes: ['base'] } as const
@@ -11,7 +11,7 @@ const summary = { kind: 'wallet', name: 'Ada', lastFour: '', transferTypes: ['ba
 const claim: Claim = {
   transferId: '01J00000000000000000000001',
   accountId: 'acme',
-  idempotencyKey: 'key',
+  submissionKey: 'key',
   request: {
     amount: { value: '1.00', currency: 'USDC' },
     source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
@@ -19,8 +19,12 @@ const claim: Claim = {
   },
   registration: { idempotencyKey: 'own key', address: wallet, unknownSince: null },
   attempt: 3,
+  claimedAt: now.toISOString(),
   reason: null,
   unknownSince: null,
+  unknownAttempt: null,
+  released: false,
+  client: null,
   expiresAt: null,
   credentialRefusals: 0,
 }
@@ -46,7 +50,7 @@ describe('the decision about a registration', () => {
     expect(settlement).toMatchObject({ credentials: null, events: [], retryAfterMs: expect.any(Number) })
     expect(settlement.registrationUnknownSince).toBe(now.toISOString())
     const late = { ...claim, reason: 'registration_unknown', expiresAt: '2026-11-20T11:00:00.000Z' }
-    expect(decideExpired(late, now)).toMatchObject({ status: 'failed', failure: { code: 'expired' } })
+    expect(decideUnsendable(late)).toMatchObject({ status: 'failed', failure: { code: 'expired' } })
   })
 
   it('blocks the transfer when it stays unknown for 24 hours, still free to be canceled', () => {
@@ -61,6 +65,27 @@ describe('the decision about a registration', () => {
       ...{ stage: 'blocked', reason: 'registration_unknown', unknownSince: null, retryAfterMs: null },
       events: [{ type: 'transfer.blocked' }],
     })
+  })
+
+  it.each([
+    { outcome: 'unauthorized', detail: 'no' },
+    { outcome: 'throttled', detail: 'slow down', httpStatus: 429 },
+    { outcome: 'throttled', detail: 'in flight', httpStatus: 409 },
+  ] as const)('does not let %o put the end of patience off', (result) => {
+    const unknownSince = new Date(now.getTime() - 24 * 3_600_000).toISOString()
+    const late = { ...claim, registration: { idempotencyKey: 'own key', address: wallet, unknownSince } }
+    const settlement = decideRegistration(late, result, { now, fraction: 0.5, firstLookMs: 7_500 })
+    expect(settlement).toMatchObject({ stage: 'blocked', reason: 'registration_unknown', unknownSince: null })
+    expect(settlement).toMatchObject({
+      credentials: decide(result).credentials,
+      throttledForMs: decide(result).throttledForMs,
+    })
+  })
+
+  it('takes an acceptance without an id for an unknown outcome', () => {
+    for (const addressId of ['', undefined as unknown as string]) {
+      expect(decide({ outcome: 'accepted', addressId })).toMatchObject({ reason: 'registration_unknown' })
+    }
   })
 
   it('fails the transfer for good when it is refused, with the code and the member', () => {

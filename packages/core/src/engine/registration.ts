@@ -6,7 +6,8 @@ import {
   decideSubmission,
   pauseMs,
   type SubmissionContext,
-  unknownOutcomeLimitMs,
+  unknownForMs,
+  unknownLimitMs,
   waiting,
 } from './submission.ts'
 
@@ -40,9 +41,12 @@ export async function registerCounterparty(
  * Decides what the answer to a registration means for its transfer. Pure.
  *
  * A registration moves no money, so one whose outcome is unknown leaves the transfer free to be canceled or to expire, also
- * when it is blocked after 24 hours. Every other answer means what it means for a transfer.
+ * when it is blocked after 24 hours. For the same reason a refusal ends it whether or not its key was looked at, and a key
+ * that the other side has forgotten is no danger: at worst it has the counterparty twice. Every other answer means what it
+ * means for a transfer.
  */
-export function decideRegistration(claim: Claim, result: RegisterResult, context: SubmissionContext): Settlement {
+export function decideRegistration(claim: Claim, answered: RegisterResult, context: SubmissionContext): Settlement {
+  const result = readResult(answered)
   switch (result.outcome) {
     case 'accepted':
       return { ...waiting(claim, result, null, 0), addressId: result.addressId, credentials: 'good' }
@@ -52,20 +56,41 @@ export function decideRegistration(claim: Claim, result: RegisterResult, context
     case 'key_mismatch':
       return { ...decideSubmission(claim, result, context), forgetCounterparty: true }
     default:
-      return { ...decideSubmission(claim, result, context), unknownSince: claim.unknownSince }
+      return decideUnanswered(claim, result, context)
   }
 }
+
+function readResult(result: RegisterResult): RegisterResult {
+  if (result.outcome !== 'accepted' || (typeof result.addressId === 'string' && result.addressId !== '')) return result
+  const { httpStatus, requestId } = result
+  return { outcome: 'unknown', detail: 'accepted, but without an id', httpStatus, requestId }
+}
+
+const isOver = (claim: Claim, since: string, { keyLifetimeMs }: SubmissionContext): boolean =>
+  unknownForMs(claim, since) >= unknownLimitMs(keyLifetimeMs)
 
 function decideUnknown(
   claim: Claim,
   result: Extract<RegisterResult, { outcome: 'unknown' }>,
   context: SubmissionContext,
 ): Settlement {
-  const since = claim.registration?.unknownSince ?? context.now.toISOString()
+  const since = claim.registration?.unknownSince ?? claim.claimedAt
   const reason = 'registration_unknown'
-  const late = context.now.getTime() - Date.parse(since) >= unknownOutcomeLimitMs
-  const settlement = late
+  const settlement = isOver(claim, since, context)
     ? blocked(claim, result, reason)
     : waiting(claim, result, reason, pauseMs(claim, context, {}, result.retryAfterMs))
   return { ...settlement, registrationUnknownSince: since }
+}
+
+/** Refused credentials and pauses do not put the end of patience off. */
+function decideUnanswered(
+  claim: Claim,
+  result: Extract<RegisterResult, { outcome: 'unauthorized' | 'throttled' }>,
+  context: SubmissionContext,
+): Settlement {
+  const decided = { ...decideSubmission(claim, result, context), unknownSince: claim.unknownSince }
+  const since = claim.registration?.unknownSince ?? null
+  if (since === null || !isOver(claim, since, context)) return decided
+  const { credentials, throttledForMs } = decided
+  return { ...blocked(claim, result, 'registration_unknown'), credentials, throttledForMs }
 }

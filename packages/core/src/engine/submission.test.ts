@@ -1,30 +1,36 @@
 import { describe, expect, it } from 'vitest'
 import type { SubmitResult } from '../ports/gateway.ts'
 import type { Claim } from '../ports/work.ts'
-import { decideExpired, decideSubmission } from './submission.ts'
+import { decideSubmission } from './submission.ts'
 
 const now = new Date('2026-11-20T12:00:00.000Z')
+/** A worker's own clock decides nothing. */
+const wrongClock = new Date('2031-01-01T00:00:00.000Z')
 const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000).toISOString()
 
 const claim = (overrides: Partial<Claim> = {}): Claim => ({
   transferId: '01J00000000000000000000001',
   accountId: 'acme',
-  idempotencyKey: 'key',
+  submissionKey: 'key',
   request: {
     amount: { value: '1.00', currency: 'USDC' },
     source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
     destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
   },
   attempt: 1,
+  claimedAt: now.toISOString(),
   reason: null,
   unknownSince: null,
+  unknownAttempt: null,
+  released: false,
+  client: '',
   expiresAt: null,
   credentialRefusals: 0,
   ...overrides,
 })
 
 const decide = (result: SubmitResult, overrides: Partial<Claim> = {}, fraction = 0.5) =>
-  decideSubmission(claim(overrides), result, { now, fraction, firstLookMs: 7_500 })
+  decideSubmission(claim(overrides), result, { now: wrongClock, fraction, firstLookMs: 7_500 })
 
 describe('the decision about an answer', () => {
   it('follows an accepted transfer, and forgets that an earlier outcome was unknown', () => {
@@ -90,7 +96,10 @@ describe('the decision about an answer', () => {
 
   it('fails a refused transfer for good with the code of the service', () => {
     expect(
-      decide({ outcome: 'rejected', code: 'invalid_account_number', detail: 'no' }, { unknownSince: hoursAgo(2) }),
+      decide(
+        { outcome: 'rejected', code: 'invalid_account_number', detail: 'no', keyEvaluated: true },
+        { unknownSince: hoursAgo(2) },
+      ),
     ).toMatchObject({
       stage: 'settled',
       status: 'failed',
@@ -100,7 +109,7 @@ describe('the decision about an answer', () => {
         type: 'rejected',
         code: 'invalid_account_number',
         detail: 'no',
-        occurredAt: now.toISOString(),
+        occurredAt: wrongClock.toISOString(),
         retriable: false,
       },
       events: [{ type: 'transfer.failed' }],
@@ -196,25 +205,6 @@ describe('the decision about an answer', () => {
     )
     expect(Math.max(...pauses.map(Number))).toBeLessThanOrEqual(300_000)
     expect(pauses[0]).toBeLessThan(Number(pauses[5]))
-  })
-})
-
-describe('the decision about an expiry', () => {
-  it('lets a transfer without one, before it, or that may have been sent, go on', () => {
-    expect(decideExpired(claim(), now)).toBeUndefined()
-    expect(decideExpired(claim({ expiresAt: '2026-11-20T12:00:00.001Z' }), now)).toBeUndefined()
-    expect(decideExpired(claim({ expiresAt: hoursAgo(1), unknownSince: hoursAgo(2) }), now)).toBeUndefined()
-  })
-
-  it('fails the others', () => {
-    expect(decideExpired(claim({ expiresAt: now.toISOString() }), now)).toMatchObject({
-      stage: 'settled',
-      status: 'failed',
-      failure: { type: 'expired', retriable: false },
-      credentials: null,
-      events: [{ type: 'transfer.failed' }],
-      answer: { outcome: 'rejected', detail: expect.stringContaining(now.toISOString()), httpStatus: null },
-    })
   })
 })
 

@@ -1,5 +1,5 @@
 import { type EventType, statusEvent } from '../event.ts'
-import type { RegisterResult, SubmitResult } from '../ports/gateway.ts'
+import { defaultKeyLifetimeMs, type RegisterResult, type SubmitResult } from '../ports/gateway.ts'
 import type { Claim, Settlement } from '../ports/work.ts'
 import { retryDelayMs } from '../retry.ts'
 import { type StatusState, TransferStatus } from '../transfer-status.ts'
@@ -12,10 +12,17 @@ export interface SubmissionContext {
   readonly fraction: number
   /** How long until the first look at the status of a transfer with this destination, in milliseconds. */
   readonly firstLookMs: number
+  /** How long the gateway's idempotency keys live, in milliseconds. Default 24 hours. */
+  readonly keyLifetimeMs?: number | undefined
 }
 
-/** Unknown outcomes are tried again for this long before a person has to decide, in milliseconds. */
-export const unknownOutcomeLimitMs = 24 * 3_600_000
+/** Unknown outcomes are tried again for this long before a person has to decide, in milliseconds; never for longer than keys live. */
+export const unknownLimitMs = (keyLifetimeMs: number = defaultKeyLifetimeMs): number =>
+  Math.min(24 * 3_600_000, keyLifetimeMs)
+
+/** How old an unknown outcome was when the transfer was claimed, by the database's clock, in milliseconds. */
+export const unknownForMs = (claim: Claim, unknownSince: string): number =>
+  Date.parse(claim.claimedAt) - Date.parse(unknownSince)
 
 /** Pause after a refusal for lack of funds, doubling up to the cap, in milliseconds. */
 const fundsBackoff = { baseMs: 30_000, capMs: 600_000 }
@@ -23,22 +30,9 @@ const fundsBackoff = { baseMs: 30_000, capMs: 600_000 }
 /** Pause until an account's refused credentials are probed, doubling up to the cap, in milliseconds. */
 const credentialsBackoff = { baseMs: 5_000, capMs: 300_000 }
 
-/** Decides whether a claimed transfer must not be sent any more; `undefined` when it may. A request that may have left counts. */
-export function decideExpired(claim: Claim, now: Date): Settlement | undefined {
-  const { expiresAt, unknownSince } = claim
-  if (expiresAt === null || unknownSince !== null || now.getTime() < Date.parse(expiresAt)) return undefined
-  const detail = `The transfer was not sent by ${expiresAt}, after which the host did not want it any more.`
-  return {
-    ...waiting(claim, { outcome: 'rejected', code: 'expired', detail }, null, null),
-    stage: 'settled',
-    status: 'failed',
-    failure: { type: 'expired', code: 'expired', detail, occurredAt: now.toISOString(), retriable: false },
-    events: [{ type: 'transfer.failed' }],
-  }
-}
-
 /** Decides what the answer to one attempt means for its transfer and its account. Pure; every answer has a decision. */
-export function decideSubmission(claim: Claim, result: SubmitResult, context: SubmissionContext): Settlement {
+export function decideSubmission(claim: Claim, answered: SubmitResult, context: SubmissionContext): Settlement {
+  const result = readResult(answered)
   return {
     ...decideTransfer(claim, result, context),
     credentials: credentialsOf(result),
@@ -57,7 +51,26 @@ function throttledForMs(result: SubmitResult): number | null {
   return result.outcome === 'throttled' && result.httpStatus === 429 ? (result.retryAfterMs ?? 0) : null
 }
 
+/** An acceptance without an id cannot be followed, and says nothing that could be relied on. */
+function readResult(result: SubmitResult): SubmitResult {
+  if (result.outcome !== 'accepted' || (typeof result.remoteId === 'string' && result.remoteId !== '')) return result
+  const { httpStatus, requestId } = result
+  return { outcome: 'unknown', detail: 'accepted, but without an id', httpStatus, requestId }
+}
+
+/**
+ * True for an answer from which it is known what became of every request with the key so far: an acceptance, or a refusal
+ * that was decided behind the key.
+ */
+const isProof = (result: SubmitResult): boolean =>
+  result.outcome === 'accepted' ||
+  ((result.outcome === 'rejected' || result.outcome === 'insufficient_balance') && result.keyEvaluated === true)
+
 function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionContext): Settlement {
+  const { unknownSince } = claim
+  if (unknownSince !== null && result.outcome !== 'key_mismatch' && !isProof(result)) {
+    return decideStillUnknown(claim, unknownSince, result, context)
+  }
   switch (result.outcome) {
     case 'accepted':
       return decideAccepted(claim, result, context)
@@ -65,25 +78,12 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
       return {
         ...waiting(claim, result, 'insufficient_balance', pauseMs(claim, context, fundsBackoff)),
         stage: 'awaiting_funds',
+        unknownSince: null,
         // The first refusal is news, its repetitions are not.
         events: claim.reason === 'insufficient_balance' ? [] : [{ type: 'transfer.awaiting_funds' }],
       }
     case 'rejected':
-      return {
-        ...waiting(claim, result, null, null),
-        ...forgetting(claim, result.code),
-        stage: 'settled',
-        status: 'failed',
-        unknownSince: null,
-        failure: {
-          type: 'rejected',
-          code: result.code,
-          detail: result.detail,
-          occurredAt: context.now.toISOString(),
-          retriable: false,
-        },
-        events: [{ type: 'transfer.failed' }],
-      }
+      return decideRejected(claim, result, context)
     case 'key_mismatch':
       return blocked(claim, result, 'idempotency_key_mismatch')
     case 'unauthorized':
@@ -92,10 +92,48 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
       return {
         ...waiting(claim, result, 'rate_limited', pauseMs(claim, context, {}, result.retryAfterMs)),
         // A key in flight is a request at the service that nobody here has the answer to.
-        unknownSince: claim.unknownSince ?? (result.httpStatus === 409 ? context.now.toISOString() : null),
+        unknownSince: result.httpStatus === 409 ? claim.claimedAt : null,
       }
     case 'unknown':
-      return decideUnknown(claim, result, context)
+      return {
+        ...waiting(claim, result, 'outcome_unknown', pauseMs(claim, context, {}, result.retryAfterMs)),
+        unknownSince: claim.claimedAt,
+      }
+  }
+}
+
+/** An answer that proves nothing about an earlier request: the age of the unknown alone decides, whatever was answered. */
+function decideStillUnknown(
+  claim: Claim,
+  unknownSince: string,
+  result: SubmitResult,
+  context: SubmissionContext,
+): Settlement {
+  if (unknownForMs(claim, unknownSince) >= unknownLimitMs(context.keyLifetimeMs)) {
+    return blocked(claim, result, 'outcome_unknown')
+  }
+  if (result.outcome === 'unauthorized') {
+    return waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))
+  }
+  const retryAfterMs = 'retryAfterMs' in result ? result.retryAfterMs : undefined
+  const reason = result.outcome === 'throttled' ? 'rate_limited' : 'outcome_unknown'
+  return waiting(claim, result, reason, pauseMs(claim, context, {}, retryAfterMs))
+}
+
+function decideRejected(
+  claim: Claim,
+  result: Extract<SubmitResult, { outcome: 'rejected' }>,
+  { now }: SubmissionContext,
+): Settlement {
+  const { code, detail } = result
+  return {
+    ...waiting(claim, result, null, null),
+    ...forgetting(claim, code),
+    stage: 'settled',
+    status: 'failed',
+    unknownSince: null,
+    failure: { type: 'rejected', code, detail, occurredAt: now.toISOString(), retriable: false },
+    events: [{ type: 'transfer.failed' }],
   }
 }
 
@@ -126,19 +164,6 @@ function decideAccepted(
     followAfterMs: final ? null : context.firstLookMs,
     events: types.map((type) => ({ type })),
   }
-}
-
-function decideUnknown(
-  claim: Claim,
-  result: Extract<SubmitResult, { outcome: 'unknown' }>,
-  context: SubmissionContext,
-): Settlement {
-  const unknownSince = claim.unknownSince ?? context.now.toISOString()
-  if (context.now.getTime() - Date.parse(unknownSince) >= unknownOutcomeLimitMs) {
-    return { ...blocked(claim, result, 'outcome_unknown'), unknownSince }
-  }
-  const pause = pauseMs(claim, context, {}, result.retryAfterMs)
-  return { ...waiting(claim, result, 'outcome_unknown', pause), unknownSince }
 }
 
 /** The account's refusals in a row set the pace, whichever of its transfers is the probe. */

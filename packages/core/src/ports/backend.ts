@@ -4,7 +4,7 @@ import type { Backlog, Delays } from './backlog.ts'
 import type { Observation } from './gateway.ts'
 import type { Runtime } from './runtime.ts'
 import type { EnqueuedTransfer, NewTransfer, StoredTransfer } from './stored-transfer.ts'
-import type { ObserveRules, Workers, WorkHandlers, WorkOptions } from './work.ts'
+import type { Claim, ObserveRules, Workers, WorkHandlers, WorkOptions } from './work.ts'
 
 /** Which histories to archive next. */
 export interface ArchiveStep {
@@ -93,5 +93,10 @@ export interface Backend<Tx> {
    * transfers stay, so their keys stay taken. Safe from several processes at once.
    */
   archive(step: ArchiveStep): Promise<ArchivedStep>
+  /**
+   * Writes as whom a claimed transfer is about to be sent, and that its account's next ones are. False when the claim is not
+   * the current one any more, or somebody holds the transfer: then nothing may be sent.
+   */
+  recordClient(claim: Pick<Claim, 'transferId' | 'attempt'>, client: string): Promise<boolean>
   work(handlers: WorkHandlers<Tx>, options: WorkOptions): Promise<Workers>
 }

@@ -7,7 +7,10 @@ export interface Submission {
   /** The engine's own id of the transfer. */
   readonly transferId: string
   readonly accountId: string
+  /** The engine's own key, made of the account and the host's key: unique over all accounts. */
   readonly idempotencyKey: string
+  /** What {@link Gateway.identify} said; the request leaves as this client or not at all. Absent where it said nothing. */
+  readonly client?: string | undefined
   readonly request: TransferRequest
   /** 1 for the first attempt. */
   readonly attempt: number
@@ -29,6 +32,11 @@ export interface AnswerMarks {
   /** `throttled` with 429 is about the whole account, which is slowed down; without it, about the one transfer. */
   readonly httpStatus?: number | undefined
   readonly requestId?: string | undefined
+  /**
+   * True when the answer proves that the other side looked the idempotency key up before it decided. Without that a refusal
+   * says nothing about an earlier request with the key whose answer was lost.
+   */
+  readonly keyEvaluated?: boolean | undefined
 }
 
 /**
@@ -66,8 +74,22 @@ export type RegisterResult = AnswerMarks &
     | Extract<SubmitResult, { readonly outcome: 'key_mismatch' | 'unauthorized' | 'throttled' | 'unknown' }>
   )
 
+/** How long a gateway's idempotency keys live when it does not say, in milliseconds. */
+export const defaultKeyLifetimeMs = 24 * 3_600_000
+
 /** The way to the other side: an HTTP service, or a set of rails. */
 export interface Gateway {
+  /**
+   * How long the other side keeps idempotency keys for certain, in milliseconds. A request whose outcome is unknown for that
+   * long is never sent again. Default 24 hours.
+   */
+  readonly keyLifetimeMs?: number | undefined
+  /**
+   * Says as whom an account's submissions are sent now: the scope of idempotency keys at the other side, without a secret.
+   * While an outcome is unknown nothing is sent as anybody else. Rejects when that cannot be found out now. Optional: without
+   * it all submissions have one scope.
+   */
+  identify?(accountId: string, options: { readonly signal: AbortSignal }): Promise<string | undefined>
   /** Sends one transfer, once in effect for its idempotency key. */
   submit(submission: Submission, options: { readonly signal: AbortSignal }): Promise<SubmitResult>
   /**

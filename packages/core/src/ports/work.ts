@@ -11,7 +11,8 @@ import type { Stage, StoredTransfer } from './stored-transfer.ts'
 export interface Claim {
   readonly transferId: string
   readonly accountId: string
-  readonly idempotencyKey: string
+  /** What is sent as the idempotency key: made of account and host's key, or the host's key itself where earlier code sent that. */
+  readonly submissionKey: string
   readonly request: StoredRequest
   /** Given while the counterparty of the request is not registered: this attempt does that, and sends no transfer. */
   readonly registration?:
@@ -22,10 +23,21 @@ export interface Claim {
     | undefined
   /** Fences the settlement: a later claim has a greater one. */
   readonly attempt: number
+  /** When the database made this claim, ISO 8601: the time of all decisions about it, since a worker's clock may be wrong. */
+  readonly claimedAt: string
   /** Why the transfer waited before this claim: a code; null at its first attempt. */
   readonly reason: string | null
-  /** Since when the outcome of an earlier attempt is unknown, ISO 8601; null when every attempt so far was answered. */
+  /**
+   * Since when the outcome of an earlier attempt is unknown, ISO 8601: when the first unanswered one was claimed. Null when
+   * every attempt so far was answered.
+   */
   readonly unknownSince: string | null
+  /** The first unanswered attempt; null when there is none. */
+  readonly unknownAttempt: number | null
+  /** True when a person released the transfer since its last answer: one more attempt may go, however old the unknown is. */
+  readonly released: boolean
+  /** As whom its last request left, by {@link Gateway.identify}; null when none has left, or when earlier code sent it. */
+  readonly client: string | null
   /** Not sent for the first time after this, ISO 8601; null for no end. */
   readonly expiresAt: string | null
   /** How often in a row the account's credentials were refused; 0 while they are good, so this claim is no probe. */
@@ -176,6 +188,10 @@ export interface Subscription<Tx> {
 
 /** What the engine does with the work that a backend hands it. */
 export interface WorkHandlers<Tx> {
+  /** As whom every transfer is sent; `undefined` when the gateway says that for each account. */
+  readonly client?: string | undefined
+  /** An outcome that is unknown for so long is a person's to decide, in milliseconds. */
+  readonly unknownLimitMs: number
   /** Submits one claimed transfer and decides what its answer means. Never rejects. */
   submit(claim: Claim, signal: AbortSignal): Promise<Settlement>
   /** Reads transfers of one account one by one and answers with what it saw; those that it could not read are left out. */

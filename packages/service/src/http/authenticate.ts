@@ -35,6 +35,20 @@ export async function requireClient(c: ServiceRequest, context: ServiceContext, 
  * @throws OutlayError `unauthenticated`, `rate_limited`, `forbidden`, `not_found`, in this order.
  */
 export async function requireAccount(c: ServiceRequest, context: ServiceContext, scope: Scope): Promise<AccountCaller> {
+  const { caller, accountId } = await findAccount(c, context, scope)
+  if (accountId === undefined) throw notFound('account')
+  return { ...caller, accountId }
+}
+
+/**
+ * The client behind the bearer token and the account in the path; the account is `undefined` when it is not the client's.
+ * @throws OutlayError `unauthenticated`, `rate_limited`, `forbidden`, in this order.
+ */
+export async function findAccount(
+  c: ServiceRequest,
+  context: ServiceContext,
+  scope: Scope,
+): Promise<{ readonly caller: Caller; readonly accountId: string | undefined }> {
   const { caller, accountIds } = await authenticate(c, context, scope)
   const accountId = c.req.param('account_id')
   if (accountId === undefined) throw new Error('The route has no account_id parameter.')
@@ -43,10 +57,10 @@ export async function requireAccount(c: ServiceRequest, context: ServiceContext,
       !isId(accountId) ||
       !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, accountId))
     )
-      throw notFound('account')
+      return { caller, accountId: undefined }
     accountIds.add(accountId)
   }
-  return { ...caller, accountId }
+  return { caller, accountId }
 }
 
 /** The bearer token of a request; `undefined` when there is none. */

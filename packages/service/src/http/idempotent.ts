@@ -6,7 +6,7 @@ import { claimKey, findKey, type KeyedRequest, type StoredResponse, storeRespons
 import { digest } from '../secrets.ts'
 import { asClient } from '../tenant.ts'
 import type { ServiceRequest } from './app.ts'
-import { requireAccount } from './authenticate.ts'
+import { findAccount, notFound } from './authenticate.ts'
 import { checkBody, readAnyJson } from './body.ts'
 import { problemOf } from './problem.ts'
 
@@ -52,8 +52,9 @@ const notStored = new Set(['insufficient_balance', 'account_not_ready', 'bank_lo
 
 /**
  * Runs a create of one account once per idempotency key and answers it. Key, effect and stored response commit together;
- * a later request with the same key gets the same octets and `Idempotent-Replayed: true`. Specification: "Idempotency
- * behaviour".
+ * a later request with the same key gets the same octets and `Idempotent-Replayed: true`, also when the account is not the
+ * client's any more. What was decided behind the key has `Idempotency-Key-Evaluated: true`, and nothing else has. Specification:
+ * "Idempotency behaviour".
  *
  * Refusals that would come out the same again are kept and replayed. 5xx, 409, 429, `insufficient_balance`,
  * `account_not_ready` and `bank_login_required` leave nothing behind, so the same key can be sent again.
@@ -64,10 +65,26 @@ export async function createIdempotently(
   options: CreateOptions,
   work: (tx: Tx, input: CreateInput) => Promise<unknown>,
 ): Promise<Response> {
-  const caller = await requireAccount(c, context, options.scope)
-  return await answerOnce(c, context, caller, options, (tx, input) =>
-    work(tx, { ...input, caller, accountId: caller.accountId }),
-  )
+  const { caller, accountId } = await findAccount(c, context, options.scope)
+  if (accountId === undefined) return await replayOr(c, context, caller, options, notFound('account'))
+  return await answerOnce(c, context, caller, options, (tx, input) => work(tx, { ...input, caller, accountId }))
+}
+
+/** The stored answer of the key where there is one: it counts, whatever has become of the account since. */
+async function replayOr(
+  c: ServiceRequest,
+  context: ServiceContext,
+  caller: Caller,
+  options: CreateOptions,
+  refusal: OutlayError,
+): Promise<Response> {
+  const { request } = await readKeyed(c, context, caller, options).catch(() => {
+    throw refusal
+  })
+  if ((await c.get('inFlight').wait(inFlightKey(request))) === 'timeout') throw keyInFlight()
+  const replay = await markingEvaluated(c, { isClaimed: false }, () => findReplay(context, request))
+  if (replay === undefined) throw refusal
+  return respond(c, replay)
 }
 
 /** The same for a create that belongs to no account: the caller is authenticated already. */
@@ -78,21 +95,16 @@ export async function answerOnce(
   options: Omit<CreateOptions, 'scope'>,
   work: (tx: Tx, input: Pick<CreateInput, 'body' | 'idempotencyKey' | 'runLast'>) => Promise<unknown>,
 ): Promise<Response> {
-  const idempotencyKey = readIdempotencyKey(c)
-  const body = options.bodyless === true ? null : await readAnyJson(c)
-  const plain = fingerprint({ body, method: c.req.method, path: c.req.path }, digest)
-  const request: KeyedRequest = {
-    clientId: caller.clientId,
-    idempotencyKey,
-    fingerprint: context.secrets.mac('idempotency_key.fingerprint', plain),
-  }
+  const { body, request } = await readKeyed(c, context, caller, options)
+  const { idempotencyKey } = request
   const inFlight = c.get('inFlight')
-  const key = `${caller.clientId} ${idempotencyKey}`
+  const key = inFlightKey(request)
   const waited = await inFlight.wait(key)
   if (waited === 'timeout') throw keyInFlight()
-  const decided = waited === 'ended' ? await findReplay(context, request) : undefined
+  const standing: KeyStanding = { isClaimed: false }
   const perform = () =>
     performOnce(c, context, request, {
+      standing,
       status: options.status ?? 201,
       sealed: options.sealed ?? false,
       prepare:
@@ -106,8 +118,52 @@ export async function answerOnce(
         return work(tx, { body, idempotencyKey, runLast })
       },
     })
-  return respond(c, decided ?? (await inFlight.track(key, perform)))
+  return await markingEvaluated(c, standing, async () => {
+    const decided = waited === 'ended' ? await findReplay(context, request) : undefined
+    return respond(c, decided ?? (await inFlight.track(key, perform)))
+  })
 }
+
+/** What is asked for, and under which key. */
+async function readKeyed(
+  c: ServiceRequest,
+  context: ServiceContext,
+  caller: Caller,
+  options: Pick<CreateOptions, 'bodyless'>,
+): Promise<{ readonly body: unknown; readonly request: KeyedRequest }> {
+  const idempotencyKey = readIdempotencyKey(c)
+  const body = options.bodyless === true ? null : await readAnyJson(c)
+  const plain = fingerprint({ body, method: c.req.method, path: c.req.path }, digest)
+  const print = context.secrets.mac('idempotency_key.fingerprint', plain)
+  return { body, request: { clientId: caller.clientId, idempotencyKey, fingerprint: print } }
+}
+
+const inFlightKey = ({ clientId, idempotencyKey }: KeyedRequest): string => `${clientId} ${idempotencyKey}`
+
+/** Whether the transaction that decides has the key: then whatever it refuses is decided behind it. */
+interface KeyStanding {
+  isClaimed: boolean
+}
+
+const evaluatedHeader = 'idempotency-key-evaluated'
+
+/**
+ * Marks refusals that were decided behind the key. All others were not, or not for good: a key in flight, a request that failed
+ * or may be sent again later.
+ */
+async function markingEvaluated<T>(c: ServiceRequest, standing: KeyStanding, answer: () => Promise<T>): Promise<T> {
+  try {
+    return await answer()
+  } catch (error) {
+    const isMismatch = OutlayError.is(error, 'idempotency_key_mismatch')
+    const isRefusal = OutlayError.is(error) && decidingStatuses.has(problemOf(error, c.get('requestId')).problem.status)
+    const isInFlight = OutlayError.is(error, 'idempotency_key_in_flight')
+    if (isMismatch || (standing.isClaimed && isRefusal && !isInFlight)) c.header(evaluatedHeader, 'true')
+    throw error
+  }
+}
+
+const decidingStatuses: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422])
 
 /**
  * The key of a request: 1 to 255 visible ASCII characters, bare or as a quoted string.
@@ -125,6 +181,7 @@ function readIdempotencyKey(c: ServiceRequest): string {
 }
 
 interface Effect {
+  readonly standing: KeyStanding
   readonly status: number
   readonly sealed: boolean
   readonly prepare: (() => Promise<void> | undefined) | undefined
@@ -154,6 +211,8 @@ async function performOnce(
 
 /** The answer of the effect, or `undefined` when another request has the key. */
 async function tryEffect(context: ServiceContext, request: KeyedRequest, effect: Effect): Promise<Answer | undefined> {
+  const { standing } = effect
+  standing.isClaimed = false
   if (effect.prepare !== undefined) {
     const replay = await findReplay(context, request)
     if (replay !== undefined) return replay
@@ -163,7 +222,8 @@ async function tryEffect(context: ServiceContext, request: KeyedRequest, effect:
     context,
     request.clientId,
     async (tx) => {
-      if (!(await claimOrTimeOut(tx, context, request))) return undefined
+      standing.isClaimed = await claimOrTimeOut(tx, context, request)
+      if (!standing.isClaimed) return undefined
       const last: (() => Promise<void>)[] = []
       const resource = await effect.work(tx, (run) => last.push(run))
       const response = { status: effect.status, body: JSON.stringify(resource) }
@@ -224,6 +284,7 @@ function refusalOf(c: ServiceRequest, error: unknown): StoredResponse | undefine
 function respond(c: ServiceRequest, answer: Answer): Response {
   return c.body(answer.body, answer.status as ContentfulStatusCode, {
     'content-type': answer.status >= 400 ? 'application/problem+json' : 'application/json',
+    [evaluatedHeader]: 'true',
     ...(answer.replayed ? { 'idempotent-replayed': 'true' } : {}),
   })
 }

@@ -66,6 +66,11 @@ export function writeHeaderComponents(): JsonObject {
       description: '`true` when the answer is the stored one of an earlier request with this key.',
       schema: { type: 'string', enum: ['true'] },
     },
+    KeyEvaluated: {
+      description:
+        '`true` when the idempotency key was looked up before this was decided. A refusal without it says nothing about an earlier request with the key.',
+      schema: { type: 'string', enum: ['true'] },
+    },
     RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
   }
 }

@@ -131,10 +131,15 @@ function writeBody({ body, form }: Operation): JsonObject {
   return { requestBody: { required: body?.optional !== true, content: { [mediaType]: writeContent(schema) } } }
 }
 
+const keyedHeaders = {
+  'idempotent-replayed': { $ref: '#/components/headers/Replayed' },
+  'idempotency-key-evaluated': { $ref: '#/components/headers/KeyEvaluated' },
+}
+
 function writeAnswers({ answers, keyed }: Operation): JsonObject {
   const headers = {
     'x-request-id': { $ref: '#/components/headers/RequestId' },
-    ...(keyed === true ? { 'idempotent-replayed': { $ref: '#/components/headers/Replayed' } } : {}),
+    ...(keyed === true ? keyedHeaders : {}),
   }
   return Object.fromEntries(
     Object.entries(answers).map(([status, answer]) => [

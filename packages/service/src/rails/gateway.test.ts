@@ -61,11 +61,22 @@ describe('submit', () => {
   })
 
   it.each([
-    { outcome: 'rejected', code: 'closed', detail: 'Closed' },
     { outcome: 'throttled', detail: 'Later', retryAfterMs: 5 },
     { outcome: 'unknown', detail: 'Lost' },
   ] as const)('$outcome goes on as it is', async (answer) => {
     expect(await railsGateway(railsOf(answer), async () => instruction).submit(submission, options)).toEqual(answer)
+  })
+
+  it('says of a refusal that the rail looked for a payment of the transfer before', async () => {
+    const refused = { outcome: 'rejected', code: 'closed', detail: 'Closed' } as const
+    const gateway = railsGateway(railsOf(refused), async () => instruction)
+    expect(await gateway.submit(submission, options)).toEqual({ ...refused, keyEvaluated: true })
+  })
+
+  it('knows a payment for ever, unless the rail says for how long', () => {
+    const rails = railsOf({ outcome: 'accepted', reference: 'R' })
+    expect(railsGateway(rails, async () => instruction).keyLifetimeMs).toBe(Number.POSITIVE_INFINITY)
+    expect(railsGateway({ ...rails, keyLifetimeMs: 1_000 }, async () => instruction).keyLifetimeMs).toBe(1_000)
   })
 
   it('throws for a transfer that the service does not have', async () => {

@@ -26,6 +26,7 @@ export function observationOf(payment: Pick<RailPayment, 'reference' | 'state'> 
 /** Makes the engine's gateway of a set of rails. */
 export function railsGateway(rails: Rails, readInstruction: ReadInstruction): Gateway {
   return {
+    keyLifetimeMs: rails.keyLifetimeMs ?? Number.POSITIVE_INFINITY,
     async submit(submission, { signal }) {
       const instruction = await readInstruction(submission.transferId)
       if (instruction === undefined) throw new Error(`There is no transfer ${submission.transferId} to submit.`)
@@ -45,6 +46,9 @@ function resultOf(answer: RailAnswer): SubmitResult {
       const { reference, outcome } = answer
       return { outcome: 'accepted', remoteId: reference, observation: observationOf({ reference, state: outcome }) }
     }
+    case 'rejected':
+      // A rail knows a payment by its transfer, so it has looked whether there is one.
+      return { ...answer, keyEvaluated: true }
     default:
       return answer
   }

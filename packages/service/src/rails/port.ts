@@ -167,7 +167,15 @@ export interface Rails {
     tx: PoolClient,
     beneficiary: { readonly name: string; readonly address: string },
   ): Promise<WireInstructions>
-  /** Hands one payment to its rail, once in effect per `transferId`: a repeat answers with the same reference. */
+  /**
+   * How long the rail remembers a `transferId` for certain, in milliseconds: one whose outcome is unknown for longer is not
+   * handed to it again. Default: for ever.
+   */
+  readonly keyLifetimeMs?: number | undefined
+  /**
+   * Hands one payment to its rail, once in effect per `transferId`: a repeat answers with the same reference. A refusal means
+   * that the rail has no payment of that transfer, whatever became of earlier answers.
+   */
   submit(instruction: RailInstruction, options: { readonly signal: AbortSignal }): Promise<RailAnswer>
   /** Reads one payment; `undefined` when the rail does not know it. */
   get(reference: string, options: { readonly signal: AbortSignal }): Promise<RailPayment | undefined>

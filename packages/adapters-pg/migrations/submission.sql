@@ -1,0 +1,74 @@
+-- Submission: under which key and as whom transfers are sent, and when an unknown outcome becomes a person's to decide.
+-- Replaced as a whole when it changes; never change a signature, add a new name instead.
+
+-- The key under which something of an account is sent: a UUID of version 8, made of all that makes the host's key unique here. Each
+-- part has its length before it, so no two lists of parts are one text; the digest is cut to 122 bits, which do not meet. Made
+-- again from the same host's key it is the same, such as after the database was restored to a time before the first attempt.
+create or replace function {{schema}}.submission_key(p_kind text, p_account_id text, p_key text) returns text
+language sql immutable strict parallel safe as $$
+  select encode(set_byte(set_byte(d.digest, 6, get_byte(d.digest, 6) & 15 | 128), 8, get_byte(d.digest, 8) & 63 | 128), 'hex')::uuid::text
+  from (
+    select substr(sha256(convert_to(concat(
+      octet_length(p_kind), ':', p_kind, octet_length(p_account_id), ':', p_account_id, octet_length(p_key), ':', p_key), 'UTF8')), 1, 16)
+      as digest
+  ) d
+$$;
+
+-- Writes as whom a claimed transfer is about to be sent. False when the claim is not the current one, when somebody holds the
+-- transfer, which is not waited for, or when it is known that another client sent it and not what became of that.
+create or replace function {{schema}}.record_client(p_id text, p_attempt integer, p_client text) returns boolean language plpgsql as $$
+declare
+  v_account_id text;
+begin
+  select t.account_id into v_account_id from {{schema}}.transfer t
+  where t.id = p_id and t.attempt = p_attempt and t.stage = 'submitting' and (t.client is null or t.unknown_since is null)
+  for no key update skip locked;
+  if not found then
+    return false;
+  end if;
+  update {{schema}}.transfer t set client = p_client where t.id = p_id;
+  insert into {{schema}}.account_client as a (account_id, client) values (v_account_id, p_client)
+  on conflict (account_id) do update set client = excluded.client where a.client <> excluded.client;
+  return true;
+end
+$$;
+
+-- Looks at the next transfers that the service does not have for certain, in the order of their ids, and blocks those whose outcome
+-- is unknown for too long: one whose account is paused or refused is not claimed, so nobody else would. One that a person
+-- released, or that somebody has locked, is passed over. `last_id` is null when there was none to look at.
+create or replace function {{schema}}.block_unknown(p_after text, p_limit integer, p_older_ms bigint)
+returns table (last_id text, blocked integer) language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+  v_ids text[];
+  v_sequences integer[];
+begin
+  with page as materialized (
+    select t.id, t.stage, t.unknown_since, t.released_at from {{schema}}.transfer t
+    where t.remote_id is null and t.status = 'pending' and t.id > p_after order by t.id limit p_limit
+  )
+  select max(p.id), array_agg(p.id) filter (
+    where p.stage in ('queued', 'awaiting_funds') and p.released_at is null
+      and p.unknown_since <= clock_timestamp() - p_older_ms * interval '1 millisecond')
+  into last_id, v_ids from page p;
+  if v_ids is not null then
+    v_ids := array(
+      select t.id from {{schema}}.transfer t
+      where t.id = any (v_ids) and t.stage in ('queued', 'awaiting_funds') and t.released_at is null
+        and t.unknown_since <= clock_timestamp() - p_older_ms * interval '1 millisecond'
+      order by t.id for no key update skip locked);
+    with changed as (
+      update {{schema}}.transfer t
+      set stage = 'blocked', reason = 'outcome_unknown', event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
+      where t.id = any (v_ids) returning t.id, t.event_sequence
+    )
+    select array_agg(c.id), array_agg(c.event_sequence) into v_ids, v_sequences from changed c;
+    delete from {{queue_table}} j using unnest(v_ids) as i (id) where j.name = '{{queue}}' and j.id = {{schema}}.job_id(i.id);
+    if v_ids is not null then
+      perform {{schema}}.record_events(v_ids, v_sequences, array_fill('transfer.blocked'::text, array[cardinality(v_ids)]));
+    end if;
+  end if;
+  blocked := coalesce(cardinality(v_ids), 0);
+  return next;
+end
+$$;

@@ -1,0 +1,34 @@
+import type { Claim } from '@outlay/core'
+import type { Driver } from './driver.ts'
+import { statements } from './statement.ts'
+
+const texts = {
+  record_client: 'select {{schema}}.record_client($1, $2, $3) as recorded',
+  block_unknown: 'select * from {{schema}}.block_unknown($1, $2, $3)',
+} as const
+
+/** The store of what concerns the sending of transfers: as whom, and until when. */
+export type SubmissionStore = ReturnType<typeof createSubmissionStore>
+
+/** Makes the store of submissions on a driver. */
+export function createSubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Writes as whom a claimed transfer is about to be sent; false when it may not be sent as that. */
+    async recordClient(
+      { transferId, attempt }: Pick<Claim, 'transferId' | 'attempt'>,
+      client: string,
+    ): Promise<boolean> {
+      const [row] = await driver.query(sql.record_client, [transferId, attempt, client])
+      return row?.['recorded'] === true
+    },
+    /**
+     * Blocks what waits with an outcome that is unknown for so long, among the next `limit` transfers behind an id. `last` is
+     * the last one that was looked at; null when none is left.
+     */
+    async blockUnknown(after: string, limit: number, olderThanMs: number) {
+      const [row] = await driver.query(sql.block_unknown, [after, limit, Math.round(olderThanMs)])
+      return { blocked: Number(row?.['blocked'] ?? 0), last: (row?.['last_id'] ?? null) as string | null }
+    },
+  }
+}

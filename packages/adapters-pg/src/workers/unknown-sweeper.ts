@@ -1,0 +1,40 @@
+import type { Logger } from '@outlay/core'
+import type { SubmissionStore } from '../submissions.ts'
+import { type Loop, startLoop } from './loop.ts'
+
+/** Pause between two sweeps, in milliseconds. */
+const pauseMs = 5_000
+
+/** Pause after a page, as a multiple of the time that it took: a long backlog is walked by the way, in minutes. */
+const restPerPage = 20
+
+/** Transfers looked at in one statement. */
+const pageSize = 5_000
+
+/** What the sweep works with. */
+export interface UnknownSweeperOptions {
+  readonly submissions: SubmissionStore
+  /** How old an unknown outcome may become, in milliseconds. */
+  readonly unknownLimitMs: number
+  readonly onBlocked: () => void
+  readonly logger: Logger
+}
+
+/** Starts the loop that blocks what nobody claims, such as for a paused account, once its outcome is unknown for too long. */
+export function startUnknownSweeper({ submissions, unknownLimitMs, onBlocked, logger }: UnknownSweeperOptions): Loop {
+  let after = ''
+  return startLoop({
+    name: 'sweep unknown outcomes',
+    logger,
+    async turn() {
+      const startedAt = performance.now()
+      const { blocked, last } = await submissions.blockUnknown(after, pageSize, unknownLimitMs)
+      if (blocked > 0) {
+        logger.warn({ blocked }, 'The outcomes of some transfers stayed unknown; a person has to decide.')
+        onBlocked()
+      }
+      after = last ?? ''
+      return last === null ? pauseMs : (performance.now() - startedAt) * restPerPage
+    },
+  })
+}

@@ -1,0 +1,125 @@
+import type { Backend } from '../ports/backend.ts'
+import { defaultKeyLifetimeMs, type Gateway, type Submission, type SubmitResult } from '../ports/gateway.ts'
+import type { Logger } from '../ports/runtime.ts'
+import type { Claim, Settlement } from '../ports/work.ts'
+import {
+  blocked,
+  decideSubmission,
+  pauseMs,
+  type SubmissionContext,
+  unknownForMs,
+  unknownLimitMs,
+  waiting,
+} from './submission.ts'
+
+/** Who a gateway's submissions are sent as when it does not tell clients apart. */
+export const anyClient = ''
+
+/** Pause until a transfer whose client changed is looked at again, doubling up to the cap, in milliseconds. */
+const changedClientBackoff = { baseMs: 30_000, capMs: 600_000 }
+
+/** Throws Error for a lifetime of keys that is no time at all. */
+export function checkKeyLifetime({ keyLifetimeMs = defaultKeyLifetimeMs }: Gateway): void {
+  if (keyLifetimeMs > 0) return
+  throw new Error(`keyLifetimeMs of a gateway is a number of milliseconds from 1 on; got ${keyLifetimeMs}.`)
+}
+
+/** Decides whether a claimed transfer must not be sent any more; `undefined` when it may. Pure. */
+export function decideUnsendable(claim: Claim, keyLifetimeMs: number = defaultKeyLifetimeMs): Settlement | undefined {
+  const { unknownSince, released } = claim
+  if (unknownSince === null) return decideExpired(claim)
+  const ageMs = unknownForMs(claim, unknownSince)
+  if (ageMs >= keyLifetimeMs) {
+    const kept = `and the other side keeps its key for ${keyLifetimeMs / 3_600_000} hours, so sending it again could pay twice`
+    return unsent(claim, 'key_expired', `not sent: ${whatIsUnknown(claim)}, ${kept}`)
+  }
+  if (released || ageMs < unknownLimitMs(keyLifetimeMs)) return undefined
+  return unsent(claim, 'outcome_unknown', `not sent: ${whatIsUnknown(claim)}, so a person decides`)
+}
+
+const whatIsUnknown = ({ unknownSince, unknownAttempt }: Claim): string =>
+  `the outcome of attempt ${unknownAttempt ?? 'one'} is unknown since ${unknownSince}`
+
+const unsent = (claim: Claim, reason: string, detail: string): Settlement =>
+  blocked(claim, { outcome: 'throttled', detail }, reason)
+
+/** A request that may have left counts: what became of it has to be found out, however late it is. */
+function decideExpired(claim: Claim): Settlement | undefined {
+  const { expiresAt, claimedAt } = claim
+  if (expiresAt === null || Date.parse(claimedAt) < Date.parse(expiresAt)) return undefined
+  const detail = `The transfer was not sent by ${expiresAt}, after which the host did not want it any more.`
+  return {
+    ...waiting(claim, { outcome: 'rejected', code: 'expired', detail }, null, null),
+    stage: 'settled',
+    status: 'failed',
+    failure: { type: 'expired', code: 'expired', detail, occurredAt: claimedAt, retriable: false },
+    events: [{ type: 'transfer.failed' }],
+  }
+}
+
+/** Who sends a transfer, or why nobody may now. */
+export type Sender = { readonly client: string } | Unsent
+
+/** Why no request has left. */
+export interface Unsent {
+  readonly reason: 'client_changed' | 'rate_limited'
+  readonly detail: string
+}
+
+/**
+ * Finds as whom a transfer is sent, and writes that down before the request leaves if it is news. While an outcome is unknown
+ * it is the client that sent it first or nobody: to another one the key is new. No client on record means that no request
+ * has left, since each was written down before, or that earlier code sent it, which wrote none.
+ */
+export async function findSender<Tx>(
+  { backend, gateway }: { readonly backend: Pick<Backend<Tx>, 'recordClient'>; readonly gateway: Gateway },
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<Sender> {
+  const { accountId, client: known, unknownSince } = claim
+  const waits = (detail: string): Unsent => ({ reason: 'rate_limited', detail: `not sent: ${detail}` })
+  let client: unknown
+  try {
+    client = (await gateway.identify?.(accountId, { signal })) ?? anyClient
+  } catch (error) {
+    // What a vault says may hold a secret, so only the kind of its error is told.
+    const kind = error instanceof Error ? error.name : typeof error
+    return waits(`as whom the account sends could not be found (${kind})`)
+  }
+  if (typeof client !== 'string') return waits('the gateway does not say as whom the account sends')
+  if (client === known) return { client }
+  if (known !== null && unknownSince !== null) {
+    const detail = `not sent: ${whatIsUnknown(claim)} and left as "${known}"; the account now sends as "${client}", to whom its key is new`
+    return { reason: 'client_changed', detail }
+  }
+  const isRecorded = await backend.recordClient(claim, client).catch(() => false)
+  return isRecorded ? { client } : waits('as whom it is sent could not be written down')
+}
+
+/** Decides what becomes of a transfer that nobody may send now. Pure. */
+export function decideUnsent(claim: Claim, { reason, detail }: Unsent, context: SubmissionContext): Settlement {
+  const result = { outcome: 'throttled', detail } as const
+  if (reason === 'rate_limited') return decideSubmission(claim, result, context)
+  return waiting(claim, result, reason, pauseMs(claim, context, changedClientBackoff))
+}
+
+/** Sends one transfer. A gateway that throws leaves the outcome unknown. */
+export async function sendTransfer(
+  { gateway, logger }: { readonly gateway: Gateway; readonly logger: Logger },
+  claim: Claim,
+  request: Submission['request'],
+  client: string,
+  signal: AbortSignal,
+): Promise<SubmitResult> {
+  const { transferId, accountId, submissionKey: idempotencyKey, attempt } = claim
+  const submission = { transferId, accountId, idempotencyKey, request, attempt }
+  try {
+    return await gateway.submit(client === anyClient ? submission : { ...submission, client }, { signal })
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error)
+    // Its kind alone: what it says may quote the request, and stands in the attempts log.
+    const kind = error instanceof Error ? error.name : typeof error
+    logger.error({ transferId, attempt, error: kind }, 'The gateway threw; the outcome is taken as unknown.')
+    return { outcome: 'unknown', detail }
+  }
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import type { SubmitResult } from '../ports/gateway.ts'
+import type { Claim } from '../ports/work.ts'
+import { decideSubmission } from './submission.ts'
+
+const now = new Date('2026-11-20T12:00:00.000Z')
+const hour = 3_600_000
+const hoursAgo = (hours: number) => new Date(now.getTime() - hours * hour).toISOString()
+
+const claim = (unknownSince: string | null): Claim => ({
+  transferId: '01J00000000000000000000001',
+  accountId: 'acme',
+  submissionKey: 'key',
+  request: {
+    amount: { value: '1.00', currency: 'USDC' },
+    source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
+    destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
+  },
+  attempt: 4,
+  claimedAt: now.toISOString(),
+  reason: unknownSince === null ? null : 'outcome_unknown',
+  unknownSince,
+  unknownAttempt: unknownSince === null ? null : 1,
+  released: false,
+  client: '',
+  expiresAt: null,
+  credentialRefusals: 0,
+})
+
+const decide = (result: SubmitResult, unknownSince: string | null, keyLifetimeMs?: number) =>
+  decideSubmission(claim(unknownSince), result, { now, fraction: 0.5, firstLookMs: 7_500, keyLifetimeMs })
+
+const detail = 'what was said'
+const bare = [
+  { outcome: 'accepted', remoteId: 'r' },
+  { outcome: 'insufficient_balance', detail },
+  { outcome: 'key_mismatch', detail },
+  { outcome: 'rejected', code: 'not_found', detail },
+  { outcome: 'unauthorized', detail },
+  { outcome: 'throttled', detail },
+  { outcome: 'throttled', detail, httpStatus: 409 },
+  { outcome: 'throttled', detail, httpStatus: 429 },
+  { outcome: 'unknown', detail },
+] as const satisfies readonly SubmitResult[]
+
+/** Every outcome, with the mark of a decision behind the key and without. */
+const answers: readonly SubmitResult[] = bare.flatMap((answer) => [
+  answer,
+  { ...answer, keyEvaluated: false },
+  { ...answer, keyEvaluated: true },
+])
+
+const proves = ({ outcome, keyEvaluated }: SubmitResult) =>
+  outcome === 'accepted' || ((outcome === 'rejected' || outcome === 'insufficient_balance') && keyEvaluated === true)
+
+describe('an outcome that is unknown', () => {
+  it.each(answers.filter(proves))('ends by %o, however old it is', (answer) => {
+    for (const age of [1, 23.99, 24, 1_000]) {
+      const settlement = decide(answer, hoursAgo(age))
+      const stages = { accepted: 'submitted', rejected: 'settled', insufficient_balance: 'awaiting_funds' }
+      expect(settlement).toMatchObject({ unknownSince: null, stage: stages[answer.outcome as keyof typeof stages] })
+    }
+  })
+
+  it.each(answers.filter((answer) => !proves(answer)))('does not end by %o, and never moves', (answer) => {
+    for (const age of [0, 1, 23.99, 24, 1_000]) {
+      const settlement = decide(answer, hoursAgo(age))
+      expect(settlement.unknownSince).toBe(hoursAgo(age))
+      const isOver = age >= 24 || answer.outcome === 'key_mismatch'
+      expect(settlement).toMatchObject({ status: 'pending', failure: null, remoteId: null })
+      expect([age, settlement.stage]).toEqual([age, isOver ? 'blocked' : 'queued'])
+      expect(settlement.retryAfterMs === null).toBe(isOver)
+      if (answer.outcome === 'key_mismatch') continue
+      const waits = { unauthorized: 'unauthenticated', throttled: 'rate_limited' } as const
+      const reason = age >= 24 ? 'outcome_unknown' : (waits[answer.outcome as keyof typeof waits] ?? 'outcome_unknown')
+      expect(settlement).toMatchObject({ reason, events: isOver ? [{ type: 'transfer.blocked' }] : [] })
+    }
+  })
+
+  it('says the same of the credentials and of the pace as an answer that leaves nothing unknown', () => {
+    for (const answer of answers) {
+      const { credentials, throttledForMs } = decide(answer, null)
+      expect(decide(answer, hoursAgo(1))).toMatchObject({ credentials, throttledForMs })
+      expect(decide(answer, hoursAgo(24))).toMatchObject({ credentials, throttledForMs })
+    }
+  })
+
+  it('is never older than the keys of the other side live', () => {
+    const lost = { outcome: 'unknown', detail } as const
+    expect(decide(lost, hoursAgo(0.9), hour).stage).toBe('queued')
+    expect(decide(lost, hoursAgo(1), hour)).toMatchObject({ stage: 'blocked', reason: 'outcome_unknown' })
+    expect(decide(lost, hoursAgo(23.9), 480 * hour).stage).toBe('queued')
+    expect(decide(lost, hoursAgo(24), 480 * hour).stage).toBe('blocked')
+  })
+
+  it('begins with the claim of an attempt that has no answer or is in flight, and with nothing else', () => {
+    for (const answer of answers) {
+      const begins = answer.outcome === 'unknown' || answer.httpStatus === 409
+      expect(decide(answer, null).unknownSince).toBe(begins ? now.toISOString() : null)
+    }
+  })
+
+  it('is what an acceptance without an id is', () => {
+    for (const remoteId of ['', undefined, null, 7] as unknown as string[]) {
+      const settlement = decide({ outcome: 'accepted', remoteId, httpStatus: 201, keyEvaluated: true }, null)
+      expect(settlement).toMatchObject({ stage: 'queued', reason: 'outcome_unknown', unknownSince: now.toISOString() })
+      expect(settlement.answer).toEqual({
+        ...{ outcome: 'unknown', detail: 'accepted, but without an id' },
+        ...{ httpStatus: 201, requestId: null },
+      })
+    }
+  })
+})

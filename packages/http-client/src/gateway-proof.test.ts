@@ -1,0 +1,174 @@
+import { defaultKeyLifetimeMs, type Gateway, type Submission } from '@outlay/core'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { answer, reset, type ScriptedServer, startServer } from '../test/scripted-server.ts'
+import { createClient } from './client.ts'
+import { type HttpGatewayOptions, httpGateway, outlayKeyLifetimeMs } from './gateway.ts'
+import type { Credentials } from './token.ts'
+
+const accountId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
+const leg = { addressId: '01BX5ZZKBKACTAV9WEVGEMMVS0', valueType: 'USDC', transferType: 'base' }
+const request = {
+  amount: { value: '1250.00', currency: 'USDC' },
+  source: leg,
+  destination: { ...leg, addressId: '01BX5ZZKBKACTAV9WEVGEMMVS1' },
+}
+const submission: Submission = {
+  transferId: '01BX5ZZKBKACTAV9WEVGEMMVRZ',
+  accountId,
+  idempotencyKey: 'key-42',
+  attempt: 1,
+  request,
+}
+
+let server: ScriptedServer
+let gateway: Gateway
+const never = new AbortController().signal
+
+const open = (options: Partial<HttpGatewayOptions> = {}) =>
+  httpGateway({ baseUrl: server.url, credentials: { clientId: 'client', clientSecret: 'secret' }, ...options })
+
+beforeEach(async () => {
+  server = await startServer()
+  gateway = open()
+})
+
+afterEach(async () => {
+  await server.close()
+  await gateway.close?.()
+})
+
+const submit = (one: Partial<Submission> = {}) => gateway.submit({ ...submission, ...one }, { signal: never })
+
+const evaluated = { 'idempotency-key-evaluated': 'true' }
+const replayed = { 'idempotent-replayed': 'true' }
+
+test.each([
+  ['an acceptance', 201, { id: 'r' }, {}, true],
+  ['an acceptance of another status', 200, { id: 'r' }, {}, true],
+  ['a success without an id', 201, {}, {}, false],
+  ['a refusal that was decided behind the key', 404, { code: 'not_found' }, evaluated, true],
+  ['a refusal that is a replay', 400, { code: 'not_found' }, replayed, true],
+  ['a mark that says no', 404, { code: 'not_found' }, { 'idempotency-key-evaluated': 'false' }, false],
+  ['a refusal before the key', 404, { code: 'not_found' }, {}, false],
+  ['the page of a proxy', 404, '<html>not here</html>', {}, false],
+  ['the page of a proxy that passes headers on', 404, '<html>not here</html>', evaluated, false],
+  ['a refusal without a code', 422, { message: 'no' }, evaluated, false],
+  ['a code of the specification', 422, { code: 'invalid_account_number' }, {}, true],
+  ['lack of funds', 422, { code: 'insufficient_balance' }, {}, true],
+  ['another key', 422, { code: 'idempotency_key_mismatch' }, {}, true],
+  ['lack of funds as a sentence', 422, { message: 'insufficient balance' }, {}, false],
+  ['another code', 422, { code: 'invalid_address' }, {}, false],
+  ['another code with a mark', 422, { code: 'invalid_address' }, evaluated, true],
+  ['another status', 400, { code: 'invalid_account_number' }, {}, false],
+] as const)(
+  '%s (%i) proves that the key was looked up, or does not',
+  async (_, status, body, headers, keyEvaluated) => {
+    server.script(answer(status, body, headers))
+    expect((await submit()).keyEvaluated ?? false).toBe(keyEvaluated)
+  },
+)
+
+test('keys live for a day, unless the service is said to keep them longer', async () => {
+  expect(gateway.keyLifetimeMs ?? defaultKeyLifetimeMs).toBe(24 * 3_600_000)
+  expect(open({ keyLifetimeMs: outlayKeyLifetimeMs }).keyLifetimeMs).toBe(20 * 24 * 3_600_000)
+})
+
+test('a key in quotes goes out as it is, since earlier code sent it so', async () => {
+  server.script(answer(201, { id: 'r' }))
+  await submit({ idempotencyKey: '"inv-7"' })
+  expect(server.requests[0]?.headers['idempotency-key']).toBe('"inv-7"')
+})
+
+const identify = (of: Gateway = gateway) => of.identify?.(accountId, { signal: never })
+
+test('the client is told apart by service and id, whatever its secret', async () => {
+  const known = await identify()
+  expect(known).toBe(`client ${server.url}/`)
+  const rotated = open({ credentials: { clientId: 'client', clientSecret: 'another' } })
+  expect(await identify(rotated)).toBe(known)
+  const other = open({ credentials: { clientId: 'client-2', clientSecret: 'secret' } })
+  expect(await identify(other)).not.toBe(known)
+  expect(await identify(open({ baseUrl: `${server.url}/v2` }))).not.toBe(known)
+  expect(known).not.toContain('secret')
+  expect(server.tokenRequests).toEqual([])
+})
+
+test('while a token lives, the client costs no look into the vault', async () => {
+  let reads = 0
+  gateway = open({
+    credentials: async () => {
+      reads += 1
+      return { clientId: 'client', clientSecret: 'secret' }
+    },
+  })
+  server.script(answer(201, { id: 'r' }))
+  const client = await identify()
+  await submit({ client })
+  const first = reads
+  for (let attempt = 2; attempt < 9; attempt += 1) {
+    await identify()
+    await submit({ client, attempt })
+  }
+  expect(reads).toBe(first)
+})
+
+test('nothing leaves as another client than the one that was asked for', async () => {
+  let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
+  gateway = open({ credentials: async () => credentials })
+  const old = await identify()
+  credentials = { clientId: 'new', clientSecret: 'secret' }
+  server.script(answer(201, { id: 'r' }))
+  expect(await submit({ client: old })).toMatchObject({
+    outcome: 'throttled',
+    detail: 'not sent: the credentials are those of another client now',
+  })
+  expect(server.requests).toEqual([])
+  const next = await identify()
+  expect(next).not.toBe(old)
+  expect(await submit({ client: next })).toMatchObject({ outcome: 'accepted' })
+})
+
+test('nothing leaves as another client after a 401 either', async () => {
+  let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
+  gateway = open({ credentials: async () => credentials })
+  server.script((response, received) => {
+    credentials = { clientId: 'new', clientSecret: 'secret' }
+    answer(401, { code: 'unauthenticated' })(response, received)
+  })
+  expect(await submit({ client: await identify() })).toMatchObject({ outcome: 'throttled' })
+  expect(server.requests).toHaveLength(1)
+})
+
+test('a vault that fails says nothing about the client', async () => {
+  gateway = open({ credentials: async () => Promise.reject(new Error('sealed')) })
+  await expect(identify()).rejects.toThrow('sealed')
+})
+
+const create = (key = 'key-42') => {
+  const client = createClient({
+    baseUrl: server.url,
+    credentials: { clientId: 'client', clientSecret: 'secret' },
+    wait: async () => {},
+  })
+  return client.transfers.create(accountId, request, { idempotencyKey: key }).finally(() => client.close())
+}
+
+test('a client of its own takes a refusal after a lost answer for no end of it, unless it was decided behind the key', async () => {
+  server.script(reset, answer(404, { code: 'not_found' }))
+  await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown', status: 404 })
+  server.script(reset, answer(401, { code: 'unauthenticated' }))
+  await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown' })
+  server.script(reset, answer(404, { code: 'not_found' }, evaluated))
+  await expect(create()).rejects.toMatchObject({ code: 'not_found' })
+  server.script(reset, answer(422, { code: 'invalid_account_number' }))
+  await expect(create()).rejects.toMatchObject({ code: 'invalid_account_number' })
+})
+
+test('a client of its own takes a page without a code for no refusal', async () => {
+  for (const body of ['<html>not here</html>', '', 'gone', { message: 'no Route matched' }]) {
+    server.script(answer(404, body))
+    await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown', status: 404 })
+  }
+  server.script(answer(404, { code: 'not_found' }))
+  await expect(create()).rejects.toMatchObject({ code: 'not_found' })
+})
