@@ -23,6 +23,7 @@ const claim: Claim = {
   unknownSince: null,
   expiresAt: null,
   credentialRefusals: 0,
+  ownRefusals: 0,
 }
 const decide = (result: RegisterResult) => decideRegistration(claim, result, { now, fraction: 0.5, firstLookMs: 7_500 })
 

@@ -20,6 +20,7 @@ const claim = (overrides: Partial<Claim> = {}): Claim => ({
   unknownSince: null,
   expiresAt: null,
   credentialRefusals: 0,
+  ownRefusals: 0,
   ...overrides,
 })
 
