@@ -94,11 +94,7 @@ const texts = {
 export type TransferStore<Tx> = ReturnType<typeof createTransferStore<Tx>>
 
 /** Makes the store of transfers on a driver. */
-export function createTransferStore<Tx>(
-  driver: Driver<Tx>,
-  tokens: Readonly<Record<string, string>>,
-  notifies = true,
-) {
+export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
   const sql = statements(tokens, texts)
   const requeue = async (tx: Tx, rows: readonly Row[]): Promise<number> => {
     const ids = rows.map((row) => row['id'] as string)

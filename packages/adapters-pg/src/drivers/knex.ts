@@ -55,9 +55,12 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
   }
 }
 
-/** Keeps a connection from being used again: Knex closes one with this mark instead of handing it out. */
+/**
+ * Closes a connection, so that the server forgets what was left on it. Knex takes a new one in the place of one with this mark.
+ */
 function discard(connection: Client & { __knex__disposed?: unknown }, reason: unknown): void {
   connection.__knex__disposed = reason
+  void connection.end().catch(() => undefined)
 }
 
 type Send = (connection: Client, statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
