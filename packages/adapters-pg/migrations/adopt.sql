@@ -36,7 +36,7 @@ begin
   with known as (
     select f.account_id, f.remote_id, t.id from {{schema}}.found_transfer f
     join {{schema}}.transfer t on t.remote_id = f.remote_id and t.account_id = f.account_id
-    for update of f, t skip locked
+    for update of f skip locked for no key update of t skip locked
   ), met as (
     delete from {{schema}}.found_transfer f using known k
     where f.account_id = k.account_id and f.remote_id = k.remote_id
@@ -105,7 +105,7 @@ create or replace function {{schema}}.funded_by(p_ids text[]) returns setof text
       select 1 from {{schema}}.transfer d
       where d.id = any (p_ids) and d.status = 'complete' and d.account_id = t.account_id
         and {{schema}}.brings_funds(d.request, t.request))
-  order by t.id for update skip locked
+  order by t.id for no key update skip locked
 $$;
 
 -- The same for those that missed it: their refusal was written while the arrival was, so that neither of the two saw the other.
@@ -133,5 +133,5 @@ create or replace function {{schema}}.funded_unseen() returns setof text languag
   )
   select t.id from {{schema}}.transfer t
   where t.id = any (array(select m.id from missed m)) and t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'
-  order by t.id for update skip locked
+  order by t.id for no key update skip locked
 $$;

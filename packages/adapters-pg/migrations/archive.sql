@@ -6,7 +6,7 @@
 -- anybody has locked, or whose last answer may still come, is passed over. `last_id` is null when there was none to look at.
 create or replace function {{schema}}.archive_history(
   p_after text, p_before text, p_older_ms bigint, p_limit integer, p_dry_run boolean
-) returns table (last_id text, archived integer, held integer) language plpgsql as $$
+) returns table (last_id text, archived integer, held integer) language plpgsql set lock_timeout = '250ms' as $$
 declare
   v_ids text[];
   v_held text[];
@@ -63,7 +63,7 @@ begin
     select array_agg(l.id) into v_ids from (
       select t.id from {{schema}}.transfer t
       where t.id = any (p_ids) and t.stage = 'settled' and t.updated_at < p_before and t.archive_page is null
-      order by t.id for update skip locked
+      order by t.id for no key update skip locked
     ) l;
   else
     select array_agg(t.id) into v_ids from {{schema}}.transfer t

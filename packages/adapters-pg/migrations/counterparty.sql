@@ -2,10 +2,9 @@
 -- Replaced as a whole when it changes; never change a signature, add a new name instead.
 
 -- Gives transfers the id of their counterparty where the account has registered it, and otherwise a key to register it with:
--- one per counterparty, made of the first transfer that is taken. Locks the transfers.
+-- one per counterparty, made of the first transfer that is taken. The caller has locked the transfers.
 create or replace function {{schema}}.meet_counterparties(p_ids text[]) returns void language plpgsql as $$
 begin
-  perform 1 from {{schema}}.transfer t where t.id = any (p_ids) order by t.id for update;
   with known as (
     delete from {{schema}}.counterparty_details d using {{schema}}.counterparty c, {{schema}}.transfer t
     where d.transfer_id = any (p_ids) and c.account_id = d.account_id and c.fingerprint = d.fingerprint

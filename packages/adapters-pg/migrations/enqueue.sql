@@ -44,10 +44,11 @@ end
 $$;
 
 -- Writes many transfers with their events and jobs, all or none, in the order of their keys so that two batches cannot
--- deadlock. Answers with the taken keys and the fingerprints they have; `written` is false when nothing was written.
+-- deadlock. A time that is not given is an empty text: with array_nulls off an array has no nulls. Answers with the taken keys and
+-- the fingerprints they have; `written` is false when nothing was written.
 create or replace function {{schema}}.enqueue_many(
   p_ids text[], p_jobs uuid[], p_account_ids text[], p_keys text[], p_fingerprints text[], p_requests text[],
-  p_bases integer[], p_offsets integer[], p_notify boolean, p_not_before timestamptz[], p_expires_at timestamptz[]
+  p_bases integer[], p_offsets integer[], p_notify boolean, p_not_before text[], p_expires_at text[]
 ) returns table (written boolean, at text, tag integer, taken_position integer) language plpgsql as $$
 declare
   v_at timestamptz := clock_timestamp();
@@ -58,7 +59,8 @@ begin
   begin
     insert into {{schema}}.transfer
       (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, created_at, updated_at)
-    select n.id, n.account_id, n.key, n.fingerprint, n.request::jsonb, n.not_before, n.expires_at, v_at, v_at
+    select n.id, n.account_id, n.key, n.fingerprint, n.request::jsonb, nullif(n.not_before, '')::timestamptz,
+      nullif(n.expires_at, '')::timestamptz, v_at, v_at
     from unnest(p_ids, p_account_ids, p_keys, p_fingerprints, p_requests, p_not_before, p_expires_at)
       as n (id, account_id, key, fingerprint, request, not_before, expires_at)
     order by n.account_id collate "C", n.key collate "C";
@@ -70,7 +72,8 @@ begin
     begin
       insert into {{schema}}.transfer
         (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, created_at, updated_at)
-      select n.id, n.account_id, n.key, n.fingerprint, n.request::jsonb, n.not_before, n.expires_at, v_at, v_at
+      select n.id, n.account_id, n.key, n.fingerprint, n.request::jsonb, nullif(n.not_before, '')::timestamptz,
+        nullif(n.expires_at, '')::timestamptz, v_at, v_at
       from unnest(p_ids, p_account_ids, p_keys, p_fingerprints, p_requests, p_not_before, p_expires_at)
         as n (id, account_id, key, fingerprint, request, not_before, expires_at)
       order by n.account_id collate "C", n.key collate "C"
@@ -112,7 +115,8 @@ begin
   insert into {{queue_table}} (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
   select n.job, '{{queue}}',
     -n.position - least(2000000000, case when n.base > c.tag and n.base - c.tag < 1000000000 then n.base else c.tag end),
-    coalesce(n.not_before, v_at), {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}}, v_at + interval '100 years', 'standard'
+    coalesce(nullif(n.not_before, '')::timestamptz, v_at), {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}},
+    v_at + interval '100 years', 'standard'
   from {{schema}}.dispatch_clock c, unnest(p_ids, p_jobs, p_bases, p_offsets, p_not_before) as n (id, job, base, position, not_before)
   where v_count = cardinality(p_ids) or exists (select 1 from {{schema}}.transfer t where t.id = n.id and t.created_at = v_at);
   if p_notify then

@@ -14,12 +14,41 @@ create or replace function {{schema}}.id_part(p_bits bigint) returns text langua
     substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', (p_bits >> 0 & 31)::integer + 1, 1)
 $$;
 
+-- Moves the virtual time on. All claims share its row, so it comes last in each, and one that another claim is moving is left to
+-- that: the next claim makes up for it.
+create or replace function {{schema}}.advance_clock(p_tag bigint) returns void language plpgsql as $$
+begin
+  update {{schema}}.dispatch_clock c set tag = p_tag
+  from (select f.only_row from {{schema}}.dispatch_clock f where f.tag < p_tag for no key update skip locked) f
+  where c.only_row = f.only_row;
+end
+$$;
+
+-- Sets the virtual time back when it is high and nothing is due for a while. What waits for long, for a paused account or for its
+-- time, does not keep it from that: its jobs go to the front first, page by page, or they would be behind all others afterwards.
+create or replace function {{schema}}.rewind_clock(p_from bigint, p_page integer) returns void language plpgsql
+set lock_timeout = '250ms' as $$
+begin
+  if not exists (select 1 from {{schema}}.dispatch_clock c where c.tag > p_from) or exists (
+    select 1 from {{queue_table}} j where j.name = '{{queue}}' and j.start_after <= clock_timestamp() + interval '1 minute')
+  then
+    return;
+  end if;
+  with far as (
+    select j.id from {{queue_table}} j where j.name = '{{queue}}' and j.priority < -1 limit p_page for no key update skip locked
+  )
+  update {{queue_table}} j set priority = -1 from far f where j.name = '{{queue}}' and j.id = f.id;
+  update {{schema}}.dispatch_clock c set tag = 0
+  where not exists (select 1 from {{queue_table}} j where j.name = '{{queue}}' and j.priority < -1);
+end
+$$;
+
 -- Takes jobs that are due, in the order of dispatch, and their transfers for one attempt each, and writes the attempts before any
 -- byte leaves: one transaction, so that one commit stands between a job and its request.
 --
 -- Whoever cancels holds the transfer and waits for its job. So nobody is waited for here while jobs are held: a transfer that
--- somebody has is passed over, as is whatever take() may have to park or to register. Their jobs are answered with alone,
--- and the worker claims them by take(), which may wait.
+-- somebody has is passed over, as is whatever take() may have to park, to put off or to register. Their jobs are answered with
+-- alone, and the worker claims them by take().
 --
 -- The jobs are found as pg-boss's own fetch finds them for a queue of the standard policy. That is text without a name, planned
 -- anew each time, which takes four times as long as running it. A plan that is kept could be one from when the tables were
@@ -28,9 +57,9 @@ create or replace function {{schema}}.fetch_and_take(p_limit integer, p_worker t
 returns table (
   job uuid, retry_count integer, id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text,
   unknown_since text, expires_at text, claimed_at text, unknown_attempt integer, released boolean, client text,
-  refusals integer, registration jsonb
+  refusals integer, registration jsonb, own_refusals integer
 ) language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
 declare
@@ -72,25 +101,26 @@ begin
     select t.id from {{schema}}.transfer t
     where t.id = any (v_ids) and t.stage in ('queued', 'submitting', 'awaiting_funds')
       and t.request #> '{destination,addressId}' is not null
+      and (t.not_before is null or t.not_before <= clock_timestamp())
       and not exists (select 1 from {{schema}}.account f
         where f.account_id = t.account_id and (f.paused or f.rate_per_second is not null or f.concurrency is not null))
       and not exists (select 1 from {{schema}}.account_pace p where p.account_id = t.account_id)
       and not exists (select 1 from {{schema}}.refused_account r where r.account_id = t.account_id)
-    for update of t skip locked);
+      and not exists (select 1 from {{schema}}.refused_transfer o where o.transfer_id = t.id)
+    for no key update of t skip locked);
   return query
-  select n.job, n.retry_count, k.*, 0, null::jsonb
+  select n.job, n.retry_count, k.*, 0, null::jsonb, 0
   from unnest(v_jobs, v_retry_counts, v_ids) as n (job, retry_count, transfer_id)
   left join {{schema}}.begin_attempts(v_free, p_worker, p_client) k on k.id = n.transfer_id;
 
-  -- Last, since all claims share this row, and whoever has it waits for nobody.
-  update {{schema}}.dispatch_clock c set tag = v_tag where v_tag > c.tag;
+  perform {{schema}}.advance_clock(v_tag);
 end
 $$;
 
 -- Keeps the jobs alive that a worker still has. Whoever holds one of them settles it, in an order of its own: waiting could be a
 -- deadlock, as it is with pg-boss's own touch.
 create or replace function {{schema}}.touch_jobs(p_ids uuid[], p_retry_counts integer[]) returns void language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   with had as (
     select j.id

@@ -39,13 +39,14 @@ $$;
 -- compared with clock_timestamp(), which is another one for every row. Accounts whose list is being read are left out: whoever
 -- reads it looks at their transfers too.
 create or replace function {{schema}}.take_unread(p_limit integer, p_lease_ms integer)
-returns table (id text, account_id text, remote_id text, status text, transfer_type text, looks integer) language sql as $$
+returns table (id text, account_id text, remote_id text, status text, transfer_type text, looks integer) language sql
+set lock_timeout = '250ms' as $$
   with due as (
     select t.id from {{schema}}.transfer t
     where t.follow_at <= statement_timestamp() and t.stage = 'submitted'
       and not exists (
         select 1 from {{schema}}.list_reading r where r.account_id = t.account_id and r.leased_until > clock_timestamp())
-    order by t.follow_at limit p_limit for update skip locked
+    order by t.follow_at limit p_limit for no key update skip locked
   )
   update {{schema}}.transfer t
   set follow_at = clock_timestamp() + p_lease_ms * interval '1 millisecond', looks = t.looks + 1
@@ -57,7 +58,7 @@ $$;
 -- nothing that is due in a quarter as many pages as there are due transfers: in vain it must not cost much more than reading
 -- them one by one. One that was left alone for a minute begins anew.
 create or replace function {{schema}}.take_reading(p_account_id text, p_taken integer, p_lease_ms integer)
-returns table (cursor text, patience integer) language sql as $$
+returns table (cursor text, patience integer) language sql set lock_timeout = '250ms' as $$
   insert into {{schema}}.list_reading as r (account_id, patience, leased_until)
   values (
     p_account_id,
@@ -73,4 +74,15 @@ returns table (cursor text, patience integer) language sql as $$
         then excluded.patience else r.patience end
   where r.leased_until <= clock_timestamp()
   returning r.cursor, r.patience
+$$;
+
+-- Keeps in mind what was told of too early, for a worker: what a host is about to note needs no second note, so it is not waited for.
+create or replace function {{schema}}.note_sightings(p_account_id text, p_remote_ids text[]) returns void language plpgsql
+set lock_timeout = '50ms' as $$
+begin
+  insert into {{schema}}.sighting (account_id, remote_id)
+  select p_account_id, u.remote_id from unnest(p_remote_ids) as u (remote_id) order by 2 on conflict do nothing;
+exception when lock_not_available then
+  null;
+end
 $$;

@@ -2,7 +2,7 @@
 -- Replaced as a whole when it changes; never change a signature, add a new name instead.
 
 -- Changes limits of an account: what is absent stays, null resets.
-create or replace function {{schema}}.configure_account(p_account_id text, p_limits jsonb) returns void language plpgsql as $$
+create or replace function {{schema}}.configure_account(p_account_id text, p_limits jsonb, p_notify boolean) returns void language plpgsql as $$
 begin
   insert into {{schema}}.account as a (account_id, rate_per_second, concurrency, weight)
   values (p_account_id, (p_limits ->> 'ratePerSecond')::double precision, (p_limits ->> 'concurrency')::integer,
@@ -11,7 +11,9 @@ begin
     rate_per_second = case when p_limits ? 'ratePerSecond' then excluded.rate_per_second else a.rate_per_second end,
     concurrency = case when p_limits ? 'concurrency' then excluded.concurrency else a.concurrency end,
     weight = case when p_limits ? 'weight' then excluded.weight else a.weight end;
-  perform pg_notify('{{channel}}', '');
+  if p_notify then
+    perform pg_notify('{{channel}}', '');
+  end if;
 end
 $$;
 
@@ -46,7 +48,8 @@ returns table (room integer, since timestamptz, rate double precision, concurren
 $$;
 
 -- Sends transfers back to wait that are more than their accounts may send now. Answers with those that wait. The oldest go
--- first, and none passes one that waits already. Those that await funds come again soon; the others when there is room.
+-- first, and none passes one that waits already. Those that await funds come again soon; the others when there is room. The
+-- caller has locked the transfers.
 create or replace function {{schema}}.hold_back(p_ids text[], p_jobs uuid[], p_without text[])
 returns text[] language plpgsql as $$
 declare
@@ -62,7 +65,6 @@ begin
   if v_accounts is null then
     return '{}';
   end if;
-  perform 1 from {{schema}}.transfer t where t.id = any (p_ids) order by t.id for update;
   insert into {{schema}}.account_pace (account_id) select a.id from unnest(v_accounts) as a (id) order by a.id on conflict do nothing;
   perform 1 from {{schema}}.account_pace p where p.account_id = any (v_accounts) order by p.account_id for update;
 
@@ -122,7 +124,7 @@ $$;
 -- Lets the oldest of what waits go, as many as their accounts may send now; the claim counts them. Answers with the accounts
 -- of which more waits, how many were let go, and whether they have a bound on what is under way.
 create or replace function {{schema}}.release_waiting(p_limit integer)
-returns table (account_id text, released integer, bounded boolean) language plpgsql as $$
+returns table (account_id text, released integer, bounded boolean) language plpgsql set lock_timeout = '250ms' as $$
 #variable_conflict use_column
 declare
   v_account record;
@@ -148,9 +150,15 @@ begin
         update {{schema}}.account_pace p set waiting = false where p.account_id = v_account.account_id;
         continue;
       end if;
-      update {{queue_table}} j set start_after = clock_timestamp()
-      where j.name = '{{queue}}' and j.id in (select {{schema}}.job_id(i.id) from unnest(v_ids) as i (id))
-        and j.state < 'active' and j.start_after > clock_timestamp();
+      -- A host may have locked some of these jobs, in an order of its own; they are let go at the next look.
+      with free as (
+        select j.id, greatest(clock_timestamp(), t.not_before) as start_after
+        from unnest(v_ids) as i (id) join {{schema}}.transfer t on t.id = i.id
+        join {{queue_table}} j on j.name = '{{queue}}' and j.id = {{schema}}.job_id(i.id)
+        where j.state < 'active' and j.start_after > greatest(clock_timestamp(), t.not_before)
+        for update of j skip locked
+      )
+      update {{queue_table}} j set start_after = f.start_after from free f where j.name = '{{queue}}' and j.id = f.id;
       get diagnostics released = row_count;
     end if;
     return next;

@@ -3,24 +3,34 @@
 
 -- Notes what answers say about the credentials of accounts. An answer counts only while there were no more refusals since its
 -- claim: of a hundred in flight one is enough. Adds an event for each account whose credentials turned. The transfers are
--- locked by the caller.
+-- locked by the caller. An account whose row a host has locked, because it has just mended the credentials, is left for the next
+-- probe to tell of.
 create or replace function {{schema}}.note_credentials(p_settlements jsonb) returns jsonb language plpgsql as $$
 declare
   v_news jsonb;
+  v_free text[];
 begin
-  perform 1 from {{schema}}.refused_account r
-  where r.account_id in (
-    select t.account_id from jsonb_to_recordset(p_settlements) as s (id text) join {{schema}}.transfer t on t.id = s.id)
-  order by r.account_id for update;
+  v_free := array(
+    select r.account_id from {{schema}}.refused_account r
+    where r.account_id in (
+      select t.account_id from jsonb_to_recordset(p_settlements) as s (id text) join {{schema}}.transfer t on t.id = s.id)
+    order by r.account_id for update skip locked);
+  perform {{schema}}.note_refusals(p_settlements);
   with verdict as materialized (
     select distinct on (t.account_id) t.account_id, s.id, s.credentials, s.refusals,
       clock_timestamp() + coalesce(s.retry_ms, 0) * interval '1 millisecond' as probe_at
     from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, credentials text, refusals integer, retry_ms bigint)
     join {{schema}}.transfer t on t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
+    where t.account_id = any (v_free) or not exists (
+      select 1 from {{schema}}.refused_account r where r.account_id = t.account_id)
     order by t.account_id, s.refusals desc, s.credentials is distinct from 'refused', s.id
   ), refused as (
-    insert into {{schema}}.refused_account as r (account_id, probe_at)
-    select v.account_id, v.probe_at from verdict v where v.credentials = 'refused'
+    -- Where one transfer was refused alone before, another one is asked at once.
+    insert into {{schema}}.refused_account as r (account_id, probed_id, probe_at)
+    select v.account_id, v.id, case when exists (
+        select 1 from {{schema}}.refused_transfer o where o.account_id = v.account_id and o.refusals + o.passed::integer > 0)
+      then clock_timestamp() else v.probe_at end
+    from verdict v where v.credentials = 'refused'
     on conflict (account_id) do update
     set refusals = r.refusals + 1, probe_at = excluded.probe_at
     where r.refusals = (select v.refusals from verdict v where v.account_id = r.account_id)
@@ -46,6 +56,30 @@ begin
 end
 $$;
 
+-- Writes down whose requests were refused for their credentials, and that others of their account have passed since. The transfers
+-- are locked by the caller; rows that another worker is writing are left to it.
+create or replace function {{schema}}.note_refusals(p_settlements jsonb) returns void language plpgsql as $$
+begin
+  with heard as materialized (
+    select t.id, t.account_id, s.credentials, s.own_refusals
+    from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, credentials text, own_refusals integer)
+    join {{schema}}.transfer t on t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
+  ), refused as (
+    insert into {{schema}}.refused_transfer as o (transfer_id, account_id, refusals)
+    select h.id, h.account_id, coalesce(h.own_refusals, 0) from heard h where h.credentials = 'refused' or h.own_refusals > 0
+    on conflict (transfer_id) do update set refusals = greatest(o.refusals, excluded.refusals), passed = false
+  ), taken as (
+    delete from {{schema}}.refused_transfer o using heard h where o.transfer_id = h.id and h.credentials = 'good'
+  ), outdone as (
+    select o.transfer_id from {{schema}}.refused_transfer o
+    where not o.passed and o.account_id in (select h.account_id from heard h where h.credentials = 'good')
+      and o.transfer_id not in (select h.id from heard h where h.credentials is not null or h.own_refusals > 0)
+    for update skip locked
+  )
+  update {{schema}}.refused_transfer o set passed = true from outdone d where o.transfer_id = d.transfer_id;
+end
+$$;
+
 -- Writes events and what they mean for subscribers; `p_events` holds (transfer id, position, type) of rows just changed.
 create or replace function {{schema}}.record_events(p_ids text[], p_sequences integer[], p_types text[])
 returns void language plpgsql as $$
@@ -62,17 +96,36 @@ end
 $$;
 
 -- Writes the outcomes of attempts: transfers, attempts, events and jobs. Rows whose attempt is no longer the current one
--- are left alone but for their line in the attempts log. Answers with the ids that were settled. The plans are kept, and held
--- to indexes: they may be made while the tables are empty.
-create or replace function {{schema}}.settle(p_settlements jsonb) returns setof text language plpgsql
+-- are left alone but for their line in the attempts log. Answers with what became of each: `settled`, `stale`, or `locked` for
+-- one that somebody else has locked, of which nothing is written. The plans are kept, and held to indexes: they may be made while
+-- the tables are empty.
+create or replace function {{schema}}.settle(p_settlements jsonb) returns table (id text, attempt integer, result text)
+language plpgsql set lock_timeout = '250ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+#variable_conflict use_column
 declare
   v_answer record;
+  v_locked text[];
   v_ids text[];
   v_event_ids text[];
   v_sequences integer[];
   v_types text[];
 begin
+  with asked as materialized (
+    select distinct s.id from jsonb_to_recordset(p_settlements) as s (id text)
+  ), free as materialized (
+    select t.id from {{schema}}.transfer t where t.id in (select k.id from asked k) order by t.id for no key update skip locked
+  )
+  select array_agg(t.id) into v_locked from {{schema}}.transfer t
+  where t.id in (select k.id from asked k) and t.id not in (select f.id from free f);
+  if v_locked is not null then
+    return query
+    select s.id, s.attempt, 'locked'::text from jsonb_to_recordset(p_settlements) as s (id text, attempt integer)
+    where s.id = any (v_locked);
+    p_settlements := (
+      select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_settlements) as e where e ->> 'id' <> all (v_locked));
+  end if;
+
   -- One by one: next to nothing is unanswered, so a plan for all at once that is made while the table is small reads its index from
   -- one end to the other, and goes on to do so while it grows.
   for v_answer in
@@ -84,10 +137,9 @@ begin
         http_status = v_answer.http_status, request_id = v_answer.request_id
     where a.transfer_id = v_answer.id and a.attempt = v_answer.attempt and a.answered_at is null;
   end loop;
-  perform 1 from {{schema}}.transfer t
-  where t.id in (select s.id from jsonb_to_recordset(p_settlements) as s (id text)) order by t.id for update;
 
-  if p_settlements @? '$[*] ? (@.credentials == "refused")' or exists (select 1 from {{schema}}.refused_account) then
+  if p_settlements @? '$[*] ? (@.credentials == "refused" || exists (@.own_refusals))'
+    or exists (select 1 from {{schema}}.refused_account) or exists (select 1 from {{schema}}.refused_transfer) then
     p_settlements := {{schema}}.note_credentials(p_settlements);
   end if;
 
@@ -98,7 +150,7 @@ begin
   with s as materialized (
     select * from jsonb_to_recordset(p_settlements) as s (
       id text, job uuid, attempt integer, stage text, status text, failure jsonb, remote_id text, reason text,
-      unknown_since timestamptz, reached_at timestamptz, retry_ms bigint, follow_ms bigint, events text[])
+      unknown_since timestamptz, reached_at timestamptz, retry_ms bigint, follow_ms bigint, events text[], credentials text)
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
@@ -109,7 +161,7 @@ begin
         updated_at = clock_timestamp()
     from s
     where t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
-    returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
+    returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.credentials, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
   ), again as (
     update {{queue_table}} j
     set state = 'retry', heartbeat_on = null,
@@ -118,6 +170,8 @@ begin
             select 1 from {{schema}}.account f, {{schema}}.attempt a
             where f.account_id = c.account_id and a.transfer_id = c.id and a.attempt = c.attempt and f.funds_arrived_at > a.claimed_at
           ) then interval '1 second'
+          -- The next probe is another one's; the sweep wakes whose turn it is.
+          when c.credentials = 'refused' then interval '10 years'
           else c.retry_ms * interval '1 millisecond' end
     from changed c where j.name = '{{queue}}' and j.id = c.job and c.retry_ms is not null
   ), done as (
@@ -136,6 +190,8 @@ begin
   if exists (select 1 from {{schema}}.submission_slot) then
     delete from {{schema}}.submission_slot s where s.transfer_id = any (v_ids);
   end if;
-  return query select unnest(v_ids);
+  return query
+  select s.id, s.attempt, case when s.id = any (v_ids) then 'settled' else 'stale' end
+  from jsonb_to_recordset(p_settlements) as s (id text, attempt integer);
 end
 $$;

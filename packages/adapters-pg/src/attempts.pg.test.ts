@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { createEngine, type EnqueueRequest, Id } from '@outlay/core'
-import { memoryGateway, waitUntil } from '@outlay/testing'
+import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -65,7 +65,7 @@ describe('a claim', async () => {
     expect(await attempts.fetch(10, 'worker')).toEqual([])
   })
 
-  it('is left to a statement that may wait when a host holds the transfer, whom no fetch keeps from canceling', async () => {
+  it('is left to a statement of its own when a host holds the transfer, whom no fetch keeps from canceling', async () => {
     const { engine, enqueue, attempts } = make()
     const [canceled, free] = [await enqueue('acme'), await enqueue('other')]
     const host = await pool.connect()
@@ -126,21 +126,23 @@ describe('a claim', async () => {
     expect(await alive()).toHaveLength(2)
   })
 
-  it('that has to wait for a transaction of a host holds no other claim up', async () => {
+  it('waits for no transaction of a host: what it has locked comes again soon, and the rest is taken', async () => {
     const { enqueue, attempts } = make()
     const [locked, free] = [await enqueue('acme'), await enqueue('other')]
+    expect(await attempts.fetch(0, 'worker')).toEqual([])
+    await pool.query(`update outlay_queue.job set state = 'active', started_on = now()`)
     const host = await pool.connect()
     try {
       await host.query('begin')
       await host.query('select 1 from outlay.transfer where id = $1 for update', [locked.id])
-      const waiting = attempts.claim([locked.id], 'first')
-      await waitUntil(async () => {
-        const text = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-        return ((await pool.query(text)).rowCount ?? 0) > 0
-      })
-      expect(await attempts.claim([free.id], 'second')).toMatchObject([{ transferId: free.id }])
+      expect(await attempts.claim([locked.id, free.id], 'worker')).toMatchObject([{ transferId: free.id }])
+      const states = (await jobs()).map(({ state, start_after }) => [state, start_after > new Date()])
+      expect(states).toEqual([
+        ['retry', true],
+        ['active', false],
+      ])
       await host.query('rollback')
-      expect(await waiting).toMatchObject([{ transferId: locked.id }])
+      expect(await attempts.claim([locked.id], 'worker')).toMatchObject([{ transferId: locked.id }])
     } finally {
       host.release(true)
     }

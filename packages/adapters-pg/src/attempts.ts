@@ -8,24 +8,26 @@ const texts = {
   fetch: 'select * from {{schema}}.fetch_and_take($1, $2, $3)',
   touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
   take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3, $4)',
-  settle: 'select settle as id from {{schema}}.settle($1::jsonb)',
+  settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb)',
   unsubmitted: `select t.id from {{schema}}.transfer t
     where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
     order by t.id limit $2`,
-  // Only for those without one: an upsert would lock every job, and write for each lock. A scheduled transfer stays so.
-  give_jobs: `insert into {{queue_table}} as j
-      (id, name, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
-    select n.job, '{{queue}}', greatest(clock_timestamp(), t.not_before), {{retry_limit}}, {{expire_seconds}},
-      {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard'
-    from unnest($1::text[], $2::uuid[]) as n (id, job) join {{schema}}.transfer t on t.id = n.id
-    where not exists (
+  // Only for those without one: an upsert would lock every job, and write for each lock. A scheduled transfer stays so. Whoever
+  // has locked a transfer may be about to give it a job.
+  give_jobs: `with free as materialized (
+      select t.id, n.job, t.not_before from unnest($1::text[], $2::uuid[]) as n (id, job) join {{schema}}.transfer t on t.id = n.id
+      where t.stage in ('queued', 'submitting', 'awaiting_funds') and not exists (
         select 1 from {{queue_table}} x where x.name = '{{queue}}' and x.id = n.job and x.state <= 'active')
-      and t.stage in ('queued', 'submitting', 'awaiting_funds')
+      order by t.id for no key update of t skip locked
+    )
+    insert into {{queue_table}} as j
+      (id, name, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
+    select f.job, '{{queue}}', greatest(clock_timestamp(), f.not_before), {{retry_limit}}, {{expire_seconds}},
+      {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard' from free f
     on conflict (name, id) do update set state = 'retry', start_after = excluded.start_after, completed_on = null
     where j.state > 'active'
     returning j.id`,
-  rewind_clock: `update {{schema}}.dispatch_clock c set tag = 0
-    where c.tag > 1000000000 and not exists (select 1 from {{queue_table}} j where j.name = '{{queue}}')`,
+  rewind_clock: 'select {{schema}}.rewind_clock($1, $2)::text',
 } as const
 
 /** The same claims with where they came from. When one was enqueued never changes, so any version of its row will do. */
@@ -48,6 +50,11 @@ export interface FetchedJob {
 
 /** What a claim is made with: the members of the same names of the handlers. */
 type ClaimOptions = Pick<Partial<WorkHandlers<unknown>>, 'traced' | 'client'>
+/** What became of an outcome: it is written, a newer attempt has its transfer, or somebody else has it locked. */
+export type SettleResult = 'settled' | 'stale' | 'locked'
+
+/** What became of outcomes, by the transfer's id and the attempt with a space between. */
+export type SettleResults = ReadonlyMap<string, SettleResult>
 
 /** The store of attempts: what workers take, and what became of it. */
 export type AttemptStore = ReturnType<typeof createAttemptStore>
@@ -85,10 +92,10 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       const statement = traced ? sql.traced_take : sql.take
       return (await driver.query(statement, [ids, ids.map(Id.toUuid), worker, client ?? null])).map(readClaim)
     },
-    /** Writes outcomes; answers with the ids of those that were still the current attempt. */
-    async settle(settlements: readonly Settlement[]): Promise<readonly string[]> {
+    /** Writes outcomes, but for those of transfers that somebody else has locked; answers with what became of each. */
+    async settle(settlements: readonly Settlement[]): Promise<SettleResults> {
       const rows = await driver.query(sql.settle, [storableJson(settlements.map(writeSettlement))])
-      return rows.map((row) => row['id'] as string)
+      return new Map(rows.map((row) => [`${row['id']} ${row['attempt']}`, row['result'] as SettleResult]))
     },
     /** Transfers that have not been submitted and did not change of late, in the order of their ids. */
     async unsubmittedAfter(id: string, limit: number): Promise<readonly string[]> {
@@ -100,7 +107,7 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     },
     /** Sets the virtual time of the dispatch back when it is high and nothing waits. */
     async rewindClock(): Promise<void> {
-      await driver.query(sql.rewind_clock, [])
+      await driver.query(sql.rewind_clock, [1_000_000_000, 5_000])
     },
   }
 }
@@ -123,6 +130,7 @@ function writeSettlement(settlement: Settlement) {
     reached_at: settlement.reachedAt,
     credentials: settlement.credentials,
     refusals: settlement.credentialRefusals,
+    own_refusals: settlement.ownRefusals,
     retry_ms: settlement.retryAfterMs === null ? null : Math.round(settlement.retryAfterMs),
     follow_ms: settlement.followAfterMs === null ? null : Math.round(settlement.followAfterMs),
     events: settlement.events.map((event) => event.type),

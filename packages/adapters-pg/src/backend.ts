@@ -49,6 +49,11 @@ export interface PostgresOptions<Tx> {
   readonly schema?: string | undefined
   /** Schema of the queue's tables, used by nobody else. Default the engine's with `_queue` behind it. */
   readonly queueSchema?: string | undefined
+  /**
+   * Announces what hosts write with NOTIFY, so that workers begin at once. Switch it off where transactions end with PREPARE
+   * TRANSACTION, which Postgres refuses after a NOTIFY: polling carries the work then. Default true.
+   */
+  readonly notify?: boolean | undefined
   /** Default: says nothing. */
   readonly logger?: Logger | undefined
 }
@@ -60,10 +65,10 @@ export interface PostgresOptions<Tx> {
  * const backend = postgres({ driver: pgDriver(pool), schema: 'outlay' })
  */
 export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
-  const { driver } = options
+  const { driver, notify = true } = options
   const { schema, queueSchema, channel, tokens } = locate(options)
   const runtime = systemRuntime(options.logger)
-  const transfers = createTransferStore(driver, tokens)
+  const transfers = createTransferStore(driver, tokens, notify)
   const stores = {
     transfers,
     archive: createArchiveStore(driver, tokens),
@@ -92,7 +97,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
         migrationScript(plan()),
       ].join('\n'),
     check: () => check(driver, schema, queueSchema, plan().migrations),
-    enqueue: createEnqueue(driver, tokens, weights),
+    enqueue: createEnqueue(driver, tokens, weights, notify),
     get: transfers.get,
     getByKey: transfers.getByKey,
     counterparty: stores.counterparties.find,
@@ -102,7 +107,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     unwatch: stores.watched.unwatch,
     fundsArrived: transfers.fundsArrived,
     release: transfers.release,
-    ...createCommandStore(driver, tokens, weights),
+    ...createCommandStore(driver, tokens, weights, notify),
     getAccount: stores.paces.getAccount,
     backlog: createBacklog(driver, tokens),
     delays: createDelays(driver, tokens),
@@ -199,7 +204,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   }
   const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const pacer = startPacer({ ...parts, onReleased: () => dispatcher.wake() })
-  const dispatcher = startDispatcher({ ...parts, boss, pacer, worker, concurrency, pollIntervalMs, onSettled: tell })
+  const dispatcher = startDispatcher({ ...parts, pacer, worker, concurrency, pollIntervalMs, onSettled: tell })
   const follower = startFollower({ ...parts, pacer, onObserved: tell })
   const watcher = startWatcher({ ...parts, onObserved: tell })
   const sweeper = startSweeper(parts)

@@ -1,6 +1,7 @@
 import { type AccountLimitsChange, Id } from '@outlay/core'
 import type { AccountWeights } from './account-weights.ts'
 import type { Driver } from './driver.ts'
+import { wakeJobsText } from './queue.ts'
 import { statements } from './statement.ts'
 
 const texts = {
@@ -9,13 +10,12 @@ const texts = {
     on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
   resume: `update {{schema}}.account a set paused = false where a.account_id = $1 and a.paused returning a.account_id`,
   paused_transfers: `select t.id from {{schema}}.transfer t
-    where t.account_id = $1 and t.stage = 'queued' and t.reason = 'account_paused' order by t.id for update`,
+    where t.account_id = $1 and t.stage = 'queued' and t.reason = 'account_paused' order by t.id for no key update`,
   clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
-  wake_jobs: `update {{queue_table}} j set start_after = clock_timestamp()
-    where j.name = '{{queue}}' and j.id = any ($1::uuid[]) and j.state < 'active'`,
+  wake_jobs: wakeJobsText,
   credentials_mended: `update {{schema}}.refused_account r set probe_at = clock_timestamp()
     where r.account_id = $1 returning r.account_id`,
-  configure_account: 'select {{schema}}.configure_account($1, $2::jsonb)::text',
+  configure_account: 'select {{schema}}.configure_account($1, $2::jsonb, $3)::text',
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
@@ -24,6 +24,7 @@ export function createCommandStore<Tx>(
   driver: Driver<Tx>,
   tokens: Readonly<Record<string, string>>,
   weights: AccountWeights,
+  notifies = true,
 ) {
   const sql = statements(tokens, texts)
   return {
@@ -42,8 +43,8 @@ export function createCommandStore<Tx>(
       const ids = (await driver.execute(tx, sql.paused_transfers, [accountId])).map((row) => row['id'] as string)
       if (ids.length > 0) {
         await driver.execute(tx, sql.clear_reason, [ids])
-        await driver.execute(tx, sql.wake_jobs, [ids.map(Id.toUuid)])
-        await driver.execute(tx, sql.notify, [])
+        await driver.execute(tx, sql.wake_jobs, [ids])
+        if (notifies) await driver.execute(tx, sql.notify, [])
       }
       return true
     },
@@ -53,7 +54,7 @@ export function createCommandStore<Tx>(
     },
     /** Changes the limits of an account. */
     async configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void> {
-      await driver.execute(tx, sql.configure_account, [accountId, JSON.stringify(change)])
+      await driver.execute(tx, sql.configure_account, [accountId, JSON.stringify(change), notifies])
       if (change.weight !== undefined) weights.note(accountId, change.weight ?? 1)
     },
   }

@@ -7,9 +7,11 @@ const texts = {
     select n.id, n.account_id, n.fingerprint, n.details::jsonb
     from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as n (id, account_id, fingerprint, details)`,
   counterparty_details: `select d.fingerprint, d.details from {{schema}}.counterparty_details d where d.transfer_id = $1`,
-  wipe_counterparties: `delete from {{schema}}.counterparty_details d using {{schema}}.transfer t
-    where t.id = d.transfer_id and t.stage = 'settled' and t.updated_at < clock_timestamp() - interval '30 days'
-    returning d.transfer_id`,
+  wipe_counterparties: `with ended as (
+      select d.transfer_id from {{schema}}.counterparty_details d join {{schema}}.transfer t on t.id = d.transfer_id
+      where t.stage = 'settled' and t.updated_at < clock_timestamp() - interval '30 days' for update of d skip locked
+    )
+    delete from {{schema}}.counterparty_details d using ended e where d.transfer_id = e.transfer_id returning d.transfer_id`,
 } as const
 
 /** The store of counterparties that transfers give whole, while the service does not know them. */

@@ -11,7 +11,7 @@ import { readOne, readTransfer, transferColumns } from './transfer-row.ts'
 const texts = {
   enqueue_one: 'select {{schema}}.enqueue_one($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10) as written',
   enqueue_many: `select written, at, tag, taken_position from {{schema}}.enqueue_many(
-    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[], $9, $10::timestamptz[], $11::timestamptz[])`,
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[], $9, $10::text[], $11::text[])`,
   taken_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   taken_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
     join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
@@ -38,6 +38,7 @@ export function createEnqueue<Tx>(
   driver: Driver<Tx>,
   tokens: Readonly<Record<string, string>>,
   weights: AccountWeights,
+  notifies = true,
 ): Enqueue<Tx> {
   const sql = statements(tokens, tracedTexts)
   const chunks = createEnqueueChunks(driver, tokens)
@@ -46,7 +47,7 @@ export function createEnqueue<Tx>(
   let notifiedAt = 0
   const shouldNotify = () => {
     const now = performance.now()
-    if (now - notifiedAt < notifyIntervalMs) return false
+    if (!notifies || now - notifiedAt < notifyIntervalMs) return false
     notifiedAt = now
     return true
   }
@@ -143,8 +144,8 @@ function prepareMany<Tx>(
     bases,
     offsets,
     notify,
-    transfers.map((transfer) => transfer.notBefore),
-    transfers.map((transfer) => transfer.expiresAt),
+    transfers.map((transfer) => transfer.notBefore ?? ''),
+    transfers.map((transfer) => transfer.expiresAt ?? ''),
   ]
   return async () => {
     const rows =

@@ -4,8 +4,11 @@ import { statements } from './statement.ts'
 const texts = {
   take_reading: 'select * from {{schema}}.take_reading($1, $2, $3)',
   keep_reading: `update {{schema}}.list_reading r
-    set cursor = $2, patience = $3, leased_until = clock_timestamp() + $4 * interval '1 millisecond' where r.account_id = $1`,
-  end_reading: 'delete from {{schema}}.list_reading r where r.account_id = $1',
+    set cursor = $2, patience = $3, leased_until = clock_timestamp() + $4 * interval '1 millisecond'
+    from (select f.account_id from {{schema}}.list_reading f where f.account_id = $1 for no key update skip locked) f
+    where r.account_id = f.account_id`,
+  end_reading: `delete from {{schema}}.list_reading r where r.account_id in (
+    select f.account_id from {{schema}}.list_reading f where f.account_id = $1 for update skip locked)`,
 } as const
 
 /** How far the reading of an account's list has come. */

@@ -12,12 +12,12 @@ const texts = {
   take_due: 'select * from {{schema}}.take_unread($1, $2)',
   look_again: `with free as (
       select t.id, n.ms from unnest($1::text[], $2::bigint[]) as n (id, ms)
-      join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for update of t skip locked
+      join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for no key update of t skip locked
     )
     update {{schema}}.transfer t set follow_at = clock_timestamp() + f.ms * interval '1 millisecond' from free f where t.id = f.id`,
   // Nobody looked at these after all.
   give_back: `with free as (
-      select t.id from {{schema}}.transfer t where t.id = any ($1::text[]) and t.stage = 'submitted' for update skip locked
+      select t.id from {{schema}}.transfer t where t.id = any ($1::text[]) and t.stage = 'submitted' for no key update skip locked
     )
     update {{schema}}.transfer t set follow_at = clock_timestamp(), looks = t.looks - 1 from free f where t.id = f.id`,
   met: `select t.id, t.remote_id, t.request -> 'destination' ->> 'transferType' as transfer_type, t.looks,
@@ -27,7 +27,7 @@ const texts = {
   // What was not due is put off, never brought forward.
   look_after_page: `with free as (
       select n.* from unnest($1::text[], $2::bigint[], $3::integer[], $4::boolean[]) as n (id, ms, looks, due)
-      join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for update of t skip locked
+      join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for no key update of t skip locked
     )
     update {{schema}}.transfer t
     set follow_at = greatest(case when not f.due then t.follow_at end, clock_timestamp() + f.ms * interval '1 millisecond'),
@@ -39,7 +39,7 @@ const texts = {
   look_at_sighted: `with free as (
       select s.account_id, s.remote_id, t.id from {{schema}}.sighting s
       join {{schema}}.transfer t on t.remote_id = s.remote_id and t.account_id = s.account_id
-      for update of s, t skip locked
+      for update of s skip locked for no key update of t skip locked
     ), met as (
       delete from {{schema}}.sighting s using free f where s.account_id = f.account_id and s.remote_id = f.remote_id
     ), old as (

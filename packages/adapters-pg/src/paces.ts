@@ -1,5 +1,6 @@
 import type { AccountState, Pace } from '@outlay/core'
 import type { Driver } from './driver.ts'
+import { inHurry } from './hurry.ts'
 import { type Row, statements } from './statement.ts'
 
 const lowered = `select p.account_id, p.rate, {{schema}}.iso(p.held_until) as held_until, {{schema}}.iso(p.changed_at) as changed_at,
@@ -23,13 +24,17 @@ const texts = {
     on conflict (account_id) do update
     set rate = excluded.rate, held_until = excluded.held_until, changed_at = excluded.changed_at, version = p.version + 1
     where p.version = $3 returning p.version`,
-  forget_paces: `delete from {{schema}}.account_pace p where p.rate is null and not p.waiting and not exists (
-      select 1 from {{schema}}.account f
-      where f.account_id = p.account_id and (f.rate_per_second is not null or f.concurrency is not null))`,
+  forget_paces: `with unused as (
+      select p.account_id from {{schema}}.account_pace p where p.rate is null and not p.waiting and not exists (
+        select 1 from {{schema}}.account f
+        where f.account_id = p.account_id and (f.rate_per_second is not null or f.concurrency is not null))
+      for update skip locked
+    )
+    delete from {{schema}}.account_pace p using unused u where p.account_id = u.account_id`,
   // Its transfer is locked, since a claim of it might find the slot in place just now.
   forget_slots: `with unused as (
       select t.id from {{schema}}.submission_slot s join {{schema}}.transfer t on t.id = s.transfer_id
-      where t.stage <> 'submitting' order by t.id for update of t skip locked
+      where t.stage <> 'submitting' order by t.id for no key update of t skip locked
     )
     delete from {{schema}}.submission_slot s using unused u where s.transfer_id = u.id`,
   release_waiting: 'select account_id, released, bounded from {{schema}}.release_waiting($1)',
@@ -95,7 +100,8 @@ export function createPaceStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
     /** Writes what follows on a pace that was read. False when somebody else has written meanwhile. */
     async write({ accountId, version }: StoredPace, next: Pace | null): Promise<boolean> {
       const values = { rate: next?.ratePerSecond, held_until: next?.heldUntil, changed_at: next?.changedAt }
-      return (await driver.query(sql.write_pace, [accountId, JSON.stringify(values), version])).length > 0
+      const write = (tx: Tx) => driver.execute(tx, sql.write_pace, [accountId, JSON.stringify(values), version])
+      return (await inHurry(driver, write)).length > 0
     },
     /** Lets go what may be sent now; answers with the accounts of which more waits. */
     async release(): Promise<readonly WaitingAccount[]> {

@@ -44,7 +44,8 @@ it('of fetches, claims and settlements read rows by index, though they were made
       fetched.map(({ transferId }) => transferId),
       'worker',
     )
-    return attempts.settle(claims.map(({ transferId, attempt }) => accepted(transferId, attempt)))
+    const results = await attempts.settle(claims.map(({ transferId, attempt }) => accepted(transferId, attempt)))
+    return [...results].flatMap(([key, result]) => (result === 'settled' ? key.slice(0, 26) : []))
   }
   const readWhole = async () => {
     await pool.query('select pg_stat_force_next_flush()')

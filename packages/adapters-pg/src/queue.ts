@@ -40,13 +40,23 @@ const jobColumns = [
   'completed_on',
 ] as const
 
-/** SQL that gives a job to each transfer of `$1::uuid[]` that has none which is alive. */
-export const ensureJobsText = `insert into {{queue_table}} as j (id, name, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
-  select n.job, '{{queue}}', {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard'
-  from unnest($1::uuid[]) as n (job)
-  on conflict (name, id) do update set state = 'retry', start_after = clock_timestamp(), completed_on = null
+/** SQL that gives a job to each transfer of `$1::text[]` that has none which is alive, due now or at the transfer's own time. */
+export const ensureJobsText = `insert into {{queue_table}} as j
+    (id, name, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
+  select {{schema}}.job_id(t.id), '{{queue}}', greatest(clock_timestamp(), t.not_before), {{retry_limit}}, {{expire_seconds}},
+    {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard'
+  from {{schema}}.transfer t where t.id = any ($1::text[])
+  on conflict (name, id) do update set state = 'retry', start_after = excluded.start_after, completed_on = null
   where j.state > 'active'
   returning j.id`
+
+/**
+ * SQL that makes the waiting jobs of the transfers of `$1::text[]` due, now or at the transfer's own time. The caller has locked
+ * the transfers, and with them their jobs.
+ */
+export const wakeJobsText = `update {{queue_table}} j set start_after = greatest(clock_timestamp(), t.not_before)
+  from {{schema}}.transfer t
+  where t.id = any ($1::text[]) and j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active'`
 
 /** Values for the tokens of our SQL that concern the queue. */
 export function queueTokens(queueSchema: string): Readonly<Record<string, string>> {
@@ -126,7 +136,7 @@ export async function checkQueue<Tx>(driver: Driver<Tx>, queueSchema: string): P
 /** Starts pg-boss on the driver's connections: it supervises heartbeats and never migrates. */
 export async function startQueue<Tx>(driver: Driver<Tx>, queueSchema: string, logger: Logger): Promise<PgBoss> {
   const boss = new PgBoss({
-    db: { executeSql: (text, values) => driver.run(text, values) },
+    db: { executeSql: (text, values) => driver.run(hurry(text), values) },
     schema: queueSchema,
     migrate: false,
     createSchema: false,
@@ -144,3 +154,9 @@ export async function startQueue<Tx>(driver: Driver<Tx>, queueSchema: string, lo
   await boss.getQueue(submitQueue)
   return boss
 }
+
+/**
+ * The same text with a shorter wait for locks: a host may have locked a job for as long as its transaction is open, and those
+ * whose jobs the queue has locked by then would wait too.
+ */
+const hurry = (text: string): string => text.replace(/SET LOCAL lock_timeout = \d+/, 'SET LOCAL lock_timeout = 250')

@@ -12,7 +12,11 @@ const texts = {
   fail: `update {{schema}}.delivery d
     set failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5,
         due_at = clock_timestamp() + least(3600, power(2, least(d.failures, 12))) * interval '1 second' * (0.5 + random())
-    where d.subscription = $1 and d.transfer_id = $2 and d.sequence = $3
+    from (
+      select f.subscription, f.transfer_id, f.sequence from {{schema}}.delivery f
+      where f.subscription = $1 and f.transfer_id = $2 and f.sequence = $3 for no key update skip locked
+    ) f
+    where d.subscription = f.subscription and d.transfer_id = f.transfer_id and d.sequence = f.sequence
     returning d.failures, d.dead`,
 } as const
 

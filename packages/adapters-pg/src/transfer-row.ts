@@ -58,6 +58,7 @@ export function readClaim(row: Row): Claim {
     client: (row['client'] ?? null) as string | null,
     expiresAt: (row['expires_at'] ?? null) as string | null,
     credentialRefusals: row['refusals'] as number,
+    ownRefusals: row['own_refusals'] as number,
     traceparent: (row['traceparent'] ?? undefined) as string | undefined,
     createdAt: row['created_at'] as string | undefined,
   }

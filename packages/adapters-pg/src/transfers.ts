@@ -9,23 +9,31 @@ import type {
   TransferFailure,
   TransferStatus,
 } from '@outlay/core'
-import { Id } from '@outlay/core'
 import type { Driver } from './driver.ts'
-import { ensureJobsText } from './queue.ts'
+import { inHurry } from './hurry.ts'
+import { ensureJobsText, wakeJobsText } from './queue.ts'
 import { type Row, statements, storableJson } from './statement.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
+
+/** An adopted transfer was not enqueued here, so its way from there cannot be measured. */
+const remoteText = `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
+      case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
+      t.request -> 'destination' ->> 'transferType' as transfer_type from {{schema}}.transfer t
+    where t.remote_id = any ($2::text[]) and t.account_id = $1`
 
 const texts = {
   get: `select ${transferColumns} from {{schema}}.transfer t where t.id = $1`,
   get_by_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
-  // An adopted transfer was not enqueued here, so its way from there cannot be measured.
-  lock_remote: `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
-      case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
-      t.request -> 'destination' ->> 'transferType' as transfer_type from {{schema}}.transfer t
-    where t.remote_id = any ($2::text[]) and t.account_id = $1 order by t.id for update`,
+  lock_remote: `${remoteText} order by t.id for no key update`,
+  // Those that somebody else has locked are known, and nothing more is said of them.
+  lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
+    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type
+    from {{schema}}.transfer k left join free f on f.id = k.id
+    where k.remote_id = any ($2::text[]) and k.account_id = $1 order by f.id`,
   // The order keeps two observers from waiting for each other.
   note_sightings: `insert into {{schema}}.sighting (account_id, remote_id)
     select $1, u.remote_id from unnest($2::text[]) as u (remote_id) order by 2 on conflict do nothing`,
+  note_sightings_soon: 'select {{schema}}.note_sightings($1, $2::text[])::text',
   note_found: 'select {{schema}}.note_found($1, $2::jsonb) as count',
   adopt_found: 'select adopt_found as id from {{schema}}.adopt_found($1)',
   funded_by: 'select funded_by as id from {{schema}}.funded_by($1::text[])',
@@ -36,14 +44,14 @@ const texts = {
       on conflict (account_id) do update set funds_arrived_at = excluded.funds_arrived_at
     )
     select t.id from {{schema}}.transfer t
-    where t.account_id = $1 and t.stage = 'awaiting_funds' and t.reason = 'insufficient_balance' order by t.id for update`,
+    where t.account_id = $1 and t.stage = 'awaiting_funds' and t.reason = 'insufficient_balance' order by t.id for no key update`,
   // A refusal for lack of funds was written while the arrival had not committed yet, so neither of the two saw the other.
   funds_missed: `select t.id from {{schema}}.account f
     join {{schema}}.transfer t
       on t.account_id = f.account_id and t.stage = 'awaiting_funds' and t.reason = 'insufficient_balance'
     join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = t.attempt
     where f.funds_arrived_at > greatest(a.claimed_at, clock_timestamp() - interval '1 hour')
-    order by t.id limit 5000 for update of t skip locked`,
+    order by t.id limit 5000 for no key update of t skip locked`,
   // A claim put them aside for a pause that was over by the time that this was written, so the resume did not see them.
   // From one account to the next, since those that stay paused may have very many.
   resumed_unseen: `with recursive waiting as (
@@ -57,14 +65,14 @@ const texts = {
       where t.reason = 'account_paused' and t.stage = 'queued' and t.account_id = any (array(
         select w.account_id from waiting w where not exists (
           select 1 from {{schema}}.account f where f.account_id = w.account_id and f.paused)))
-      order by t.id limit 5000 for update skip locked
+      order by t.id limit 5000 for no key update skip locked
     ), cleared as (
-      update {{schema}}.transfer t set reason = null from missed m where t.id = m.id returning t.id
+      update {{schema}}.transfer t set reason = null from missed m where t.id = m.id returning t.id, t.not_before
     )
-    update {{queue_table}} j set start_after = clock_timestamp() from cleared c
+    update {{queue_table}} j set start_after = greatest(clock_timestamp(), c.not_before) from cleared c
     where j.name = '{{queue}}' and j.id = {{schema}}.job_id(c.id) and j.state < 'active' returning j.id`,
   lock_waiting: `select t.id from {{schema}}.transfer t
-    where t.id = $1 and t.stage in ('blocked', 'awaiting_funds', 'queued') for update`,
+    where t.id = $1 and t.stage in ('blocked', 'awaiting_funds', 'queued') for no key update`,
   // What is unknown stays so, and since when. A release lets one more attempt go, whose answer is judged by that age again.
   requeue: `with changed as (
       update {{schema}}.transfer t
@@ -79,8 +87,7 @@ const texts = {
     )
     select {{schema}}.record_events(array_agg(c.id), array_agg(c.event_sequence),
       array_agg('transfer.released'::text))::text from changed c having count(*) > 0`,
-  wake_jobs: `update {{queue_table}} j set start_after = clock_timestamp()
-    where j.name = '{{queue}}' and j.id = any ($1::uuid[]) and j.state < 'active'`,
+  wake_jobs: wakeJobsText,
   ensure_jobs: ensureJobsText,
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
@@ -89,15 +96,15 @@ const texts = {
 export type TransferStore<Tx> = ReturnType<typeof createTransferStore<Tx>>
 
 /** Makes the store of transfers on a driver. */
-export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
   const sql = statements(tokens, texts)
   const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
     const ids = rows.map((row) => row['id'] as string)
     if (ids.length === 0) return 0
     await driver.execute(tx, sql.requeue, [ids, byPerson])
-    await driver.execute(tx, sql.wake_jobs, [ids.map(Id.toUuid)])
-    await driver.execute(tx, sql.ensure_jobs, [ids.map(Id.toUuid)])
-    await driver.execute(tx, sql.notify, [])
+    await driver.execute(tx, sql.wake_jobs, [ids])
+    await driver.execute(tx, sql.ensure_jobs, [ids])
+    if (notifies) await driver.execute(tx, sql.notify, [])
     return ids.length
   }
   const noteFound = async (tx: Tx, accountId: string, found: readonly FoundTransfer[]): Promise<number> => {
@@ -116,12 +123,17 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async getByKey(accountId: string, key: string): Promise<StoredTransfer | undefined> {
       return readOne(await driver.query(sql.get_by_key, [accountId, key]))
     },
-    /** Applies observations of one account; returns how many transfers changed, and how many of others were new. */
-    async take(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules) {
+    /**
+     * Applies observations of one account; returns how many transfers changed, and how many of others were new. A worker
+     * leaves what somebody else has locked for its next look; a host waits for it.
+     */
+    async take(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules, waits = true) {
       if (observations.length === 0) return { changed: 0, found: 0 }
-      const rows = await driver.execute(tx, sql.lock_remote, [accountId, observations.map((seen) => seen.remoteId)])
+      const lock = waits ? sql.lock_remote : sql.lock_free_remote
+      const rows = await driver.execute(tx, lock, [accountId, observations.map((seen) => seen.remoteId)])
       const early = findEarly(rows, observations, rules.decide)
-      if (early.size > 0) await driver.execute(tx, sql.note_sightings, [accountId, [...early]])
+      const note = waits ? sql.note_sightings : sql.note_sightings_soon
+      if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, observations, rules))
       const changes = decideChanges(rows, observations, rules.decide)
       if (changes.length === 0) return { changed: 0, found }
@@ -132,7 +144,7 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     },
     /** Adopts what was found at the service and nothing here stands for, for certain; returns how many. */
     async adoptFound(limit: number): Promise<number> {
-      return driver.transaction(async (tx) => {
+      return inHurry(driver, async (tx) => {
         const ids = (await driver.execute(tx, sql.adopt_found, [limit])).map((row) => row['id'] as string)
         await wakeFunded(tx, ids)
         return ids.length
@@ -143,7 +155,7 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     },
     /** Sends transfers out again that were claimed before funds arrived and refused as that was committed. */
     async releaseMissed(): Promise<number> {
-      return driver.transaction(async (tx) => {
+      return inHurry(driver, async (tx) => {
         const missed = await requeue(tx, await driver.execute(tx, sql.funds_missed, []))
         return missed + (await requeue(tx, await driver.execute(tx, sql.funded_unseen, [])))
       })
@@ -197,7 +209,9 @@ function decideChanges(rows: readonly Row[], observations: readonly Observation[
     const list = seen.get(observation.remoteId) ?? []
     seen.set(observation.remoteId, [...list, observation])
   }
-  return rows.flatMap((row) => {
+  // Without an id it is somebody else's for now.
+  const free = rows.filter((row) => row['id'] !== null)
+  return free.flatMap((row) => {
     const origin = originOf(row)
     let current: Parameters<DecideChange>[0] = {
       stage: row['stage'] as Stage,

@@ -1,6 +1,12 @@
 import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
 
+/** A host that has locked the row is about to delete it; otherwise the account is read again when the lease is over. */
+const freeWatchText = `from (
+      select f.account_id from {{schema}}.watched_account f where f.account_id = $1 for no key update skip locked
+    ) f
+    where w.account_id = f.account_id`
+
 const texts = {
   watch: `insert into {{schema}}.watched_account (account_id, since, seen_to) values ($1, $2::timestamptz, $2::timestamptz)
     on conflict do nothing returning account_id`,
@@ -8,17 +14,17 @@ const texts = {
     delete from {{schema}}.watched_account w where w.account_id = $1 returning w.account_id`,
   take_watched: `with due as (
       select w.account_id from {{schema}}.watched_account w where w.look_at <= statement_timestamp()
-      order by w.look_at limit $1 for update skip locked
+      order by w.look_at limit $1 for no key update skip locked
     )
     update {{schema}}.watched_account w set look_at = clock_timestamp() + $2 * interval '1 millisecond'
     from due where w.account_id = due.account_id
     returning w.account_id, w.cursor, {{schema}}.iso(w.seen_to) as seen_to, {{schema}}.iso(w.reading_from) as reading_from, w.idle`,
   keep_watch: `update {{schema}}.watched_account w set cursor = $2, reading_from = $3::timestamptz, idle = $4, look_at = clock_timestamp()
-    where w.account_id = $1`,
+    ${freeWatchText}`,
   end_watch: `update {{schema}}.watched_account w
     set cursor = null, reading_from = null, seen_to = greatest(w.seen_to, $2::timestamptz), idle = $3,
       look_at = clock_timestamp() + $4 * interval '1 millisecond'
-    where w.account_id = $1`,
+    ${freeWatchText}`,
   waiting: `select exists (
       select 1 from {{schema}}.transfer t where t.account_id = $1 and t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'
     ) as waiting`,

@@ -26,6 +26,10 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
     const connection = await client.acquireConnection()
     try {
       return await work(connection)
+    } catch (error) {
+      // Text of several statements may have left a transaction behind, and a session anything.
+      discard(connection, error)
+      throw error
     } finally {
       await client.releaseConnection(connection)
     }
@@ -51,6 +55,14 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
   }
 }
 
+/**
+ * Closes a connection, so that the server forgets what was left on it. Knex takes a new one in the place of one with this mark.
+ */
+function discard(connection: Client & { __knex__disposed?: unknown }, reason: unknown): void {
+  connection.__knex__disposed = reason
+  void connection.end().catch(() => undefined)
+}
+
 type Send = (connection: Client, statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
 
 /** Keeps one connection of Knex's pool to hear a channel. */
@@ -65,6 +77,7 @@ async function listenInPool(client: KnexClient, options: ListenOptions): Promise
   }
   const lose = (error: Error) => {
     if (!open) return
+    discard(connection, error)
     void release()
     options.onLost(error)
   }
@@ -73,6 +86,7 @@ async function listenInPool(client: KnexClient, options: ListenOptions): Promise
   try {
     await connection.query(`listen "${options.channel}"`)
   } catch (error) {
+    discard(connection, error)
     await release()
     throw error
   }
@@ -81,7 +95,7 @@ async function listenInPool(client: KnexClient, options: ListenOptions): Promise
     async close() {
       if (!open) return
       open = false
-      await connection.query(`unlisten "${options.channel}"`).catch(() => undefined)
+      await connection.query(`unlisten "${options.channel}"`).catch((error: unknown) => discard(connection, error))
       await release()
     },
   }

@@ -20,7 +20,7 @@ export function poolDriver(pool: Pool, options: PgDriverOptions = {}): PoolDrive
       const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
       return (await pool.query(config)).rows as Row[]
     },
-    run: (text, values) => runOn(pool, text, values),
+    run: (text, values) => inPoolSession(pool, (session) => runOn(session, text, values)),
     session: (work) => inPoolSession(pool, work),
     listen: (listen) => listenBeside(pool, listen),
     onError: (listener) => onPoolError(pool, listener),
@@ -57,7 +57,7 @@ export async function runOn(on: SqlSession, text: string, values?: readonly unkn
   return { rows: last?.rows ?? [] }
 }
 
-/** Runs `work` on one client of the pool, outside a transaction. */
+/** Runs `work` on one client of the pool, outside a transaction. After an error nobody knows what it has left on the client, so that is closed. */
 async function inPoolSession<T>(pool: Pool, work: (session: SqlSession) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
@@ -67,6 +67,9 @@ async function inPoolSession<T>(pool: Pool, work: (session: SqlSession) => Promi
   client.on('error', onError)
   try {
     return await work(client)
+  } catch (error) {
+    broken ??= error instanceof Error ? error : new Error(String(error))
+    throw error
   } finally {
     client.off('error', onError)
     client.release(broken)

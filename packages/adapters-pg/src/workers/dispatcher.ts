@@ -1,8 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Claim, Id, type Logger, type WorkHandlers } from '@outlay/core'
-import type { PgBoss } from 'pg-boss'
 import type { AttemptStore, FetchedJob } from '../attempts.ts'
-import { submitQueue } from '../queue.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
 import { startSettler } from './settler.ts'
@@ -15,7 +13,6 @@ export interface Dispatcher {
 
 /** What a dispatcher works with. */
 export interface DispatcherOptions<Tx> {
-  readonly boss: PgBoss
   readonly attempts: AttemptStore
   readonly handlers: WorkHandlers<Tx>
   readonly pacer: Pacer
@@ -35,6 +32,9 @@ const heartbeatIntervalMs = 3_000
 
 /** Jobs that may be held for each slot, those included whose answers are not written yet. */
 const maxHeldPerSlot = 3
+
+/** Most jobs whose transfers somebody has locked that are held beside those. */
+const maxLocked = 10_000
 
 /** Pause while too few slots are free for a fetch to be worth it, in milliseconds. */
 const refillMs = 3
@@ -62,7 +62,9 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   let wokenAt = Number.NEGATIVE_INFINITY
   const worthFetching = Math.max(1, Math.floor(concurrency / 10))
   let idle: (() => void) | undefined
-  const freeSlots = () => Math.min(concurrency - busy, maxHeldPerSlot * concurrency - held.size)
+  // Outcomes that wait for a host's transaction must not keep the others from being sent.
+  const freeSlots = () =>
+    Math.min(concurrency - busy, maxHeldPerSlot * concurrency - held.size + Math.min(maxLocked, settler.locked()))
 
   const submit = async (claim: Claim, job: FetchedJob) => {
     held.add(job)
@@ -124,7 +126,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
 
 /** Submits the transfers of fetched jobs, and claims those first that could not be taken with their jobs. */
 async function begin<Tx>(
-  { boss, attempts, handlers, pacer, worker }: DispatcherOptions<Tx>,
+  { attempts, handlers, pacer, worker }: DispatcherOptions<Tx>,
   jobs: readonly FetchedJob[],
   submit: (claim: Claim, job: FetchedJob) => void,
 ): Promise<void> {
@@ -140,10 +142,8 @@ async function begin<Tx>(
     byId.delete(claim.transferId)
     if (job !== undefined) submit(claim, job)
   }
-  if (byId.size === 0) return
-  // Submitted by an earlier attempt whose job came back, or waiting; the job of what waits is not active.
-  pacer.expectWaiting()
-  await boss.deleteJob(submitQueue, [...byId.values()])
+  // What is left was submitted by an earlier attempt whose job came back, and has no job any more, or waits.
+  if (byId.size > 0) pacer.expectWaiting()
 }
 
 /**

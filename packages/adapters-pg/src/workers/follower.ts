@@ -1,4 +1,5 @@
-import type { FollowedTransfer, Observation } from '@outlay/core'
+import type { FollowedTransfer } from '@outlay/core'
+import { inHurry } from '../hurry.ts'
 import { type ListReaderOptions, readList } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
@@ -73,21 +74,18 @@ async function followEach<Tx>(
 ): Promise<void> {
   if (transfers.length === 0) return
   const { driver, handlers, logger } = options
-  let observations: readonly Observation[] = []
   try {
-    observations = await handlers.follow(accountId, transfers, signal)
+    const observations = await handlers.follow(accountId, transfers, signal)
+    const { changed } = await inHurry(driver, (tx) =>
+      options.transfers.take(tx, accountId, observations, handlers.rules, false),
+    )
+    if (changed > 0) options.onObserved()
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     logger.warn(
       { accountId, error: message },
       'The transfers of an account could not be read; they are read again later.',
     )
-  }
-  if (observations.length > 0) {
-    const { changed } = await driver.transaction((tx) =>
-      options.transfers.take(tx, accountId, observations, handlers.rules),
-    )
-    if (changed > 0) options.onObserved()
   }
   await lookAgain(options, transfers)
 }

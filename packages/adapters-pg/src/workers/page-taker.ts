@@ -1,5 +1,6 @@
 import type { ListPage, WorkHandlers } from '@outlay/core'
 import type { Driver } from '../driver.ts'
+import { inHurry } from '../hurry.ts'
 import type { LookStore } from '../looks.ts'
 import type { TransferStore } from '../transfers.ts'
 
@@ -36,8 +37,8 @@ export async function takePage<Tx>(
   if (observations.length === 0) return { met: new Set(), due: 0, found: false }
   const remoteIds = observations.map(({ remoteId }) => remoteId)
   const met = await looks.met(accountId, remoteIds)
-  const { changed, found } = await driver.transaction((tx) =>
-    transfers.take(tx, accountId, observations, handlers.rules),
+  const { changed, found } = await inHurry(driver, (tx) =>
+    transfers.take(tx, accountId, observations, handlers.rules, false),
   )
   if (changed > 0) options.onObserved()
   let due = 0

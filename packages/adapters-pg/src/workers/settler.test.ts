@@ -19,7 +19,7 @@ function startOn({ refused, failures }: { readonly refused: readonly string[]; r
           throw Object.assign(new Error('unsupported Unicode escape sequence'), { code: '22P05' })
         }
         written.push(...ids)
-        return ids
+        return new Map(ids.map((id) => [`${id} 1`, 'settled' as const]))
       },
     },
     logger: {

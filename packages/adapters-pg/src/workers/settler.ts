@@ -1,11 +1,13 @@
 import type { Logger, Settlement } from '@outlay/core'
-import type { AttemptStore } from '../attempts.ts'
+import type { AttemptStore, SettleResults } from '../attempts.ts'
 import { startLoop } from './loop.ts'
 
 /** Collects outcomes for some milliseconds and writes them together. */
 export interface Settler {
   /** Resolves when the settlement is written, or was found to be another worker's. */
   add(settlement: Settlement): Promise<void>
+  /** How many outcomes wait for somebody who has locked their transfers. */
+  locked(): number
   /** Ends. What is not written by then never is. */
   stop(): Promise<void>
 }
@@ -16,70 +18,119 @@ const gatherMs = 4
 /** Most settlements in one transaction. */
 const maxBatch = 500
 
+/** Pauses before an outcome is written again whose transfer was locked, the first and the longest, in milliseconds. */
+const lockedPauseMs = { first: 50, longest: 2_000 }
+
+/** An outcome that is not written yet. */
+interface Unwritten {
+  readonly settlement: Settlement
+  readonly done: () => void
+  /** How often its transfer was found locked. */
+  readonly tries: number
+  /** When it is tried again, by the monotonic clock of this process. */
+  readonly dueAt: number
+}
+
 /**
  * Starts a settler. A batch that cannot be written is tried again until it can: its outcomes exist nowhere else. But one that
  * Postgres refuses for what is in it would be refused for ever, and all behind it would wait; so it is cut in halves until
  * the one is found, and that is given up. Its job then comes back, its outcome counts as unknown, and the same key goes out.
+ *
+ * A transfer may be locked, by a host's transaction that stays open for as long as it likes. Its outcome is put aside, the others
+ * are written, and it is tried again less and less often.
  */
 export function startSettler(options: {
   readonly attempts: Pick<AttemptStore, 'settle'>
   readonly logger: Logger
   readonly onSettled: () => void
 }): Settler {
-  const { attempts, logger } = options
-  let pending: { readonly settlement: Settlement; readonly done: () => void }[] = []
+  const { logger } = options
+  let pending: Unwritten[] = []
+  let locked: Unwritten[] = []
   let failing = false
   let most = maxBatch
-  const giveUp = ({ transferId, attempt }: Settlement, error: Error): readonly string[] => {
-    // The message may quote what was refused.
-    logger.error(
-      { transferId, attempt, error: error.name },
-      'Postgres refuses an outcome; the same key goes out again.',
-    )
-    return [transferId]
+  const finish = (batch: readonly Unwritten[], results: SettleResults) => {
+    for (const one of batch) {
+      const { transferId, attempt } = one.settlement
+      const result = results.get(`${transferId} ${attempt}`)
+      if (result === 'locked') {
+        locked.push(putOff(one))
+        continue
+      }
+      if (result === 'stale') {
+        logger.warn({ transferId, attempt }, 'An outcome came too late: a newer attempt has the transfer.')
+      }
+      one.done()
+    }
+  }
+  const pauseMs = () => {
+    if (pending.length > 0) return pending.length >= most ? 0 : gatherMs
+    const dueAt = Math.min(...locked.map((one) => one.dueAt), Number.POSITIVE_INFINITY)
+    return Math.min(60_000, Math.max(gatherMs, dueAt - performance.now()))
   }
   const loop = startLoop({
     name: 'settle',
     logger,
     async turn() {
-      const batch = pending.slice(0, most)
-      if (batch.length === 0) return 60_000
+      const now = performance.now()
+      const fresh = pending.slice(0, most)
+      const again = locked.filter((one) => one.dueAt <= now).slice(0, most - fresh.length)
+      const batch = [...fresh, ...again]
+      if (batch.length === 0) return pauseMs()
       failing = true
-      const written = await attempts.settle(batch.map((one) => one.settlement)).catch((error: unknown) => {
-        if (!isRefused(error)) throw error
-        const [first] = batch
-        if (batch.length === 1 && first !== undefined) return giveUp(first.settlement, error)
-        most = Math.ceil(batch.length / 2)
-        return undefined
-      })
-      if (written === undefined) return 0
+      const results = await write(options, batch)
+      if (results === undefined) most = Math.ceil(batch.length / 2)
       failing = false
+      if (results === undefined) return 0
       most = Math.min(maxBatch, most * 2)
-      const settled = new Set(written)
-      pending = pending.slice(batch.length)
-      for (const { settlement, done } of batch) {
-        if (!settled.has(settlement.transferId)) {
-          logger.warn(
-            { transferId: settlement.transferId, attempt: settlement.attempt },
-            'An outcome came too late: a newer attempt has the transfer.',
-          )
-        }
-        done()
-      }
+      pending = pending.slice(fresh.length)
+      locked = locked.filter((one) => !again.includes(one))
+      finish(batch, results)
       options.onSettled()
-      return pending.length >= most ? 0 : gatherMs
+      return pauseMs()
     },
   })
   return {
     add: (settlement) =>
       new Promise((done) => {
-        pending.push({ settlement, done })
+        pending.push({ settlement, done, tries: 0, dueAt: 0 })
         if (!failing) loop.wake()
       }),
+    locked: () => locked.length,
     stop: () => loop.stop(),
   }
 }
 
-/** Whether Postgres refused a statement for its data: a data exception, an integrity violation, or a limit of its own. */
-const isRefused = (error: unknown): error is Error & { readonly code: string } =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(22|23|54)/.test(error.code)
+function putOff(one: Unwritten): Unwritten {
+  const pauseMs = Math.min(lockedPauseMs.longest, lockedPauseMs.first * 2 ** Math.min(one.tries, 10))
+  return { ...one, tries: one.tries + 1, dueAt: performance.now() + pauseMs }
+}
+
+/** Writes a batch; `undefined` when a smaller one has to be tried, since something in it is refused or locked. */
+async function write(
+  { attempts, logger }: { readonly attempts: Pick<AttemptStore, 'settle'>; readonly logger: Logger },
+  batch: readonly Unwritten[],
+): Promise<SettleResults | undefined> {
+  try {
+    return await attempts.settle(batch.map((one) => one.settlement))
+  } catch (error) {
+    const isLocked = hasCode(error, /^55P03$/)
+    if (!isLocked && !hasCode(error, refusals)) throw error
+    const [first, second] = batch
+    if (first === undefined || second !== undefined) return undefined
+    const { transferId, attempt } = first.settlement
+    if (isLocked) return new Map([[`${transferId} ${attempt}`, 'locked']])
+    // The message may quote what was refused.
+    logger.error(
+      { transferId, attempt, error: error instanceof Error ? error.name : typeof error },
+      'Postgres refuses an outcome; the same key goes out again.',
+    )
+    return new Map([[`${transferId} ${attempt}`, 'settled']])
+  }
+}
+
+/** Why Postgres refuses a statement for its data: a data exception, an integrity violation, or a limit of its own. */
+const refusals = /^(22|23|54)/
+
+const hasCode = (error: unknown, codes: RegExp): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.test(error.code)

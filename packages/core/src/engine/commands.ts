@@ -27,6 +27,9 @@ export async function findEnded<Tx>(backend: Backend<Tx>, tx: Tx, transferId: st
   throw new OutlayError('conflict', message)
 }
 
+/** The key of the one transfer that a failed one is enqueued again as, unless its caller asks for another. Ids are ULIDs. */
+export const resubmitKey = (transferId: string): string => `${transferId}:resubmit`
+
 /** What was asked for by a transfer: to the address at the service, or to the counterparty in full where there is none yet. */
 export async function findOrder<Tx>(
   backend: Backend<Tx>,

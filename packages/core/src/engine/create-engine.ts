@@ -11,7 +11,7 @@ import { alignedLookMs, followDelayMs, watchDelayMs } from '../retry.ts'
 import { checkAccountLimits } from './account-limits.ts'
 import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
-import { cancelTransfer, findEnded, findOrder } from './commands.ts'
+import { cancelTransfer, findEnded, findOrder, resubmitKey } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers, readSince } from './enqueueing.ts'
 import { decideChange, followTransfers, readPage } from './following.ts'
@@ -148,7 +148,7 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
     async resubmit(tx, transferId, { idempotencyKey } = {}) {
       const order = await findOrder(backend, tx, await findEnded(backend, tx, transferId))
-      return enqueue(tx, { ...order, idempotencyKey })
+      return enqueue(tx, { ...order, idempotencyKey: idempotencyKey ?? resubmitKey(transferId) })
     },
     release: (tx, transferId) => backend.release(tx, transferId),
     observe: (tx, accountId, observations) => backend.observe(tx, accountId, observations, rules),

@@ -27,6 +27,7 @@ const claim: Claim = {
   client: null,
   expiresAt: null,
   credentialRefusals: 0,
+  ownRefusals: 0,
 }
 const decide = (result: RegisterResult) => decideRegistration(claim, result, { now, fraction: 0.5, firstLookMs: 7_500 })
 

@@ -25,6 +25,7 @@ const claim = (overrides: Partial<Claim> = {}): Claim => ({
   client: 'ours',
   expiresAt: null,
   credentialRefusals: 0,
+  ownRefusals: 0,
   ...overrides,
 })
 

@@ -26,6 +26,7 @@ const claim = (overrides: Partial<Claim> = {}): Claim => ({
   client: '',
   expiresAt: null,
   credentialRefusals: 0,
+  ownRefusals: 0,
   ...overrides,
 })
 

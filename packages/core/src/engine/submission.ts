@@ -30,14 +30,22 @@ const fundsBackoff = { baseMs: 30_000, capMs: 600_000 }
 /** Pause until an account's refused credentials are probed, doubling up to the cap, in milliseconds. */
 const credentialsBackoff = { baseMs: 5_000, capMs: 300_000 }
 
+/** A transfer that is refused so often for its credentials, while others of its account are not, waits for a person. */
+export const ownRefusalsLimit = 6
+
 /** Decides what the answer to one attempt means for its transfer and its account. Pure; every answer has a decision. */
 export function decideSubmission(claim: Claim, answered: SubmitResult, context: SubmissionContext): Settlement {
   const result = readResult(answered)
   return {
     ...decideTransfer(claim, result, context),
-    credentials: credentialsOf(result),
+    credentials: isOwnRefusal(claim, result) ? null : credentialsOf(result),
     throttledForMs: throttledForMs(result),
   }
+}
+
+/** While others of the account pass, a refusal of the credentials is about the one transfer, such as where its money goes. */
+function isOwnRefusal({ ownRefusals, credentialRefusals }: Claim, { outcome }: SubmitResult): boolean {
+  return outcome === 'unauthorized' && ownRefusals > 0 && credentialRefusals === 0
 }
 
 /** Whoever refuses a request for what it says has accepted the credentials; whoever is busy or broken may not have looked. */
@@ -87,6 +95,7 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
     case 'key_mismatch':
       return blocked(claim, result, 'idempotency_key_mismatch')
     case 'unauthorized':
+      if (isOwnRefusal(claim, result)) return decideOwnRefusal(claim, result, context)
       return waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))
     case 'throttled':
       return {
@@ -112,6 +121,7 @@ function decideStillUnknown(
   if (unknownForMs(claim, unknownSince) >= unknownLimitMs(context.keyLifetimeMs)) {
     return blocked(claim, result, 'outcome_unknown')
   }
+  if (isOwnRefusal(claim, result)) return decideOwnRefusal(claim, result, context)
   if (result.outcome === 'unauthorized') {
     return waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))
   }
@@ -164,6 +174,18 @@ function decideAccepted(
     followAfterMs: final ? null : context.firstLookMs,
     events: types.map((type) => ({ type })),
   }
+}
+
+/** It backs off by itself, and is never taken for failed: a person gives the permission, or cancels it. */
+function decideOwnRefusal(claim: Claim, result: SubmitResult, context: SubmissionContext): Settlement {
+  const { ownRefusals } = claim
+  const { fraction } = context
+  const pause = retryDelayMs({ attempt: ownRefusals, fraction, ...credentialsBackoff })
+  const settlement =
+    ownRefusals < ownRefusalsLimit
+      ? waiting(claim, result, 'unauthorized', pause)
+      : blocked(claim, result, 'unauthorized')
+  return { ...settlement, ownRefusals }
 }
 
 /** The account's refusals in a row set the pace, whichever of its transfers is the probe. */

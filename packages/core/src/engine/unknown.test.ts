@@ -25,6 +25,7 @@ const claim = (unknownSince: string | null): Claim => ({
   client: '',
   expiresAt: null,
   credentialRefusals: 0,
+  ownRefusals: 0,
 })
 
 const decide = (result: SubmitResult, unknownSince: string | null, keyLifetimeMs?: number) =>

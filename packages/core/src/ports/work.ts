@@ -42,6 +42,8 @@ export interface Claim {
   readonly expiresAt: string | null
   /** How often in a row the account's credentials were refused; 0 while they are good, so this claim is no probe. */
   readonly credentialRefusals: number
+  /** How often the service refused this transfer's credentials although it took others of the account since; nearly always 0. */
+  readonly ownRefusals: number
   /** W3C context of its enqueue; only for {@link WorkHandlers.traced} handlers, and for one that was enqueued with any. */
   readonly traceparent?: string | undefined
   /** When it was enqueued, ISO 8601; only for {@link WorkHandlers.traced} handlers. */
@@ -76,6 +78,8 @@ export interface Settlement {
   readonly credentials: 'good' | 'refused' | null
   /** Refusals that the claim knew of; the verdict counts only while there were no more since. */
   readonly credentialRefusals: number
+  /** How often this transfer alone was refused, this time included; absent for an answer that is none of these. */
+  readonly ownRefusals?: number | undefined
   /** When the service says that the status was reached, ISO 8601; null when it does not say. */
   readonly reachedAt: string | null
   /** How long the service asked the whole account to wait, in milliseconds, 0 for unsaid; null when it asked for nothing. */

@@ -1,0 +1,99 @@
+import { testDatabase } from '@outlay/testing/vitest'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import knex from 'knex'
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { openPrisma } from '../../test/prisma-client.ts'
+import type { Driver } from '../driver.ts'
+import { drizzleDriver } from './drizzle.ts'
+import { knexDriver } from './knex.ts'
+import { kyselyDriver } from './kysely.ts'
+import { pgDriver } from './pg.ts'
+import { prismaDriver } from './prisma.ts'
+
+/** A driver on a pool of one connection, and the host's own way to that. */
+interface Subject {
+  readonly driver: Driver<never>
+  host(text: string): Promise<readonly Record<string, unknown>[]>
+  close(): Promise<unknown>
+}
+
+const openers: Readonly<Record<string, (url: string) => Subject>> = {
+  pg: (url) => onPool(url, (pool) => pgDriver(pool)),
+  drizzle: (url) => onPool(url, (pool) => drizzleDriver(drizzle({ client: pool }))),
+  kysely: (url) =>
+    onPool(url, (pool) => kyselyDriver({ db: new Kysely({ dialect: new PostgresDialect({ pool }) }), pool })),
+  prisma: (url) => onPool(url, (pool) => prismaDriver({ prisma: openPrisma(pool), pool })),
+  knex(url) {
+    const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } })
+    return {
+      driver: knexDriver(db) as unknown as Driver<never>,
+      host: async (text) => (await db.raw(text)).rows,
+      close: () => db.destroy(),
+    }
+  },
+}
+
+function onPool<Tx>(url: string, open: (pool: pg.Pool) => Driver<Tx>): Subject {
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  return {
+    driver: open(pool) as unknown as Driver<never>,
+    host: async (text) => (await pool.query(text)).rows,
+    close: () => pool.end(),
+  }
+}
+
+const broken = { name: 'broken', text: 'select 1 / $1::integer as one' }
+const mess = `set lock_timeout = '7s'; create temp table leftover (); listen leftover; select pg_advisory_lock(7);`
+
+/** Calls that fail, each in another way. */
+const failures: Readonly<Record<string, (driver: Driver<never>) => Promise<unknown>>> = {
+  query: (driver) => driver.query(broken, [0]),
+  'run of one statement': (driver) => driver.run('select 1 / 0'),
+  'run of statements in a transaction, as the supervision of the queue is': (driver) =>
+    driver.run(`begin; ${mess} select 1 / 0; commit`),
+  'run of statements that leave something in the session': (driver) => driver.run(`${mess} commit; select 1 / 0`),
+  'execute in a transaction': (driver) => driver.transaction((tx) => driver.execute(tx, broken, [0])),
+  'transaction whose work throws': (driver) =>
+    driver.transaction(async (tx) => {
+      await driver.execute(tx, { name: 'mess', text: `select set_config('lock_timeout', '7s', false)` }, [])
+      throw new Error('changed my mind')
+    }),
+  'session in a transaction': (driver) =>
+    driver.session(async (session) => {
+      await session.query('begin')
+      await session.query(mess)
+      throw new Error('changed my mind')
+    }),
+  'session that leaves something': (driver) =>
+    driver.session(async (session) => {
+      await session.query(mess)
+      await session.query('select 1 / 0')
+    }),
+}
+
+describe.each(Object.keys(openers))('the driver for %s', async (name) => {
+  const { url } = await testDatabase()
+
+  it.each(Object.keys(failures))('leaves the connection of a pool of one clean after a failed %s', async (kind) => {
+    const subject = openers[name]?.(url)
+    if (subject === undefined) throw new Error(`There is no driver ${name}.`)
+    try {
+      await expect(failures[kind]?.(subject.driver)).rejects.toThrow()
+      // The second would see that the first began a transaction, or that it was in one.
+      await subject.host('select 1')
+      const left = await subject.host(
+        `select now() = statement_timestamp() as alone, current_setting('lock_timeout') as lock_timeout,
+           to_regclass('pg_temp.leftover')::text as leftover, (select count(*)::integer from pg_listening_channels()) as channels,
+           (select count(*)::integer from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks`,
+      )
+      expect(left).toEqual([{ alone: true, lock_timeout: '0', leftover: null, channels: 0, locks: 0 }])
+      expect(await subject.driver.query({ name: 'one', text: 'select $1::integer as one' }, [1])).toEqual([{ one: 1 }])
+      // And none is held elsewhere by a connection that nobody uses any more.
+      await expect.poll(() => subject.host('select pg_try_advisory_lock(7) as free')).toEqual([{ free: true }])
+    } finally {
+      await subject.close()
+    }
+  })
+})
