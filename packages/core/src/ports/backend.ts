@@ -4,7 +4,7 @@ import type { Backlog, Delays } from './backlog.ts'
 import type { Observation } from './gateway.ts'
 import type { Runtime } from './runtime.ts'
 import type { EnqueuedTransfer, NewTransfer, StoredTransfer } from './stored-transfer.ts'
-import type { ObserveRules, Workers, WorkHandlers, WorkOptions } from './work.ts'
+import type { ObserveRules, SubscriptionRemoval, Workers, WorkHandlers, WorkOptions } from './work.ts'
 
 /** Which histories to archive next. */
 export interface ArchiveStep {
@@ -24,6 +24,8 @@ export interface ArchivedStep {
   readonly archived: number
   /** Transfers that are old enough, and that a subscription has yet to hear of; dead letters count. */
   readonly held: number
+  /** Names of those subscriptions. */
+  readonly heldBy: readonly string[]
   /** The last transfer that was looked at: where the next step goes on. Null when none is left. */
   readonly last: string | null
 }
@@ -93,5 +95,10 @@ export interface Backend<Tx> {
    * transfers stay, so their keys stay taken. Safe from several processes at once.
    */
   archive(step: ArchiveStep): Promise<ArchivedStep>
+  /**
+   * Removes a subscription, or types of it, with the events that it has yet to handle. Changes nothing while there are such
+   * events and `discard` is false.
+   */
+  unsubscribe(tx: Tx, name: string, types: readonly string[] | null, discard: boolean): Promise<SubscriptionRemoval>
   work(handlers: WorkHandlers<Tx>, options: WorkOptions): Promise<Workers>
 }
