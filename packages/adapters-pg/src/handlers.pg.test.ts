@@ -60,7 +60,7 @@ describe('a handler', async () => {
       return runs === 1 ? first(event, tx, context) : write(event, tx, context)
     }
     engine.subscribe('books', ['transfer.completed'], handler, { timeoutMs })
-    await engine.start()
+    await engine.start({ subscriptionConcurrency: 1 })
     const [transfer] = await enqueue(engine, 'acme')
     await waitUntil(async () => (await failures()).some((row) => row.failures === 1))
     const [noted] = await failures()
