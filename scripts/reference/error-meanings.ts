@@ -92,6 +92,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'It is final, or its money may have moved.',
     '`outlay prove` shows what is known about it.',
   ],
+  events_undelivered: [
+    'The subscription has events to handle, dead letters included, which its removal would lose.',
+    'Let a process handle them, replay the dead letters, or remove it with `{ discard: true }` or `--discard`.',
+  ],
   not_migrated: ['The schema lacks migrations of this release.', 'Run `outlay migrate`, then start again.'],
   schema_too_new: ['The schema is of a newer release that this one cannot work with.', 'Install that release.'],
   queue_version_untested: [

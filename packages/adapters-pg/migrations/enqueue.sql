@@ -27,8 +27,8 @@ begin
   end if;
   insert into {{schema}}.event (transfer_id, sequence, type, stage, status, attempt, occurred_at)
   values (p_id, 1, 'transfer.enqueued', 'queued', 'pending', 0, v_at);
-  insert into {{schema}}.delivery (subscription, transfer_id, sequence)
-  select s.name, p_id, 1 from {{schema}}.subscription s where s.types @> array['transfer.enqueued'];
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type)
+  select s.name, p_id, 1, 'transfer.enqueued' from {{schema}}.subscription s where s.types @> array['transfer.enqueued'];
   insert into {{queue_table}} as j
     (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
   select p_job, '{{queue}}',
@@ -107,8 +107,8 @@ begin
   select n.id, 1, 'transfer.enqueued', 'queued', 'pending', 0, v_at
   from unnest(p_ids) as n (id)
   where v_count = cardinality(p_ids) or exists (select 1 from {{schema}}.transfer t where t.id = n.id and t.created_at = v_at);
-  insert into {{schema}}.delivery (subscription, transfer_id, sequence)
-  select s.name, e.id, 1
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type)
+  select s.name, e.id, 1, 'transfer.enqueued'
   from {{schema}}.subscription s, unnest(p_ids) as e (id)
   where s.types @> array['transfer.enqueued']
     and (v_count = cardinality(p_ids) or exists (select 1 from {{schema}}.transfer t where t.id = e.id and t.created_at = v_at));

@@ -3,7 +3,7 @@ import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
 
 const texts = {
-  archive_history: 'select last_id, archived, held from {{schema}}.archive_history($1, $2, $3, $4, $5)',
+  archive_history: 'select last_id, archived, held, held_by from {{schema}}.archive_history($1, $2, $3, $4, $5)',
 } as const
 
 /** The store of the archive. */
@@ -22,6 +22,7 @@ export function createArchiveStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       return {
         archived: (row?.['archived'] ?? 0) as number,
         held: (row?.['held'] ?? 0) as number,
+        heldBy: (row?.['held_by'] ?? []) as readonly string[],
         last: (row?.['last_id'] ?? null) as string | null,
       }
     },

@@ -113,6 +113,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     delays: createDelays(driver, tokens),
     archive: stores.archive.archive,
     recordClient: stores.submissions.recordClient,
+    unsubscribe: (tx, name, types, discard) => stores.subscriptions.remove(tx, name, types, discard),
     work: (handlers, work) => {
       weights.refresh()
       const logger = handlers.logger ?? runtime.logger
@@ -220,6 +221,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   }
   const wakeup = work.listen === false ? undefined : startWakeup({ driver, channel: parts.channel, logger, onWake })
   const end = async () => {
+    const stoppedAt = performance.now()
     await Promise.all([
       wakeup?.stop(),
       archiver?.stop(),
@@ -230,7 +232,8 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       dispatcher.stop(stopTimeoutMs),
     ])
     await pacer.stop()
-    await Promise.all(subscribers.map((subscriber) => subscriber.stop()))
+    const leftMs = Math.max(0, stopTimeoutMs - (performance.now() - stoppedAt))
+    await Promise.all(subscribers.map((subscriber) => subscriber.stop(leftMs)))
     await boss.stop({ graceful: false, close: false })
     offError()
     return true

@@ -18,6 +18,12 @@ export interface SqlSession {
   query(text: string, values?: unknown[]): Promise<{ rows: Row[] }>
 }
 
+/** How long a transaction may last. */
+export interface TransactionOptions {
+  /** A library that limits its transactions lets this one last so long, in milliseconds, or longer. */
+  readonly longestMs?: number | undefined
+}
+
 /**
  * The way into Postgres through the host's own library. `Tx` is the type that the library gives to the function that runs
  * inside a transaction; a root handle is of another type, so passing one does not compile.
@@ -27,7 +33,7 @@ export interface Driver<Tx> {
   /** Runs one statement inside the host's transaction. */
   execute(tx: Tx, statement: Statement, values: readonly unknown[]): Promise<readonly Row[]>
   /** Runs `work` in a new transaction of the host's own type. */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** Runs one statement on its own. */
   query(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]>
   /** Runs SQL text of any number of statements, for migrations and the queue. */

@@ -39,6 +39,8 @@ export interface SubscriptionLag {
   readonly oldestAt: string | null
   readonly lagMs: number | null
   readonly lastError: string | null
+  /** How long ago a process last attended it, in milliseconds, to the minute. */
+  readonly unattendedMs: number
 }
 
 /** An event whose handler failed too often. */
@@ -66,7 +68,8 @@ const texts = {
     from {{schema}}.account_backlog v where not $1 or v.paused
     order by v.oldest_unsubmitted_at nulls last, v.account_id limit $2`,
   subscriptions: `select v.name, v.types, v.undelivered, v.failing, v.dead_letters, {{schema}}.iso(v.oldest_at) as oldest_at,
-      round(extract(epoch from v.lag) * 1000)::float8 as lag_ms, v.last_error
+      round(extract(epoch from v.lag) * 1000)::float8 as lag_ms, v.last_error,
+      round(extract(epoch from clock_timestamp() - coalesce(v.attended_at, v.created_at)) * 1000)::float8 as unattended_ms
     from {{schema}}.subscription_lag v order by v.name`,
   dead_letters: `select d.subscription, d.transfer_id, d.sequence, e.type, {{schema}}.iso(e.occurred_at) as occurred_at, d.failures,
       d.last_error
@@ -138,6 +141,7 @@ function readLag(row: Row): SubscriptionLag {
     oldestAt: textOf(row, 'oldest_at'),
     lagMs: (row['lag_ms'] ?? null) as number | null,
     lastError: textOf(row, 'last_error'),
+    unattendedMs: row['unattended_ms'] as number,
   }
 }
 

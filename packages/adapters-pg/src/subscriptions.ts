@@ -1,14 +1,19 @@
-import type { EventType, StoredTransfer, Subscription, TransferEvent } from '@outlay/core'
+import type { EventType, StoredTransfer, Subscription, SubscriptionRemoval, TransferEvent } from '@outlay/core'
 import type { Driver } from './driver.ts'
-import { type Row, type Statement, statements } from './statement.ts'
-import { withTraceContext } from './trace-contexts.ts'
+import { createHandlerRun, type HandlerRun } from './handler-run.ts'
+import { createNextStatements } from './next-deliveries.ts'
+import { type Row, statements } from './statement.ts'
 import { readTransfer } from './transfer-row.ts'
 
 const texts = {
-  register: `insert into {{schema}}.subscription (name, types) values ($1, $2::text[])
-    on conflict (name) do update set types = excluded.types where subscription.types <> excluded.types`,
-  acknowledge: `delete from {{schema}}.delivery d using unnest($2::text[], $3::integer[]) as n (transfer_id, sequence)
-    where d.subscription = $1 and d.transfer_id = n.transfer_id and d.sequence = n.sequence`,
+  register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
+  attend: 'select {{schema}}.attend_subscription($1, $2::text[], $3::bigint) as attended',
+  acknowledge: 'select {{schema}}.acknowledge_deliveries($1, $2, $3::text[], $4::integer[]) as acknowledged',
+  put_off: 'select {{schema}}.put_off_deliveries($1, $2::text[], $3::text[], $4::text[], {{window}}) as count',
+  bring_up: 'select {{schema}}.bring_up_deliveries($1)::text',
+  remove: 'select r.known, r.removed, r.pending from {{schema}}.remove_subscription($1, $2::text[], $3) r',
+  terminate: `select pg_terminate_backend(a.pid, 2000) as ended from pg_stat_activity a
+    where a.pid = $1 and a.backend_xid::text::bigint = $2::bigint & 4294967295`,
   fail: `update {{schema}}.delivery d
     set failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5,
         due_at = clock_timestamp() + least(3600, power(2, least(d.failures, 12))) * interval '1 second' * (0.5 + random())
@@ -20,77 +25,112 @@ const texts = {
     returning d.failures, d.dead`,
 } as const
 
-/**
- * The next events of a subscription. An earlier event of the same transfer that is not acknowledged yet, dead or alive, holds
- * the later ones back. The limit is no parameter: Postgres would plan the statement anew for each value, every time.
- */
-const nextText = `select d.transfer_id, d.sequence, e.type, {{schema}}.iso(e.occurred_at) as occurred_at,
-    t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request,
-    {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at,
-    e.stage, e.status, e.failure, e.remote_id, e.reason, e.attempt,
-    {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(e.occurred_at) as updated_at
-  from {{schema}}.delivery d
-  join {{schema}}.event e on e.transfer_id = d.transfer_id and e.sequence = d.sequence
-  join {{schema}}.transfer t on t.id = d.transfer_id
-  where d.subscription = $1 and d.due_at <= statement_timestamp() and not d.dead
-    and not exists (
-      select 1 from {{schema}}.delivery b
-      where b.subscription = d.subscription and b.transfer_id = d.transfer_id and b.sequence < d.sequence)
-  order by d.due_at limit {{limit}}
-  for update of d skip locked`
-const tracedNextText = withTraceContext(nextText, 'transfer_id')
-
 /** Failures of one event after which it becomes a dead letter: about a day and a half of backoff. */
 const maxFailures = 40
+
+/** Most due events that one statement looks at, whatever it finds. */
+const windowSize = 1_000
 
 /** What became of one look for events. */
 export type DeliveryOutcome =
   | { readonly kind: 'none' }
-  | { readonly kind: 'handled'; readonly count: number }
-  | { readonly kind: 'failed'; readonly count: number; readonly event: TransferEvent; readonly error: unknown }
+  | { readonly kind: 'handled'; readonly events: readonly TransferEvent[] }
+  | {
+      readonly kind: 'failed'
+      /** Events that shared the transaction. */
+      readonly count: number
+      readonly event: TransferEvent
+      readonly error: unknown
+      /** True when the failure is of that event and of no other that shared the transaction. */
+      readonly isItsOwn: boolean
+    }
+  | { readonly kind: 'stopped' }
+
+/** How events are fetched. */
+export interface DeliverOptions {
+  readonly limit: number
+  /** Types whose earlier events hold later ones of their transfer back; null for all. */
+  readonly holding: readonly string[] | null
+  /** Accounts whose events are left to others. */
+  readonly exceptAccounts: readonly string[]
+  /** Transfers whose events are left to others: one of them has just failed and is about to be put off. */
+  readonly exceptTransfers: readonly string[]
+  /** Hears how many were fetched before the first handler runs. */
+  readonly onTaken: (count: number) => void
+  /** Hears of a failure before the event that it is of can be fetched again. */
+  readonly onFailed: (event: TransferEvent) => void
+  /** Ends a handler that runs when the engine stops for good. */
+  readonly signal: AbortSignal
+  /** Adds the trace contexts. */
+  readonly traced?: boolean | undefined
+}
 
 /** The store of subscriptions and their deliveries. */
 export type SubscriptionStore<Tx> = ReturnType<typeof createSubscriptionStore<Tx>>
 
 /** Makes the store of subscriptions on a driver. */
 export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
-  const sql = statements(tokens, texts)
-  const next = createNext(tokens)
+  const sql = statements({ ...tokens, window: String(windowSize) }, texts)
+  const next = createNextStatements(tokens, windowSize)
+  const terminate = async ({ pid, xact }: TransactionMark) => {
+    await driver.query(sql.terminate, [pid, xact])
+  }
+  const handleAll = async (tx: Tx, subscription: Subscription<Tx>, rows: readonly Row[], run: HandlerRun) => {
+    const mark = readMark(rows)
+    const events = rows.map(readEvent).sort(inLockOrder)
+    for (const event of events) {
+      await run.handle(
+        event,
+        (context) => subscription.handler(event, tx, context),
+        () => terminate(mark),
+      )
+    }
+    const ids = events.map((event) => event.transferId)
+    const sequences = events.map((event) => event.sequence)
+    const [row] = await driver.execute(tx, sql.acknowledge, [subscription.name, mark.xact, ids, sequences])
+    if (row?.['acknowledged'] === true) return events
+    throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
+  }
   return {
+    /** Adds the types to the subscription, which it makes where there is none. */
     async register(name: string, types: readonly EventType[]): Promise<void> {
       await driver.query(sql.register, [name, [...types]])
     },
+    /** Notes that somebody is here for these types; answers with all types for which somebody was within that time. */
+    async attend(name: string, types: readonly EventType[], withinMs: number): Promise<readonly string[]> {
+      const [row] = await driver.query(sql.attend, [name, [...types], withinMs])
+      return (row?.['attended'] ?? types) as readonly string[]
+    },
     /**
-     * Takes up to `limit` events, runs the handler on each and acknowledges them, all in one transaction. `onTaken` hears
-     * how many before the first handler runs; `traced` adds the trace contexts.
+     * Fetches up to `limit` events of the subscription's own types, runs the handler on each and acknowledges them, all in
+     * one transaction. A handler that exceeds its time limit loses its connection: nothing that it writes later is kept.
      */
-    async deliver(
-      subscription: Subscription<Tx>,
-      limit: number,
-      onTaken: (count: number) => void,
-      traced = false,
-    ): Promise<DeliveryOutcome> {
-      let current: TransferEvent | undefined
+    async deliver(subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> {
+      const { limit, holding, exceptAccounts, exceptTransfers, traced = false } = options
+      const { name, types, timeoutMs } = subscription
+      const statement = next(types.length, limit, traced)
+      const values = [name, holding, exceptAccounts, exceptTransfers, String(timeoutMs + serverGraceMs), ...types]
+      const run = createHandlerRun({ timeoutMs, signal: options.signal, onFailed: options.onFailed })
       let count = 0
-      try {
-        return await driver.transaction(async (tx) => {
-          const rows = await driver.execute(tx, next(limit, traced), [subscription.name])
+      const transaction = driver.transaction(
+        async (tx) => {
+          const rows = await driver.execute(tx, statement, values)
           count = rows.length
-          if (count === 0) return { kind: 'none' }
-          onTaken(count)
-          const events = rows.map(readEvent).sort(inLockOrder)
-          for (const event of events) {
-            current = event
-            await subscription.handler(event, tx)
-          }
-          const ids = events.map((event) => event.transferId)
-          const sequences = events.map((event) => event.sequence)
-          await driver.execute(tx, sql.acknowledge, [subscription.name, ids, sequences])
-          return { kind: 'handled', count }
-        })
+          if (count === 0) return []
+          options.onTaken(count)
+          return run.inside(() => handleAll(tx, subscription, rows, run))
+        },
+        { longestMs: limit * timeoutMs + 2 * serverGraceMs },
+      )
+      try {
+        const events = await run.orAbandoned(transaction)
+        return events.length === 0 ? { kind: 'none' } : { kind: 'handled', events }
       } catch (error) {
-        if (current === undefined) throw error
-        return { kind: 'failed', count, event: current, error }
+        if (run.isStopped()) return { kind: 'stopped' }
+        const event = run.current()
+        if (event === undefined) throw error
+        options.onFailed(event)
+        return { kind: 'failed', count, event, error, isItsOwn: count === 1 || run.hasExceeded() }
       }
     },
     /** Puts a failed event off, or makes it a dead letter when it failed too often. */
@@ -106,22 +146,53 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       const [row] = await driver.query(sql.fail, values)
       return { dead: row?.['dead'] === true }
     },
+    /** Puts off what is due and cannot be taken; answers true when there may be more of it. */
+    async putOff(
+      name: string,
+      types: readonly EventType[],
+      holding: readonly string[] | null,
+      accounts: readonly string[],
+    ): Promise<boolean> {
+      const [row] = await driver.query(sql.put_off, [name, [...types], holding, accounts])
+      return (row?.['count'] as number) > 0
+    },
+    /** Lets what was put off come up again. */
+    async bringUp(name: string): Promise<void> {
+      await driver.query(sql.bring_up, [name])
+    },
+    /** Removes a subscription, or types of it; not while there are events to handle, unless they are discarded. */
+    async remove(
+      tx: Tx,
+      name: string,
+      types: readonly string[] | null,
+      discard: boolean,
+    ): Promise<SubscriptionRemoval> {
+      const [row] = await driver.execute(tx, sql.remove, [name, types, discard])
+      return {
+        known: row?.['known'] === true,
+        removed: row?.['removed'] === true,
+        pending: (row?.['pending'] ?? 0) as number,
+      }
+    },
   }
 }
 
-/** Makes the statements that take the next events, one for each limit. */
-function createNext(tokens: Readonly<Record<string, string>>): (limit: number, traced: boolean) => Statement {
-  const made = new Map<string, Statement>()
-  return (limit, traced) => {
-    const key = `${limit}${traced ? '_traced' : ''}_next`
-    const statement =
-      made.get(key) ??
-      statements({ ...tokens, limit: String(limit) }, { [key]: traced ? tracedNextText : nextText })[key]
-    if (statement === undefined) throw new Error(`There is no statement ${key}.`)
-    made.set(key, statement)
-    return statement
-  }
+/**
+ * How long the server waits beyond the time limit of a handler before it ends the session by itself, in milliseconds: for a
+ * process that stands still, or has no connection left to end it.
+ */
+const serverGraceMs = 10_000
+
+/** The session and transaction in which events were fetched. */
+interface TransactionMark {
+  readonly pid: number
+  readonly xact: string
 }
+
+const readMark = ([row]: readonly Row[]): TransactionMark => ({
+  pid: row?.['pid'] as number,
+  xact: row?.['xact'] as string,
+})
 
 /** Batches side by side come to accounts and transfers in one order, so that what their handlers lock cannot deadlock. */
 function inLockOrder(a: TransferEvent, b: TransferEvent): number {

@@ -10,7 +10,7 @@ export async function archiveTransfers(
   const { olderThanMs, limit, dryRun = false } = options
   const verb = dryRun ? 'would go' : 'went'
   let told = performance.now()
-  const { archived, held } = await session.engine.archive({
+  const { archived, held, heldBy } = await session.engine.archive({
     olderThanMs,
     limit,
     dryRun,
@@ -22,11 +22,16 @@ export async function archiveTransfers(
     },
   })
   const stopped = session.signal.aborted
-  session.write({ archived, held, dryRun, stopped }, () => {
+  session.write({ archived, held, heldBy, dryRun, stopped }, () => {
     const lines = [
       `The history of ${plural(archived, 'transfer')} that ended ${formatDuration(olderThanMs)} ago or earlier ${verb} to the archive.`,
     ]
-    if (held > 0) lines.push(`${plural(held, 'transfer')} stayed: a subscription has yet to hear of them.`)
+    if (held > 0)
+      lines.push(
+        `${plural(held, 'transfer')} stayed, for subscriptions that have yet to handle their events: ${heldBy.join(', ')}.`,
+      )
+    if (held > 0)
+      lines.push('See "outlay subscriptions list"; "outlay subscriptions remove" takes away what nobody needs.')
     if (stopped) lines.push('It was told to stop; run it again to go on.')
     return lines.join('\n')
   })

@@ -177,7 +177,7 @@ describe('the command line', async () => {
     )
     await host.pool.query('update outlay.delivery set dead = true')
     expect((await run('events', 'dead', 'books')).stdout).toContain('the books are closed')
-    expect((await run('events', 'subscriptions')).stdout).toMatch(/books +0 +0 +1/)
+    expect((await run('subscriptions', 'list')).stdout).toMatch(/books +0 +0 +1/)
     broken = false
     expect(await json('events', 'replay', 'books')).toEqual({ subscription: 'books', replayed: 1 })
     await drain(engine)

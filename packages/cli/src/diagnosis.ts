@@ -24,6 +24,7 @@ const limits = {
   submittedMs: 7 * 24 * hour,
   unfollowedMs: 5 * minute,
   lagMs: { warning: 5 * minute, serious: hour },
+  unattendedMs: { warning: hour, serious: 24 * hour },
   snapshotMs: { warning: 5 * minute, serious: hour },
   snapshotTransactions: 1_000_000,
   deadRows: 10_000,
@@ -217,15 +218,29 @@ function diagnoseSubscriptions({ subscriptions, orphanDeliveries }: HealthFacts)
           : 'Start a process that subscribes under this name, or raise its concurrency or batch size.'
       found.push(late('subscription_lag', what, cure))
     }
-    return found
+    return [...found, ...diagnoseAttendance(one)]
   })
   if (orphanDeliveries > 0) {
     const what = `${plural(orphanDeliveries, 'event')} to deliver to subscriptions that are gone.`
     findings.push(
-      warning('deliveries_orphaned', what, 'Delete them from the delivery table, or start the subscriber again.'),
+      warning(
+        'deliveries_orphaned',
+        what,
+        'Run "outlay subscriptions remove <name> --discard" with the name that "outlay archive" or the delivery table shows, or start the subscriber again.',
+      ),
     )
   }
   return findings
+}
+
+function diagnoseAttendance(subscription: HealthFacts['subscriptions'][number]): readonly Finding[] {
+  const { name, undelivered, deadLetters, unattendedMs } = subscription
+  const pending = undelivered + deadLetters
+  const grade = graded(unattendedMs, limits.unattendedMs)
+  if (pending === 0 || grade === undefined) return []
+  const what = `No process has attended the subscription "${name}" for ${formatDuration(unattendedMs)}; ${plural(pending, 'event')} to handle, which keep their transfers from the archive.`
+  const cure = `Start a process that subscribes under this name. If it is renamed or gone for good, run "outlay subscriptions remove ${name} --discard".`
+  return [grade('subscription_unattended', what, cure)]
 }
 
 function diagnoseSnapshots({ snapshots }: HealthFacts): readonly Finding[] {

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { EventTailOptions, TailedEvent } from '@outlay/adapters-pg'
 import { Refusal } from './problem.ts'
 import type { Session } from './session.ts'
-import { formatSubscriptions } from './status.ts'
 import type { Surroundings } from './surroundings.ts'
 import { formatTable, plural, printable } from './table.ts'
 
@@ -32,14 +31,6 @@ function formatEvent(event: TailedEvent): string {
   const notes = [reason, remoteId === null ? null : `at the service ${remoteId}`].filter((note) => note !== null)
   const tail = notes.length === 0 ? '' : `  (${notes.join(', ')})`
   return printable(`${occurredAt}  ${transferId}-${sequence}  ${accountId}  ${type}  ${stage}/${status}${tail}`)
-}
-
-/** Lists subscriptions and how far they are behind. */
-export async function listSubscriptions(session: Session): Promise<void> {
-  const subscriptions = await session.inspection.subscriptions()
-  session.write(subscriptions, () =>
-    subscriptions.length === 0 ? 'No subscription.' : formatSubscriptions(subscriptions),
-  )
 }
 
 /** Lists dead letters, oldest first. */

@@ -41,6 +41,7 @@ export function createProgram(around: Surroundings, version: string, onCode: (co
   addTransfers(program, perform)
   addAccounts(program, perform)
   addEvents(program, perform, around)
+  addSubscriptions(program, perform)
   return program
 }
 
@@ -244,7 +245,7 @@ interface TailOptions {
 }
 
 function addEvents(program: Command, perform: Perform, around: Surroundings): void {
-  const events = program.command('events').description('events, subscriptions and their dead letters')
+  const events = program.command('events').description('events, and the dead letters of subscriptions')
   events
     .command('tail')
     .description('print events as they are committed, each once; with --json one object a line')
@@ -260,12 +261,6 @@ function addEvents(program: Command, perform: Perform, around: Surroundings): vo
       )
     })
   events
-    .command('subscriptions')
-    .description('subscriptions and how far they are behind')
-    .action((_options: unknown, command: Command) =>
-      perform(command, (session, { listSubscriptions }) => listSubscriptions(session)),
-    )
-  events
     .command('dead')
     .description('events whose handler failed too often')
     .argument('[subscription]', 'only of this one')
@@ -280,6 +275,25 @@ function addEvents(program: Command, perform: Perform, around: Surroundings): vo
     .option('--transfer <id>', 'only those of this transfer')
     .action((subscription: string, options: { transfer?: string }, command: Command) =>
       perform(command, (session, { replayDeadLetters }) => replayDeadLetters(session, subscription, options.transfer)),
+    )
+}
+
+function addSubscriptions(program: Command, perform: Perform): void {
+  const subscriptions = program.command('subscriptions').description('subscriptions: how far behind, and remove them')
+  subscriptions
+    .command('list')
+    .description('subscriptions and how far they are behind')
+    .action((_options: unknown, command: Command) =>
+      perform(command, (session, { listSubscriptions }) => listSubscriptions(session)),
+    )
+  subscriptions
+    .command('remove')
+    .description('remove a subscription that no process has any more; refused while it has events to handle')
+    .argument('<subscription>', 'name')
+    .option('--types <type...>', 'only these types of it')
+    .option('--discard', 'lose the events that it has yet to handle, dead letters included')
+    .action((name: string, options: { types?: string[]; discard?: true }, command: Command) =>
+      perform(command, (session, { removeSubscription }) => removeSubscription(session, name, options)),
     )
 }
 

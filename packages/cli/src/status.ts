@@ -50,6 +50,7 @@ export function formatSubscriptions(
     ['failing', (row) => row.failing],
     ['dead letters', (row) => row.deadLetters],
     ['oldest', (row) => (row.lagMs === null ? null : formatDuration(row.lagMs))],
+    ['attended', (row) => `${formatDuration(row.unattendedMs)} ago`],
     ['last error', (row) => row.lastError],
   ])
 }

@@ -55,6 +55,7 @@ export const errorCodes = [
   // The engine and its backend.
   'transfer_not_found',
   'transfer_not_cancelable',
+  'events_undelivered',
   'not_migrated',
   'schema_too_new',
   'queue_version_untested',

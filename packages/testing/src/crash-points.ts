@@ -120,9 +120,9 @@ function wrapEngine<Tx>(
     },
     subscriptions: handlers.subscriptions.map((subscription) => ({
       ...subscription,
-      async handler(event, tx) {
+      async handler(event, tx, context) {
         await reach('handler_started')
-        await subscription.handler(event, tx)
+        await subscription.handler(event, tx, context)
         mark(handled, tx)
         await reach('handler_done')
       },

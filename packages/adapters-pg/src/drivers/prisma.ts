@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { Driver } from '../driver.ts'
+import type { Driver, TransactionOptions } from '../driver.ts'
 import type { Row } from '../statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
@@ -13,7 +13,7 @@ export type PrismaTransaction<Root> = Omit<Root, RootMember> & { readonly [Membe
 export interface PrismaTransactionOptions {
   /** Longest wait for a connection. Default 10 000. */
   readonly maxWait?: number
-  /** Longest life of the transaction, handlers of subscriptions included. Default 60 000. */
+  /** Longest life of the transaction; one of a subscription lasts as long as its time limit allows. Default 60 000. */
   readonly timeout?: number
 }
 
@@ -51,7 +51,12 @@ export function prismaDriver<Root extends PrismaRoot>(
     async execute(tx, statement, values) {
       return (tx as unknown as PrismaRoot).$queryRawUnsafe<readonly Row[]>(statement.text, ...values)
     },
-    transaction: <T>(work: (tx: PrismaTransaction<Root>) => Promise<T>) =>
-      prisma.$transaction((tx) => work(tx as PrismaTransaction<Root>), transactionOptions) as Promise<T>,
+    transaction: <T>(work: (tx: PrismaTransaction<Root>) => Promise<T>, { longestMs = 0 }: TransactionOptions = {}) => {
+      const timeout = Math.max(transactionOptions.timeout, longestMs)
+      return prisma.$transaction((tx) => work(tx as PrismaTransaction<Root>), {
+        ...transactionOptions,
+        timeout,
+      }) as Promise<T>
+    },
   }
 }

@@ -1,6 +1,9 @@
 import type { Logger, Subscription } from '@outlay/core'
-import type { SubscriptionStore } from '../subscriptions.ts'
+import type { DeliveryOutcome, SubscriptionStore } from '../subscriptions.ts'
+import { createAttendance, defaultHoldMs } from './attendance.ts'
+import { createIdleLoops, type IdleLoops } from './idle-loops.ts'
 import { type Loop, startLoop } from './loop.ts'
+import { createTroubledAccounts } from './troubled-accounts.ts'
 
 /** What the loops of one subscription work with. */
 export interface SubscriberOptions<Tx> {
@@ -12,57 +15,127 @@ export interface SubscriberOptions<Tx> {
   readonly pollIntervalMs: number
   /** Adds the trace contexts to events. */
   readonly traced?: boolean | undefined
+  /** How long a type that no process attends holds back later events of its transfers, in milliseconds. Default ten minutes. */
+  readonly holdMs?: number | undefined
 }
 
-/** How long a loop that helps out waits to be woken, in milliseconds. */
-const restMs = 60_000
+/** The loops of one subscription. */
+export interface Subscriber {
+  /** Says that there may be events. */
+  wake(): void
+  /** Lets handlers end for so long, in milliseconds, then ends their transactions; they do not count as failed. */
+  stop(withinMs: number): Promise<void>
+}
+
+/** Shortest time between two looks for what to put off, when the last one found nothing, in milliseconds. */
+const putOffPauseMs = 1_000
 
 /**
- * Starts the loops that hand events to one subscription. The first one looks for events; one that finds as many as it can
- * take wakes the next, so that few events cost few looks.
+ * Starts the loops that hand events to one subscription. Of those that are idle one at a time looks for events; one that
+ * finds as many as it can take wakes another, so that few events cost few looks. One that hangs in a handler is not idle, so
+ * nobody waits for it. Half of the loops leave accounts alone whose last event failed.
  */
-export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Loop {
+export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber {
+  const { subscription, concurrency } = options
+  const stopping = new AbortController()
   const loops: Loop[] = []
-  for (let index = 0; index < options.concurrency; index += 1) {
-    loops.push(startOne(options, index, () => loops[index + 1]?.wake()))
+  const idle = createIdleLoops((index) => loops[index]?.wake(), options.pollIntervalMs)
+  const shared = createShared(options)
+  for (let index = 0; index < concurrency; index += 1) {
+    const isCareful = index >= Math.ceil(concurrency / 2)
+    const turn = createTurn(options, shared, { index, isCareful, idle, signal: stopping.signal })
+    loops.push(startLoop({ name: `subscription ${subscription.name} ${index}`, logger: options.logger, turn }))
   }
   return {
-    wake: () => loops[0]?.wake(),
-    async stop() {
+    wake: () => idle.wake(),
+    async stop(withinMs) {
+      idle.stop()
+      const timer = setTimeout(() => stopping.abort(), withinMs)
       await Promise.all(loops.map((loop) => loop.stop()))
+      clearTimeout(timer)
     },
   }
 }
 
-function startOne<Tx>(options: SubscriberOptions<Tx>, index: number, wakeNext: () => void): Loop {
-  const { store, subscription, logger } = options
+/** What the loops of one subscription know together. */
+function createShared<Tx>({ store, subscription, holdMs = defaultHoldMs }: SubscriberOptions<Tx>) {
+  let nextPutOffAt = 0
+  const attendance = createAttendance(store, subscription, holdMs)
+  return {
+    attendance,
+    troubled: createTroubledAccounts(),
+    /** Transfers of which an event has failed and is not put off yet. */
+    failing: new Set<string>(),
+    /** Puts off what is due and cannot be taken; true when it is worth another look. */
+    async putOff(accounts: readonly string[]): Promise<boolean> {
+      if (performance.now() < nextPutOffAt) return false
+      const found = await store.putOff(subscription.name, subscription.types, attendance.holding(), accounts)
+      nextPutOffAt = found ? 0 : performance.now() + putOffPauseMs
+      return found
+    },
+  }
+}
+
+interface LoopPlace {
+  readonly index: number
+  readonly isCareful: boolean
+  readonly idle: IdleLoops
+  readonly signal: AbortSignal
+}
+
+function createTurn<Tx>(
+  options: SubscriberOptions<Tx>,
+  shared: ReturnType<typeof createShared<Tx>>,
+  { index, isCareful, idle, signal }: LoopPlace,
+): () => Promise<number> {
+  const { store, subscription } = options
+  const { attendance, troubled, failing } = shared
   // After a failed batch its events go one by one, so that only the one that fails is put off.
   let singly = 0
-  return startLoop({
-    name: `subscription ${subscription.name} ${index}`,
-    logger,
-    async turn() {
-      const limit = singly > 0 ? 1 : subscription.batchSize
-      const onTaken = (taken: number) => {
-        if (taken === limit) wakeNext()
+  return async () => {
+    idle.leave(index)
+    await attendance.keep()
+    const limit = singly > 0 ? 1 : subscription.batchSize
+    const exceptAccounts = isCareful ? troubled.all() : troubled.resting()
+    const outcome = await store.deliver(subscription, {
+      limit,
+      holding: attendance.holding(),
+      exceptAccounts,
+      exceptTransfers: [...failing],
+      onTaken: (taken) => {
+        if (taken === limit) idle.wake()
+      },
+      onFailed: (event) => failing.add(event.transferId),
+      signal,
+      traced: options.traced,
+    })
+    if (outcome.kind === 'none') {
+      singly = 0
+      return (await shared.putOff(exceptAccounts)) ? 0 : idle.enter(index)
+    }
+    singly = Math.max(0, singly - 1)
+    if (outcome.kind === 'stopped') return idle.enter(index)
+    if (outcome.kind === 'handled') for (const { accountId } of outcome.events) troubled.handled(accountId)
+    if (outcome.kind === 'failed') {
+      troubled.failed(outcome.event.accountId)
+      if (outcome.count > 1) singly = outcome.count
+      try {
+        if (outcome.isItsOwn) await recordFailure(options, outcome)
+      } finally {
+        failing.delete(outcome.event.transferId)
       }
-      const outcome = await store.deliver(subscription, limit, onTaken, options.traced)
-      if (outcome.kind === 'none') {
-        singly = 0
-        return index === 0 ? options.pollIntervalMs : restMs
-      }
-      singly = Math.max(0, singly - 1)
-      if (outcome.kind === 'handled') return 0
-      if (outcome.count > 1) {
-        singly = outcome.count
-        return 0
-      }
-      const { dead } = await store.fail(subscription.name, outcome.event, outcome.error)
-      const error = outcome.error instanceof Error ? outcome.error.message : String(outcome.error)
-      const fields = { subscription: subscription.name, event: outcome.event.id, error }
-      if (dead) logger.error(fields, 'A handler failed too often; the event is a dead letter now.')
-      else logger.warn(fields, 'A handler failed; the event is handled again later.')
-      return 0
-    },
-  })
+    }
+    return 0
+  }
+}
+
+async function recordFailure<Tx>(
+  { store, subscription, logger }: SubscriberOptions<Tx>,
+  { event, error }: Extract<DeliveryOutcome, { kind: 'failed' }>,
+): Promise<void> {
+  const { dead } = await store.fail(subscription.name, event, error)
+  const message = error instanceof Error ? error.message : String(error)
+  const fields = { subscription: subscription.name, event: event.id, error: message }
+  if (dead) logger.error(fields, 'A handler failed too often; the event is a dead letter now.')
+  else logger.warn(fields, 'A handler failed; the event is handled again later.')
 }

@@ -20,6 +20,8 @@ export interface Archived {
   readonly archived: number
   /** Transfers that are old enough, and that a subscription has yet to hear of; dead letters count. */
   readonly held: number
+  /** Names of those subscriptions, sorted. */
+  readonly heldBy: readonly string[]
 }
 
 /** Transfers in one step: a transaction of some tens of milliseconds, and one row of the archive. */
@@ -31,12 +33,13 @@ export async function archive<Tx>(backend: Pick<Backend<Tx>, 'archive'>, options
   if (!Number.isFinite(olderThanMs) || olderThanMs < 0) {
     throw new Error(`olderThanMs is a number of milliseconds from 0 on; got ${olderThanMs}.`)
   }
-  let sum: Archived = { archived: 0, held: 0 }
+  let sum: Archived = { archived: 0, held: 0, heldBy: [] }
   let after: string | null = ''
   while (after !== null && sum.archived < limit && signal?.aborted !== true) {
     const size = Math.min(stepSize, limit - sum.archived)
     const step = await backend.archive({ olderThanMs, after, limit: size, dryRun })
-    sum = { archived: sum.archived + step.archived, held: sum.held + step.held }
+    const heldBy = [...new Set([...sum.heldBy, ...step.heldBy])].sort()
+    sum = { archived: sum.archived + step.archived, held: sum.held + step.held, heldBy }
     after = step.last
     onProgress?.(sum)
   }

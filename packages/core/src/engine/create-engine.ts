@@ -19,6 +19,7 @@ import { decidePace } from './pacing.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { anyClient, checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
 import { decideSubmission, unknownLimitMs } from './submission.ts'
+import { makeSubscription, unsubscribe } from './subscribing.ts'
 import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
 import { takeWebhook } from './webhooks.ts'
 
@@ -57,10 +58,10 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
   let workers: Promise<Workers> | undefined
   let endGauges: (() => void) | undefined
 
-  const subscribe: Engine<Tx>['subscribe'] = (name, types, handler, { batchSize = 1 } = {}) => {
+  const subscribe: Engine<Tx>['subscribe'] = (name, types, handler, options) => {
     if (workers !== undefined) throw new Error(`Subscribe "${name}" before start(): a running engine takes no more.`)
     if (subscriptions.has(name)) throw new Error(`There is a subscription "${name}" already; names are unique.`)
-    subscriptions.set(name, { name, types, handler, batchSize })
+    subscriptions.set(name, makeSubscription(name, types, handler, options))
   }
   const stop = async () => {
     const running = workers
@@ -87,6 +88,7 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
       get: (accountId) => backend.getAccount(accountId),
     },
     subscribe,
+    unsubscribe: (tx, name, removal) => unsubscribe(backend, tx, name, removal),
     async webhook(webhook, { accountId }) {
       const { webhooks, telemetry } = options
       if (webhooks === undefined) throw new Error('Give createEngine() `webhooks` to take webhooks.')

@@ -109,21 +109,54 @@ export interface Accounts<Tx> {
   get(accountId: string): Promise<AccountState>
 }
 
+/** How events are handed to a handler. */
+export interface SubscribeOptions {
+  /**
+   * Events that may share a transaction, from 1 to 10 000: faster, and repeated together when one of their handlers fails.
+   * Default 1.
+   */
+  readonly batchSize?: number | undefined
+  /**
+   * Time that the handler has for one event, in milliseconds, from 1 to 86 400 000. Beyond it the event counts as failed, its
+   * transaction is rolled back and its connection ended. Default 60 000.
+   */
+  readonly timeoutMs?: number | undefined
+}
+
+/** What to remove of a subscription. */
+export interface UnsubscribeOptions {
+  /** Only these types, also such as only earlier releases know. Default: all of it. */
+  readonly types?: readonly string[] | undefined
+  /** Deletes the events that it has yet to handle, dead letters included. Default false. */
+  readonly discard?: boolean | undefined
+}
+
+/** What a removal came to. */
+export interface Unsubscribed {
+  /** False when there was nothing of that name and type. */
+  readonly removed: boolean
+  /** Events that were deleted unhandled. */
+  readonly discarded: number
+}
+
 /** The engine, typed by the host's own transaction. */
 export interface Engine<Tx> {
   readonly transfers: Transfers<Tx>
   readonly accounts: Accounts<Tx>
   /**
    * Registers a durable subscription; call it before {@link Engine.start}. It gets every event that is recorded from its
-   * first start on, at least once, in order per transfer, in a transaction that commits with the acknowledgement. `batchSize` (default 1) lets that many
-   * events share a transaction: faster, and repeated together when one of their handlers fails.
+   * first start on, at least once, in order per transfer, in a transaction that commits with the acknowledgement. A start
+   * adds types to those that are stored under the name and never takes one away; a process gets events of its own types only.
+   * @throws Error when an option is out of range, there is no type, the name is taken, or the engine runs.
    */
-  subscribe(
-    name: string,
-    types: readonly EventType[],
-    handler: EventHandler<Tx>,
-    options?: { readonly batchSize?: number | undefined },
-  ): void
+  subscribe(name: string, types: readonly EventType[], handler: EventHandler<Tx>, options?: SubscribeOptions): void
+  /**
+   * Removes a stored subscription, or some of its types, in the host's transaction. A process that still subscribes to it
+   * gets nothing new, and stores it again at its next start.
+   * @throws OutlayError `events_undelivered` when it has events to handle, dead letters included, and they are not to be
+   *   discarded; nothing has changed then, and the transaction stays usable.
+   */
+  unsubscribe(tx: Tx, name: string, options?: UnsubscribeOptions): Promise<Unsubscribed>
   /**
    * Verifies a webhook of the service and applies what it tells about a transfer of the account, in a transaction of its
    * own. Repetitions, late ones and ones about other transfers are harmless. Needs no {@link Engine.start}.

@@ -138,7 +138,10 @@ function traceAttempt(telemetry: Telemetry, claim: Claim, attempt: () => Promise
 
 function traceSubscription<Tx>(telemetry: Telemetry, subscription: Subscription<Tx>): Subscription<Tx> {
   const { name, handler } = subscription
-  return { ...subscription, handler: (event, tx) => traceHandler(telemetry, name, event, () => handler(event, tx)) }
+  return {
+    ...subscription,
+    handler: (event, tx, context) => traceHandler(telemetry, name, event, () => handler(event, tx, context)),
+  }
 }
 
 function traceHandler(

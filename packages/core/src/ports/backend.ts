@@ -4,7 +4,7 @@ import type { Backlog, Delays } from './backlog.ts'
 import type { Observation } from './gateway.ts'
 import type { Runtime } from './runtime.ts'
 import type { EnqueuedTransfer, NewTransfer, StoredTransfer } from './stored-transfer.ts'
-import type { Claim, ObserveRules, Workers, WorkHandlers, WorkOptions } from './work.ts'
+import type { Claim, ObserveRules, SubscriptionRemoval, Workers, WorkHandlers, WorkOptions } from './work.ts'
 
 /** Which histories to archive next. */
 export interface ArchiveStep {
@@ -24,6 +24,8 @@ export interface ArchivedStep {
   readonly archived: number
   /** Transfers that are old enough, and that a subscription has yet to hear of; dead letters count. */
   readonly held: number
+  /** Names of those subscriptions. */
+  readonly heldBy: readonly string[]
   /** The last transfer that was looked at: where the next step goes on. Null when none is left. */
   readonly last: string | null
 }
@@ -98,5 +100,10 @@ export interface Backend<Tx> {
    * the current one any more, or somebody holds the transfer: then nothing may be sent.
    */
   recordClient(claim: Pick<Claim, 'transferId' | 'attempt'>, client: string): Promise<boolean>
+  /**
+   * Removes a subscription, or types of it, with the events that it has yet to handle. Changes nothing while there are such
+   * events and `discard` is false.
+   */
+  unsubscribe(tx: Tx, name: string, types: readonly string[] | null, discard: boolean): Promise<SubscriptionRemoval>
   work(handlers: WorkHandlers<Tx>, options: WorkOptions): Promise<Workers>
 }

@@ -178,8 +178,17 @@ export interface TransferEvent {
   readonly traceparent?: string | undefined
 }
 
-/** Handles one event inside a transaction; its writes commit together with the acknowledgement. */
-export type EventHandler<Tx> = (event: TransferEvent, tx: Tx) => Promise<void>
+/** What a handler is given beside the event and the transaction. */
+export interface HandlerContext {
+  /** Aborted when the handler's time is over, or when the engine stops and cannot wait: nothing that it writes is kept then. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Handles one event inside a transaction; its writes commit together with the acknowledgement. The engine commits and rolls
+ * back: a handler that does so itself has failed.
+ */
+export type EventHandler<Tx> = (event: TransferEvent, tx: Tx, context: HandlerContext) => Promise<void>
 
 /** A durable named subscription. */
 export interface Subscription<Tx> {
@@ -188,6 +197,17 @@ export interface Subscription<Tx> {
   readonly handler: EventHandler<Tx>
   /** Events that may share one transaction; when a handler fails, all of them are rolled back and go one by one. */
   readonly batchSize: number
+  /** Time that the handler has for one event, in milliseconds. */
+  readonly timeoutMs: number
+}
+
+/** What the removal of a subscription, or of types of it, came to. */
+export interface SubscriptionRemoval {
+  /** False when there is no such subscription, and no event left of one. */
+  readonly known: boolean
+  readonly removed: boolean
+  /** Events that it had yet to handle, dead letters included. */
+  readonly pending: number
 }
 
 /** What the engine does with the work that a backend hands it. */

@@ -286,6 +286,39 @@ function describeWork<Tx>(bench: Bench<Tx>): void {
     expect(await count('note')).toBe(20)
   })
 
+  it('ends a handler that exceeds its time limit, and keeps nothing that it writes later', async () => {
+    await clear(url)
+    await using engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
+    let runs = 0
+    let letGo = () => {}
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    let late: Promise<unknown> | undefined
+    const handle = async (tx: Tx) => {
+      runs += 1
+      const isFirst = runs === 1
+      await subject.insertNote(tx, isFirst ? 'early' : 'handled', '')
+      if (!isFirst) return
+      await gate
+      late = subject.insertNote(tx, 'late', '').catch(() => undefined)
+      await late
+    }
+    engine.subscribe('hangs', ['transfer.completed'], (_, tx) => handle(tx), { timeoutMs: 1_000 })
+    await engine.start({ subscriptionConcurrency: 1 })
+    await enqueue(bench, engine, 'hangs', 1)
+    await drain(engine)
+    letGo()
+    await waitUntil(async () => late !== undefined)
+    await late
+    expect(await count('note')).toBe(1)
+    // The connections of the pool are as good as new.
+    await Promise.all(
+      ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => subject.transaction((tx) => subject.insertNote(tx, key, ''))),
+    )
+    expect(await count('note')).toBe(7)
+  })
+
   it('sends transfers that waited for funds or for a person out again, in the transaction of the host', async () => {
     await clear(url)
     const gateway = memoryGateway()

@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { HandlerContext, TransferEvent } from '@outlay/core'
+
+/** What the handlers of one transaction run within. */
+export interface HandlerRunOptions {
+  /** Longest time of one event, in milliseconds. */
+  readonly timeoutMs: number
+  /** Ends the handler that runs, at once. */
+  readonly signal: AbortSignal
+  /** Hears of a failure before the transaction is rolled back. */
+  readonly onFailed: (event: TransferEvent) => void
+}
+
+/** The handlers of one transaction. */
+export type HandlerRun = ReturnType<typeof createHandlerRun>
+
+/** How long a library may take to notice that its connection is gone, in milliseconds; then nobody waits for it any more. */
+const abandonMs = 5_000
+
+/** How often it is tried to end a session, a second apart. */
+const terminateTries = 30
+
+/**
+ * Runs the handlers of one transaction, each within its time. When the time is over, the session is ended first and the
+ * handler given up only then: a library that rolled back would give the connection, and with it whatever a handler that
+ * still runs writes, to somebody else.
+ */
+export function createHandlerRun({ timeoutMs, signal, onFailed }: HandlerRunOptions) {
+  let current: TransferEvent | undefined
+  let exceeded = false
+  let stopped = false
+  let abandon: (error: Error) => void
+  const abandoned = new Promise<never>((_, reject) => {
+    abandon = reject
+  })
+  abandoned.catch(() => undefined)
+
+  const endSession = async (error: Error, terminate: () => Promise<void>): Promise<never> => {
+    for (let tries = 1; tries <= terminateTries; tries += 1) {
+      const isDone = await terminate().then(
+        () => true,
+        () => false,
+      )
+      if (isDone) break
+      await delay(1_000, undefined, { ref: false })
+    }
+    setTimeout(() => abandon(error), abandonMs).unref()
+    throw error
+  }
+  return {
+    current: () => current,
+    hasExceeded: () => exceeded,
+    isStopped: () => stopped,
+    /** Runs the handler on one event; rejects when it fails, when its time is over or when the engine stops. */
+    async handle(
+      event: TransferEvent,
+      call: (context: HandlerContext) => Promise<void>,
+      terminate: () => Promise<void>,
+    ): Promise<void> {
+      current = event
+      const controller = new AbortController()
+      let ending: Promise<never> | undefined
+      let startEnding: (error: Error) => void = () => undefined
+      const ended = new Promise<never>((_, reject) => {
+        startEnding = (error) => {
+          if (ending !== undefined) return
+          onFailed(event)
+          ending = endSession(error, terminate)
+          ending.catch(reject)
+          controller.abort(error)
+        }
+      })
+      ended.catch(() => undefined)
+      const onStop = () => {
+        stopped = true
+        startEnding(new Error('The engine stops.'))
+      }
+      const timer = setTimeout(() => {
+        exceeded = true
+        startEnding(new Error(`The handler did not end within ${timeoutMs} ms.`))
+      }, timeoutMs)
+      signal.addEventListener('abort', onStop, { once: true })
+      try {
+        if (signal.aborted) onStop()
+        else
+          await Promise.race([
+            ended,
+            call({ signal: controller.signal }).catch((error) => ending ?? Promise.reject(error)),
+          ])
+        await ending
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onStop)
+      }
+    },
+    /** Runs what happens inside the transaction, and tells of a failure before it is rolled back. */
+    async inside<T>(work: () => Promise<T>): Promise<T> {
+      try {
+        return await work()
+      } catch (error) {
+        if (current !== undefined) onFailed(current)
+        throw error
+      }
+    },
+    /** Waits for the transaction, but no longer than for its session. */
+    orAbandoned: <T>(transaction: Promise<T>): Promise<T> => Promise.race([transaction, abandoned]),
+  }
+}

@@ -1,0 +1,37 @@
+import { Refusal } from './problem.ts'
+import type { Session } from './session.ts'
+import { formatSubscriptions } from './status.ts'
+import { plural } from './table.ts'
+
+/** Lists subscriptions and how far they are behind. */
+export async function listSubscriptions(session: Session): Promise<void> {
+  const subscriptions = await session.inspection.subscriptions()
+  session.write(subscriptions, () =>
+    subscriptions.length === 0 ? 'No subscription.' : formatSubscriptions(subscriptions),
+  )
+}
+
+/** Removes a subscription, or types of it. */
+export async function removeSubscription(
+  session: Session,
+  name: string,
+  options: { readonly types?: readonly string[] | undefined; readonly discard?: boolean | undefined },
+): Promise<void> {
+  const { types, discard = false } = options
+  const { removed, discarded } = await session.transaction((tx) =>
+    session.engine.unsubscribe(tx, name, { types, discard }),
+  )
+  if (!removed) {
+    const names = (await session.inspection.subscriptions()).map((one) => one.name).join(', ')
+    const of = types === undefined ? '' : ` with ${types.join(', ')}`
+    throw new Refusal(
+      `There is no subscription "${name}"${of}.`,
+      names === '' ? 'No engine with subscriptions has started here yet.' : `There are: ${names}.`,
+    )
+  }
+  session.write({ subscription: name, types: types ?? null, discarded }, () => {
+    const what = types === undefined ? name : `${types.join(', ')} of ${name}`
+    const lost = discarded === 0 ? '' : ` ${plural(discarded, 'event')} discarded.`
+    return `${what} removed.${lost} A process that still subscribes to it stores it again at its next start.`
+  })
+}
