@@ -181,7 +181,7 @@ interface Parts<Tx> {
 
 async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const { driver, logger, handlers, work } = parts
-  const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000 } = work
+  const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000, slowAfterMs = 5_000 } = work
   const archiveAfterMs = readArchiveAfterMs(work)
   const offError = driver.onError((error) =>
     logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
@@ -194,9 +194,10 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   }
   const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const pacer = startPacer({ ...parts, onReleased: () => dispatcher.wake() })
-  const dispatcher = startDispatcher({ ...parts, boss, pacer, worker, concurrency, pollIntervalMs, onSettled: tell })
-  const follower = startFollower({ ...parts, pacer, onObserved: tell })
-  const watcher = startWatcher({ ...parts, onObserved: tell })
+  const limits = { concurrency, pollIntervalMs, slowAfterMs }
+  const dispatcher = startDispatcher({ ...parts, ...limits, boss, pacer, worker, onSettled: tell })
+  const follower = startFollower({ ...parts, pacer, slowAfterMs, onObserved: tell })
+  const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: tell })
   const sweeper = startSweeper(parts)
   const archiver =
     archiveAfterMs === undefined
