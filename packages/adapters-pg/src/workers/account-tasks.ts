@@ -60,7 +60,8 @@ export function createAccountTasks({ logger, size, slowAfterMs, onFree }: Accoun
       onFree()
     }, slowAfterMs)
     try {
-      await run()
+      // Never at once: its entry has to be there before it ends.
+      await Promise.resolve().then(run)
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       logger.warn({ accountId, error: message }, 'A poll of an account failed; it is repeated later.')
@@ -81,11 +82,7 @@ export function createAccountTasks({ logger, size, slowAfterMs, onFree }: Accoun
     },
     mayBegin: (accountId) => !underWay.has(accountId) && hasRoom(accountId),
     begin(accountId, run) {
-      // Behind the entry that it removes at its end.
-      underWay.set(
-        accountId,
-        Promise.resolve().then(() => perform(accountId, run)),
-      )
+      underWay.set(accountId, perform(accountId, run))
     },
     async ended() {
       while (underWay.size > 0) await Promise.all(underWay.values())

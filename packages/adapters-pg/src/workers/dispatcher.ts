@@ -36,8 +36,11 @@ const maxFetch = 200
 /** How often the jobs under way are kept alive, in milliseconds. */
 const heartbeatIntervalMs = 3_000
 
-/** Jobs that may be held for each slot, slow ones and those whose answers are not written yet included. */
-const maxHeldPerSlot = 4
+/** Jobs that may be held for each slot, those included whose answers are not written yet, and slow ones aside. */
+const maxHeldPerSlot = 3
+
+/** The same with slow ones: the most that hangs. */
+const maxHeldWithSlow = 4
 
 /** How long an account waits whose submissions hang, before others of it are tried slowly, in milliseconds. */
 const hangPauseMs = 5_000
@@ -77,7 +80,14 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       void pacer.slowDown(accountId, hangPauseMs)
     },
   })
-  const freeSlots = () => Math.min(concurrency - slots.busy(), maxHeldPerSlot * concurrency - held.size)
+  const freeSlots = () => {
+    const unwritten = held.size - slots.slow()
+    return Math.min(
+      concurrency - slots.busy(),
+      maxHeldPerSlot * concurrency - unwritten,
+      maxHeldWithSlow * concurrency - held.size,
+    )
+  }
 
   const submit = async (claim: Claim, job: FetchedJob) => {
     held.add(job)

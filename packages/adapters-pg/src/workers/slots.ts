@@ -4,6 +4,8 @@ export interface Slots {
   begin(accountId: string): () => void
   /** Submissions that take a place. */
   busy(): number
+  /** Submissions under way that take none any more. */
+  slow(): number
 }
 
 /** What places for submissions are made of. */
@@ -11,7 +13,7 @@ export interface SlotsOptions {
   readonly concurrency: number
   /** A submission that takes longer is slow, and takes no place any more, in milliseconds. */
   readonly slowAfterMs: number
-  /** Called whenever a place is free that was not free before its submission ended. */
+  /** Called when a submission that is still under way gives its place up. */
   readonly onFree: () => void
   /** Called for an account that has more slow submissions under way than are good for the others. */
   readonly onHang: (accountId: string) => void
@@ -39,6 +41,7 @@ export function createSlots({ concurrency, slowAfterMs, onFree, onHang }: SlotsO
   }
   return {
     busy: () => busy,
+    slow: () => allSlow,
     begin(accountId) {
       busy += 1
       let isSlow = false
