@@ -79,5 +79,6 @@ function claimOf(attempt: number, unknownForHours = 0): Claim {
     client: null,
     expiresAt: null,
     credentialRefusals: attempt - 1,
+    ownRefusals: 0,
   }
 }

@@ -11,7 +11,7 @@ import { createCommandStore } from './commands.ts'
 import { type CounterpartyStore, createCounterpartyStore } from './counterparties.ts'
 import { type CredentialStore, createCredentialStore } from './credentials.ts'
 import { createDelays } from './delays.ts'
-import type { Driver } from './driver.ts'
+import type { Driver, SqlSession } from './driver.ts'
 import { createEnqueue } from './enqueueing.ts'
 import { createListReadingStore, type ListReadingStore } from './list-readings.ts'
 import { createLookStore, type LookStore } from './looks.ts'
@@ -26,7 +26,7 @@ import {
 } from './migrate.ts'
 import { createPaceStore, type PaceStore } from './paces.ts'
 import { locate, migrationsFolder } from './place.ts'
-import { checkQueue, queueCreateSql, queueInstallSql, queueTrimSql, startQueue } from './queue.ts'
+import { checkQueue, queueCreateSql, queueInstallSql, queueReadySql, queueTrimSql, startQueue } from './queue.ts'
 import { systemRuntime } from './runtime.ts'
 import { createSubmissionStore, type SubmissionStore } from './submissions.ts'
 import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
@@ -124,18 +124,32 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
 
 async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parameters<typeof applyMigrations>[1]) {
   await driver.session(async (session) => {
-    await withMigrationLock(session, queueSchema, async () => {
-      const { rows } = await session.query('select to_regclass($1) as found', [`"${queueSchema}".version`])
-      if (rows[0]?.['found'] === null) {
-        plan.onStep?.(`the queue in "${queueSchema}"`)
-        await session.query(queueInstallSql(queueSchema))
-      }
-      await session.query(queueCreateSql(queueSchema))
-      await giveWay(session, `The queue in "${queueSchema}"`, (lockTimeoutMs) =>
-        session.query(`begin; set local lock_timeout = ${lockTimeoutMs}; ${queueTrimSql(queueSchema)} commit`),
-      )
-    })
+    if (!(await isQueueReady(session, queueSchema))) await migrateQueue(session, queueSchema, plan)
     await applyMigrations(session, plan)
+  })
+}
+
+async function isQueueReady(session: SqlSession, queueSchema: string): Promise<boolean> {
+  const { rows: found } = await session.query('select to_regclass($1) as found', [`"${queueSchema}".version`])
+  if (found[0]?.['found'] === null) return false
+  return (await session.query(queueReadySql(queueSchema))).rows[0]?.['ready'] === true
+}
+
+async function migrateQueue(
+  session: SqlSession,
+  queueSchema: string,
+  { onStep }: Parameters<typeof applyMigrations>[1],
+): Promise<void> {
+  await withMigrationLock(session, queueSchema, async () => {
+    const { rows } = await session.query('select to_regclass($1) as found', [`"${queueSchema}".version`])
+    if (rows[0]?.['found'] === null) {
+      onStep?.(`the queue in "${queueSchema}"`)
+      await session.query(queueInstallSql(queueSchema))
+    }
+    await session.query(queueCreateSql(queueSchema))
+    await giveWay(session, `The queue in "${queueSchema}"`, (lockTimeoutMs) =>
+      session.query(`begin; set local lock_timeout = ${lockTimeoutMs}; ${queueTrimSql(queueSchema)} commit`),
+    )
   })
 }
 
@@ -192,7 +206,7 @@ interface Parts<Tx> {
 
 async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const { driver, logger, handlers, work } = parts
-  const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000 } = work
+  const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000, slowAfterMs = 5_000 } = work
   const archiveAfterMs = readArchiveAfterMs(work)
   const offError = driver.onError((error) =>
     logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
@@ -205,9 +219,10 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   }
   const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const pacer = startPacer({ ...parts, onReleased: () => dispatcher.wake() })
-  const dispatcher = startDispatcher({ ...parts, pacer, worker, concurrency, pollIntervalMs, onSettled: tell })
-  const follower = startFollower({ ...parts, pacer, onObserved: tell })
-  const watcher = startWatcher({ ...parts, onObserved: tell })
+  const limits = { concurrency, pollIntervalMs, slowAfterMs }
+  const dispatcher = startDispatcher({ ...parts, ...limits, pacer, worker, onSettled: tell })
+  const follower = startFollower({ ...parts, pacer, slowAfterMs, onObserved: tell })
+  const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: tell })
   const sweeper = startSweeper(parts)
   const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: tell })
   const archiver =

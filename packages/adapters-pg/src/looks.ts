@@ -9,7 +9,7 @@ import { readFollowed } from './transfer-row.ts'
  * passed over is looked at when its lease ends, or met by the next sweep.
  */
 const texts = {
-  take_due: 'select * from {{schema}}.take_unread($1, $2)',
+  take_due: 'select * from {{schema}}.take_unread($1, $2, $3::text[])',
   look_again: `with free as (
       select t.id, n.ms from unnest($1::text[], $2::bigint[]) as n (id, ms)
       join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for no key update of t skip locked
@@ -82,11 +82,17 @@ export function createLookStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
   const sql = statements(tokens, tracedTexts)
   return {
     /**
-     * Takes transfers that are due, and whose account's list nobody reads; other workers keep away for `leaseMs`
-     * milliseconds. `traced` adds their contexts.
+     * Takes transfers that are due, whose account's list nobody reads, and whose account is none of `except`; other workers
+     * keep away for `leaseMs` milliseconds. `traced` adds their contexts.
      */
-    async takeDue(limit: number, leaseMs: number, traced = false): Promise<readonly FollowedTransfer[]> {
-      return (await driver.query(traced ? sql.take_due_traced : sql.take_due, [limit, leaseMs])).map(readFollowed)
+    async takeDue(
+      limit: number,
+      leaseMs: number,
+      except: readonly string[],
+      traced = false,
+    ): Promise<readonly FollowedTransfer[]> {
+      const statement = traced ? sql.take_due_traced : sql.take_due
+      return (await driver.query(statement, [limit, leaseMs, except])).map(readFollowed)
     },
     /** Makes taken transfers due again that nobody looked at. */
     async giveBack(ids: readonly string[]): Promise<void> {

@@ -72,27 +72,43 @@ const defaultPatienceMs = 120_000
  * @throws Error when a migration did not get its locks in time; it names the transactions that have been open longest.
  */
 export async function applyMigrations(session: SqlSession, options: MigrateOptions): Promise<readonly string[]> {
-  const { schema, migrations } = options
+  const { schema } = options
+  // With nothing to do nothing is needed: neither the lock nor the right to create anything.
+  const known = await readApplied(session, schema)
+  if (known !== undefined && findPending(known, options).length === 0) return []
   return withMigrationLock(session, schema, async () => {
     await session.query(bookkeepingSql(schema))
-    const { rows } = await session.query(`select name, checksum from "${schema}".migration`)
-    const applied = new Map(rows.map((row) => [row['name'], row['checksum']]))
+    const applied = (await readApplied(session, schema)) ?? new Map()
     const ran: string[] = []
-    const isAhead = unknownNumbered(applied.keys(), migrations).length > 0
-    for (const migration of migrations) {
-      const sum = checksum(migration)
-      if (applied.get(migration.name) === sum) continue
-      if (isAhead && migration.repeatable && applied.has(migration.name)) continue
-      if (applied.has(migration.name) && !migration.repeatable) {
-        throw new Error(
-          `The migration ${migration.name} has run in "${schema}" with another text; migrations never change.`,
-        )
-      }
+    for (const migration of findPending(applied, options)) {
       options.onStep?.(migration.name)
       await runBesideOthers(session, migration, options)
       ran.push(migration.name)
     }
     return ran
+  })
+}
+
+/** Checksums of what has run, by name; undefined where nothing ever has. */
+async function readApplied(session: SqlSession, schema: string): Promise<ReadonlyMap<unknown, unknown> | undefined> {
+  const { rows: found } = await session.query('select to_regclass($1) as found', [`"${schema}".migration`])
+  if (found[0]?.['found'] === null) return undefined
+  const { rows } = await session.query(`select name, checksum from "${schema}".migration`)
+  return new Map(rows.map((row) => [row['name'], row['checksum']]))
+}
+
+function findPending(
+  applied: ReadonlyMap<unknown, unknown>,
+  { schema, migrations }: MigrateOptions,
+): readonly Migration[] {
+  const isAhead = unknownNumbered(applied.keys(), migrations).length > 0
+  return migrations.filter((migration) => {
+    if (applied.get(migration.name) === checksum(migration)) return false
+    if (!applied.has(migration.name)) return true
+    if (migration.repeatable) return !isAhead
+    throw new Error(
+      `The migration ${migration.name} has run in "${schema}" with another text; migrations never change.`,
+    )
   })
 }
 

@@ -108,6 +108,16 @@ end
 $$;`
 }
 
+/** SQL that finds whether the queue is there with all that {@link queueCreateSql} and {@link queueTrimSql} do. */
+export function queueReadySql(queueSchema: string): string {
+  const { queue_table: table } = queueTokens(queueSchema)
+  return `select exists (select 1 from "${queueSchema}".queue q where q.name = '${submitQueue}')
+    and not exists (select 1 from pg_constraint
+      where conrelid = to_regclass('${table}') and (contype = 'f' or conname = 'cjc'))
+    and not exists (select 1 from pg_index i join pg_class c on c.oid = i.indexrelid
+      where i.indrelid = to_regclass('${table}') and c.relname ~ '_i(4|7|9|12)$') as ready`
+}
+
 /** Throws `not_migrated` or `queue_version_untested` unless pg-boss's schema is the one that our SQL was written for. */
 export async function checkQueue<Tx>(driver: Driver<Tx>, queueSchema: string): Promise<void> {
   const found = await driver.run(

@@ -67,6 +67,14 @@ describe('the roles', async () => {
     `update outlay.migration set checksum = ''`,
   ]
 
+  it('let everybody who reads migrate where there is nothing to do', async () => {
+    for (const part of ['worker', 'reader', 'migrator'] as const) await engineOf(part).migrate()
+    const stale = `begin; set local outlay.migrating = 'yes'; update outlay.migration set checksum = 'older' where name = 'views'; commit`
+    await admin.query(stale)
+    await expect(engineOf('worker').migrate()).rejects.toMatchObject({ code: '42501' })
+    await engineOf('migrator').migrate()
+  })
+
   it('let the one that enqueues do that and read transfers, and no more', async () => {
     const engine = engineOf('enqueue')
     const request = samplePayout('acme', { idempotencyKey: 'INV-1' })

@@ -1,6 +1,6 @@
 import * as crypto from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { Digest, Logger, Random, Runtime } from '@outlay/core'
+import type { Digest, Logger, Random, Runtime, Timer } from '@outlay/core'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -24,17 +24,25 @@ function systemRandom(): Random {
   }
 }
 
+const timer: Timer = {
+  after(ms, run) {
+    const timeout = setTimeout(run, ms)
+    return () => clearTimeout(timeout)
+  },
+}
+
 // Node 18 has no digest in one call.
 const digest: Digest =
   'hash' in crypto
     ? (text) => crypto.hash('sha256', text, 'hex')
     : (text) => crypto.createHash('sha256').update(text).digest('hex')
 
-/** The system's clock and randomness, and a logger that says nothing unless one is given. */
+/** The system's clock, randomness and timers, and a logger that says nothing unless one is given. */
 export function systemRuntime(logger: Logger = silent): Runtime {
   return {
     clock: { now: () => new Date() },
     random: systemRandom(),
+    timer,
     logger,
     giveWay: () => setImmediate(),
     digest,

@@ -127,7 +127,7 @@ describe('trace contexts', async () => {
       [traceparent],
     )
     await pool.query('analyze outlay.trace_context')
-    const text = withTraceContext('select * from {{schema}}.take_unread(500, 1)', 'id')
+    const text = withTraceContext('select * from {{schema}}.take_unread(500, 1, array[]::text[])', 'id')
     const { rows } = await pool.query(`explain ${fillTokens(text, locate({}).tokens)}`)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     expect(plan).toContain('trace_context_pkey')

@@ -13,7 +13,7 @@ const texts = {
   unwatch: `with forgotten as (delete from {{schema}}.found_transfer f where f.account_id = $1)
     delete from {{schema}}.watched_account w where w.account_id = $1 returning w.account_id`,
   take_watched: `with due as (
-      select w.account_id from {{schema}}.watched_account w where w.look_at <= statement_timestamp()
+      select w.account_id from {{schema}}.watched_account w where w.look_at <= statement_timestamp() and w.account_id <> all ($3::text[])
       order by w.look_at limit $1 for no key update skip locked
     )
     update {{schema}}.watched_account w set look_at = clock_timestamp() + $2 * interval '1 millisecond'
@@ -58,9 +58,9 @@ export function createWatchedAccountStore<Tx>(driver: Driver<Tx>, tokens: Readon
     async unwatch(tx: Tx, accountId: string): Promise<boolean> {
       return (await driver.execute(tx, sql.unwatch, [accountId])).length > 0
     },
-    /** Takes accounts that are due; other workers keep away from them for `leaseMs` milliseconds. */
-    async take(limit: number, leaseMs: number): Promise<readonly WatchedAccount[]> {
-      return (await driver.query(sql.take_watched, [limit, leaseMs])).map((row) => ({
+    /** Takes accounts that are due, but for those of `except`; other workers keep away from them for `leaseMs` milliseconds. */
+    async take(limit: number, leaseMs: number, except: readonly string[]): Promise<readonly WatchedAccount[]> {
+      return (await driver.query(sql.take_watched, [limit, leaseMs, except])).map((row) => ({
         accountId: row['account_id'] as string,
         cursor: (row['cursor'] ?? null) as string | null,
         seenTo: row['seen_to'] as string,

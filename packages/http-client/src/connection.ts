@@ -1,4 +1,4 @@
-import type { Clock, Random, Telemetry } from '@outlay/core'
+import { type Clock, checkNumbers, foreignTelemetry, type Random, type Telemetry, timerRange } from '@outlay/core'
 import { Agent, type Dispatcher } from 'undici'
 import { type ExchangeLimits, exchange, type HttpAnswer, type HttpFailure, type HttpRequest } from './exchange.ts'
 import { type CallLimitsSource, createLimiter } from './limiter.ts'
@@ -55,6 +55,8 @@ export interface Timeouts {
   readonly bodyMs?: number | undefined
   /** The whole attempt, including the wait for a free connection. Default 60 000. */
   readonly totalMs?: number | undefined
+  /** Until `credentials` has found the pair of an account; beyond it nothing is sent. Default 10 000. */
+  readonly credentialsMs?: number | undefined
 }
 
 /** What one attempt of a call came to. */
@@ -88,6 +90,20 @@ const readUrl = (value: string | URL, name: string, allowInsecure: boolean): URL
     )
   }
   return url
+}
+
+const timeoutRanges = {
+  connectMs: timerRange,
+  headersMs: timerRange,
+  bodyMs: timerRange,
+  totalMs: timerRange,
+  credentialsMs: timerRange,
+}
+
+const checkOptions = ({ maxConcurrent, maxBodyBytes, timeouts }: ConnectionOptions): void => {
+  const ranges = { maxConcurrent: { min: 1, max: 100_000, integer: true }, maxBodyBytes: { min: 1, integer: true } }
+  checkNumbers({ maxConcurrent, maxBodyBytes }, ranges)
+  checkNumbers({ ...timeouts }, timeoutRanges, 'timeouts.')
 }
 
 const createPool = (options: ConnectionOptions): Dispatcher =>
@@ -165,9 +181,11 @@ const createSend =
 /**
  * Opens the way to a service. Nothing is sent until the first call.
  *
- * Throws Error for an address that is not http(s), carries credentials, or is plain http to another host.
+ * Throws Error for an address that is not http(s), carries credentials, or is plain http to another host, and for a number that
+ * is none.
  */
 export function createConnection(options: ConnectionOptions): Connection {
+  checkOptions(options)
   const allowInsecure = options.allowInsecure ?? false
   const addresses = readAddresses(options, allowInsecure)
   const clock = options.clock ?? { now: () => new Date() }
@@ -179,12 +197,14 @@ export function createConnection(options: ConnectionOptions): Connection {
     totalMs: options.timeouts?.totalMs ?? 60_000,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
   }
-  const send = createSend(dispatcher, limits, options.telemetry)
+  const telemetry = options.telemetry === undefined ? undefined : foreignTelemetry(options.telemetry)
+  const send = createSend(dispatcher, limits, telemetry)
   const byAccount = typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function'
   const tokens = createTokenSource({
     tokenUrl: (accountId) => addresses(accountId).tokenUrl,
     byAccount,
     credentials: options.credentials,
+    credentialsMs: options.timeouts?.credentialsMs ?? 10_000,
     scope: options.scope,
     clock,
     userAgent,

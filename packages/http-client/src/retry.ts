@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { OutlayError, retryDelayMs } from '@outlay/core'
+import { checkNumbers, OutlayError, retryDelayMs, timerRange } from '@outlay/core'
 import type { Attempt, Connection } from './connection.ts'
 import { createAttemptError } from './errors.ts'
 import { type HttpAnswer, readHeader } from './exchange.ts'
@@ -62,8 +62,15 @@ const wishMs = (attempt: Attempt, now: Date): number | undefined => {
   return attempt.kind === 'unavailable' ? attempt.retryAfterMs : undefined
 }
 
+const retryRanges = {
+  times: { min: 0, max: 1_000, integer: true },
+  baseMs: { ...timerRange, min: 0 },
+  maxMs: { ...timerRange, min: 0 },
+}
+
 /** Makes the requester of a client. */
 export function createRequester(connection: Connection, options: RetryOptions, wait: Wait = waitFor): Requester {
+  checkNumbers({ ...options }, retryRanges, 'retries.')
   const { times = 3, baseMs = 250, maxMs = 20_000 } = options
   const waitMs = (attempt: Attempt, repetition: number): number => {
     const retryAfterMs = wishMs(attempt, connection.clock.now())

@@ -44,6 +44,8 @@ interface TokenSourceOptions {
   /** True when the token endpoint may be another one for another account. */
   readonly byAccount: boolean
   readonly credentials: CredentialsSource
+  /** How long a function may take for the pair of an account, in milliseconds. */
+  readonly credentialsMs: number
   readonly scope?: string | undefined
   readonly clock: Clock
   readonly userAgent: string
@@ -99,6 +101,16 @@ const checkCredentials = (credentials: Credentials): Credentials => {
     throw new TypeError('credentials are two strings')
   return { clientId, clientSecret }
 }
+
+/** Asks for the pair of an account, and waits no longer than the limit; what a function answers later is ignored. */
+const findCredentials = (source: CredentialsSource, accountId: string, limitMs: number): Promise<Credentials> =>
+  new Promise((resolve, reject) => {
+    if (typeof source !== 'function') return resolve(source)
+    const timer = setTimeout(() => reject(new DOMException('', 'TimeoutError')), limitMs)
+    new Promise<Credentials>((found) => found(source(accountId)))
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer))
+  })
 
 /** A token as the endpoint granted it. */
 interface Grant {
@@ -180,7 +192,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   }
 
   const readCredentials = async (accountId: string): Promise<Credentials> =>
-    checkCredentials(typeof source === 'function' ? await source(accountId) : source)
+    checkCredentials(await findCredentials(source, accountId, options.credentialsMs))
 
   const lookUp = async (accountId: string): Promise<TokenResult> => {
     let credentials: Credentials

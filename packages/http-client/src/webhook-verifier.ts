@@ -1,4 +1,4 @@
-import { type Catalog, type Clock, OutlayError, type WebhookVerifier } from '@outlay/core'
+import { type Catalog, type Clock, checkNumbers, OutlayError, type WebhookVerifier } from '@outlay/core'
 import { readObservation, verifyWebhook } from './webhooks.ts'
 
 /** How the engine's webhooks are verified. */
@@ -26,6 +26,7 @@ export interface HttpWebhooksOptions {
  * const engine = createEngine({ backend, gateway, webhooks })
  */
 export function httpWebhooks(options: HttpWebhooksOptions): WebhookVerifier {
+  checkNumbers({ toleranceMs: options.toleranceMs }, { toleranceMs: { min: 0 } })
   return {
     async verify({ body, headers }, accountId) {
       const given = (await options.secrets(accountId)) ?? []

@@ -15,6 +15,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import {
+  checkNumbers,
   type Instrument,
   OutlayError,
   type Span,
@@ -53,6 +54,7 @@ const kinds = {
  * const engine = createEngine({ backend, gateway, telemetry: openTelemetry() })
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  checkNumbers({ gaugeIntervalMs: options.gaugeIntervalMs }, { gaugeIntervalMs: { min: 0 } })
   const tracer = (options.tracerProvider ?? trace).getTracer(scope)
   const meter = (options.meterProvider ?? metrics).getMeter(scope)
   const counters = remember((one) => meter.createCounter(one.name, { unit: one.unit, description: one.description }))

@@ -47,16 +47,36 @@ export function startAutomationOpening(
 async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal: AbortSignal): Promise<void> {
   const now = context.clock.now()
   const due = await run<AutomationRow>(asSystem(context), context, startDue, [now, batchSize])
-  for (const row of due) {
-    if (signal.aborted) return
-    const beneficiary = { name: row.beneficiary_name, address: row.beneficiary_address }
-    const asked = await bank.open({ automationId: row.id, accountId: row.account_id, beneficiary }, { signal }).then(
-      () => true,
-      (error: Error) => report(context, error, row.id),
-    )
-    const again = asked ? null : new Date(now.getTime() + retryMs)
-    await run(asSystem(context), context, setOpenAt, [row.id, again])
-  }
+  // Side by side: one order that hangs must not keep the others from the bank.
+  await Promise.all(
+    due.map(async (row) => {
+      const beneficiary = { name: row.beneficiary_name, address: row.beneficiary_address }
+      const order = { automationId: row.id, accountId: row.account_id, beneficiary }
+      const asked = await orderInTime(bank, order, signal).then(
+        () => true,
+        (error: Error) => report(context, error, row.id),
+      )
+      const again = asked ? null : new Date(now.getTime() + retryMs)
+      await run(asSystem(context), context, setOpenAt, [row.id, again])
+    }),
+  )
+}
+
+/** How long a bank may take to take an order, in milliseconds; the same order is given again later. */
+const orderMs = 30_000
+
+/** Orders, and waits no longer than the limit, whatever the bank does with the signal. */
+async function orderInTime(
+  bank: VirtualAccountBank,
+  order: Parameters<VirtualAccountBank['open']>[0],
+  stopped: AbortSignal,
+): Promise<void> {
+  const late = AbortSignal.timeout(orderMs)
+  const signal = AbortSignal.any([stopped, late])
+  const givenUp = new Promise<never>((_, reject) =>
+    late.addEventListener('abort', () => reject(late.reason), { once: true }),
+  )
+  await Promise.race([Promise.resolve().then(() => bank.open(order, { signal })), givenUp])
 }
 
 function report(context: ServiceContext, error: Error, automationId?: string): false {

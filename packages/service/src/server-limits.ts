@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type ServerOptions } from 'node:http'
+import { checkNumbers, timerRange } from '@outlay/core'
 
 /** How long a server waits for a client, and for how many at once. Times are in milliseconds. */
 export interface ServerLimits {
@@ -22,6 +23,14 @@ const defaults: ServerLimits = {
   maxConnections: 1_000,
 }
 
+const ranges = {
+  headersTimeoutMs: timerRange,
+  requestTimeoutMs: timerRange,
+  idleTimeoutMs: timerRange,
+  keepAliveTimeoutMs: timerRange,
+  maxConnections: { min: 1, max: 1_000_000, integer: true },
+}
+
 /** Longest pause between two looks for connections that are over their time. */
 const longestPauseMs = 1_000
 
@@ -33,6 +42,7 @@ const longestPauseMs = 1_000
  * serve({ fetch: service.fetch, port: 3000, createServer: limitedServer() })
  */
 export function limitedServer(limits: Partial<ServerLimits> = {}): typeof createServer {
+  checkNumbers({ ...limits }, ranges, 'limits.')
   const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs, keepAliveTimeoutMs, maxConnections } = {
     ...defaults,
     ...limits,

@@ -35,6 +35,7 @@ import type { Rails } from './rails/port.ts'
 import { createSimulatedRails, type SimulatedRails } from './rails/simulated/simulated-rails.ts'
 import { reportUnboundRole } from './row-security.ts'
 import { createSecrets, type Secrets, type WrappingKey } from './secrets.ts'
+import { checkServiceOptions } from './service-options.ts'
 import { takeFacts } from './transfer-facts.ts'
 import { instructionReader } from './transfer-instructions.ts'
 import { followEngine } from './transfer-progress.ts'
@@ -121,6 +122,7 @@ const shell: readonly RouteModule[] = [
  * serve({ fetch: service.fetch, port: 3000, hostname: '127.0.0.1' })
  */
 export function createService(options: ServiceOptions): Service {
+  checkServiceOptions(options)
   let running = false
   const { context, engine, rails } = createContext(options, () => running)
   const app = createApp(context, routesOf(context, rails, options.bankLinking))

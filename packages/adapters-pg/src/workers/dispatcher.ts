@@ -4,6 +4,7 @@ import type { AttemptStore, FetchedJob } from '../attempts.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
 import { startSettler } from './settler.ts'
+import { createSlots } from './slots.ts'
 
 /** Keeps a number of transfers under way at once, refilling each slot as soon as it is free. */
 export interface Dispatcher {
@@ -21,6 +22,8 @@ export interface DispatcherOptions<Tx> {
   readonly worker: string
   readonly concurrency: number
   readonly pollIntervalMs: number
+  /** A submission that takes longer is slow, in milliseconds. */
+  readonly slowAfterMs: number
   readonly onSettled: () => void
 }
 
@@ -30,11 +33,16 @@ const maxFetch = 200
 /** How often the jobs under way are kept alive, in milliseconds. */
 const heartbeatIntervalMs = 3_000
 
-/** Jobs that may be held for each slot, those included whose answers are not written yet. */
+/** Jobs that may be held for each slot, those included whose answers are not written yet, and slow ones aside. */
 const maxHeldPerSlot = 3
 
 /** Most jobs whose transfers somebody has locked that are held beside those. */
 const maxLocked = 10_000
+/** The same with slow ones: the most that hangs. */
+const maxHeldWithSlow = 4
+
+/** How long an account waits whose submissions hang, before others of it are tried slowly, in milliseconds. */
+const hangPauseMs = 5_000
 
 /** Pause while too few slots are free for a fetch to be worth it, in milliseconds. */
 const refillMs = 3
@@ -58,17 +66,33 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   const settler = startSettler({ attempts, logger, onSettled: options.onSettled })
   // A slot is free again when the answer is there; the job is held, and its heartbeat goes on, until that is written.
   const held = new Set<FetchedJob>()
-  let busy = 0
   let wokenAt = Number.NEGATIVE_INFINITY
   const worthFetching = Math.max(1, Math.floor(concurrency / 10))
   let idle: (() => void) | undefined
-  // Outcomes that wait for a host's transaction must not keep the others from being sent.
-  const freeSlots = () =>
-    Math.min(concurrency - busy, maxHeldPerSlot * concurrency - held.size + Math.min(maxLocked, settler.locked()))
+  const slots = createSlots({
+    concurrency,
+    slowAfterMs: options.slowAfterMs,
+    onFree: () => wakeWhenWorthwhile(),
+    onHang(accountId) {
+      if (pacer.isHeld(accountId)) return
+      logger.warn({ accountId }, 'Submissions of an account hang; it is slowed down, so that others go on.')
+      void pacer.slowDown(accountId, hangPauseMs)
+    },
+  })
+  const freeSlots = () => {
+    // Outcomes that wait for a host's transaction must not keep the others from being sent.
+    const locked = Math.min(maxLocked, settler.locked())
+    const unwritten = held.size - slots.slow()
+    return Math.min(
+      concurrency - slots.busy(),
+      maxHeldPerSlot * concurrency - unwritten + locked,
+      maxHeldWithSlow * concurrency - held.size + locked,
+    )
+  }
 
   const submit = async (claim: Claim, job: FetchedJob) => {
     held.add(job)
-    busy += 1
+    const leave = slots.begin(claim.accountId)
     const settlement = await handlers.submit(claim, abort.signal).catch((error: unknown) => {
       // Without a heartbeat the job comes back, and the outcome counts as unknown. What it says may quote the request.
       const { transferId, attempt } = claim
@@ -77,7 +101,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       return undefined
     })
     if (settlement !== undefined) await pacer.hear(claim.accountId, settlement)
-    busy -= 1
+    leave()
     wakeWhenWorthwhile()
     if (settlement !== undefined) await settler.add(settlement)
     held.delete(job)
@@ -88,7 +112,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     if (held.size === 0) idle?.()
   }
   const wakeWhenWorthwhile = () => {
-    if (freeSlots() === worthFetching || busy === 0) fetching.wake()
+    if (freeSlots() === worthFetching || slots.busy() === 0) fetching.wake()
   }
 
   const fetching = startLoop({

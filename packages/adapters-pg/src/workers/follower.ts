@@ -1,12 +1,13 @@
 import type { FollowedTransfer } from '@outlay/core'
 import { inHurry } from '../hurry.ts'
-import { type ListReaderOptions, readList } from './list-reader.ts'
+import { createAccountTasks } from './account-tasks.ts'
+import { type ListReaderOptions, readList, turnMs } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
 
 /** What a follower works with. */
 export interface FollowerOptions<Tx> extends ListReaderOptions<Tx> {
-  readonly pacer: Pacer
+  readonly pacer: Pick<Pacer, 'isHeld'>
 }
 
 /** From this many due transfers of one account on, its list is read instead of each transfer. */
@@ -21,25 +22,66 @@ const leaseMs = 15_000
 /** Pause between looks for due transfers, in milliseconds. */
 const pauseMs = 500
 
-/** Accounts that are looked at side by side. */
-const accountsAtOnce = 4
+/** Accounts that are polled side by side, slow ones aside. */
+const accountsAtOnce = 16
 
-/** Starts the loop that looks at submitted transfers when they are due, until their status is final: few one by one, many by pages. */
+/** Transfers of one account that are read before the next ones may be left for another turn. */
+const chunkSize = 16
+
+/** Transfers of an account that were taken and have to wait for their turn. */
+interface WaitingTransfers {
+  readonly transfers: readonly FollowedTransfer[]
+  /** When their lease is about to end, by the monotonic clock. */
+  readonly untilMs: number
+}
+
+/**
+ * Starts the loop that looks at submitted transfers when they are due, until their status is final: few one by one, many by
+ * pages. Each account has a task of its own, and none waits for another.
+ */
 export function startFollower<Tx>(options: FollowerOptions<Tx>): Loop & { readonly stop: () => Promise<void> } {
+  const { looks, handlers, logger, slowAfterMs } = options
   const abort = new AbortController()
+  const waiting = new Map<string, WaitingTransfers>()
+  let isMore = false
+  const tasks = createAccountTasks({
+    logger,
+    size: accountsAtOnce,
+    slowAfterMs,
+    onFree() {
+      beginWaiting()
+      if (isMore) loop.wake()
+    },
+  })
+  const beginWaiting = () => {
+    for (const [accountId, { transfers }] of waiting) {
+      if (abort.signal.aborted || !tasks.mayBegin(accountId)) continue
+      waiting.delete(accountId)
+      tasks.begin(accountId, () => followAccount(options, accountId, transfers, abort.signal))
+    }
+  }
+  /** Leaves those to other workers, or to a later turn, whose lease is about to end. */
+  const giveBackWaiting = async (nowMs: number) => {
+    const late = [...waiting].filter(([, { untilMs }]) => untilMs <= nowMs)
+    for (const [accountId] of late) waiting.delete(accountId)
+    await looks.giveBack(late.flatMap(([, { transfers }]) => transfers.map(({ transferId }) => transferId)))
+  }
   const loop = startLoop({
     name: 'follow',
-    logger: options.logger,
+    logger,
     async turn() {
-      const due = await options.looks.takeDue(maxLooks, leaseMs, options.handlers.traced)
-      const accounts = [...Map.groupBy(due, (transfer) => transfer.accountId).entries()]
-      const workers = Array.from({ length: Math.min(accountsAtOnce, accounts.length) }, async () => {
-        for (let next = accounts.pop(); next !== undefined; next = accounts.pop()) {
-          await followAccount(options, next[0], next[1], abort.signal)
-        }
-      })
-      await Promise.all(workers)
-      return due.length === maxLooks ? 0 : pauseMs
+      await giveBackWaiting(performance.now())
+      isMore = tasks.free() === 0
+      if (isMore) return pauseMs
+      const except = [...tasks.excluded(), ...waiting.keys()]
+      const due = await looks.takeDue(maxLooks, leaseMs, except, handlers.traced)
+      const untilMs = performance.now() + leaseMs / 2
+      for (const [accountId, transfers] of Map.groupBy(due, (transfer) => transfer.accountId)) {
+        waiting.set(accountId, { transfers, untilMs })
+      }
+      beginWaiting()
+      isMore = due.length === maxLooks
+      return isMore ? 0 : pauseMs
     },
   })
   return {
@@ -47,6 +89,8 @@ export function startFollower<Tx>(options: FollowerOptions<Tx>): Loop & { readon
     async stop() {
       abort.abort(new Error('The engine stops.'))
       await loop.stop()
+      await giveBackWaiting(Number.POSITIVE_INFINITY).catch(() => undefined)
+      await tasks.ended()
     },
   }
 }
@@ -66,13 +110,29 @@ async function followAccount<Tx>(
   await followEach(options, accountId, single, signal)
 }
 
+/** Reads some transfers after another, and gives those back that would take the account's turn too long. */
 async function followEach<Tx>(
   options: FollowerOptions<Tx>,
   accountId: string,
   transfers: readonly FollowedTransfer[],
   signal: AbortSignal,
 ): Promise<void> {
-  if (transfers.length === 0) return
+  const untilMs = performance.now() + turnMs(options)
+  for (let from = 0; from < transfers.length; from += chunkSize) {
+    if (from > 0 && (signal.aborted || performance.now() >= untilMs)) {
+      await options.looks.giveBack(transfers.slice(from).map(({ transferId }) => transferId))
+      return
+    }
+    await followSome(options, accountId, transfers.slice(from, from + chunkSize), signal)
+  }
+}
+
+async function followSome<Tx>(
+  options: FollowerOptions<Tx>,
+  accountId: string,
+  transfers: readonly FollowedTransfer[],
+  signal: AbortSignal,
+): Promise<void> {
   const { driver, handlers, logger } = options
   try {
     const observations = await handlers.follow(accountId, transfers, signal)

@@ -6,13 +6,18 @@ import { type PageTakerOptions, takePage } from './page-taker.ts'
 export interface ListReaderOptions<Tx> extends PageTakerOptions<Tx> {
   readonly readings: ListReadingStore
   readonly logger: Logger
+  /** A poll that takes longer is slow, in milliseconds. */
+  readonly slowAfterMs: number
 }
+
+/** How long one turn of an account goes on with further reads, in milliseconds: what is left goes on in its next one. */
+export const turnMs = ({ slowAfterMs }: { readonly slowAfterMs: number }): number => 2 * slowAfterMs
 
 /** Most pages of one account's list that one turn reads. */
 const maxPages = 50
 
 /** How long other workers keep away from a list that is being read, in milliseconds; each page renews it. */
-const leaseMs = 30_000
+const leaseMs = 60_000
 
 /** What is left of the transfers that were taken for a look. */
 export interface UnreadTransfers {
@@ -40,9 +45,11 @@ export async function readList<Tx>(
   const reading = await readings.take(accountId, transfers.length, leaseMs)
   if (reading === undefined) return { single: [], later: left(), failed: [] }
   const taken = new Set(transfers.map(({ transferId }) => transferId))
+  const untilMs = performance.now() + turnMs(options)
+  const mayGoOn = (count: number) => !signal.aborted && count < maxPages && (count === 0 || performance.now() < untilMs)
   let { cursor, patience } = reading
   try {
-    for (let count = 0; count < maxPages && !signal.aborted; count += 1) {
+    for (let count = 0; mayGoOn(count); count += 1) {
       const page = await handlers.readPage(accountId, cursor, signal)
       const { met, due } = page === undefined ? { met: [], due: 0 } : await takePage(options, accountId, page, taken)
       for (const remoteId of met) missing.delete(remoteId)

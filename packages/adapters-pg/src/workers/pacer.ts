@@ -9,6 +9,8 @@ export interface Pacer extends Loop {
    * slot is kept, or the next transfer of the account would follow into the same.
    */
   hear(accountId: string, settlement: Settlement): Promise<void> | undefined
+  /** Slows an account down as after a 429 that asks to wait so long. Resolves when no claim of the account gets past it. */
+  slowDown(accountId: string, forMs: number): Promise<void>
   /** Takes note that a submission of the account has ended. */
   makeRoom(accountId: string): void
   /** Takes note that something may have begun to wait. */
@@ -116,6 +118,11 @@ export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
       return waiting.size > 0 ? waitingPauseMs : holds.size > 0 ? loweredPauseMs : idlePauseMs
     },
   })
+  const slowDown = (accountId: string, forMs: number) => {
+    const written = throttlings.add(accountId, forMs)
+    loop.wake()
+    return written
+  }
   return {
     wake: () => loop.wake(),
     async stop() {
@@ -123,12 +130,9 @@ export function startPacer<Tx>(options: PacerOptions<Tx>): Pacer {
       // What the service said last is kept for whoever works next.
       await throttlings.write().catch(() => undefined)
     },
+    slowDown,
     hear(accountId, { throttledForMs, answer }) {
-      if (throttledForMs !== null) {
-        const written = throttlings.add(accountId, throttledForMs)
-        loop.wake()
-        return written
-      }
+      if (throttledForMs !== null) return slowDown(accountId, throttledForMs)
       if (holds.has(accountId) && answer.outcome !== 'unknown' && answer.outcome !== 'throttled')
         answered.add(accountId)
       return undefined
@@ -160,10 +164,10 @@ async function changePace<Tx>(
   if (news.kind === 'throttled' && next?.ratePerSecond !== pace?.ratePerSecond) {
     logger.warn(
       { accountId, ratePerSecond: next?.ratePerSecond, heldUntil: next?.heldUntil },
-      'The service throttles an account; it waits and then goes slower.',
+      'An account is slowed down; it waits and then goes slower.',
     )
   } else if (next === null) {
-    logger.info({ accountId }, 'An account that the service throttled goes at its own pace again.')
+    logger.info({ accountId }, 'An account that was slowed down goes at its own pace again.')
   }
   return true
 }

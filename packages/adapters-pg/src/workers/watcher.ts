@@ -1,5 +1,7 @@
 import type { Logger, Observation } from '@outlay/core'
 import type { WatchedAccount, WatchedAccountStore } from '../watched-accounts.ts'
+import { createAccountTasks } from './account-tasks.ts'
+import { turnMs } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { type PageTakerOptions, takePage } from './page-taker.ts'
 
@@ -7,10 +9,12 @@ import { type PageTakerOptions, takePage } from './page-taker.ts'
 export interface WatcherOptions<Tx> extends PageTakerOptions<Tx> {
   readonly watched: WatchedAccountStore<Tx>
   readonly logger: Logger
+  /** A poll that takes longer is slow, in milliseconds. */
+  readonly slowAfterMs: number
 }
 
-/** Most accounts that one turn looks at. */
-const maxAccounts = 4
+/** Accounts that are read side by side, slow ones aside. */
+const accountsAtOnce = 4
 
 /** Most pages of one account's list that one turn reads. */
 const maxPages = 20
@@ -24,16 +28,35 @@ const pauseMs = 500
 /** How far a reading overlaps the one before, by the service's clock, in milliseconds: a list may show a transfer late. */
 const overlapMs = 60_000
 
-/** Starts the loop that reads the lists of watched accounts, as far back as the reading before has come. */
+/**
+ * Starts the loop that reads the lists of watched accounts, as far back as the reading before has come. Each account has a task
+ * of its own, and none waits for another.
+ */
 export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
+  const { watched, logger, slowAfterMs } = options
   const abort = new AbortController()
+  let isMore = false
+  const onFree = () => {
+    if (isMore) loop.wake()
+  }
+  const tasks = createAccountTasks({ logger, size: accountsAtOnce, slowAfterMs, onFree })
   const loop = startLoop({
     name: 'watch',
-    logger: options.logger,
+    logger,
     async turn() {
-      const due = await options.watched.take(maxAccounts, leaseMs)
-      await Promise.all(due.map((account) => watchAccount(options, account, abort.signal)))
-      return due.length === maxAccounts ? 0 : pauseMs
+      const free = tasks.free()
+      isMore = free === 0
+      if (isMore) return pauseMs
+      const due = await watched.take(free, leaseMs, tasks.excluded())
+      for (const account of due) {
+        if (tasks.mayBegin(account.accountId)) {
+          tasks.begin(account.accountId, () => watchAccount(options, account, abort.signal))
+        } else {
+          await watched.keep(account)
+        }
+      }
+      isMore = due.length === free
+      return pauseMs
     },
   })
   return {
@@ -41,6 +64,7 @@ export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
     async stop() {
       abort.abort(new Error('The engine stops.'))
       await loop.stop()
+      await tasks.ended()
     },
   }
 }
@@ -55,8 +79,9 @@ async function watchAccount<Tx>(
   const until = Date.parse(seenTo) - overlapMs
   let { cursor, readingFrom } = account
   let found = false
+  const untilMs = performance.now() + turnMs(options)
   try {
-    for (let count = 0; count < maxPages; count += 1) {
+    for (let count = 0; count < maxPages && (count === 0 || performance.now() < untilMs); count += 1) {
       if (signal.aborted) return
       const page = await handlers.readPage(accountId, cursor, signal)
       const observations = page?.observations ?? []

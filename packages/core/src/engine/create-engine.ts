@@ -15,17 +15,24 @@ import { cancelTransfer, findEnded, findOrder, resubmitKey } from './commands.ts
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers, readSince } from './enqueueing.ts'
 import { decideChange, followTransfers, readPage } from './following.ts'
+import { foreignGateway } from './foreign-gateway.ts'
+import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
+import { createLifecycle } from './lifecycle.ts'
+import { readObservations } from './observation.ts'
 import { decidePace } from './pacing.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { anyClient, checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
 import { decideSubmission, unknownLimitMs } from './submission.ts'
 import { makeSubscription, unsubscribe } from './subscribing.ts'
 import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
-import { takeWebhook } from './webhooks.ts'
+import { type EngineTimeouts, readTimeouts } from './timeouts.ts'
+import { foreignVerifier, takeWebhook } from './webhooks.ts'
+import { checkFollow, checkWorkOptions } from './work-options.ts'
 
 /** What an engine is made of. */
 export interface EngineOptions<Tx> {
   readonly backend: Backend<Tx>
+  /** The way to the other side. It is the host's: the host closes it when no engine uses it any more. */
   readonly gateway: Gateway
   /** Verifies webhooks, for {@link Engine.webhook}. Default: none, statuses come by polling alone. */
   readonly webhooks?: WebhookVerifier | undefined
@@ -33,6 +40,8 @@ export interface EngineOptions<Tx> {
   readonly catalog?: Catalog | undefined
   /** Clock, randomness and logger; default the backend's. */
   readonly runtime?: Partial<Runtime> | undefined
+  /** How long calls into the host's and the gateway's code may take. */
+  readonly timeouts?: EngineTimeouts | undefined
   /** Traces and metrics, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none, at no cost. */
   readonly telemetry?: Telemetry | undefined
   /** The pace of looks at submitted transfers and watched accounts. Default: a quarter of the rail's expected time, then slower. */
@@ -49,27 +58,20 @@ export interface EngineOptions<Tx> {
  * const engine = createEngine({ backend: postgres({ driver: drizzleDriver(db) }), gateway: httpGateway({ … }) })
  * await db.transaction(async (tx) => { await engine.transfers.enqueue(tx, { … }) })
  */
-export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
-  const { backend, gateway } = options
-  checkKeyLifetime(gateway)
-  const runtime: Runtime = { ...backend.runtime, ...options.runtime }
+export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
+  checkFollow(given.follow)
+  checkKeyLifetime(given.gateway)
+  const { backend } = given
+  const runtime = foreignRuntime(backend.runtime, given.runtime)
+  const options = guardForeign(given, runtime)
   const rules = rulesOf(options, runtime)
   const subscriptions = new Map<string, Subscription<Tx>>()
-  let workers: Promise<Workers> | undefined
-  let endGauges: (() => void) | undefined
+  const lifecycle = createLifecycle()
 
   const subscribe: Engine<Tx>['subscribe'] = (name, types, handler, options) => {
-    if (workers !== undefined) throw new Error(`Subscribe "${name}" before start(): a running engine takes no more.`)
+    if (lifecycle.isRunning()) throw new Error(`Subscribe "${name}" before start(): a running engine takes no more.`)
     if (subscriptions.has(name)) throw new Error(`There is a subscription "${name}" already; names are unique.`)
     subscriptions.set(name, makeSubscription(name, types, handler, options))
-  }
-  const stop = async () => {
-    const running = workers
-    workers = undefined
-    endGauges?.()
-    endGauges = undefined
-    await (await running)?.stop()
-    await gateway.close?.()
   }
   return {
     transfers: createTransfers(options, runtime, rules),
@@ -100,18 +102,28 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
     backlog: () => backend.backlog(),
     archive: (archiving) => archive(backend, archiving),
     async start({ signal, ...work } = {}) {
-      if (workers !== undefined) throw new Error('The engine is running already; stop() it first.')
-      if (signal?.aborted === true) return
-      workers = startWorkers(options, runtime, rules, [...subscriptions.values()], work)
-      await workers.catch((error) => {
-        workers = undefined
-        throw error
+      checkWorkOptions(work)
+      const { telemetry } = options
+      await lifecycle.start(() => startWorkers(options, runtime, rules, [...subscriptions.values()], work), {
+        signal,
+        logger: runtime.logger,
+        onRunning: telemetry === undefined ? undefined : () => reportGauges(telemetry, backend),
       })
-      if (options.telemetry !== undefined && workers !== undefined) endGauges = reportGauges(options.telemetry, backend)
-      signal?.addEventListener('abort', () => void stop(), { once: true })
     },
-    stop,
-    [Symbol.asyncDispose]: stop,
+    stop: lifecycle.stop,
+    [Symbol.asyncDispose]: lifecycle.stop,
+  }
+}
+
+/** The same options, with all code in them that is not ours behind its bounds. */
+function guardForeign<Tx>(options: EngineOptions<Tx>, runtime: Runtime): EngineOptions<Tx> {
+  const { gateway, webhooks, telemetry } = options
+  const timeouts = readTimeouts(options.timeouts)
+  return {
+    ...options,
+    gateway: foreignGateway(gateway, runtime, timeouts),
+    webhooks: webhooks === undefined ? undefined : foreignVerifier(webhooks, runtime, timeouts.lookupMs),
+    telemetry: telemetry === undefined ? undefined : foreignTelemetry(telemetry),
   }
 }
 
@@ -153,7 +165,10 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
       return enqueue(tx, { ...order, idempotencyKey: idempotencyKey ?? resubmitKey(transferId) })
     },
     release: (tx, transferId) => backend.release(tx, transferId),
-    observe: (tx, accountId, observations) => backend.observe(tx, accountId, observations, rules),
+    async observe(tx, accountId, observations) {
+      checkAccountId(accountId)
+      return backend.observe(tx, accountId, readObservations(observations), rules)
+    },
   }
 }
 

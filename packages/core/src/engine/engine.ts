@@ -67,7 +67,12 @@ export interface Transfers<Tx> {
     transferId: string,
     options?: { readonly idempotencyKey?: string | undefined },
   ): Promise<EnqueuedTransfer>
-  /** Applies what is known at the other side: from a webhook, a rail, a statement. Statuses only move forward. */
+  /**
+   * Applies what is known at the other side: from a webhook, a rail, a statement. Statuses only move forward. A refusal happens
+   * before any SQL.
+   * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` for observations that are none, with the
+   *   index and the member: `3.status`.
+   */
   observe(tx: Tx, accountId: string, observations: readonly Observation[]): Promise<number>
 }
 
@@ -171,11 +176,16 @@ export interface Engine<Tx> {
   migrate(): Promise<void>
   /** The same as SQL text, for the host's own migration tool. */
   migrationSql(): string
-  /** Checks the schema and starts the workers of this process. Never migrates. */
+  /**
+   * Checks the schema and starts the workers of this process, when those of before have ended. Never migrates. A `signal` that
+   * aborts stops them.
+   * @throws Error when it runs already, or for an option that is no number or out of its range.
+   */
   start(options?: WorkOptions & { readonly signal?: AbortSignal | undefined }): Promise<void>
   /**
-   * Lets what is in flight end, hands the rest back, and closes the gateway. Safe to call twice. It ends in time although the
-   * database is away; what could not be written then counts as unknown, and the same keys go out again.
+   * Lets what is in flight end, and hands the rest back. Safe to call twice; {@link Engine.start} works again afterwards. The
+   * gateway, which another engine may use too, stays open: whoever made it closes it. It ends in time although the database is
+   * away; what could not be written then counts as unknown, and the same keys go out again.
    */
   stop(): Promise<void>
   /** How much is where, right now. */

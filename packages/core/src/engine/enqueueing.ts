@@ -7,6 +7,7 @@ import type { Runtime } from '../ports/runtime.ts'
 import type { EnqueuedTransfer, NewTransfer } from '../ports/stored-transfer.ts'
 import { parseTransferOrder } from '../transfer-request.ts'
 import type { EnqueueRequest } from './engine.ts'
+import { parseMoment } from './moment.ts'
 
 /** An id of the service, opaque here. */
 const accountIdPattern = /^[\x21-\x7e]{1,255}$/
@@ -84,9 +85,10 @@ export async function prepareTransfers(
 /** Reads a moment; null when there is none. */
 function readTime(value: string | Date | undefined, field: string): string | null {
   if (value === undefined) return null
-  const time = value instanceof Date ? value.getTime() : Date.parse(value)
-  if (!Number.isNaN(time)) return new Date(time).toISOString()
-  throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: 'must be a date and time in ISO 8601' }])
+  const moment = parseMoment(value)
+  if (moment !== null) return moment
+  const message = 'must be a date and time in ISO 8601, with Z or an offset, before the year 10000'
+  throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
 }
 
 /** How much earlier than now an account is watched from by itself, so that clocks that differ matter less, in milliseconds. */

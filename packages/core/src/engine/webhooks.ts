@@ -1,7 +1,11 @@
 import { type ErrorCode, OutlayError } from '../error.ts'
 import type { Backend } from '../ports/backend.ts'
+import type { Runtime } from '../ports/runtime.ts'
 import type { IncomingWebhook, WebhookVerifier } from '../ports/webhooks.ts'
 import type { ObserveRules } from '../ports/work.ts'
+import { CallGivenUp, callForeign } from './foreign-call.ts'
+import { NotUnderstood } from './foreign-value.ts'
+import { readObservation } from './observation.ts'
 
 /** What became of a webhook: everything that a host needs to answer it, in whatever framework. */
 export interface WebhookAnswer {
@@ -21,6 +25,33 @@ const refusals = {
   webhook_timestamp_out_of_tolerance: 401,
   unreadable_response: 400,
 } as const satisfies Partial<Record<ErrorCode, WebhookAnswer['status']>>
+
+/**
+ * The same verifier, as the engine may trust it: it answers in time, and with an observation or none.
+ * @throws OutlayError `service_unavailable` when it does not; `unreadable_response` for an observation that is none
+ */
+export function foreignVerifier(
+  verifier: WebhookVerifier,
+  runtime: Pick<Runtime, 'timer' | 'logger'>,
+  limitMs: number,
+): WebhookVerifier {
+  return {
+    async verify(webhook, accountId) {
+      try {
+        const bounds = { call: 'verify', limitMs }
+        const seen = await callForeign<unknown>(runtime, bounds, () => verifier.verify(webhook, accountId))
+        return seen === undefined ? undefined : readObservation(seen)
+      } catch (error) {
+        if (error instanceof NotUnderstood) {
+          throw new OutlayError('unreadable_response', `The verifier gave what is no observation: ${error.message}.`)
+        }
+        if (!(error instanceof CallGivenUp)) throw error
+        const message = `The webhook was not verified within ${limitMs} ms; the service has to send it again.`
+        throw new OutlayError('service_unavailable', message)
+      }
+    },
+  }
+}
 
 /** Verifies a webhook and applies what it tells, in a transaction of its own. */
 export async function takeWebhook<Tx>(

@@ -107,6 +107,6 @@ export interface Gateway {
     accountId: string,
     options: { readonly cursor?: string | undefined; readonly limit: number; readonly signal: AbortSignal },
   ): Promise<{ readonly observations: readonly Observation[]; readonly next?: string | undefined }>
-  /** Closes connections. */
+  /** Closes connections. Whoever made the gateway calls it; an engine never does. */
   close?(): Promise<void>
 }

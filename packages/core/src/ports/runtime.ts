@@ -13,7 +13,13 @@ export interface Random {
   fraction(): number
 }
 
-/** Where the engine reports what it does; every member is optional to call and must not throw. */
+/** Timers, as an explicit dependency: they bound calls into code that is not the engine's. */
+export interface Timer {
+  /** Calls `run` once after `ms` milliseconds; gives what prevents that. */
+  after(ms: number, run: () => void): () => void
+}
+
+/** Where the engine reports what it does; what it throws is ignored. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void
   info(fields: Readonly<Record<string, unknown>>, message: string): void
@@ -25,6 +31,7 @@ export interface Logger {
 export interface Runtime {
   readonly clock: Clock
   readonly random: Random
+  readonly timer: Timer
   readonly logger: Logger
   /** Lets other work of the process have its turn; long computations call it now and then. Default: they do not. */
   readonly giveWay?: (() => Promise<void>) | undefined

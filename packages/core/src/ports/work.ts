@@ -254,6 +254,12 @@ export interface WorkOptions {
   readonly pollIntervalMs?: number | undefined
   /** Events being handled at once per subscription by this process. Default 4. */
   readonly subscriptionConcurrency?: number | undefined
+  /**
+   * Submissions and polls of an account that take longer than this are slow, in milliseconds: others need not wait for them. A
+   * slow submission no longer counts against `concurrency`, up to four times as many, and an account with many is slowed down; a
+   * slow account is polled in a small share of its own. Default 5 000.
+   */
+  readonly slowAfterMs?: number | undefined
   /** Time that {@link WorkHandlers.submit} gets to end by itself when the engine stops, in milliseconds. Default 10 000. */
   readonly stopTimeoutMs?: number | undefined
   /** What becomes of old transfers. Default: nothing, everything stays at hand. */

@@ -1,0 +1,91 @@
+import type { Logger } from '@outlay/core'
+
+/** Tasks under way, one per account at most, in a bounded number that slow accounts cannot use up. */
+export interface AccountTasks {
+  /** How many more tasks may begin now, those of slow accounts aside. */
+  free(): number
+  /** Accounts of which none may begin now: those under way, and slow ones while their share is used up. */
+  excluded(): readonly string[]
+  mayBegin(accountId: string): boolean
+  /** Begins the task of an account. What it throws is logged. */
+  begin(accountId: string, run: () => Promise<void>): void
+  /** Resolves when no task is under way. */
+  ended(): Promise<void>
+}
+
+/** What tasks of accounts work with. */
+export interface AccountTasksOptions {
+  readonly logger: Logger
+  /** Tasks at once, those aside that have become slow. */
+  readonly size: number
+  /** A task that takes longer is slow, in milliseconds. */
+  readonly slowAfterMs: number
+  /** Called whenever another task may begin. */
+  readonly onFree: () => void
+}
+
+/** Tasks at once of accounts whose last task was slow. */
+const slowAtOnce = 8
+
+/** Slow accounts that are remembered at most; the one that was slow first is forgotten first. */
+const maxSlow = 1_000
+
+/**
+ * Makes a place for tasks. One that has become slow no longer counts, so that whoever waits goes on after `slowAfterMs` at the
+ * latest; the next tasks of its account begin in the small share of slow accounts, until one was fast again.
+ */
+export function createAccountTasks({ logger, size, slowAfterMs, onFree }: AccountTasksOptions): AccountTasks {
+  const underWay = new Map<string, Promise<void>>()
+  const slow = new Set<string>()
+  /** Tasks that count against the size. */
+  let counted = 0
+  let slowUnderWay = 0
+  const hasRoom = (accountId: string) => (slow.has(accountId) ? slowUnderWay < slowAtOnce : counted < size)
+  const markSlow = (accountId: string) => {
+    slow.delete(accountId)
+    slow.add(accountId)
+    const [first] = slow
+    if (slow.size > maxSlow && first !== undefined) slow.delete(first)
+  }
+  const perform = async (accountId: string, run: () => Promise<void>) => {
+    const beganSlow = slow.has(accountId)
+    let isSlow = false
+    if (beganSlow) slowUnderWay += 1
+    else counted += 1
+    const timer = setTimeout(() => {
+      isSlow = true
+      markSlow(accountId)
+      if (beganSlow) return
+      counted -= 1
+      onFree()
+    }, slowAfterMs)
+    try {
+      // Never at once: its entry has to be there before it ends.
+      await Promise.resolve().then(run)
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      logger.warn({ accountId, error: message }, 'A poll of an account failed; it is repeated later.')
+    } finally {
+      clearTimeout(timer)
+      underWay.delete(accountId)
+      if (beganSlow) slowUnderWay -= 1
+      else if (!isSlow) counted -= 1
+      if (!isSlow) slow.delete(accountId)
+      onFree()
+    }
+  }
+  return {
+    free: () => size - counted,
+    excluded() {
+      if (slowUnderWay < slowAtOnce) return [...underWay.keys()]
+      return [...new Set([...underWay.keys(), ...slow])]
+    },
+    mayBegin: (accountId) => !underWay.has(accountId) && hasRoom(accountId),
+    begin(accountId, run) {
+      underWay.set(accountId, perform(accountId, run))
+    },
+    async ended() {
+      while (underWay.size > 0) await Promise.all(underWay.values())
+    },
+  }
+}

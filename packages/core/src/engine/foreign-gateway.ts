@@ -1,0 +1,82 @@
+import type { Gateway } from '../ports/gateway.ts'
+import type { Runtime } from '../ports/runtime.ts'
+import { callForeign } from './foreign-call.ts'
+import { NotUnderstood } from './foreign-value.ts'
+import { readFound, readListPage, readRegisterResult, readSubmitResult } from './gateway-answers.ts'
+import type { TimeLimits } from './timeouts.ts'
+
+/**
+ * The same gateway, as the engine may trust it: each call has a bound, what it throws is an Error, and what it answers is what
+ * the port says or `unknown`. A call that was not made says so.
+ */
+export function foreignGateway(
+  gateway: Gateway,
+  runtime: Pick<Runtime, 'timer' | 'logger'>,
+  timeouts: TimeLimits,
+): Gateway {
+  const told = new Set<string>()
+  const onNotUnderstood = (call: string) => (field: string) => {
+    const kind = `${call} ${field}`
+    if (told.has(kind)) return
+    told.add(kind)
+    const message =
+      'A gateway answers what is not understood; an outcome counts as unknown, an observation is left out.'
+    runtime.logger.error({ call, field }, message)
+  }
+  const bound = <T>(
+    call: string,
+    limitMs: number,
+    signal: AbortSignal | undefined,
+    run: (signal: AbortSignal) => T | PromiseLike<T>,
+  ) => callForeign(runtime, { call, limitMs, signal }, run)
+  const { registerAddress, list } = gateway
+  const { submitMs, readMs, lookupMs } = timeouts
+  const known: Partial<Gateway> = {
+    submit: async (submission, { signal }) =>
+      signal.aborted
+        ? notSent
+        : readSubmitResult(
+            await bound<unknown>('submit', submitMs, signal, (own) => gateway.submit(submission, { signal: own })),
+            onNotUnderstood('submit'),
+          ),
+    async get(accountId, remoteId, { signal }) {
+      const found = await bound<unknown>('get', readMs, signal, (own) =>
+        gateway.get(accountId, remoteId, { signal: own }),
+      )
+      return readFound(found, remoteId, onNotUnderstood('get'))
+    },
+  }
+  if (registerAddress !== undefined) {
+    known.registerAddress = async (registration, { signal }) => {
+      if (signal.aborted) return notSent
+      const register = (own: AbortSignal) => registerAddress.call(gateway, registration, { signal: own })
+      const result = await bound<unknown>('registerAddress', submitMs, signal, register)
+      return readRegisterResult(result, onNotUnderstood('registerAddress'))
+    }
+  }
+  if (list !== undefined) {
+    known.list = async (accountId, options) => {
+      const read = (own: AbortSignal) => list.call(gateway, accountId, { ...options, signal: own })
+      const page = await bound<unknown>('list', readMs, options.signal, read)
+      try {
+        return readListPage(page, onNotUnderstood('list'))
+      } catch (error) {
+        if (error instanceof NotUnderstood) onNotUnderstood('list')(error.field)
+        throw error
+      }
+    }
+  }
+  // Whatever else a gateway has is bounded as a lookup is.
+  return new Proxy({} as Gateway, {
+    get(_, name) {
+      const own = known[name as keyof Gateway]
+      if (own !== undefined) return own
+      const member: unknown = Reflect.get(gateway, name, gateway)
+      if (typeof member !== 'function') return member
+      return (...args: readonly unknown[]) =>
+        bound<unknown>(String(name), lookupMs, undefined, () => Reflect.apply(member, gateway, args))
+    },
+  })
+}
+
+const notSent = { outcome: 'throttled', detail: 'not sent: the engine stops' } as const

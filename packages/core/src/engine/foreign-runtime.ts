@@ -1,0 +1,98 @@
+import type { Logger, Runtime } from '../ports/runtime.ts'
+import type { Span, Telemetry } from '../ports/telemetry.ts'
+
+/**
+ * The runtime of an engine: the host's members where it gave any, and the backend's. A logger that throws, a clock that shows no
+ * time and a fraction that is none harm nobody: the backend's are used instead.
+ */
+export function foreignRuntime(own: Runtime, given: Partial<Runtime> = {}): Runtime {
+  const runtime: Runtime = { ...own, ...dropUndefined(given) }
+  const { clock, random } = runtime
+  return {
+    ...runtime,
+    clock: { now: () => readTime(() => clock.now()) ?? own.clock.now() },
+    random: {
+      bytes: (length) => random.bytes(length),
+      fraction: () => readFraction(() => random.fraction()) ?? own.random.fraction(),
+    },
+    logger: foreignLogger(runtime.logger),
+  }
+}
+
+const dropUndefined = <T extends object>(given: T): T =>
+  Object.fromEntries(Object.entries(given).filter(([, member]) => member !== undefined)) as T
+
+/** What the call gives, or undefined when it throws. */
+function attempt<T>(call: () => T): T | undefined {
+  try {
+    return call()
+  } catch {
+    return undefined
+  }
+}
+
+function readTime(read: () => Date): Date | undefined {
+  const now = attempt(read)
+  return now instanceof Date && !Number.isNaN(now.getTime()) ? now : undefined
+}
+
+function readFraction(read: () => number): number | undefined {
+  const fraction = attempt(read)
+  return typeof fraction === 'number' && fraction >= 0 && fraction < 1 ? fraction : undefined
+}
+
+/** The same logger, whose faults stay its own. */
+function foreignLogger(logger: Logger): Logger {
+  const report =
+    (level: keyof Logger): Logger['debug'] =>
+    (fields, message) => {
+      const result: unknown = attempt(() => logger[level](fields, message))
+      // One that is asynchronous may reject, which would end the process.
+      if (result instanceof Promise) result.catch(() => undefined)
+    }
+  return { debug: report('debug'), info: report('info'), warn: report('warn'), error: report('error') }
+}
+
+/**
+ * The same telemetry, whose faults stay its own: work is done once whatever becomes of its span, and ends when the work does.
+ */
+export function foreignTelemetry(telemetry: Telemetry): Telemetry {
+  return {
+    span<T>(name: string, options: Parameters<Telemetry['span']>[1], work: (span: Span) => Promise<T>): Promise<T> {
+      let working: Promise<T> | undefined
+      const begin = (span: Span) => {
+        working ??= work(foreignSpan(span))
+        return working
+      }
+      // A span that begins its work later than at once may never do so.
+      const traced = attempt(() => telemetry.span(name, options, begin))
+      if (traced instanceof Promise) traced.catch(() => undefined)
+      return begin(noSpan)
+    },
+    current: () => {
+      const traceparent: unknown = attempt(() => telemetry.current())
+      return typeof traceparent === 'string' ? traceparent : undefined
+    },
+    count: (...told) => void attempt(() => telemetry.count(...told)),
+    record: (...told) => void attempt(() => telemetry.record(...told)),
+    gauges(instruments, read) {
+      const end = attempt(() => telemetry.gauges(instruments, read))
+      return () => void attempt(() => end?.())
+    },
+  }
+}
+
+const noSpan: Span = { traceparent: undefined, rename() {}, set() {}, fail() {}, measure() {} }
+
+function foreignSpan(span: Span): Span {
+  return {
+    get traceparent() {
+      const traceparent: unknown = attempt(() => span.traceparent)
+      return typeof traceparent === 'string' ? traceparent : undefined
+    },
+    rename: (name) => void attempt(() => span.rename(name)),
+    set: (attributes) => void attempt(() => span.set(attributes)),
+    fail: (type) => void attempt(() => span.fail(type)),
+    measure: (instrument, attributes) => void attempt(() => span.measure(instrument, attributes)),
+  }
+}

@@ -1,0 +1,124 @@
+import { OutlayError } from '../error.ts'
+import type { Observation } from '../ports/gateway.ts'
+import type { Transfer, TransferFailure } from '../transfer.ts'
+import { TransferStatus } from '../transfer-status.ts'
+import { type ForeignValue, NotUnderstood, openForeign, readId, readText, requireText } from './foreign-value.ts'
+
+const failureTypes: readonly TransferFailure['type'][] = [
+  'rejected',
+  'returned',
+  'expired',
+  'insufficient_balance',
+  'service_error',
+  'unknown',
+]
+
+/**
+ * Reads an observation that somebody else's code gave: a gateway, a verifier of webhooks, a host.
+ * @throws NotUnderstood for the first member that is none of an observation
+ */
+export function readObservation(value: unknown, path = ''): Observation {
+  const seen = openForeign(value, path)
+  const remoteId = readId(seen, 'remoteId')
+  const status = seen.get('status')
+  if (!TransferStatus.is(status)) return seen.fail('status', 'must be a status of transfers')
+  const failure = readFailure(seen)
+  const reachedAt = readText(seen, 'reachedAt')
+  const transfer = seen.get('transfer')
+  return {
+    remoteId,
+    status,
+    failure: status === 'failed' ? failure : null,
+    ...(reachedAt === undefined ? {} : { reachedAt }),
+    ...(transfer === undefined ? {} : { transfer: readTransfer(transfer, pathOf(path, 'transfer'), status, failure) }),
+  }
+}
+
+const pathOf = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
+
+/** Nothing is known of a failure that is not told, so nobody may send the transfer on. */
+function readFailure(seen: ForeignValue): TransferFailure | null {
+  const value = seen.get('failure')
+  if (value === undefined || value === null) return null
+  const failure = openForeign(value, pathOf(seen.path, 'failure'))
+  const type = failure.get('type')
+  const known = failureTypes.find((one) => one === type)
+  if (known === undefined) return failure.fail('type', 'must be a type of failures')
+  const retriable = failure.get('retriable')
+  if (typeof retriable !== 'boolean') return failure.fail('retriable', 'must be true or false')
+  const achReturn = readAchReturn(failure)
+  return {
+    type: known,
+    code: requireText(failure, 'code'),
+    detail: requireText(failure, 'detail'),
+    occurredAt: requireText(failure, 'occurredAt'),
+    retriable,
+    ...(achReturn === undefined ? {} : { achReturn }),
+  }
+}
+
+function readAchReturn(failure: ForeignValue): TransferFailure['achReturn'] {
+  const value = failure.get('achReturn')
+  if (value === undefined || value === null) return undefined
+  const returned = openForeign(value, pathOf(failure.path, 'achReturn'))
+  return {
+    code: requireText(returned, 'code'),
+    reason: requireText(returned, 'reason'),
+    category: requireText(returned, 'category'),
+  }
+}
+
+/** What the engine reads of a whole transfer; the rest of it is not taken over. */
+function readTransfer(value: unknown, path: string, status: TransferStatus, failure: TransferFailure | null): Transfer {
+  const transfer = openForeign(value, path)
+  const amount = openForeign(transfer.get('amount'), pathOf(path, 'amount'))
+  const automationId = readText(transfer, 'automationId')
+  return {
+    id: readId(transfer, 'id'),
+    status,
+    failure,
+    amount: { value: requireText(amount, 'value'), currency: requireText(amount, 'currency') },
+    source: readLeg(transfer, 'source'),
+    destination: readLeg(transfer, 'destination'),
+    note: transfer.get('note') === null ? null : (readText(transfer, 'note') ?? null),
+    createdAt: requireText(transfer, 'createdAt'),
+    updatedAt: requireText(transfer, 'updatedAt'),
+    ...(automationId === undefined ? {} : { automationId }),
+  }
+}
+
+function readLeg(transfer: ForeignValue, name: 'source' | 'destination'): Transfer['source'] {
+  const leg = openForeign(transfer.get(name), pathOf(transfer.path, name))
+  return {
+    addressId: readText(leg, 'addressId'),
+    financialInstitutionId: readText(leg, 'financialInstitutionId'),
+    valueType: requireText(leg, 'valueType'),
+    transferType: requireText(leg, 'transferType'),
+    wireMemo: readText(leg, 'wireMemo'),
+  }
+}
+
+/**
+ * Reads observations that a host gives.
+ * @throws OutlayError `invalid_request` with the index and the member of every one that is none: `3.status`
+ */
+export function readObservations(values: unknown): readonly Observation[] {
+  if (!Array.isArray(values)) {
+    throw OutlayError.fromIssues([
+      { field: 'observations', code: 'invalid_request', message: 'must be a list of observations' },
+    ])
+  }
+  const issues: NotUnderstood[] = []
+  const observations = values.flatMap((value: unknown, index) => {
+    try {
+      return [readObservation(value, String(index))]
+    } catch (error) {
+      if (!(error instanceof NotUnderstood)) throw error
+      issues.push(error)
+      return []
+    }
+  })
+  const [first, ...rest] = issues.map(({ field, rule }) => ({ field, code: 'invalid_request' as const, message: rule }))
+  if (first !== undefined) throw OutlayError.fromIssues([first, ...rest])
+  return observations
+}

@@ -1,0 +1,26 @@
+import { checkNumbers, type NumberRange, timerRange } from '../number-option.ts'
+import type { WorkOptions } from '../ports/work.ts'
+
+const ranges: { readonly [K in keyof WorkOptions]: NumberRange } = {
+  concurrency: { min: 1, max: 100_000, integer: true },
+  pollIntervalMs: timerRange,
+  subscriptionConcurrency: { min: 1, max: 10_000, integer: true },
+  stopTimeoutMs: { ...timerRange, min: 0 },
+  slowAfterMs: timerRange,
+}
+
+/** Throws Error that names an option which is no number, or out of its range. */
+export function checkWorkOptions(work: WorkOptions): void {
+  checkNumbers({ ...work }, ranges)
+  checkNumbers({ ...work.retention }, { archiveAfterDays: { min: 0 } }, 'retention.')
+}
+
+/** Throws Error that names an option of a subscription which is no number, or out of its range. */
+export function checkBatchSize(batchSize: number | undefined): void {
+  checkNumbers({ batchSize }, { batchSize: { min: 1, max: 10_000, integer: true } })
+}
+
+/** Throws Error unless the longest pause between two polls is a number. */
+export function checkFollow(follow: { readonly maxDelayMs?: number | undefined } = {}): void {
+  checkNumbers({ ...follow }, { maxDelayMs: { min: 1 } }, 'follow.')
+}
