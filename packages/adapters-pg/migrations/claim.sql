@@ -46,7 +46,8 @@ $$;
 -- destination has no id was never sent.
 create or replace function {{schema}}.begin_attempts(p_ids text[], p_worker text)
 returns table (
-  id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text
+  id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
+  environment text
 ) language plpgsql as $$
 #variable_conflict use_column
 begin
@@ -57,13 +58,13 @@ begin
         unknown_since = case when t.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
           then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
     where t.id = any (p_ids)
-    returning t.id, t.account_id, t.idempotency_key, t.request, t.attempt, t.reason, t.unknown_since, t.expires_at
+    returning t.id, t.account_id, t.idempotency_key, t.request, t.attempt, t.reason, t.unknown_since, t.expires_at, t.environment
   ), logged as (
     insert into {{schema}}.attempt (transfer_id, attempt, worker, step)
     select k.id, k.attempt, p_worker, case when k.request #> '{destination,addressId}' is null then 'registration' end from taken k
   )
   select k.id, k.account_id, k.idempotency_key, k.request, k.attempt, k.reason, {{schema}}.iso(k.unknown_since),
-    {{schema}}.iso(k.expires_at)
+    {{schema}}.iso(k.expires_at), k.environment
   from taken k;
 end
 $$;
@@ -73,7 +74,7 @@ $$;
 create or replace function {{schema}}.take(p_ids text[], p_jobs uuid[], p_worker text)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
-  refusals integer, registration jsonb
+  environment text, refusals integer, registration jsonb
 ) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
@@ -84,9 +85,9 @@ declare
   v_taken text[];
 begin
   -- Read once: one that is paused from here on is paused for the next claim, not for a half of this one.
-  v_paused := array(select f.account_id from {{schema}}.account f where f.paused);
+  v_paused := array(select h.account_id from {{schema}}.held_account h);
 
-  -- The transfers of a paused account go back, out of everybody's way until the account is resumed.
+  -- The transfers of a paused or stopped account go back, out of everybody's way until the account is resumed.
   if cardinality(v_paused) > 0 then
     perform 1 from {{schema}}.transfer t where t.id = any (p_ids) and t.account_id = any (v_paused) order by t.id for update;
     with parked as (

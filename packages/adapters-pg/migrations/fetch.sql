@@ -27,7 +27,7 @@ $$;
 create or replace function {{schema}}.fetch_and_take(p_limit integer, p_worker text)
 returns table (
   job uuid, retry_count integer, id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text,
-  unknown_since text, expires_at text, refusals integer, registration jsonb
+  unknown_since text, expires_at text, environment text, refusals integer, registration jsonb
 ) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -39,6 +39,10 @@ declare
   v_free text[];
   v_tag bigint;
 begin
+  if {{schema}}.is_all_stopped() then
+    return;
+  end if;
+
   with next as (
     select j.id from {{queue_table}} j
     where j.name = '{{queue}}' and j.state < 'active' and not j.blocked and j.start_after <= now()
@@ -73,6 +77,7 @@ begin
       and t.request #> '{destination,addressId}' is not null
       and not exists (select 1 from {{schema}}.account f
         where f.account_id = t.account_id and (f.paused or f.rate_per_second is not null or f.concurrency is not null))
+      and not exists (select 1 from {{schema}}.stop s where s.scope = 'account' and s.name = t.account_id)
       and not exists (select 1 from {{schema}}.account_pace p where p.account_id = t.account_id)
       and not exists (select 1 from {{schema}}.refused_account r where r.account_id = t.account_id)
     for update of t skip locked);

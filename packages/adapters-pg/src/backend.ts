@@ -24,6 +24,7 @@ import {
   unknownNumbered,
   withMigrationLock,
 } from './migrate.ts'
+import { createOperations, createRecognize, type Recognize } from './operations.ts'
 import { createPaceStore, type PaceStore } from './paces.ts'
 import { locate, migrationsFolder } from './place.ts'
 import { checkQueue, queueCreateSql, queueInstallSql, queueTrimSql, startQueue } from './queue.ts'
@@ -34,6 +35,7 @@ import { createWatchedAccountStore, type WatchedAccountStore } from './watched-a
 import { startArchiver } from './workers/archiver.ts'
 import { startDispatcher } from './workers/dispatcher.ts'
 import { startFollower } from './workers/follower.ts'
+import { startGuard } from './workers/guard.ts'
 import { startPacer } from './workers/pacer.ts'
 import { startSubscriber } from './workers/subscriber.ts'
 import { startSweeper } from './workers/sweeper.ts'
@@ -47,6 +49,12 @@ export interface PostgresOptions<Tx> {
   readonly schema?: string | undefined
   /** Schema of the queue's tables, used by nobody else. Default the engine's with `_queue` behind it. */
   readonly queueSchema?: string | undefined
+  /**
+   * Name of the deployment that the database belongs to, such as `production-eu`. It is written down at the first start; from
+   * then on nothing is sent by an engine with another name or none, so that a copy of the database, or of the process, cannot
+   * pay. Default: not named, and a copy of the server's files cannot be told from the server.
+   */
+  readonly deployment?: string | undefined
   /** Default: says nothing. */
   readonly logger?: Logger | undefined
 }
@@ -77,8 +85,11 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   const weights = createAccountWeights(driver, tokens)
   const plan = () => ({ schema, tokens, migrations: readMigrationsSync(migrationsFolder) })
 
+  const recognize = createRecognize(driver, tokens)
+
   return {
     runtime,
+    operations: createOperations(driver, tokens, transfers),
     transaction: (work) => driver.transaction(work),
     migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
     migrationSql: () =>
@@ -107,7 +118,8 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     work: (handlers, work) => {
       weights.refresh()
       const logger = handlers.logger ?? runtime.logger
-      return startWork({ driver, queueSchema, channel, logger, ...stores, handlers, work })
+      const { deployment } = options
+      return startWork({ driver, queueSchema, channel, logger, recognize, deployment, ...stores, handlers, work })
     },
   }
 }
@@ -165,6 +177,8 @@ interface Parts<Tx> {
   readonly queueSchema: string
   readonly channel: string
   readonly logger: Logger
+  readonly recognize: Recognize
+  readonly deployment: string | undefined
   readonly transfers: TransferStore<Tx>
   readonly archive: ArchiveStore
   readonly attempts: AttemptStore
@@ -187,14 +201,27 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
     logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
   )
   for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
-  const boss = await startQueue(driver, parts.queueSchema, logger)
+  const guard = await startGuard({ ...parts, environment: handlers.environment })
+  const boss = await startQueue(driver, parts.queueSchema, logger).catch(async (error: unknown) => {
+    await guard.stop()
+    throw error
+  })
   const subscribers = startSubscribers(parts, pollIntervalMs)
   const tell = () => {
     for (const subscriber of subscribers) subscriber.wake()
   }
   const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const pacer = startPacer({ ...parts, onReleased: () => dispatcher.wake() })
-  const dispatcher = startDispatcher({ ...parts, boss, pacer, worker, concurrency, pollIntervalMs, onSettled: tell })
+  const dispatcher = startDispatcher({
+    ...parts,
+    boss,
+    pacer,
+    guard,
+    worker,
+    concurrency,
+    pollIntervalMs,
+    onSettled: tell,
+  })
   const follower = startFollower({ ...parts, pacer, onObserved: tell })
   const watcher = startWatcher({ ...parts, onObserved: tell })
   const sweeper = startSweeper(parts)
@@ -203,6 +230,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       ? undefined
       : startArchiver({ archive: parts.archive, olderThanMs: archiveAfterMs, logger })
   const onWake = () => {
+    guard.wake()
     dispatcher.wake()
     pacer.wake()
     tell()
@@ -217,6 +245,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       watcher.stop(),
       dispatcher.stop(stopTimeoutMs),
     ])
+    await guard.stop()
     await pacer.stop()
     await Promise.all(subscribers.map((subscriber) => subscriber.stop()))
     await boss.stop({ graceful: false, close: false })

@@ -55,6 +55,8 @@ export const errorCodes = [
   // The engine and its backend.
   'transfer_not_found',
   'transfer_not_cancelable',
+  'environment_mismatch',
+  'database_unfamiliar',
   'not_migrated',
   'schema_too_new',
   'queue_version_untested',

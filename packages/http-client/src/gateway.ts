@@ -3,6 +3,7 @@ import {
   type Catalog,
   classifyAnswer,
   defaultCatalog,
+  type Environment,
   type Gateway,
   IdempotencyKey,
   type Observation,
@@ -26,6 +27,11 @@ export interface HttpGatewayOptions extends ConnectionOptions {
   readonly forwardCursor?: ForwardCursor | undefined
   /** Value types and transfer types in whose spelling transfers are read. Default: the catalog of core. */
   readonly catalog?: Catalog | undefined
+  /**
+   * Whether the service behind it moves real money. The engine writes it into its database, and never sends a transfer of
+   * another environment. Credentials that say another one are refused before anything is sent. Default: not declared.
+   */
+  readonly environment?: Environment | undefined
 }
 
 /**
@@ -41,7 +47,8 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
   const connection = createConnection(options)
   const { forwardCursor = 'page[after]', catalog = defaultCatalog } = options
   return {
-    async submit(submission, { signal }) {
+    ...(options.environment === undefined ? {} : { environment: options.environment }),
+    async submit(submission, { signal, mayBegin }) {
       const call: Call = {
         accountId: submission.accountId,
         method: 'POST',
@@ -49,9 +56,9 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
         body: JSON.stringify(encodeTransferRequest(submission.request)),
         idempotencyKey: IdempotencyKey.parse(submission.idempotencyKey),
       }
-      return readSubmitResult(call, await connection.attempt(call, signal), connection.clock.now(), catalog)
+      return readSubmitResult(call, await connection.attempt(call, signal, mayBegin), connection.clock.now(), catalog)
     },
-    async registerAddress(registration, { signal }) {
+    async registerAddress(registration, { signal, mayBegin }) {
       const call: Call = {
         accountId: registration.accountId,
         method: 'POST',
@@ -59,7 +66,7 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
         body: JSON.stringify(encodeExternalAddress(registration.address)),
         idempotencyKey: IdempotencyKey.parse(registration.idempotencyKey),
       }
-      return readRegisterResult(call, await connection.attempt(call, signal), connection.clock.now())
+      return readRegisterResult(call, await connection.attempt(call, signal, mayBegin), connection.clock.now())
     },
     async get(accountId, remoteId, { signal }) {
       const call: Call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers/${remoteId}` }

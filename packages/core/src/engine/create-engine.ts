@@ -14,9 +14,12 @@ import { archive } from './archiving.ts'
 import { cancelTransfer, findEnded, findOrder } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers, readSince } from './enqueueing.ts'
+import { decideEnvironment, markEnvironment } from './environment.ts'
 import { decideChange, followTransfers, readPage } from './following.ts'
 import { decidePace } from './pacing.ts'
+import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
+import { createPermit, createPlaceCommands, putBack } from './stopping.ts'
 import { decideExpired, decideSubmission } from './submission.ts'
 import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
 import { takeWebhook } from './webhooks.ts'
@@ -94,6 +97,8 @@ export function createEngine<Tx>(options: EngineOptions<Tx>): Engine<Tx> {
     migrate: () => backend.migrate(),
     migrationSql: () => backend.migrationSql(),
     backlog: () => backend.backlog(),
+    ...createPlaceCommands(backend.operations),
+    reconcile: (reconciling) => reconcile(backend.operations, gateway, rules, runtime.clock.now(), reconciling),
     archive: (archiving) => archive(backend, archiving),
     async start({ signal, ...work } = {}) {
       if (workers !== undefined) throw new Error('The engine is running already; stop() it first.')
@@ -121,7 +126,8 @@ function rulesOf<Tx>({ telemetry }: EngineOptions<Tx>, runtime: Runtime): Observ
 function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules: ObserveRules): Transfers<Tx> {
   const { backend, gateway, catalog = defaultCatalog, telemetry } = options
   const prepare = (request: EnqueueRequest, prefix: string) => {
-    const transfer = prepareTransfer(request, catalog, runtime, prefix)
+    const prepared = prepareTransfer(request, catalog, runtime, prefix)
+    const transfer = markEnvironment(prepared, gateway.environment, catalog, prefix)
     if (transfer.counterparty === undefined || gateway.registerAddress !== undefined) return transfer
     throw new Error('The gateway of this engine registers no addresses; give the destination by its addressId.')
   }
@@ -169,24 +175,32 @@ async function startWorkers<Tx>(
     return alignedLookMs({ nowMs: clock.now().getTime(), delayMs, accountId })
   }
   const handlers: WorkHandlers<Tx> = {
-    async submit(claim, signal) {
+    async submit(claim, signal, mayBegin) {
       const { transferId, accountId, idempotencyKey, attempt } = claim
       const expired = decideExpired(claim, clock.now())
       if (expired !== undefined) return expired
+      const misplaced = decideEnvironment(claim, gateway.environment)
+      if (misplaced !== undefined) return misplaced
+      const permit = createPermit(mayBegin)
+      if (!permit.mayBegin()) return putBack(claim)
+      const sending = { signal, mayBegin: permit.mayBegin }
       const firstLookMs = lookMs(accountId, claim.request.destination.transferType, 0)
       const context = () => ({ now: clock.now(), fraction: random.fraction(), firstLookMs })
       const request = Counterparty.registered(claim.request)
       if (request === undefined) {
-        return decideRegistration(claim, await registerCounterparty(gateway, logger, claim, signal), context())
+        const registered = await registerCounterparty(gateway, logger, claim, sending)
+        if (permit.isRefused() && registered.outcome === 'throttled') return putBack(claim)
+        return decideRegistration(claim, registered, context())
       }
       const submission = { transferId, accountId, idempotencyKey, request, attempt }
-      const result = await gateway.submit(submission, { signal }).catch((error: unknown): SubmitResult => {
+      const result = await gateway.submit(submission, sending).catch((error: unknown): SubmitResult => {
         const detail = error instanceof Error ? error.message : String(error)
         // Its kind alone: what it says may quote the request, and stands in the attempts log.
         const kind = error instanceof Error ? error.name : typeof error
         logger.error({ transferId, attempt, error: kind }, 'The gateway threw; the outcome is taken as unknown.')
         return { outcome: 'unknown', detail }
       })
+      if (permit.isRefused() && result.outcome === 'throttled') return putBack(claim)
       return decideSubmission(claim, result, context())
     },
     follow: (accountId, transfers, signal) => followTransfers(gateway, logger, accountId, transfers, signal),
@@ -194,6 +208,7 @@ async function startWorkers<Tx>(
     nextLookMs: ({ accountId, transferType, looks }) => lookMs(accountId, transferType, looks),
     nextWatchMs: (idle) => Math.min(watchDelayMs({ idle }), longestMs),
     rules,
+    environment: gateway.environment,
     decidePace: (current, news, now) => decidePace(current, news, now, random.fraction()),
     subscriptions,
     logger,

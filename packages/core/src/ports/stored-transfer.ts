@@ -1,6 +1,7 @@
 import type { CounterpartyDetails, StoredRequest } from '../counterparty.ts'
 import type { TransferFailure } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
+import type { Environment } from '../transfer-type.ts'
 
 /**
  * Where a transfer stands inside the engine, beside its status.
@@ -57,6 +58,8 @@ export interface NewTransfer {
   readonly notBefore: string | null
   /** Not sent for the first time after this, ISO 8601; null for no end. */
   readonly expiresAt: string | null
+  /** Environment of the gateway that it was enqueued for; absent when that declared none. */
+  readonly environment?: Environment | undefined
 }
 
 /** A transfer as the engine keeps it. */

@@ -2,6 +2,7 @@ import type { StoredRequest } from '../counterparty.ts'
 import type { EventType } from '../event.ts'
 import type { TransferFailure } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
+import type { Environment } from '../transfer-type.ts'
 import type { DecidePace } from './accounts.ts'
 import type { Observation, Registration } from './gateway.ts'
 import type { Logger } from './runtime.ts'
@@ -28,6 +29,8 @@ export interface Claim {
   readonly unknownSince: string | null
   /** Not sent for the first time after this, ISO 8601; null for no end. */
   readonly expiresAt: string | null
+  /** Environment that it was enqueued for; absent when none was declared. */
+  readonly environment?: Environment | undefined
   /** How often in a row the account's credentials were refused; 0 while they are good, so this claim is no probe. */
   readonly credentialRefusals: number
   /** W3C context of its enqueue; only for {@link WorkHandlers.traced} handlers, and for one that was enqueued with any. */
@@ -176,8 +179,11 @@ export interface Subscription<Tx> {
 
 /** What the engine does with the work that a backend hands it. */
 export interface WorkHandlers<Tx> {
-  /** Submits one claimed transfer and decides what its answer means. Never rejects. */
-  submit(claim: Claim, signal: AbortSignal): Promise<Settlement>
+  /**
+   * Submits one claimed transfer and decides what its answer means. Never rejects. `mayBegin` says right before the request
+   * leaves whether it may; without it the transfer is put back as it was.
+   */
+  submit(claim: Claim, signal: AbortSignal, mayBegin: () => boolean): Promise<Settlement>
   /** Reads transfers of one account one by one and answers with what it saw; those that it could not read are left out. */
   follow(
     accountId: string,
@@ -191,6 +197,8 @@ export interface WorkHandlers<Tx> {
   /** How long until the next look for transfers of others, in milliseconds, after so many looks in vain. */
   nextWatchMs(idle: number): number
   readonly rules: ObserveRules
+  /** Environment of the gateway, where it declares one. */
+  readonly environment?: Environment | undefined
   /** Decides how far an account is slowed down after the service said 429. */
   readonly decidePace: DecidePace
   readonly subscriptions: readonly Subscription<Tx>[]
