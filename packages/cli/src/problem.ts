@@ -49,6 +49,8 @@ const refusalNext: Readonly<Record<string, string>> = {
   queue_version_untested: 'Install the release that fits, or run "outlay doctor" for what is there.',
   transfer_not_found: 'Check the id; "outlay transfers list" shows those that there are.',
   transfer_not_cancelable: 'See "outlay prove" for what is known about it.',
+  environment_mismatch: 'Use the gateway of the environment that the database belongs to.',
+  database_unfamiliar: 'Run "outlay adopt-database" if this is the database to pay from, then this again.',
   conflict: 'See "outlay transfers show" for how it stands.',
   invalid_id: 'A transfer id is 26 characters; "outlay transfers list" shows them.',
   idempotency_key_invalid: 'Give --key 1 to 255 visible ASCII characters, or leave it out.',
