@@ -23,7 +23,8 @@ describe('the database that transfers are sent from', () => {
   /** A host of the database at `url`. */
   function open(url: string, deployment?: string) {
     const pool = new pg.Pool({ connectionString: url })
-    pool.on('error', () => {})
+    // A server that is stopped ends connections that are about to be closed.
+    pool.on('connect', (client) => client.on('error', () => {}))
     const driver = pgDriver(pool)
     const gateway = memoryGateway()
     const logger = recordingLogger()
