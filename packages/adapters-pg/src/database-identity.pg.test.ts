@@ -24,7 +24,7 @@ describe('the database that transfers are sent from', () => {
   function open(url: string, deployment?: string) {
     const pool = new pg.Pool({ connectionString: url })
     // A server that is stopped ends connections that are about to be closed.
-    pool.on('connect', (client) => client.on('error', () => {}))
+    pool.on('error', () => {})
     const driver = pgDriver(pool)
     const gateway = memoryGateway()
     const logger = recordingLogger()
