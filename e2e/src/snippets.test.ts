@@ -8,6 +8,7 @@ import { root } from '../../scripts/packages.ts'
 /** Documents whose TypeScript is compiled as it stands. Where a guide is followed or copied from an example, that test does more. */
 const documents = [
   'README.md',
+  'docs/guides/after-a-restore.md',
   'docs/guides/counterparties.md',
   'docs/guides/going-to-production.md',
   'docs/guides/multi-tenancy.md',

@@ -96,6 +96,14 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'The subscription has events to handle, dead letters included, which its removal would lose.',
     'Let a process handle them, replay the dead letters, or remove it with `{ discard: true }` or `--discard`.',
   ],
+  environment_mismatch: [
+    'Testnet meets mainnet: a chain, a gateway and a database are not all of the same environment.',
+    'Give the engine the gateway of the environment that its database belongs to.',
+  ],
+  database_unfamiliar: [
+    'The database is a copy, or it was moved, and nobody has adopted it.',
+    'Run `outlay adopt-database` if it is the one to pay from.',
+  ],
   not_migrated: ['The schema lacks migrations of this release.', 'Run `outlay migrate`, then start again.'],
   schema_too_new: ['The schema is of a newer release that this one cannot work with.', 'Install that release.'],
   queue_version_untested: [

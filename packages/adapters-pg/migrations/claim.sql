@@ -51,7 +51,7 @@ $$;
 create or replace function {{schema}}.begin_attempts(p_ids text[], p_worker text, p_client text default null)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
-  claimed_at text, unknown_attempt integer, released boolean, client text
+  claimed_at text, unknown_attempt integer, released boolean, client text, environment text
 ) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -70,7 +70,7 @@ begin
           else coalesce(p_client, (select c.client from {{schema}}.account_client c where c.account_id = t.account_id), t.client) end
     where t.id = any (p_ids)
     returning t.id, t.account_id, coalesce(t.submission_key, t.idempotency_key) as sent_key, t.request, t.attempt, t.reason,
-      t.unknown_since, t.expires_at, t.released_at, t.client
+      t.unknown_since, t.expires_at, t.released_at, t.client, t.environment
   ), logged as (
     insert into {{schema}}.attempt (transfer_id, attempt, worker, step, claimed_at)
     select k.id, k.attempt, p_worker, case when k.request #> '{destination,addressId}' is null then 'registration' end, v_at from taken k
@@ -79,7 +79,7 @@ begin
     {{schema}}.iso(k.expires_at), {{schema}}.iso(v_at),
     case when k.unknown_since is not null then (
       select min(a.attempt) from {{schema}}.attempt a where a.transfer_id = k.id and a.claimed_at >= k.unknown_since) end,
-    k.released_at is not null, k.client
+    k.released_at is not null, k.client, k.environment
   from taken k;
 end
 $$;
@@ -133,8 +133,8 @@ $$;
 create or replace function {{schema}}.take(p_ids text[], p_jobs uuid[], p_worker text, p_client text default null)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
-  claimed_at text, unknown_attempt integer, released boolean, client text, refusals integer, registration jsonb,
-  own_refusals integer
+  claimed_at text, unknown_attempt integer, released boolean, client text, environment text, refusals integer,
+  registration jsonb, own_refusals integer
 ) language plpgsql
 set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
@@ -147,9 +147,9 @@ declare
 begin
   select f.ids, f.jobs into p_ids, p_jobs from {{schema}}.take_free(p_ids, p_jobs) f;
   -- Read once: one that is paused from here on is paused for the next claim, not for a half of this one.
-  v_paused := array(select f.account_id from {{schema}}.account f where f.paused);
+  v_paused := array(select h.account_id from {{schema}}.held_account h);
 
-  -- The transfers of a paused account go back, out of everybody's way until the account is resumed.
+  -- The transfers of a paused or stopped account go back, out of everybody's way until the account is resumed.
   if cardinality(v_paused) > 0 then
     with parked as (
       update {{schema}}.transfer t

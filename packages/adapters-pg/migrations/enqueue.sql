@@ -12,15 +12,15 @@ $$;
 -- One text, because a function in `from` costs more than one in `select`.
 create or replace function {{schema}}.enqueue_one(
   p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_base integer, p_notify boolean,
-  p_not_before timestamptz, p_expires_at timestamptz
+  p_not_before timestamptz, p_expires_at timestamptz, p_environment text
 ) returns text language plpgsql as $$
 declare
   v_at timestamptz := clock_timestamp();
   v_tag integer;
 begin
   insert into {{schema}}.transfer
-    (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, created_at, updated_at)
-  values (p_id, p_account_id, p_key, p_fingerprint, p_request, p_not_before, p_expires_at, v_at, v_at)
+    (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, environment, created_at, updated_at)
+  values (p_id, p_account_id, p_key, p_fingerprint, p_request, p_not_before, p_expires_at, p_environment, v_at, v_at)
   on conflict do nothing;
   if not found then
     return null;
@@ -48,7 +48,7 @@ $$;
 -- the fingerprints they have; `written` is false when nothing was written.
 create or replace function {{schema}}.enqueue_many(
   p_ids text[], p_jobs uuid[], p_account_ids text[], p_keys text[], p_fingerprints text[], p_requests text[],
-  p_bases integer[], p_offsets integer[], p_notify boolean, p_not_before text[], p_expires_at text[]
+  p_bases integer[], p_offsets integer[], p_notify boolean, p_not_before text[], p_expires_at text[], p_environment text
 ) returns table (written boolean, at text, tag integer, taken_position integer) language plpgsql as $$
 declare
   v_at timestamptz := clock_timestamp();
@@ -58,9 +58,9 @@ begin
   -- Looking for taken keys row by row costs a third more, and nearly always none is taken.
   begin
     insert into {{schema}}.transfer
-      (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, created_at, updated_at)
+      (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, environment, created_at, updated_at)
     select n.id, n.account_id, n.key, n.fingerprint, n.request::jsonb, nullif(n.not_before, '')::timestamptz,
-      nullif(n.expires_at, '')::timestamptz, v_at, v_at
+      nullif(n.expires_at, '')::timestamptz, p_environment, v_at, v_at
     from unnest(p_ids, p_account_ids, p_keys, p_fingerprints, p_requests, p_not_before, p_expires_at)
       as n (id, account_id, key, fingerprint, request, not_before, expires_at)
     order by n.account_id collate "C", n.key collate "C";
@@ -71,9 +71,9 @@ begin
   if v_count is null then
     begin
       insert into {{schema}}.transfer
-        (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, created_at, updated_at)
+        (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, environment, created_at, updated_at)
       select n.id, n.account_id, n.key, n.fingerprint, n.request::jsonb, nullif(n.not_before, '')::timestamptz,
-        nullif(n.expires_at, '')::timestamptz, v_at, v_at
+        nullif(n.expires_at, '')::timestamptz, p_environment, v_at, v_at
       from unnest(p_ids, p_account_ids, p_keys, p_fingerprints, p_requests, p_not_before, p_expires_at)
         as n (id, account_id, key, fingerprint, request, not_before, expires_at)
       order by n.account_id collate "C", n.key collate "C"

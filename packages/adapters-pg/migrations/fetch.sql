@@ -57,7 +57,7 @@ create or replace function {{schema}}.fetch_and_take(p_limit integer, p_worker t
 returns table (
   job uuid, retry_count integer, id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text,
   unknown_since text, expires_at text, claimed_at text, unknown_attempt integer, released boolean, client text,
-  refusals integer, registration jsonb, own_refusals integer
+  environment text, refusals integer, registration jsonb, own_refusals integer
 ) language plpgsql
 set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -69,6 +69,10 @@ declare
   v_free text[];
   v_tag bigint;
 begin
+  if {{schema}}.is_all_stopped() then
+    return;
+  end if;
+
   with next as (
     select j.id from {{queue_table}} j
     where j.name = '{{queue}}' and j.state < 'active' and not j.blocked and j.start_after <= now()
@@ -104,6 +108,7 @@ begin
       and (t.not_before is null or t.not_before <= clock_timestamp())
       and not exists (select 1 from {{schema}}.account f
         where f.account_id = t.account_id and (f.paused or f.rate_per_second is not null or f.concurrency is not null))
+      and not exists (select 1 from {{schema}}.stop s where s.scope = 'account' and s.name = t.account_id)
       and not exists (select 1 from {{schema}}.account_pace p where p.account_id = t.account_id)
       and not exists (select 1 from {{schema}}.refused_account r where r.account_id = t.account_id)
       and not exists (select 1 from {{schema}}.refused_transfer o where o.transfer_id = t.id)

@@ -45,7 +45,7 @@ with waiting as (
       when w.stage = 'submitting' then 'the answer to an attempt that its worker holds, or lost when it died'
       when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'a job: it has none, and a running engine gives it one'
       when w.stage = 'awaiting_funds' then 'funds: the service refused it for lack of balance'
-      when w.reason = 'account_paused' then 'its account, which is paused'
+      when w.reason = 'account_paused' then 'its account, which is paused or stopped'
       when w.reason = 'account_limited' then 'its turn within the limits of its account, or the pace that the service left it'
       when w.reason = 'outcome_unknown' then 'certainty: a request left and no answer came; the same key goes out again'
       when w.reason = 'client_changed' then 'the client that sent it: what became of that is unknown, and the account sends as another one now'
@@ -58,7 +58,7 @@ with waiting as (
       when w.stage = 'submitting' then 'Nothing, while workers run: the job comes back when its heartbeat stops.'
       when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'Start a worker; its sweep repairs this. Or release it.'
       when w.stage = 'awaiting_funds' then 'Fund the source and tell the engine (accounts.fundsArrived), or release it, or cancel it.'
-      when w.reason = 'account_paused' then 'Resume the account.'
+      when w.reason = 'account_paused' then 'Resume the account, or end its stop ("outlay start-sending --account").'
       when w.reason = 'account_limited' then 'Nothing; or raise the limits of the account (accounts.configure).'
       when w.reason = 'outcome_unknown' then 'Look whether the service answers; nothing else is needed for 24 hours.'
       when w.reason = 'client_changed' then 'Give the gateway the credentials of the client that sent it, until its outcome is known; or ask the service.'
@@ -81,12 +81,16 @@ select t.id, t.account_id, t.stage, t.reason,
     when 'outcome_unknown' then 'a person: its outcome stayed unknown for 24 hours, and money may have moved'
     when 'key_expired' then 'a person: its outcome is unknown for longer than the service keeps its key, and money may have moved'
     when 'idempotency_key_mismatch' then 'a person: the service has its key for another request'
+    when 'environment_mismatch' then 'a person: it was enqueued for another environment than the workers have'
+    when 'reconcile' then 'a person: after a restore it cannot be told which transfer of the service it is'
     else 'a person'
   end,
   case t.reason
     when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key once more, which is refused here once the service may have forgotten it.'
     when 'key_expired' then 'Ask the service what became of it. Nothing sends it again; enqueue it under a new key if nothing was paid.'
     when 'idempotency_key_mismatch' then 'Find what the key was used for. Cancel it and enqueue the request under a new key if nothing was paid.'
+    when 'environment_mismatch' then 'Cancel it, and mend the configuration of the process that enqueued it.'
+    when 'reconcile' then 'See "outlay prove" for the candidates; say which with "outlay reconcile --match", or cancel it.'
     else 'Release it, or cancel it.'
   end,
   coalesce(t.unknown_since, t.updated_at), now() - coalesce(t.unknown_since, t.updated_at), t.attempt, null

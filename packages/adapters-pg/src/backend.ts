@@ -24,6 +24,7 @@ import {
   unknownNumbered,
   withMigrationLock,
 } from './migrate.ts'
+import { createOperations, createRecognize, type Recognize } from './operations.ts'
 import { createPaceStore, type PaceStore } from './paces.ts'
 import { locate, migrationsFolder } from './place.ts'
 import { checkQueue, queueCreateSql, queueInstallSql, queueReadySql, queueTrimSql, startQueue } from './queue.ts'
@@ -35,6 +36,7 @@ import { createWatchedAccountStore, type WatchedAccountStore } from './watched-a
 import { startArchiver } from './workers/archiver.ts'
 import { startDispatcher } from './workers/dispatcher.ts'
 import { startFollower } from './workers/follower.ts'
+import { startGuard } from './workers/guard.ts'
 import { startPacer } from './workers/pacer.ts'
 import { startSubscriber } from './workers/subscriber.ts'
 import { startSweeper } from './workers/sweeper.ts'
@@ -54,6 +56,12 @@ export interface PostgresOptions<Tx> {
    * TRANSACTION, which Postgres refuses after a NOTIFY: polling carries the work then. Default true.
    */
   readonly notify?: boolean | undefined
+  /**
+   * Name of the deployment that the database belongs to, such as `production-eu`. It is written down at the first start; from
+   * then on nothing is sent by an engine with another name or none, so that a copy of the database, or of the process, cannot
+   * pay. Default: not named, and a copy of the server's files cannot be told from the server.
+   */
+  readonly deployment?: string | undefined
   /** Default: says nothing. */
   readonly logger?: Logger | undefined
 }
@@ -85,8 +93,11 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   const weights = createAccountWeights(driver, tokens)
   const plan = () => ({ schema, tokens, migrations: readMigrationsSync(migrationsFolder) })
 
+  const recognize = createRecognize(driver, tokens)
+
   return {
     runtime,
+    operations: createOperations(driver, tokens, transfers),
     transaction: (work) => driver.transaction(work),
     migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
     migrationSql: () =>
@@ -117,7 +128,8 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     work: (handlers, work) => {
       weights.refresh()
       const logger = handlers.logger ?? runtime.logger
-      return startWork({ driver, queueSchema, channel, logger, ...stores, handlers, work })
+      const { deployment } = options
+      return startWork({ driver, queueSchema, channel, logger, recognize, deployment, ...stores, handlers, work })
     },
   }
 }
@@ -189,6 +201,8 @@ interface Parts<Tx> {
   readonly queueSchema: string
   readonly channel: string
   readonly logger: Logger
+  readonly recognize: Recognize
+  readonly deployment: string | undefined
   readonly transfers: TransferStore<Tx>
   readonly archive: ArchiveStore
   readonly attempts: AttemptStore
@@ -212,7 +226,11 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
     logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
   )
   for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
-  const boss = await startQueue(driver, parts.queueSchema, logger)
+  const guard = await startGuard({ ...parts, environment: handlers.environment })
+  const boss = await startQueue(driver, parts.queueSchema, logger).catch(async (error: unknown) => {
+    await guard.stop()
+    throw error
+  })
   const subscribers = startSubscribers(parts, pollIntervalMs)
   const tell = () => {
     for (const subscriber of subscribers) subscriber.wake()
@@ -220,7 +238,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const pacer = startPacer({ ...parts, onReleased: () => dispatcher.wake() })
   const limits = { concurrency, pollIntervalMs, slowAfterMs }
-  const dispatcher = startDispatcher({ ...parts, ...limits, pacer, worker, onSettled: tell })
+  const dispatcher = startDispatcher({ ...parts, ...limits, pacer, guard, worker, onSettled: tell })
   const follower = startFollower({ ...parts, pacer, slowAfterMs, onObserved: tell })
   const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: tell })
   const sweeper = startSweeper(parts)
@@ -230,6 +248,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       ? undefined
       : startArchiver({ archive: parts.archive, olderThanMs: archiveAfterMs, logger })
   const onWake = () => {
+    guard.wake()
     dispatcher.wake()
     pacer.wake()
     tell()
@@ -246,6 +265,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       watcher.stop(),
       dispatcher.stop(stopTimeoutMs),
     ])
+    await guard.stop()
     await pacer.stop()
     const leftMs = Math.max(0, stopTimeoutMs - (performance.now() - stoppedAt))
     await Promise.all(subscribers.map((subscriber) => subscriber.stop(leftMs)))

@@ -9,9 +9,9 @@ import { keepTraceOfMany, keepTraceOfOne } from './trace-contexts.ts'
 import { readOne, readTransfer, transferColumns } from './transfer-row.ts'
 
 const texts = {
-  enqueue_one: 'select {{schema}}.enqueue_one($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10) as written',
+  enqueue_one: 'select {{schema}}.enqueue_one($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11) as written',
   enqueue_many: `select written, at, tag, taken_position from {{schema}}.enqueue_many(
-    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[], $9, $10::text[], $11::text[])`,
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[], $9, $10::text[], $11::text[], $12)`,
   taken_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   taken_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
     join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
@@ -107,6 +107,7 @@ async function enqueueOne<Tx>(
     notify,
     transfer.notBefore,
     transfer.expiresAt,
+    transfer.environment ?? null,
   ]
   const [row] =
     traceparent === undefined
@@ -146,6 +147,8 @@ function prepareMany<Tx>(
     notify,
     transfers.map((transfer) => transfer.notBefore ?? ''),
     transfers.map((transfer) => transfer.expiresAt ?? ''),
+    // One engine has one gateway.
+    transfers[0]?.environment ?? null,
   ]
   return async () => {
     const rows =

@@ -1,3 +1,4 @@
+import type { SendingState } from '@outlay/core'
 import type { Driver } from './driver.ts'
 import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './inspection-backlog.ts'
 import type { Place } from './place.ts'
@@ -83,6 +84,8 @@ export interface HealthFacts {
     /** Submitted transfers, by when they were enqueued. */
     readonly submitted: Group
   }
+  /** Whether anything may be sent from here, as far as the database can tell: it does not know how a process is configured. */
+  readonly sending: SendingState
   /** Accounts whose credentials the service refuses, the longest first; at most 100. */
   readonly refusedAccounts: readonly RefusedAccount[]
   readonly pausedAccounts: readonly AccountBacklog[]
@@ -102,6 +105,7 @@ const group = `count(*)::integer as count, ${ms('clock_timestamp() - min(g.at)')
 const texts = {
   health_server: `select current_setting('server_version') as version, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
     current_setting('autovacuum')::boolean as autovacuum, pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as read_only`,
+  health_sending: 'select {{schema}}.sending_state() as state',
   health_supervised: `select ${ms('clock_timestamp() - greatest(q.monitor_claim_on, q.monitor_on)')} as supervised_ms
     from {{queue_info}} q where q.name = '{{queue}}'`,
   health_claims: `select ${ms('clock_timestamp() - max(a.claimed_at)')} as claimed_ms,
@@ -207,6 +211,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, place: Place): Promise<
       unfollowed: readGroup(await one('health_unfollowed')),
       submitted: readGroup(await one('health_submitted')),
     },
+    sending: (await one('health_sending'))['state'] as SendingState,
     refusedAccounts: (await rows('health_credentials')).map((row) => ({
       accountId: row['account_id'] as string,
       refusedMs: row['refused_ms'] as number,

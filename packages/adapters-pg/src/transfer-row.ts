@@ -1,5 +1,6 @@
 import type {
   Claim,
+  Environment,
   FollowedTransfer,
   Stage,
   StoredRequest,
@@ -11,13 +12,16 @@ import type { Row } from './statement.ts'
 
 /** What a statement selects of the transfer table `t` for {@link readTransfer}. */
 export const transferColumns = `t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request, t.stage, t.status, t.failure, t.remote_id,
-  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at`
+  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at, t.environment`
 
 /** Reads the transfer of a statement that finds one at most. */
 export function readOne(rows: readonly Row[]): StoredTransfer | undefined {
   const [row] = rows
   return row === undefined ? undefined : readTransfer(row)
 }
+
+const environmentOf = ({ environment }: Row) =>
+  environment === null || environment === undefined ? {} : { environment: environment as Environment }
 
 /** Reads a row of the transfer table as the statements of this package select it. */
 export function readTransfer(row: Row): StoredTransfer {
@@ -29,6 +33,7 @@ export function readTransfer(row: Row): StoredTransfer {
     request: row['request'] as StoredRequest,
     notBefore: (row['not_before'] ?? null) as string | null,
     expiresAt: (row['expires_at'] ?? null) as string | null,
+    ...environmentOf(row),
     stage: row['stage'] as Stage,
     status: row['status'] as TransferStatus,
     failure: (row['failure'] ?? null) as TransferFailure | null,
@@ -57,6 +62,7 @@ export function readClaim(row: Row): Claim {
     released: row['released'] as boolean,
     client: (row['client'] ?? null) as string | null,
     expiresAt: (row['expires_at'] ?? null) as string | null,
+    ...environmentOf(row),
     credentialRefusals: row['refusals'] as number,
     ownRefusals: row['own_refusals'] as number,
     traceparent: (row['traceparent'] ?? undefined) as string | undefined,

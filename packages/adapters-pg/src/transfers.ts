@@ -64,7 +64,7 @@ const texts = {
       select t.id from {{schema}}.transfer t
       where t.reason = 'account_paused' and t.stage = 'queued' and t.account_id = any (array(
         select w.account_id from waiting w where not exists (
-          select 1 from {{schema}}.account f where f.account_id = w.account_id and f.paused)))
+          select 1 from {{schema}}.held_account h where h.account_id = w.account_id)))
       order by t.id limit 5000 for no key update skip locked
     ), cleared as (
       update {{schema}}.transfer t set reason = null from missed m where t.id = m.id returning t.id, t.not_before
@@ -185,7 +185,8 @@ function findUnknown(rows: readonly Row[], observations: readonly Observation[],
   return [...new Map(unknown.map((found) => [found.remoteId, found])).values()]
 }
 
-function writeFound(found: FoundTransfer) {
+/** A transfer of others as the SQL that adopts it takes it. */
+export function writeFound(found: FoundTransfer) {
   const { id, idempotencyKey, fingerprint, request, stage, status, failure, reachedAt } = found
   const events = found.events.map((event) => event.type)
   return {

@@ -10,6 +10,7 @@ const well: HealthFacts = {
   workers: { supervisedMs: 4_000, claimedMs: 100, names: ['a'], listening: 1 },
   jobs: { missing: none, stray: none, silent: none, due: none },
   transfers: { unknown: none, blocked: [], awaitingFunds: none, unfollowed: none, submitted: none },
+  sending: { unfamiliar: null, fence: null, stops: [], home: null },
   refusedAccounts: [],
   pausedAccounts: [],
   subscriptions: [],

@@ -1,4 +1,5 @@
 import type { Group, HealthFacts } from '@outlay/adapters-pg'
+import { diagnoseSending } from './diagnosis-sending.ts'
 import { formatDuration } from './duration.ts'
 import { type Finding, serious, warning } from './finding.ts'
 import { supervisionLimitMs } from './status.ts'
@@ -34,6 +35,7 @@ const limits = {
 /** Says what the facts about a place mean; the serious findings first. */
 export function diagnose(facts: HealthFacts, connection: ConnectionFacts): readonly Finding[] {
   const findings = [
+    ...diagnoseSending(facts),
     ...diagnoseServer(facts, connection),
     ...diagnoseWorkers(facts),
     ...diagnoseJobs(facts),
@@ -134,6 +136,10 @@ const blockedCures: Readonly<Record<string, string>> = {
     'The service did not say for 24 hours whether it registered their counterparties. No money can have moved: "outlay transfers release" tries again with the same key, "outlay transfers cancel" ends them.',
   outcome_unknown:
     'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key again, which cannot pay twice.',
+  environment_mismatch:
+    'They were enqueued for another environment than the workers have. "outlay transfers cancel" them, and mend the gateway of the process that enqueued them.',
+  reconcile:
+    'After a restore it could not be told which transfer of the service each of them is; "outlay prove" shows the candidates. Run "outlay reconcile" with --match, or cancel what was not wanted.',
   idempotency_key_mismatch:
     'The service has these keys for other requests. Find out what was paid; if nothing was, "outlay transfers cancel" and enqueue again under a new key.',
 }

@@ -50,6 +50,8 @@ const refusalNext: Readonly<Record<string, string>> = {
   transfer_not_found: 'Check the id; "outlay transfers list" shows those that there are.',
   transfer_not_cancelable: 'See "outlay prove" for what is known about it.',
   events_undelivered: 'Start a process that handles them, or run it again with --discard to lose them.',
+  environment_mismatch: 'Use the gateway of the environment that the database belongs to.',
+  database_unfamiliar: 'Run "outlay adopt-database" if this is the database to pay from, then this again.',
   conflict: 'See "outlay transfers show" for how it stands.',
   invalid_id: 'A transfer id is 26 characters; "outlay transfers list" shows them.',
   idempotency_key_invalid: 'Give --key 1 to 255 visible ASCII characters, or leave it out.',

@@ -2,6 +2,7 @@ import type { RoleNames } from '@outlay/adapters-pg'
 import { type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from './duration.ts'
+import { addSafety } from './program-safety.ts'
 import type { GlobalOptions, Session } from './session.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -11,10 +12,10 @@ type Commands = typeof import('./commands.ts')
 const loadCommands = (): Promise<Commands> => import('./commands.ts')
 
 /** A command's work; it may answer with an exit code. */
-type Work = (session: Session, commands: Commands) => Promise<number | undefined> | Promise<void>
+export type Work = (session: Session, commands: Commands) => Promise<number | undefined> | Promise<void>
 
 /** Runs a command's work in a session of the options that it was given. */
-type Perform = (command: Command, work: Work, needs?: 'current schema' | 'nothing') => Promise<void>
+export type Perform = (command: Command, work: Work, needs?: 'current schema' | 'nothing') => Promise<void>
 
 /** Makes the commands. `onCode` gets the exit code of a command that has one of its own. */
 export function createProgram(around: Surroundings, version: string, onCode: (code: number) => void): Command {
@@ -42,6 +43,7 @@ export function createProgram(around: Surroundings, version: string, onCode: (co
   addAccounts(program, perform)
   addEvents(program, perform, around)
   addSubscriptions(program, perform)
+  addSafety(program, perform)
   return program
 }
 

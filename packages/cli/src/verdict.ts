@@ -51,7 +51,9 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
       holds:
         transfer.remoteId === null ||
         isAdopted(transfer) ||
-        attempts.some((attempt) => attempt.outcome === 'accepted' && attempt.step === undefined),
+        attempts.some(
+          ({ outcome, step }) => (outcome === 'accepted' || outcome === 'reconciled') && step === undefined,
+        ),
     },
   ]
 }
@@ -70,6 +72,7 @@ function conclude(evidence: TransferEvidence): Conclusion {
 
 function concludeTransfer({ transfer, attempts, unknownSince }: TransferEvidence): Conclusion {
   const { remoteId, stage, status, idempotencyKey } = transfer
+  const found = attempts.findLast((attempt) => attempt.outcome === 'reconciled')
   const open = attempts.filter((attempt) => attempt.outcome === null || attempt.outcome === 'unknown')
   const all = attempts.length === 1 ? 'Its one attempt' : `All ${attempts.length} attempts`
   const sameKey = `${all} carried the key ${idempotencyKey}, under which the service does a thing once.`
@@ -79,6 +82,13 @@ function concludeTransfer({ transfer, attempts, unknownSince }: TransferEvidence
       conclusion: 'one_effect',
       because: [...because, `The service has it as ${remoteId}, and it is ${status}.`],
     }
+  }
+  if (remoteId !== null && found !== undefined) {
+    const because = [
+      `A reconciliation with the service found it. ${found.detail ?? ''}`.trim(),
+      `The service has it as ${remoteId}, and it is ${status}.`,
+    ]
+    return { conclusion: 'one_effect', because }
   }
   if (remoteId !== null) {
     const lost =

@@ -56,6 +56,8 @@ export const errorCodes = [
   'transfer_not_found',
   'transfer_not_cancelable',
   'events_undelivered',
+  'environment_mismatch',
+  'database_unfamiliar',
   'not_migrated',
   'schema_too_new',
   'queue_version_untested',

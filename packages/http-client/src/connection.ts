@@ -1,4 +1,12 @@
-import { type Clock, checkNumbers, foreignTelemetry, type Random, type Telemetry, timerRange } from '@outlay/core'
+import {
+  type Clock,
+  checkNumbers,
+  type Environment,
+  foreignTelemetry,
+  type Random,
+  type Telemetry,
+  timerRange,
+} from '@outlay/core'
 import { Agent, type Dispatcher } from 'undici'
 import { type ExchangeLimits, exchange, type HttpAnswer, type HttpFailure, type HttpRequest } from './exchange.ts'
 import { type CallLimitsSource, createLimiter } from './limiter.ts'
@@ -16,6 +24,8 @@ export interface ConnectionOptions {
   /** Address of the token endpoint. Default: `/oauth2/token` below the base address. */
   readonly tokenUrl?: AddressSource | undefined
   readonly credentials: CredentialsSource
+  /** Environment that the credentials have to be for, where they say one. Default: whatever they say. */
+  readonly environment?: Environment | undefined
   /** Scopes to ask for, separated by spaces. Default: whatever the credentials carry. */
   readonly scope?: string | undefined
   readonly timeouts?: Timeouts | undefined
@@ -69,8 +79,11 @@ export type Attempt =
 export interface Connection {
   readonly clock: Clock
   readonly random: Pick<Random, 'fraction'>
-  /** Does one call: no retry but one with a fresh token after a 401, with the same idempotency key and the same bytes. */
-  attempt(call: Call, signal?: AbortSignal): Promise<Attempt>
+  /**
+   * Does one call: no retry but one with a fresh token after a 401, with the same idempotency key and the same bytes. Nothing
+   * is sent any more once `mayBegin` is false, which is asked when the token is there and the call has its turn.
+   */
+  attempt(call: Call, signal?: AbortSignal, mayBegin?: () => boolean): Promise<Attempt>
   /** As whom the account's next call is sent: the service's address and the client, without a secret. Rejects when that is not known. */
   identify(accountId: string, signal?: AbortSignal): Promise<string>
   /** Ends idle connections at once, and the others when their requests are done. Safe to call twice. */
@@ -122,6 +135,9 @@ const abortedBefore = {
   sent: false,
   detail: 'aborted before it was sent',
 } as const
+
+/** Somebody has stopped sending while the call waited. */
+const stopped = { ...abortedBefore, detail: 'stopped before it was sent' } as const
 
 /** A host's function failed. What it says is not told, since it may hold anything. */
 const unavailable = {
@@ -205,6 +221,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     byAccount,
     credentials: options.credentials,
     credentialsMs: options.timeouts?.credentialsMs ?? 10_000,
+    environment: options.environment,
     scope: options.scope,
     clock,
     userAgent,
@@ -216,10 +233,16 @@ export function createConnection(options: ConnectionOptions): Connection {
   )
   let closed: Promise<void> | undefined
 
-  const perform = async (call: Call, baseUrl: URL, signal?: AbortSignal): Promise<Attempt> => {
+  const perform = async (
+    call: Call,
+    baseUrl: URL,
+    signal?: AbortSignal,
+    mayBegin?: () => boolean,
+  ): Promise<Attempt> => {
     const token = await awaitToken(tokens.get(call.accountId), signal)
     if (token.kind !== 'token') return token
     if (call.client !== undefined && call.client !== clientName(baseUrl, token.clientId)) return otherClient
+    if (mayBegin?.() === false) return stopped
     const request = buildRequest(call, { baseUrl, userAgent }, token.value)
     const result = await send(request, () => templateOf(call), signal)
     return result.kind === 'failure' ? result : { kind: 'answer', answer: result, token: token.value }
@@ -228,13 +251,13 @@ export function createConnection(options: ConnectionOptions): Connection {
     const { baseUrl } = addresses(accountId)
     return { baseUrl, leave: await limiter.enter(accountId, signal) }
   }
-  const sendInTurn = async (call: Call, signal?: AbortSignal): Promise<Attempt> => {
+  const sendInTurn = async (call: Call, signal?: AbortSignal, mayBegin?: () => boolean): Promise<Attempt> => {
     const entered = await enter(call.accountId, signal).catch(() => unavailable)
     if ('kind' in entered) return entered
     const { baseUrl, leave } = entered
     if (leave === undefined) return abortedBefore
     try {
-      return await perform(call, baseUrl, signal)
+      return await perform(call, baseUrl, signal, mayBegin)
     } finally {
       leave()
     }
@@ -243,12 +266,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   return {
     clock,
     random: options.random ?? { fraction: () => Math.random() },
-    async attempt(call, signal) {
-      const first = await sendInTurn(call, signal)
+    async attempt(call, signal, mayBegin) {
+      const first = await sendInTurn(call, signal, mayBegin)
       if (first.kind === 'answer' && first.answer.status === 403) tokens.doubt(call.accountId, first.token)
       if (first.kind !== 'answer' || first.answer.status !== 401) return first
       tokens.discard(call.accountId, first.token)
-      return sendInTurn(call, signal)
+      return sendInTurn(call, signal, mayBegin)
     },
     async identify(accountId, signal) {
       signal?.throwIfAborted()

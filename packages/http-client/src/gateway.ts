@@ -3,6 +3,7 @@ import {
   type Catalog,
   classifyAnswer,
   defaultCatalog,
+  type Environment,
   type Gateway,
   type Observation,
   OutlayError,
@@ -31,6 +32,11 @@ export interface HttpGatewayOptions extends ConnectionOptions {
    * the service of this project.
    */
   readonly keyLifetimeMs?: number | undefined
+  /**
+   * Whether the service behind it moves real money. The engine writes it into its database, and never sends a transfer of
+   * another environment. Credentials that say another one are refused before anything is sent. Default: not declared.
+   */
+  readonly environment?: Environment | undefined
 }
 
 /**
@@ -54,8 +60,9 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
   const { forwardCursor = 'page[after]', catalog = defaultCatalog, keyLifetimeMs } = options
   return {
     keyLifetimeMs,
+    ...(options.environment === undefined ? {} : { environment: options.environment }),
     identify: (accountId, { signal }) => connection.identify(accountId, signal),
-    async submit(submission, { signal }) {
+    async submit(submission, { signal, mayBegin }) {
       const call: Call = {
         accountId: submission.accountId,
         method: 'POST',
@@ -64,9 +71,9 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
         idempotencyKey: submission.idempotencyKey,
         client: submission.client,
       }
-      return readSubmitResult(call, await connection.attempt(call, signal), connection.clock.now(), catalog)
+      return readSubmitResult(call, await connection.attempt(call, signal, mayBegin), connection.clock.now(), catalog)
     },
-    async registerAddress(registration, { signal }) {
+    async registerAddress(registration, { signal, mayBegin }) {
       const call: Call = {
         accountId: registration.accountId,
         method: 'POST',
@@ -74,7 +81,7 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
         body: JSON.stringify(encodeExternalAddress(registration.address)),
         idempotencyKey: registration.idempotencyKey,
       }
-      return readRegisterResult(call, await connection.attempt(call, signal), connection.clock.now())
+      return readRegisterResult(call, await connection.attempt(call, signal, mayBegin), connection.clock.now())
     },
     async get(accountId, remoteId, { signal }) {
       const call: Call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers/${remoteId}` }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '@outlay/core'
+import type { Clock, Environment } from '@outlay/core'
 import { type HttpAnswer, type HttpFailure, type HttpRequest, readHeader } from './exchange.ts'
 import { readRefusal } from './refusal.ts'
 import { readRetryAfterMs } from './retry-after.ts'
@@ -9,6 +9,8 @@ import { isRecord } from './wire/json.ts'
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret: string
+  /** Environment that they are for. One that is not the connection's is refused before anything is sent. Default: not said. */
+  readonly environment?: Environment | undefined
 }
 
 /** One pair for everything, or a way to find the pair of an account, for example in a vault. */
@@ -46,6 +48,7 @@ interface TokenSourceOptions {
   readonly credentials: CredentialsSource
   /** How long a function may take for the pair of an account, in milliseconds. */
   readonly credentialsMs: number
+  readonly environment?: Environment | undefined
   readonly scope?: string | undefined
   readonly clock: Clock
   readonly userAgent: string
@@ -96,10 +99,10 @@ const encodeBasic = ({ clientId, clientSecret }: Credentials): string =>
   Buffer.from(`${encodeForm(clientId)}:${encodeForm(clientSecret)}`).toString('base64')
 
 const checkCredentials = (credentials: Credentials): Credentials => {
-  const { clientId, clientSecret } = credentials
+  const { clientId, clientSecret, environment } = credentials
   if (typeof clientId !== 'string' || typeof clientSecret !== 'string')
     throw new TypeError('credentials are two strings')
-  return { clientId, clientSecret }
+  return { clientId, clientSecret, environment }
 }
 
 /** Asks for the pair of an account, and waits no longer than the limit; what a function answers later is ignored. */
@@ -204,6 +207,11 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       // What a vault says may hold a secret, so only the kind of its error is told.
       const name = error instanceof Error ? error.name : 'error'
       return { kind: 'unavailable', detail: `the credentials of the account could not be read (${name})` }
+    }
+    const { environment } = credentials
+    if (options.environment !== undefined && environment !== undefined && environment !== options.environment) {
+      const detail = `the credentials of the account are for ${environment}, and the connection is for ${options.environment}`
+      return { kind: 'denied', status: 403, detail }
     }
     const identity = `${tokenUrl.href}\n${credentials.clientId}\n${credentials.clientSecret}`
     const key = createHash('sha256').update(identity).digest('base64')

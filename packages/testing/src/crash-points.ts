@@ -107,9 +107,9 @@ function wrapEngine<Tx>(
   const { backend } = options
   const wrapHandlers = (handlers: WorkHandlers<Tx>): WorkHandlers<Tx> => ({
     ...handlers,
-    async submit(claim, signal) {
+    async submit(claim, signal, mayBegin) {
       await reach('claimed')
-      const settlement = await handlers.submit(claim, signal)
+      const settlement = await handlers.submit(claim, signal, mayBegin)
       await reach('answered')
       return settlement
     },

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Claim, Id, type Logger, type WorkHandlers } from '@outlay/core'
 import type { AttemptStore, FetchedJob } from '../attempts.ts'
+import type { Guard } from './guard.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
 import { startSettler } from './settler.ts'
@@ -17,6 +18,7 @@ export interface DispatcherOptions<Tx> {
   readonly attempts: AttemptStore
   readonly handlers: WorkHandlers<Tx>
   readonly pacer: Pacer
+  readonly guard: Guard
   readonly logger: Logger
   /** Name of this worker in the attempts log. */
   readonly worker: string
@@ -61,7 +63,7 @@ const lastWritesMs = 3_000
 
 /** Starts a dispatcher. */
 export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
-  const { attempts, handlers, pacer, logger, concurrency } = options
+  const { attempts, handlers, pacer, guard, logger, concurrency } = options
   const abort = new AbortController()
   const settler = startSettler({ attempts, logger, onSettled: options.onSettled })
   // A slot is free again when the answer is there; the job is held, and its heartbeat goes on, until that is written.
@@ -93,7 +95,9 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   const submit = async (claim: Claim, job: FetchedJob) => {
     held.add(job)
     const leave = slots.begin(claim.accountId)
-    const settlement = await handlers.submit(claim, abort.signal).catch((error: unknown) => {
+    await guard.ready()
+    const mayBegin = () => guard.mayBegin(claim.accountId)
+    const settlement = await handlers.submit(claim, abort.signal, mayBegin).catch((error: unknown) => {
       // Without a heartbeat the job comes back, and the outcome counts as unknown. What it says may quote the request.
       const { transferId, attempt } = claim
       const kind = error instanceof Error ? error.name : typeof error
@@ -120,7 +124,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     logger,
     async turn() {
       const free = freeSlots()
-      if (free < worthFetching) return options.pollIntervalMs
+      if (free < worthFetching || !guard.mayClaim()) return options.pollIntervalMs
       const batchSize = Math.min(free, maxFetch)
       const jobs = await attempts.fetch(batchSize, options.worker, handlers)
       if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs

@@ -14,14 +14,17 @@ import { archive } from './archiving.ts'
 import { cancelTransfer, findEnded, findOrder, resubmitKey } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers, readSince } from './enqueueing.ts'
+import { decideEnvironment, markEnvironment } from './environment.ts'
 import { decideChange, followTransfers, readPage } from './following.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { readObservations } from './observation.ts'
 import { decidePace } from './pacing.ts'
+import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { anyClient, checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
+import { createPermit, createPlaceCommands, putBack } from './stopping.ts'
 import { decideSubmission, unknownLimitMs } from './submission.ts'
 import { makeSubscription, unsubscribe } from './subscribing.ts'
 import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
@@ -100,6 +103,8 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     migrate: () => backend.migrate(),
     migrationSql: () => backend.migrationSql(),
     backlog: () => backend.backlog(),
+    ...createPlaceCommands(backend.operations),
+    reconcile: (reconciling) => reconcile(backend.operations, options.gateway, rules, runtime.clock.now(), reconciling),
     archive: (archiving) => archive(backend, archiving),
     async start({ signal, ...work } = {}) {
       checkWorkOptions(work)
@@ -137,7 +142,8 @@ function rulesOf<Tx>({ telemetry }: EngineOptions<Tx>, runtime: Runtime): Observ
 function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules: ObserveRules): Transfers<Tx> {
   const { backend, gateway, catalog = defaultCatalog, telemetry } = options
   const prepare = (request: EnqueueRequest, prefix: string) => {
-    const transfer = prepareTransfer(request, catalog, runtime, prefix)
+    const prepared = prepareTransfer(request, catalog, runtime, prefix)
+    const transfer = markEnvironment(prepared, gateway.environment, catalog, prefix)
     if (transfer.counterparty === undefined || gateway.registerAddress !== undefined) return transfer
     throw new Error('The gateway of this engine registers no addresses; give the destination by its addressId.')
   }
@@ -190,19 +196,25 @@ async function startWorkers<Tx>(
   const handlers: WorkHandlers<Tx> = {
     client: gateway.identify === undefined ? anyClient : undefined,
     unknownLimitMs: unknownLimitMs(gateway.keyLifetimeMs),
-    async submit(claim, signal) {
-      const unsendable = decideUnsendable(claim, gateway.keyLifetimeMs)
+    async submit(claim, signal, mayBegin) {
+      const unsendable = decideUnsendable(claim, gateway.keyLifetimeMs) ?? decideEnvironment(claim, gateway.environment)
       if (unsendable !== undefined) return unsendable
+      const permit = createPermit(mayBegin)
+      if (!permit.mayBegin()) return putBack(claim)
+      const sending = { signal, mayBegin: permit.mayBegin }
       const firstLookMs = lookMs(claim.accountId, claim.request.destination.transferType, 0)
       const { keyLifetimeMs } = gateway
       const context = () => ({ now: clock.now(), fraction: random.fraction(), firstLookMs, keyLifetimeMs })
       const request = Counterparty.registered(claim.request)
       if (request === undefined) {
-        return decideRegistration(claim, await registerCounterparty(gateway, logger, claim, signal), context())
+        const registered = await registerCounterparty(gateway, logger, claim, sending)
+        if (permit.isRefused() && registered.outcome === 'throttled') return putBack(claim)
+        return decideRegistration(claim, registered, context())
       }
       const sender = await findSender({ backend, gateway }, claim, signal)
       if ('reason' in sender) return decideUnsent(claim, sender, context())
-      const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, signal)
+      const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, sending)
+      if (permit.isRefused() && result.outcome === 'throttled') return putBack(claim)
       return decideSubmission(claim, result, context())
     },
     follow: (accountId, transfers, signal) => followTransfers(gateway, logger, accountId, transfers, signal),
@@ -210,6 +222,7 @@ async function startWorkers<Tx>(
     nextLookMs: ({ accountId, transferType, looks }) => lookMs(accountId, transferType, looks),
     nextWatchMs: (idle) => Math.min(watchDelayMs({ idle }), longestMs),
     rules,
+    environment: gateway.environment,
     decidePace: (current, news, now) => decidePace(current, news, now, random.fraction()),
     subscriptions,
     logger,

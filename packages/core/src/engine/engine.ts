@@ -2,11 +2,13 @@ import type { EventType } from '../event.ts'
 import type { AccountLimitsChange, AccountState } from '../ports/accounts.ts'
 import type { Backlog } from '../ports/backlog.ts'
 import type { Observation } from '../ports/gateway.ts'
+import type { Adoption, OperatorNote, SendingState, Stop, StopTarget } from '../ports/operations.ts'
 import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { EventHandler, WorkOptions } from '../ports/work.ts'
 import type { TransferOrder } from '../transfer.ts'
 import type { Archived, ArchiveOptions } from './archiving.ts'
+import type { ReconcileOptions, Reconciliation } from './reconciling.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
 /**
@@ -144,10 +146,43 @@ export interface Unsubscribed {
   readonly discarded: number
 }
 
+/**
+ * What keeps transfers from being sent, in every worker. From a second after the commit on no request begins; one that is under
+ * way is finished, what was claimed is put back as it was, and statuses are read on. A restart changes nothing about it.
+ */
+export interface Stops<Tx> {
+  /**
+   * Stops everything, a gateway (there is one, `default`) or an account. False when that is stopped already.
+   * @throws OutlayError `invalid_request`, `invalid_id` with the field, before any SQL
+   */
+  add(tx: Tx, stop: StopTarget & OperatorNote): Promise<boolean>
+  /** Ends a stop. False when there is none. */
+  end(tx: Tx, target: StopTarget): Promise<boolean>
+  /** The stops that are committed: everything first, then gateways, then accounts. */
+  list(): Promise<readonly Stop[]>
+}
+
 /** The engine, typed by the host's own transaction. */
 export interface Engine<Tx> {
   readonly transfers: Transfers<Tx>
   readonly accounts: Accounts<Tx>
+  readonly stops: Stops<Tx>
+  /** Whether anything may be sent from this database, and why not. */
+  sending(): Promise<SendingState>
+  /** Sends nothing, in any worker, until a reconciliation lifts the fence. False when it is fenced already. */
+  fence(tx: Tx, note?: OperatorNote): Promise<boolean>
+  /**
+   * Makes the database that this is the engine's own, after it was copied, restored or moved. It is fenced then until a
+   * reconciliation, unless it was moved whole.
+   */
+  adoptDatabase(tx: Tx, adoption?: Adoption): Promise<void>
+  /**
+   * Compares every account with the list of the service and writes what follows: ids that were lost, transfers that were lost,
+   * doubts for a person. Lifts the fence when no difference stays open. Each account is a transaction. Safe to run again.
+   * @throws OutlayError `invalid_request` with the field; `conflict` when nothing is fenced, or the gateway has no lists;
+   *   `database_unfamiliar` before the database is adopted.
+   */
+  reconcile(options: ReconcileOptions): Promise<Reconciliation>
   /**
    * Registers a durable subscription; call it before {@link Engine.start}. It gets every event that is recorded from its
    * first start on, at least once, in order per transfer, in a transaction that commits with the acknowledgement. A start

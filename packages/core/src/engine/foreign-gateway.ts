@@ -32,11 +32,11 @@ export function foreignGateway(
   const { registerAddress, list } = gateway
   const { submitMs, readMs, lookupMs } = timeouts
   const known: Partial<Gateway> = {
-    submit: async (submission, { signal }) =>
+    submit: async (submission, { signal, mayBegin }) =>
       signal.aborted
         ? notSent
         : readSubmitResult(
-            await bound<unknown>('submit', submitMs, signal, (own) => gateway.submit(submission, { signal: own })),
+            await bound<unknown>('submit', submitMs, signal, (own) => gateway.submit(submission, { signal: own, mayBegin })),
             onNotUnderstood('submit'),
           ),
     async get(accountId, remoteId, { signal }) {
@@ -47,9 +47,9 @@ export function foreignGateway(
     },
   }
   if (registerAddress !== undefined) {
-    known.registerAddress = async (registration, { signal }) => {
+    known.registerAddress = async (registration, { signal, mayBegin }) => {
       if (signal.aborted) return notSent
-      const register = (own: AbortSignal) => registerAddress.call(gateway, registration, { signal: own })
+      const register = (own: AbortSignal) => registerAddress.call(gateway, registration, { signal: own, mayBegin })
       const result = await bound<unknown>('registerAddress', submitMs, signal, register)
       return readRegisterResult(result, onNotUnderstood('registerAddress'))
     }

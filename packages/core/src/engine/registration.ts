@@ -1,4 +1,4 @@
-import type { Gateway, RegisterResult } from '../ports/gateway.ts'
+import type { Gateway, RegisterResult, SendOptions } from '../ports/gateway.ts'
 import type { Logger } from '../ports/runtime.ts'
 import type { Claim, Settlement } from '../ports/work.ts'
 import {
@@ -16,7 +16,7 @@ export async function registerCounterparty(
   gateway: Gateway,
   logger: Logger,
   claim: Claim,
-  signal: AbortSignal,
+  options: SendOptions,
 ): Promise<RegisterResult> {
   const { transferId, accountId, attempt, registration } = claim
   if (registration === undefined) {
@@ -27,7 +27,7 @@ export async function registerCounterparty(
   }
   const { idempotencyKey, address } = registration
   try {
-    return await gateway.registerAddress({ transferId, accountId, idempotencyKey, address, attempt }, { signal })
+    return await gateway.registerAddress({ transferId, accountId, idempotencyKey, address, attempt }, options)
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
     // Its kind alone: what it says may quote the details, and stands in the attempts log.

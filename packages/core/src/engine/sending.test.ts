@@ -193,7 +193,7 @@ describe('a submission', () => {
       return { outcome: 'accepted', remoteId: 'r' }
     }
     const gateway = { submit } as Gateway
-    for (const client of ['', 'ours']) await sendTransfer({ gateway, logger }, claim(), request, client, signal)
+    for (const client of ['', 'ours']) await sendTransfer({ gateway, logger }, claim(), request, client, { signal })
     const plain = { transferId, accountId, idempotencyKey: 'key', request, attempt }
     expect(seen).toEqual([plain, { ...plain, client: 'ours' }])
   })
@@ -211,7 +211,7 @@ describe('a submission', () => {
     ]
     for (const [submit] of thrown) {
       const gateway = { submit } as unknown as Gateway
-      const result = await sendTransfer({ gateway, logger }, claim(), request, '', signal)
+      const result = await sendTransfer({ gateway, logger }, claim(), request, '', { signal })
       expect(result).toEqual({ outcome: 'unknown', detail: '021000021' })
     }
     const text = 'The gateway threw; the outcome is taken as unknown.'

@@ -1,5 +1,5 @@
 import type { Backend } from '../ports/backend.ts'
-import { defaultKeyLifetimeMs, type Gateway, type Submission, type SubmitResult } from '../ports/gateway.ts'
+import { defaultKeyLifetimeMs, type Gateway, type SendOptions, type Submission, type SubmitResult } from '../ports/gateway.ts'
 import type { Logger } from '../ports/runtime.ts'
 import type { Claim, Settlement } from '../ports/work.ts'
 import {
@@ -109,12 +109,12 @@ export async function sendTransfer(
   claim: Claim,
   request: Submission['request'],
   client: string,
-  signal: AbortSignal,
+  sending: SendOptions,
 ): Promise<SubmitResult> {
   const { transferId, accountId, submissionKey: idempotencyKey, attempt } = claim
   const submission = { transferId, accountId, idempotencyKey, request, attempt }
   try {
-    return await gateway.submit(client === anyClient ? submission : { ...submission, client }, { signal })
+    return await gateway.submit(client === anyClient ? submission : { ...submission, client }, sending)
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
     // Its kind alone: what it says may quote the request, and stands in the attempts log.

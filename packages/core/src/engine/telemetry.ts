@@ -60,8 +60,8 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
   return {
     ...handlers,
     traced: true,
-    async submit(claim, signal) {
-      const settlement = await traceAttempt(telemetry, claim, () => handlers.submit(claim, signal))
+    async submit(claim, signal, mayBegin) {
+      const settlement = await traceAttempt(telemetry, claim, () => handlers.submit(claim, signal, mayBegin))
       if (settlement.stage === 'settled' && claim.createdAt !== undefined) {
         const { transferType } = claim.request.destination
         recordSettled(telemetry, clock, { createdAt: claim.createdAt, transferType }, settlement.status)

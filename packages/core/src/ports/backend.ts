@@ -2,6 +2,7 @@ import type { CounterpartyDetails } from '../counterparty.ts'
 import type { AccountLimitsChange, AccountState } from './accounts.ts'
 import type { Backlog, Delays } from './backlog.ts'
 import type { Observation } from './gateway.ts'
+import type { Operations } from './operations.ts'
 import type { Runtime } from './runtime.ts'
 import type { EnqueuedTransfer, NewTransfer, StoredTransfer } from './stored-transfer.ts'
 import type { Claim, ObserveRules, SubscriptionRemoval, Workers, WorkHandlers, WorkOptions } from './work.ts'
@@ -33,6 +34,8 @@ export interface ArchivedStep {
 /** The database side of the engine. `Tx` is the host's own transaction type. */
 export interface Backend<Tx> {
   readonly runtime: Runtime
+  /** What may be sent from here, and what a reconciliation writes. */
+  readonly operations: Operations<Tx>
   /** Runs `work` in a transaction of its own, in the host's type. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /**

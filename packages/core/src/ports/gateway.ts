@@ -1,6 +1,7 @@
 import type { ExternalAddressRequest } from '../external-address.ts'
 import type { Transfer, TransferFailure, TransferRequest } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
+import type { Environment } from '../transfer-type.ts'
 
 /** One transfer on its way out. The idempotency key is the same on every attempt. */
 export interface Submission {
@@ -77,6 +78,16 @@ export type RegisterResult = AnswerMarks &
 /** How long a gateway's idempotency keys live when it does not say, in milliseconds. */
 export const defaultKeyLifetimeMs = 24 * 3_600_000
 
+/** How a request is sent. */
+export interface SendOptions {
+  readonly signal: AbortSignal
+  /**
+   * Asked right before the request leaves, after every wait: false when none may begin any more, since somebody has stopped
+   * sending. Then nothing is sent, and the answer is `throttled`. Absent when nobody can.
+   */
+  readonly mayBegin?: (() => boolean) | undefined
+}
+
 /** The way to the other side: an HTTP service, or a set of rails. */
 export interface Gateway {
   /**
@@ -90,13 +101,18 @@ export interface Gateway {
    * it all submissions have one scope.
    */
   identify?(accountId: string, options: { readonly signal: AbortSignal }): Promise<string | undefined>
+  /**
+   * Whether it moves real money. Written into the database and with each transfer where it is declared; an engine never sends
+   * a transfer of another environment. Default: not declared, nothing is compared.
+   */
+  readonly environment?: Environment | undefined
   /** Sends one transfer, once in effect for its idempotency key. */
-  submit(submission: Submission, options: { readonly signal: AbortSignal }): Promise<SubmitResult>
+  submit(submission: Submission, options: SendOptions): Promise<SubmitResult>
   /**
    * Registers a counterparty that a transfer gives whole, once in effect for its idempotency key. Optional: without it the
    * engine takes no such transfers.
    */
-  registerAddress?(registration: Registration, options: { readonly signal: AbortSignal }): Promise<RegisterResult>
+  registerAddress?(registration: Registration, options: SendOptions): Promise<RegisterResult>
   /** Reads one transfer; `undefined` when the other side does not know it. Throws OutlayError when it cannot be read now. */
   get(accountId: string, remoteId: string, options: { readonly signal: AbortSignal }): Promise<Observation | undefined>
   /**

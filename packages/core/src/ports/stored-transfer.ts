@@ -1,6 +1,7 @@
 import type { CounterpartyDetails, StoredRequest } from '../counterparty.ts'
 import type { TransferFailure } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
+import type { Environment } from '../transfer-type.ts'
 
 /**
  * Where a transfer stands inside the engine, beside its status.
@@ -21,14 +22,16 @@ export type Stage = (typeof stages)[number]
 export const stageTransitions = [
   { from: 'queued', to: 'submitting', when: 'claim' },
   { from: 'queued', to: 'settled', when: 'cancel' },
+  { from: 'queued', to: 'submitted', when: 'reconciliation: the service has it' },
+  { from: 'queued', to: 'blocked', when: 'reconciliation: several of the service may be it' },
   {
     from: 'submitting',
     to: 'queued',
-    when: 'throttled, refused credentials or unknown outcome, same key later; or its counterparty is registered',
+    when: 'throttled, stopped, refused credentials or unknown outcome, same key later; or its counterparty is registered',
   },
-  { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance' },
+  { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance, or stopped after one' },
   { from: 'submitting', to: 'submitted', when: 'accepted' },
-  { from: 'submitting', to: 'blocked', when: 'key mismatch, or unknown for 24 hours' },
+  { from: 'submitting', to: 'blocked', when: 'key mismatch, another environment, or unknown for 24 hours' },
   { from: 'submitting', to: 'settled', when: 'refused for good, expired, or accepted as final' },
   { from: 'awaiting_funds', to: 'submitting', when: 'claim, on the slow backoff' },
   {
@@ -37,8 +40,11 @@ export const stageTransitions = [
     when: 'funds arrived, release, or the account is paused, refused or at a limit',
   },
   { from: 'awaiting_funds', to: 'settled', when: 'cancel' },
+  { from: 'awaiting_funds', to: 'submitted', when: 'reconciliation: the service has it' },
+  { from: 'awaiting_funds', to: 'blocked', when: 'reconciliation: several of the service may be it' },
   { from: 'submitted', to: 'settled', when: 'status is final' },
   { from: 'blocked', to: 'queued', when: 'release, by a person' },
+  { from: 'blocked', to: 'submitted', when: 'reconciliation, as a person said' },
   { from: 'blocked', to: 'settled', when: 'cancel, while no outcome is unknown' },
 ] as const satisfies readonly { readonly from: Stage; readonly to: Stage; readonly when: string }[]
 
@@ -57,6 +63,8 @@ export interface NewTransfer {
   readonly notBefore: string | null
   /** Not sent for the first time after this, ISO 8601; null for no end. */
   readonly expiresAt: string | null
+  /** Environment of the gateway that it was enqueued for; absent when that declared none. */
+  readonly environment?: Environment | undefined
 }
 
 /** A transfer as the engine keeps it. */

@@ -2,6 +2,7 @@ import type { StoredRequest } from '../counterparty.ts'
 import type { EventType } from '../event.ts'
 import type { TransferFailure } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
+import type { Environment } from '../transfer-type.ts'
 import type { DecidePace } from './accounts.ts'
 import type { Observation, Registration } from './gateway.ts'
 import type { Logger } from './runtime.ts'
@@ -40,6 +41,8 @@ export interface Claim {
   readonly client: string | null
   /** Not sent for the first time after this, ISO 8601; null for no end. */
   readonly expiresAt: string | null
+  /** Environment that it was enqueued for; absent when none was declared. */
+  readonly environment?: Environment | undefined
   /** How often in a row the account's credentials were refused; 0 while they are good, so this claim is no probe. */
   readonly credentialRefusals: number
   /** How often the service refused this transfer's credentials although it took others of the account since; nearly always 0. */
@@ -216,8 +219,11 @@ export interface WorkHandlers<Tx> {
   readonly client?: string | undefined
   /** An outcome that is unknown for so long is a person's to decide, in milliseconds. */
   readonly unknownLimitMs: number
-  /** Submits one claimed transfer and decides what its answer means. Never rejects. */
-  submit(claim: Claim, signal: AbortSignal): Promise<Settlement>
+  /**
+   * Submits one claimed transfer and decides what its answer means. Never rejects. `mayBegin` says right before the request
+   * leaves whether it may; without it the transfer is put back as it was.
+   */
+  submit(claim: Claim, signal: AbortSignal, mayBegin: () => boolean): Promise<Settlement>
   /** Reads transfers of one account one by one and answers with what it saw; those that it could not read are left out. */
   follow(
     accountId: string,
@@ -231,6 +237,8 @@ export interface WorkHandlers<Tx> {
   /** How long until the next look for transfers of others, in milliseconds, after so many looks in vain. */
   nextWatchMs(idle: number): number
   readonly rules: ObserveRules
+  /** Environment of the gateway, where it declares one. */
+  readonly environment?: Environment | undefined
   /** Decides how far an account is slowed down after the service said 429. */
   readonly decidePace: DecidePace
   readonly subscriptions: readonly Subscription<Tx>[]

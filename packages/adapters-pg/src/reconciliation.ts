@@ -1,0 +1,83 @@
+import type { Operations } from '@outlay/core'
+import type { Driver } from './driver.ts'
+import { statements, storableJson } from './statement.ts'
+import { readTransfer, transferColumns } from './transfer-row.ts'
+import { type TransferStore, writeFound } from './transfers.ts'
+
+const texts = {
+  // From one account to the next by the index of keys: there may be very many transfers of each.
+  reconcile_accounts: `with recursive account as (
+      (select t.account_id from {{schema}}.transfer t order by t.account_id limit 1)
+      union all
+      select (select t.account_id from {{schema}}.transfer t where t.account_id > a.account_id order by t.account_id limit 1)
+      from account a where a.account_id is not null
+    )
+    select a.account_id from account a where a.account_id is not null
+    union select w.account_id from {{schema}}.watched_account w order by 1`,
+  unconfirmed: `select ${transferColumns} from {{schema}}.transfer t
+    where t.account_id = $1 and t.remote_id is null and t.status = 'pending'
+      and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') order by t.id`,
+  confirmed_since: `select t.id, t.remote_id from {{schema}}.transfer t
+    where t.account_id = $1 and t.remote_id is not null and t.created_at >= $2::timestamptz order by t.id`,
+  known_remote_ids: `select t.remote_id from {{schema}}.transfer t
+    where t.account_id = $1 and t.remote_id = any ($2::text[])`,
+  is_watched: 'select 1 as found from {{schema}}.watched_account w where w.account_id = $1',
+  apply_reconciliation: 'select apply_reconciliation as id from {{schema}}.apply_reconciliation($1::jsonb, $2)',
+  adopt_lost: 'select adopt_lost as id from {{schema}}.adopt_lost($1, $2::jsonb)',
+  end_reconciliation: `with written as (
+      insert into {{schema}}.reconciliation (since, actor, lifted, differences) values ($1::timestamptz, $2, $3, $4::jsonb)
+    )
+    update {{schema}}.home h set fenced_since = null, fence_reason = null, fenced_by = null
+    where $3 and h.fenced_since is not null returning h.database_name`,
+  notify: `select pg_notify('{{channel}}', '')::text`,
+} as const
+
+type ReconciliationStore<Tx> = Pick<
+  Operations<Tx>,
+  'accounts' | 'unconfirmed' | 'confirmedSince' | 'known' | 'isWatched' | 'reconcile' | 'endReconciliation'
+>
+
+/** Makes the store of what a reconciliation reads and writes, on a driver. */
+export function createReconciliationStore<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+  transfers: TransferStore<Tx>,
+): ReconciliationStore<Tx> {
+  const sql = statements(tokens, texts)
+  return {
+    async accounts() {
+      return (await driver.query(sql.reconcile_accounts, [])).map((row) => row['account_id'] as string)
+    },
+    async unconfirmed(accountId) {
+      return (await driver.query(sql.unconfirmed, [accountId])).map(readTransfer)
+    },
+    async confirmedSince(accountId, since) {
+      const rows = await driver.query(sql.confirmed_since, [accountId, since])
+      return rows.map((row) => ({ id: row['id'] as string, remoteId: row['remote_id'] as string }))
+    },
+    async known(accountId, remoteIds) {
+      const rows = await driver.query(sql.known_remote_ids, [accountId, remoteIds])
+      return new Set(rows.map((row) => row['remote_id'] as string))
+    },
+    async isWatched(accountId) {
+      return (await driver.query(sql.is_watched, [accountId])).length > 0
+    },
+    async reconcile({ accountId, transfers: changes, lost, observations }, rules, actor) {
+      return driver.transaction(async (tx) => {
+        const written = changes.map(({ id, attempt, remoteId, evidence }) => ({
+          ...{ id, attempt, evidence },
+          remote_id: remoteId,
+        }))
+        const applied = await driver.execute(tx, sql.apply_reconciliation, [storableJson(written), actor ?? null])
+        const adopted = await driver.execute(tx, sql.adopt_lost, [accountId, storableJson(lost.map(writeFound))])
+        const { changed } = await transfers.take(tx, accountId, observations, rules)
+        await driver.execute(tx, sql.notify, [])
+        return applied.length + adopted.length + changed
+      })
+    },
+    async endReconciliation({ since, actor, lift, differences }) {
+      await driver.query(sql.end_reconciliation, [since, actor ?? null, lift, storableJson(differences)])
+      await driver.query(sql.notify, [])
+    },
+  }
+}

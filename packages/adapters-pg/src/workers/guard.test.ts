@@ -1,0 +1,60 @@
+import { recordingLogger, waitUntil } from '@outlay/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Recognition } from '../operations.ts'
+import { type Guard, startGuard } from './guard.ts'
+
+const home = { database: 'app', systemIdentifier: '1', timeline: 1, deployment: null, environment: null, seenAt: 'now' }
+const free: Recognition = { unfamiliar: null, fence: null, stops: [], home, news: null }
+
+describe('the guard', () => {
+  const guards: Guard[] = []
+  afterEach(() => Promise.all(guards.splice(0).map((guard) => guard.stop())))
+  const open = async (recognize: () => Promise<Recognition>, environment?: string) => {
+    const logger = recordingLogger()
+    const guard = await startGuard({ recognize, deployment: undefined, environment, logger })
+    guards.push(guard)
+    return { guard, logger }
+  }
+
+  it('lets nothing begin that it has not been able to ask about for a second, and goes on when it is', async () => {
+    let answer: (() => void) | undefined
+    let hangs = false
+    const { guard } = await open(() =>
+      hangs ? new Promise((resolve) => (answer = () => resolve(free))) : Promise.resolve(free),
+    )
+    expect([guard.mayClaim(), guard.mayBegin('acme')]).toEqual([true, true])
+    expect(guard.ready()).toBeUndefined()
+    hangs = true
+    await waitUntil(() => !guard.mayClaim() && !guard.mayBegin('acme'))
+    hangs = false
+    const ready = guard.ready()
+    answer?.()
+    await ready
+    await waitUntil(() => guard.mayBegin('acme'))
+  })
+
+  it('says once why nothing is sent, and what to do', async () => {
+    let state: Recognition = { ...free, unfamiliar: 'other_server' }
+    const { guard, logger } = await open(() => Promise.resolve(state))
+    expect(guard.mayBegin('acme')).toBe(false)
+    const said = () => logger.entries.map(({ message }) => message)
+    expect(said()).toEqual([expect.stringContaining('outlay adopt-database')])
+    state = { ...free, fence: { since: 'now', reason: 'restored', actor: null } }
+    await waitUntil(() => said().length === 2)
+    expect(said()[1]).toContain('outlay reconcile')
+    expect(guard.mayClaim()).toBe(false)
+    state = free
+    await waitUntil(() => guard.mayClaim())
+    expect(said()).toHaveLength(3)
+  })
+
+  it('refuses a database of another environment than the gateway, or whose gateway says none', async () => {
+    const mainnet = { ...free, home: { ...home, environment: 'mainnet' as const } }
+    await expect(open(() => Promise.resolve(mainnet), 'testnet')).rejects.toMatchObject({
+      code: 'environment_mismatch',
+    })
+    await expect(open(() => Promise.resolve(mainnet))).rejects.toThrow('belongs to mainnet')
+    const { guard } = await open(() => Promise.resolve(mainnet), 'mainnet')
+    expect(guard.mayBegin('acme')).toBe(true)
+  })
+})

@@ -1,0 +1,118 @@
+import type { StopTarget } from '@outlay/core'
+import { type Command, InvalidArgumentError } from 'commander'
+import { parseDuration } from './duration.ts'
+import { Refusal } from './problem.ts'
+import type { Perform } from './program.ts'
+
+interface NoteOptions {
+  readonly reason?: string
+  readonly actor?: string
+}
+
+interface TargetOptions extends NoteOptions {
+  readonly all?: true
+  readonly gateway?: string
+  readonly account?: string
+}
+
+const withNote = (command: Command): Command =>
+  command
+    .option('--reason <text>', 'why, for whoever reads it later')
+    .option('--actor <name>', 'who does it, for whoever reads it later')
+
+const withTarget = (command: Command): Command =>
+  command
+    .option('--all', 'everything')
+    .option('--gateway <name>', 'one gateway; there is one, "default"')
+    .option('--account <id>', 'one account')
+
+function readTarget({ all, gateway, account }: TargetOptions): StopTarget {
+  if ([all, gateway, account].filter((one) => one !== undefined).length !== 1) {
+    throw new Refusal('It is not said what to stop or start.', 'Give one of --all, --gateway <name>, --account <id>.')
+  }
+  if (account !== undefined) return { scope: 'account', name: account }
+  return gateway === undefined ? { scope: 'all' } : { scope: 'gateway', name: gateway }
+}
+
+/** Adds the commands that keep money from leaving, and those that let it leave again. */
+export function addSafety(program: Command, perform: Perform): void {
+  withNote(withTarget(program.command('stop')))
+    .description('begin no request any more, in any worker, within a second; what is under way is finished')
+    .action(({ reason, actor, ...options }: TargetOptions, command: Command) =>
+      perform(command, (session, { stopSending }) => stopSending(session, readTarget(options), { reason, actor })),
+    )
+  withTarget(program.command('start-sending'))
+    .description('end a stop')
+    .action((options: TargetOptions, command: Command) =>
+      perform(command, (session, { startSending }) => startSending(session, readTarget(options))),
+    )
+  withNote(program.command('fence'))
+    .description('send nothing until a reconciliation with the service')
+    .action((note: NoteOptions, command: Command) =>
+      perform(command, (session, { fenceDatabase }) => fenceDatabase(session, note)),
+    )
+  withNote(program.command('adopt-database'))
+    .description(
+      'make a copied, restored or moved database the one that is paid from; it is fenced unless it was moved',
+    )
+    .option('--deployment <name>', 'the deployment that it belongs to from now on (default: the one that it has)')
+    .option('--moved', 'it was moved whole, with its workers stopped: the service cannot be ahead of it')
+    .action((options: NoteOptions & { deployment?: string; moved?: true }, command: Command) =>
+      perform(command, (session, commands) => commands.adoptDatabase(session, options)),
+    )
+  addReconcile(program, perform)
+}
+
+interface ReconcileCommandOptions {
+  readonly since: Date
+  readonly gatewayModule: string
+  readonly account: string[]
+  readonly match: [string, string][]
+  readonly dryRun?: true
+  readonly acknowledge?: true
+  readonly actor?: string
+}
+
+function addReconcile(program: Command, perform: Perform): void {
+  program
+    .command('reconcile')
+    .description(
+      'compare with the list of the service after a restore, and lift the fence; exits with 1 while it stays',
+    )
+    .requiredOption(
+      '--since <time>',
+      'no later than the moment that was restored: a time, or 2h for so long ago',
+      parseSince,
+    )
+    .requiredOption('--gateway-module <file>', "a module that exports the host's gateway, or a function that makes it")
+    .option('--account <id>', 'also this account, which the database may not know; may be repeated', collect, [])
+    .option('--match <pair>', 'transfer=id at the service, where a person knows; may be repeated', collectPair, [])
+    .option('--dry-run', 'only say what would be done')
+    .option('--acknowledge', 'lift the fence although differences stay open; what is blocked stays so')
+    .option('--actor <name>', 'who does it, for whoever reads it later')
+    .action(({ gatewayModule, account, match, ...options }: ReconcileCommandOptions, command: Command) =>
+      perform(command, (session, { runReconciliation }) =>
+        runReconciliation(session, gatewayModule, {
+          ...options,
+          accounts: account,
+          matches: Object.fromEntries(match),
+        }),
+      ),
+    )
+}
+
+const collect = (value: string, before: string[]): string[] => [...before, value]
+
+function collectPair(value: string, before: [string, string][]): [string, string][] {
+  const [transfer = '', remote = ''] = value.split('=')
+  if (transfer === '' || remote === '') throw new InvalidArgumentError('Write it as <transfer>=<id at the service>.')
+  return [...before, [transfer, remote]]
+}
+
+function parseSince(text: string): Date {
+  const ms = parseDuration(text)
+  const time = ms === undefined ? Date.parse(text) : Date.now() - ms
+  if (Number.isNaN(time))
+    throw new InvalidArgumentError('Write it as 2026-03-01T12:00:00Z, or as 2h for two hours ago.')
+  return new Date(time)
+}

@@ -1,0 +1,72 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { createEngine, type Gateway, type ReconcileOptions, type Reconciliation } from '@outlay/core'
+import { Refusal } from './problem.ts'
+import type { Session } from './session.ts'
+import { formatTable, plural } from './table.ts'
+
+/** Compares the database with the service, through the host's own gateway. Returns the exit code: 1 while it stays fenced. */
+export async function runReconciliation(
+  session: Session,
+  gatewayModule: string,
+  options: ReconcileOptions,
+): Promise<number> {
+  const gateway = await loadGateway(gatewayModule)
+  try {
+    const engine = createEngine({ backend: session.backend, gateway })
+    const found = await engine.reconcile({ ...options, signal: session.signal })
+    session.write(found, () => formatReconciliation(found))
+    return found.differences.some(({ open }) => open) && !found.lifted ? 1 : 0
+  } finally {
+    await gateway.close?.()
+  }
+}
+
+/** Loads what a module of the host exports as `default` or `gateway`: a gateway, or a function that makes one. */
+async function loadGateway(path: string): Promise<Gateway> {
+  const next = 'Export a gateway, or a function that makes one, as "default" or "gateway".'
+  let loaded: Readonly<Record<string, unknown>>
+  try {
+    loaded = await import(pathToFileURL(resolve(path)).href)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Refusal(`The module ${path} cannot be loaded: ${why}`, next)
+  }
+  const given = loaded['default'] ?? loaded['gateway']
+  const gateway = typeof given === 'function' ? await given() : given
+  if (typeof gateway?.submit === 'function' && typeof gateway?.get === 'function') return gateway
+  throw new Refusal(`The module ${path} exports no gateway.`, next)
+}
+
+const says: Readonly<Record<Reconciliation['differences'][number]['kind'], string>> = {
+  identified: 'takes the id of the service',
+  adopted: 'is adopted',
+  automated: 'nothing: an automation made it',
+  blocked: 'is blocked for a person',
+  unknown_at_service: 'a person has to ask the service',
+  unreadable: 'has to be read again',
+}
+
+function formatReconciliation({ differences, accounts, read, lifted, dryRun }: Reconciliation): string {
+  const open = differences.filter((difference) => difference.open).length
+  const sum = `${plural(accounts, 'account')}, ${plural(read, 'transfer')} read at the service, ${plural(differences.length, 'difference')}, ${open} open.`
+  const table =
+    differences.length === 0
+      ? []
+      : [
+          formatTable(differences, [
+            ['open', (row) => (row.open ? 'OPEN' : null)],
+            ['account', (row) => row.accountId],
+            ['transfer', (row) => row.transferId],
+            ['at the service', (row) => row.remoteId],
+            ['what is done', (row) => says[row.kind]],
+            ['why', (row) => row.evidence],
+          ]),
+        ]
+  const end = dryRun
+    ? 'Nothing was changed.'
+    : lifted
+      ? 'The fence is lifted: transfers are sent again.'
+      : 'The fence stays. Decide the open ones, with --match <transfer>=<id at the service> where you know, and run it again; or lift it with --acknowledge.'
+  return [...table, sum, end].join('\n')
+}

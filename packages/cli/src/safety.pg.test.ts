@@ -1,0 +1,121 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { drain, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+
+describe('the commands that keep money from leaving', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let host: Host
+  let folder: string
+  beforeAll(async () => {
+    host = openHost(database.url)
+    folder = await mkdtemp(join(tmpdir(), 'outlay-cli-'))
+  })
+  afterEach(async () => {
+    await host.reset()
+    await host.pool.query('truncate outlay.stop, outlay.home, outlay.reconciliation')
+  })
+  afterAll(async () => {
+    await host.close()
+    await rm(folder, { recursive: true })
+  })
+  const run = (...args: string[]) => outlay(args, { DATABASE_URL: database.url })
+  const doctor = async () => {
+    const { code, stdout } = await run('doctor', '--json')
+    return { code, first: JSON.parse(stdout).findings[0] as { code: string; what: string; cure: string } }
+  }
+
+  it('stop everything and let it go on, and the doctor says so above all else', async () => {
+    await host.engine.start()
+    const stopped = await run('stop', '--all', '--reason', 'a drill', '--actor', 'ann')
+    expect(stopped.stdout).toContain('outlay start-sending --all')
+    expect((await run('stop', '--all')).stdout).toContain('Stopped already')
+    const { id } = await host.enqueue()
+    const { code, first } = await doctor()
+    expect([code, first.code]).toEqual([1, 'sending_stopped'])
+    expect(first.what).toContain('by ann: a drill')
+    expect(first.cure).toContain('outlay start-sending --all')
+    expect((await host.engine.transfers.get(id))?.attempt).toBe(0)
+    expect((await run('start-sending', '--all')).stdout).toContain('The stop of everything is ended.')
+    expect((await run('start-sending', '--all')).stdout).toContain('nothing changed')
+    await drain(host.engine)
+    expect(host.gateway.transfers.size).toBeGreaterThan(0)
+  })
+
+  it('stop one account or gateway, and nothing that is not named', async () => {
+    expect((await run('stop', '--account', 'acme')).stdout).toContain('the account acme')
+    expect((await doctor()).first).toMatchObject({ code: 'account_stopped' })
+    expect((await run('stop', '--gateway', 'default')).stdout).toContain('the gateway default')
+    expect((await run('start-sending', '--account', 'acme')).stdout).toContain('Stops that are left: default.')
+    expect((await run('stop', '--gateway', 'other')).stderr).toContain('There is one gateway')
+    expect((await run('stop')).stderr).toContain('--all')
+    expect((await run('stop', '--all', '--account', 'acme')).code).not.toBe(0)
+  })
+
+  it('fence, reconcile with the gateway of a module of the host, and lift the fence', async () => {
+    await host.engine.start()
+    await host.enqueue()
+    await drain(host.engine)
+    await host.engine.stop()
+    expect((await run('fence', '--actor', 'ann')).stdout).toContain('outlay reconcile')
+    expect((await run('fence')).stdout).toContain('fenced already')
+    expect((await doctor()).first).toMatchObject({ code: 'fenced' })
+    const { id } = await host.enqueue()
+    const { request } = (await host.engine.transfers.get(id)) ?? {}
+    const transfer = {
+      ...{ id: 'remote-9', status: 'processing', failure: null, note: null, amount: request?.amount },
+      ...{ source: request?.source, destination: request?.destination },
+      ...{ createdAt: new Date().toISOString(), updatedAt: new Date().toISOString() },
+    }
+    const observation = { remoteId: 'remote-9', status: 'processing', failure: null, transfer }
+    const module = join(folder, 'gateway.mjs')
+    await writeFile(
+      module,
+      `export default () => ({
+        submit: async () => { throw new Error('sends nothing') },
+        get: async (_, remoteId) => ({ remoteId, status: 'complete', failure: null }),
+        list: async () => ({ observations: [${JSON.stringify(observation)}] }),
+      })`,
+    )
+    const reconcile = (...args: string[]) => run('reconcile', '--since', '1h', '--gateway-module', module, ...args)
+    const planned = await reconcile('--dry-run')
+    expect(planned.stdout).toMatch(/acme +\S+ +remote-9 +takes the id of the service/)
+    expect(planned.stdout).toContain('Nothing was changed.')
+    expect((await host.engine.transfers.get(id))?.stage).toBe('queued')
+    const done = await reconcile('--actor', 'ann')
+    expect([done.code, done.stdout]).toEqual([0, expect.stringContaining('The fence is lifted')])
+    expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'remote-9' })
+    const proof = await run('prove', id)
+    expect([proof.code, proof.stdout]).toEqual([
+      0,
+      expect.stringContaining('A reconciliation with the service found it.'),
+    ])
+    expect((await reconcile()).stderr).toContain('Nothing is fenced')
+    expect((await run('reconcile', '--since', '1h', '--gateway-module', join(folder, 'none.mjs'))).stderr).toContain(
+      'cannot be loaded',
+    )
+    expect((await run('reconcile', '--since', 'soon', '--gateway-module', module)).code).toBe(2)
+  })
+
+  it('say of a copy that it is one, and adopt it', async () => {
+    await host.engine.start()
+    await host.engine.stop()
+    await host.pool.query('update outlay.home set database_oid = database_oid + 1')
+    const { code, first } = await doctor()
+    expect([code, first.code]).toEqual([1, 'database_unfamiliar'])
+    expect(first.cure).toContain('outlay adopt-database')
+    const refused = await run('reconcile', '--since', '1h', '--gateway-module', join(folder, 'gateway.mjs'))
+    expect(refused.stderr).toContain('outlay adopt-database')
+    await host.engine.start()
+    const { id } = await host.enqueue()
+    expect((await run('adopt-database', '--moved', '--actor', 'ann')).stdout).toContain(
+      'workers send from this database',
+    )
+    await waitUntil(async () => (await host.engine.transfers.get(id))?.stage === 'settled')
+    expect((await run('adopt-database', '--deployment', 'eu')).stdout).toContain('Adopted, and fenced')
+    expect((await doctor()).first.code).toBe('fenced')
+  })
+})

@@ -1,0 +1,61 @@
+import type { Adoption, OperatorNote, StopTarget } from '@outlay/core'
+import type { Session } from './session.ts'
+import { printable } from './table.ts'
+
+const nameOf = (target: StopTarget): string => {
+  if (target.scope === 'all') return 'everything'
+  return target.scope === 'gateway' ? `the gateway ${target.name}` : `the account ${target.name}`
+}
+
+const optionOf = (target: StopTarget): string => (target.scope === 'all' ? '--all' : `--${target.scope} ${target.name}`)
+
+/** Begins no request any more for everything, a gateway or an account. */
+export async function stopSending(session: Session, target: StopTarget, note: OperatorNote): Promise<void> {
+  const changed = await session.transaction((tx) => session.engine.stops.add(tx, { ...target, ...note }))
+  session.write({ ...target, stopped: true, changed }, () =>
+    changed
+      ? `Stopped: ${printable(nameOf(target))}. No request begins a second from now; what is under way is finished. It lasts until "outlay start-sending ${optionOf(target)}".`
+      : `Stopped already: ${printable(nameOf(target))}; nothing changed.`,
+  )
+}
+
+/** Ends a stop, and says what else keeps transfers from being sent. */
+export async function startSending(session: Session, target: StopTarget): Promise<void> {
+  const changed = await session.transaction((tx) => session.engine.stops.end(tx, target))
+  const { stops, fence, unfamiliar } = await session.engine.sending()
+  const left = [
+    ...(unfamiliar === null ? [] : ['The database is not known to the engine: "outlay adopt-database".']),
+    ...(fence === null ? [] : ['The database is fenced: "outlay reconcile".']),
+    ...(stops.length === 0
+      ? []
+      : [`Stops that are left: ${stops.map(({ scope, name }) => name ?? scope).join(', ')}.`]),
+  ]
+  session.write({ ...target, stopped: false, changed, stops, fence, unfamiliar }, () => {
+    const done = changed
+      ? `The stop of ${nameOf(target)} is ended.`
+      : `There is no stop of ${nameOf(target)}; nothing changed.`
+    return printable([done, ...left].join(' '))
+  })
+}
+
+/** Sends nothing until a reconciliation. */
+export async function fenceDatabase(session: Session, note: OperatorNote): Promise<void> {
+  const changed = await session.transaction((tx) => session.engine.fence(tx, note))
+  session.write({ fenced: true, changed }, () =>
+    changed
+      ? 'Fenced. Nothing is sent until "outlay reconcile --since <time>" finds no open difference.'
+      : 'It is fenced already; nothing changed.',
+  )
+}
+
+/** Makes this database the engine's own. */
+export async function adoptDatabase(session: Session, adoption: Adoption): Promise<void> {
+  const before = await session.engine.sending()
+  await session.transaction((tx) => session.engine.adoptDatabase(tx, adoption))
+  const after = await session.engine.sending()
+  session.write({ before, after }, () =>
+    after.fence === null
+      ? 'Adopted: workers send from this database. See to it that no other copy of it has workers.'
+      : 'Adopted, and fenced: the service may be ahead of this database. Nothing is sent until "outlay reconcile --since <time>".',
+  )
+}

@@ -1,0 +1,249 @@
+import { OutlayError } from '../error.ts'
+import type { Gateway, Observation } from '../ports/gateway.ts'
+import type { AccountReconciliation, Operations } from '../ports/operations.ts'
+import type { ObserveRules } from '../ports/work.ts'
+import { readSince } from './enqueueing.ts'
+import { clockMarginMs, type Matching, matchTransfers, type UnmatchedTransfer } from './reconciliation-matching.ts'
+
+/** What to compare with the service. */
+export interface ReconcileOptions {
+  /** From when on: no later than the moment to which the database was restored. ISO 8601, or a Date. */
+  readonly since: string | Date
+  /** Accounts beside those that the database knows: what was enqueued for a new one may be lost with it. Default: none. */
+  readonly accounts?: readonly string[] | undefined
+  /** Says what would be done and changes nothing. Default false. */
+  readonly dryRun?: boolean | undefined
+  /** Lifts the fence although differences stay open; transfers that are blocked stay so. Default false. */
+  readonly acknowledge?: boolean | undefined
+  /** Ids at the service by ids of transfers, where a person knows which is which. */
+  readonly matches?: Readonly<Record<string, string>> | undefined
+  /** Who does it. */
+  readonly actor?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * One difference between the database and the service.
+ *
+ * - `identified`: a transfer that was taken for unsent is at the service, and has its id now
+ * - `adopted`: the service has a transfer that no row stands for; it has a row now, as a transfer of others
+ * - `automated`: an automation made it; nothing is to be done, unless its account is watched
+ * - `blocked`: it cannot be told which of several it is; never sent until a person has decided
+ * - `unknown_at_service`: a transfer has an id that the service does not know
+ * - `unreadable`: the service's list, or a transfer in it, could not be read
+ */
+export interface Difference {
+  readonly kind: 'identified' | 'adopted' | 'automated' | 'blocked' | 'unknown_at_service' | 'unreadable'
+  readonly accountId: string
+  /** Null where no row is concerned. */
+  readonly transferId: string | null
+  readonly remoteId: string | null
+  /** One sentence. */
+  readonly evidence: string
+  /** True when it keeps the fence up. */
+  readonly open: boolean
+}
+
+/** What a reconciliation came to. */
+export interface Reconciliation {
+  readonly differences: readonly Difference[]
+  readonly accounts: number
+  /** Transfers that were read at the service. */
+  readonly read: number
+  /** True when transfers may be sent again, as far as the fence goes. */
+  readonly lifted: boolean
+  readonly dryRun: boolean
+}
+
+interface Context {
+  readonly operations: Operations<never>
+  readonly gateway: Gateway
+  readonly rules: ObserveRules
+  readonly since: string
+  readonly options: ReconcileOptions
+}
+
+/**
+ * Compares the database with the service, account by account, and writes what follows. Safe to run again.
+ * @throws OutlayError `invalid_request` with the field; `conflict` when nothing is fenced, or the gateway has no lists.
+ */
+export async function reconcile(
+  operations: Operations<never>,
+  gateway: Gateway,
+  rules: ObserveRules,
+  now: Date,
+  options: ReconcileOptions,
+): Promise<Reconciliation> {
+  const { dryRun = false, acknowledge = false, actor } = options
+  if (options.since === undefined)
+    throw new OutlayError('missing_field', 'since: say from when on.', { field: 'since' })
+  const context = { operations, gateway, rules, since: readSince(options.since, now), options }
+  await checkReady(context, dryRun)
+  const accounts = new Set([...(await operations.accounts()), ...(options.accounts ?? [])])
+  const differences: Difference[] = []
+  let read = 0
+  for (const accountId of accounts) {
+    options.signal?.throwIfAborted()
+    const found = await reconcileAccount(context, accountId, dryRun)
+    differences.push(...found.differences)
+    read += found.read
+  }
+  const lift = acknowledge || !differences.some(({ open }) => open)
+  if (!dryRun) await operations.endReconciliation({ since: context.since, actor, lift, differences })
+  return { differences, accounts: accounts.size, read, lifted: lift && !dryRun, dryRun }
+}
+
+async function checkReady({ operations, gateway }: Context, dryRun: boolean): Promise<void> {
+  if (gateway.list === undefined) {
+    throw new OutlayError('conflict', 'The gateway of this engine has no lists; nothing can be compared.')
+  }
+  const { unfamiliar, fence } = await operations.state()
+  if (unfamiliar !== null) {
+    throw new OutlayError('database_unfamiliar', 'This database is not known to the engine; adopt it first.')
+  }
+  if (fence === null && !dryRun) {
+    throw new OutlayError('conflict', 'Nothing is fenced: transfers are being sent. Fence first, then reconcile.')
+  }
+}
+
+async function reconcileAccount(context: Context, accountId: string, dryRun: boolean) {
+  const { operations, rules, options } = context
+  let listed: Listed
+  try {
+    listed = await readList(context, accountId)
+  } catch (error) {
+    if (options.signal?.aborted) throw error
+    const why = error instanceof Error ? error.message : String(error)
+    return { differences: [unreadable(accountId, null, `The list of the account could not be read: ${why}`)], read: 0 }
+  }
+  const { observations } = listed
+  const known = await operations.known(
+    accountId,
+    observations.map(({ remoteId }) => remoteId),
+  )
+  const fresh = observations.filter(({ remoteId }) => !known.has(remoteId))
+  const remotes = fresh.flatMap(({ remoteId, transfer }) => (transfer === undefined ? [] : [{ remoteId, transfer }]))
+  const rows = await operations.unconfirmed(accountId)
+  const matching = matchTransfers(rows, remotes, new Map(Object.entries(options.matches ?? {})))
+  const watched = await operations.isWatched(accountId)
+  const lost = matching.lost.filter(({ transfer }) => watched || transfer.automationId === undefined)
+  const byId = new Map(observations.map((seen) => [seen.remoteId, seen]))
+  const change: AccountReconciliation = {
+    accountId,
+    transfers: describeChanges(matching),
+    lost: lost.flatMap(({ remoteId }) => {
+      const seen = byId.get(remoteId)
+      return (seen === undefined ? undefined : rules.describe(seen)) ?? []
+    }),
+    observations: observations.filter(({ remoteId }) => known.has(remoteId)),
+  }
+  if (!dryRun) await operations.reconcile(change, rules, options.actor)
+  const bare = fresh.filter(({ transfer }) => transfer === undefined)
+  return {
+    read: observations.length,
+    differences: [
+      ...describeDifferences(accountId, matching, new Set(lost)),
+      ...bare.map(({ remoteId }) => unreadable(accountId, remoteId, 'The list shows too little of it to compare.')),
+      ...(await findUnknown(context, accountId, new Set(byId.keys()))),
+    ],
+  }
+}
+
+interface Listed {
+  readonly observations: readonly Observation[]
+}
+
+/** Transfers in one page of a list. */
+const pageSize = 100
+
+/** Reads an account's list from its newest transfer to the first that is older than asked for. */
+async function readList({ gateway, since, options }: Context, accountId: string): Promise<Listed> {
+  const signal = options.signal ?? new AbortController().signal
+  const earliest = Date.parse(since) - clockMarginMs
+  const seen = new Map<string, Observation>()
+  let cursor: string | undefined
+  do {
+    const page = await gateway.list?.(accountId, { cursor, limit: pageSize, signal })
+    const isOld = ({ transfer }: Observation) => transfer !== undefined && Date.parse(transfer.createdAt) < earliest
+    for (const one of page?.observations ?? []) if (!isOld(one)) seen.set(one.remoteId, one)
+    // Pages are in the order of creation, and transfers that are adopted late may stand between older ones: a page of old ones ends it.
+    const ended =
+      page === undefined || page.next === cursor || (page.observations.length > 0 && page.observations.every(isOld))
+    cursor = ended ? undefined : page.next
+  } while (cursor !== undefined)
+  return { observations: [...seen.values()] }
+}
+
+function describeChanges({ matched, ambiguous }: Matching): AccountReconciliation['transfers'] {
+  return [
+    ...matched.map(({ row, remote, given }) => ({
+      id: row.id,
+      attempt: row.attempt,
+      remoteId: remote.remoteId,
+      evidence: matchedEvidence(remote, given),
+    })),
+    ...ambiguous
+      .filter(({ row }) => row.stage !== 'blocked' || row.reason !== 'reconcile')
+      .map(({ row, remotes }) => ({ id: row.id, attempt: row.attempt, remoteId: null, evidence: doubt(remotes) })),
+  ]
+}
+
+function describeDifferences(
+  accountId: string,
+  matching: Matching,
+  lost: ReadonlySet<UnmatchedTransfer>,
+): Difference[] {
+  return [
+    ...matching.matched.map(({ row, remote, given }) => ({
+      ...{ kind: 'identified' as const, accountId, transferId: row.id, remoteId: remote.remoteId, open: false },
+      evidence: matchedEvidence(remote, given),
+    })),
+    ...matching.ambiguous.map(({ row, remotes }) => ({
+      ...{ kind: 'blocked' as const, accountId, transferId: row.id, remoteId: null, open: true },
+      evidence: doubt(remotes),
+    })),
+    ...matching.lost.map((remote) => ({
+      ...{ accountId, transferId: null, remoteId: remote.remoteId, open: false },
+      kind: lost.has(remote) ? ('adopted' as const) : ('automated' as const),
+      evidence: `The service made ${tell(remote)}; no row here stands for it.`,
+    })),
+  ]
+}
+
+const tell = ({ transfer }: UnmatchedTransfer) =>
+  `${transfer.amount.value} ${transfer.amount.currency} at ${transfer.createdAt}`
+
+const matchedEvidence = (remote: UnmatchedTransfer, given: boolean) =>
+  given
+    ? `A person said that it is ${remote.remoteId} (${tell(remote)}).`
+    : `It is the only one like ${remote.remoteId} (${tell(remote)}) in amount, legs, note and time.`
+
+const doubt = (remotes: readonly UnmatchedTransfer[]) =>
+  `It may be ${remotes.map((remote) => `${remote.remoteId} (${tell(remote)})`).join(' or ')}, and another one may be too.`
+
+const unreadable = (accountId: string, remoteId: string | null, evidence: string): Difference => ({
+  ...{ kind: 'unreadable', accountId, transferId: null, remoteId, open: true },
+  evidence,
+})
+
+/** Transfers here with an id that is not in the list; each is asked for by itself, since a list may be late. */
+async function findUnknown(
+  { operations, gateway, since, options }: Context,
+  accountId: string,
+  listed: ReadonlySet<string>,
+): Promise<readonly Difference[]> {
+  const signal = options.signal ?? new AbortController().signal
+  const differences: Difference[] = []
+  for (const { id, remoteId } of await operations.confirmedSince(accountId, since)) {
+    if (listed.has(remoteId)) continue
+    const about = { accountId, transferId: id, remoteId, open: true }
+    try {
+      if ((await gateway.get(accountId, remoteId, { signal })) !== undefined) continue
+      differences.push({ ...about, kind: 'unknown_at_service', evidence: 'The service does not know its id.' })
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      differences.push({ ...about, kind: 'unreadable', evidence: `It could not be read: ${why}` })
+    }
+  }
+  return differences
+}

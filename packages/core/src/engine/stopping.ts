@@ -1,0 +1,73 @@
+import { OutlayError } from '../error.ts'
+import type { Operations, StopTarget } from '../ports/operations.ts'
+import type { Claim, Settlement } from '../ports/work.ts'
+import type { Engine, Stops } from './engine.ts'
+import { checkAccountId } from './enqueueing.ts'
+import { waiting } from './submission.ts'
+
+/** Name of the gateway that every engine has. */
+const onlyGateway = 'default'
+
+/** Pause until a transfer that was put back may be claimed again, in milliseconds; while the stop lasts, nobody claims it. */
+const putBackMs = 500
+
+/** Makes the commands that keep transfers from being sent. */
+export function createStops<Tx>(operations: Operations<Tx>): Stops<Tx> {
+  return {
+    add: async (tx, stop) => operations.addStop(tx, readTarget(stop), stop),
+    end: async (tx, target) => operations.endStop(tx, readTarget(target)),
+    list: async () => (await operations.state()).stops,
+  }
+}
+
+function readTarget(target: StopTarget): StopTarget {
+  switch (target.scope) {
+    case 'all':
+      return { scope: 'all' }
+    case 'account':
+      checkAccountId(target.name, 'name')
+      return { scope: 'account', name: target.name }
+    case 'gateway':
+      if (target.name === onlyGateway) return { scope: 'gateway', name: target.name }
+      throw refuse('name', `There is one gateway, "${onlyGateway}"; got "${String(target.name)}".`)
+    default:
+      throw refuse('scope', 'A stop is about "all", a "gateway" or an "account".')
+  }
+}
+
+const refuse = (field: string, message: string) => new OutlayError('invalid_request', message, { field })
+
+/** Puts a claimed transfer back as it was, since nothing may be sent now: it waits for what it waited for. */
+export function putBack(claim: Claim): Settlement {
+  const detail = 'not sent: sending is stopped, fenced, or not known to be allowed'
+  const settlement = waiting(claim, { outcome: 'throttled', detail }, claim.reason, putBackMs)
+  const answer = { ...settlement.answer, outcome: 'stopped' }
+  return { ...settlement, answer, stage: claim.reason === 'insufficient_balance' ? 'awaiting_funds' : 'queued' }
+}
+
+/**
+ * Whether a request may begin, asked by whoever sends it as late as possible. Remembers a refusal: what was not sent for it is
+ * put back, whatever the gateway made of it.
+ */
+export function createPermit(mayBegin: () => boolean) {
+  let refused = false
+  return {
+    mayBegin: (): boolean => {
+      refused = !mayBegin()
+      return !refused
+    },
+    isRefused: (): boolean => refused,
+  }
+}
+
+/** The commands of {@link Engine} that concern the place as a whole. */
+export function createPlaceCommands<Tx>(
+  operations: Operations<Tx>,
+): Pick<Engine<Tx>, 'stops' | 'sending' | 'fence' | 'adoptDatabase'> {
+  return {
+    stops: createStops(operations),
+    sending: () => operations.state(),
+    fence: (tx, note = {}) => operations.fence(tx, note),
+    adoptDatabase: (tx, adoption = {}) => operations.adoptDatabase(tx, adoption),
+  }
+}
