@@ -47,7 +47,7 @@ export function openHost(
   const http = httpGateway({
     baseUrl: settings.serviceUrl,
     credentials: options.credentials ?? { clientId: settings.clientId, clientSecret: settings.clientSecret },
-    timeouts: options.timeouts ?? { headersMs: 5_000, bodyMs: 5_000 },
+    timeouts: options.timeouts ?? { headersMs: 30_000, bodyMs: 30_000 },
     telemetry: options.telemetry,
   })
   const gateway = withRegistrationPoints(options.around?.(http) ?? http, crash)
