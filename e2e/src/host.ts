@@ -32,6 +32,10 @@ export interface HostOptions
   readonly clock?: Clock | undefined
   /** The fraction of every backoff that is waited, instead of a random one. */
   readonly jitter?: number | undefined
+  /** Most connections to the database. Default 20. */
+  readonly poolSize?: number | undefined
+  /** False for a pooler that keeps no named statements. Default true. */
+  readonly prepared?: boolean | undefined
   /** Puts something between the engine and its gateway. */
   readonly around?: ((gateway: Gateway) => Gateway) | undefined
 }
@@ -42,8 +46,10 @@ export function openHost(
   options: HostOptions = {},
   crash: CrashPoints = crashPoints({}),
 ): Host {
-  const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 20 })
-  const driver = crash.driver(pgDriver(pool))
+  const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: options.poolSize ?? 20 })
+  // A server that goes away reports here too; whoever uses the connection hears of it.
+  pool.on('error', () => undefined)
+  const driver = crash.driver(pgDriver(pool, { prepared: options.prepared }))
   const http = httpGateway({
     baseUrl: settings.serviceUrl,
     credentials: options.credentials ?? { clientId: settings.clientId, clientSecret: settings.clientSecret },

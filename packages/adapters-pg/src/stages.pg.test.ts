@@ -71,6 +71,16 @@ it('the stages of a transfer change in every way that the table has, and in no o
     await reaches(dropped.id, 'blocked')
     await transaction((tx) => engine.transfers.cancel(tx, dropped.id))
 
+    const gone = await enqueue('gone', [])
+    await reaches(gone.id, 'submitted')
+    await pool.query(
+      `update outlay.transfer set reason = 'missing_at_service', unknown_since = now(),
+      follow_at = now() + interval '1 hour' where id = $1`,
+      [gone.id],
+    )
+    await transaction((tx) => engine.transfers.release(tx, gone.id))
+    await reaches(gone.id, 'submitted')
+
     // With this jitter the slow backoff is over at once.
     fraction = 0
     await reaches((await enqueue('patient', [short])).id, 'submitted')

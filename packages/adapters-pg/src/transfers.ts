@@ -64,11 +64,15 @@ const texts = {
     update {{queue_table}} j set start_after = clock_timestamp() from cleared c
     where j.name = '{{queue}}' and j.id = {{schema}}.job_id(c.id) and j.state < 'active' returning j.id`,
   lock_waiting: `select t.id from {{schema}}.transfer t
-    where t.id = $1 and t.stage in ('blocked', 'awaiting_funds', 'queued') for update`,
+    where t.id = $1 and (t.stage in ('blocked', 'awaiting_funds', 'queued') or t.reason = 'missing_at_service') for update`,
   // An outcome that is unknown stays so: a release starts the time over that is spent on finding out, and no more.
+  // One that the service has lost is sent again under its key; what the service gave it has no meaning any more.
   requeue: `with changed as (
       update {{schema}}.transfer t
-      set stage = 'queued', reason = null, unknown_since = case when t.unknown_since is not null then clock_timestamp() end,
+      set stage = 'queued', reason = null,
+          remote_id = case when t.stage <> 'submitted' then t.remote_id end, follow_at = null,
+          status = case when t.stage <> 'submitted' then t.status else 'pending' end,
+          failure = case when t.stage <> 'submitted' then t.failure end, unknown_since = case when t.unknown_since is not null then clock_timestamp() end,
           event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
       where t.id = any ($1::text[]) returning t.id, t.event_sequence
     ), doubtless as (

@@ -1,4 +1,4 @@
-import type { FollowedTransfer, Observation } from '@outlay/core'
+import type { FollowedTransfer, Readings } from '@outlay/core'
 import { type ListReaderOptions, readList } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
@@ -22,6 +22,12 @@ const pauseMs = 500
 
 /** Accounts that are looked at side by side. */
 const accountsAtOnce = 4
+
+/** How long the service may not know a submitted transfer until a person is told, in milliseconds. */
+const missingPatienceMs = 3_600_000
+
+/** Longest pause between two looks for a transfer that is missing, in milliseconds, so that more than two readings count. */
+const missingPauseMs = 600_000
 
 /** Starts the loop that looks at submitted transfers when they are due, until their status is final: few one by one, many by pages. */
 export function startFollower<Tx>(options: FollowerOptions<Tx>): Loop & { readonly stop: () => Promise<void> } {
@@ -73,9 +79,9 @@ async function followEach<Tx>(
 ): Promise<void> {
   if (transfers.length === 0) return
   const { driver, handlers, logger } = options
-  let observations: readonly Observation[] = []
+  let readings: Readings = { observations: [], missing: [] }
   try {
-    observations = await handlers.follow(accountId, transfers, signal)
+    readings = await handlers.follow(accountId, transfers, signal)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     logger.warn(
@@ -83,18 +89,34 @@ async function followEach<Tx>(
       'The transfers of an account could not be read; they are read again later.',
     )
   }
+  const { observations, missing } = readings
   if (observations.length > 0) {
     const { changed } = await driver.transaction((tx) =>
       options.transfers.take(tx, accountId, observations, handlers.rules),
     )
     if (changed > 0) options.onObserved()
   }
-  await lookAgain(options, transfers)
+  await lookAgain(options, transfers, readings)
+  const flagged = await options.looks.markMissing(missing, missingPatienceMs)
+  if (flagged.length === 0) return
+  logger.error(
+    { accountId, transfers: flagged.slice(0, 20), count: flagged.length },
+    'The service does not know transfers that it accepted; a person has to find out what was paid.',
+  )
+  options.onObserved()
 }
 
 function lookAgain<Tx>(
   { looks, handlers }: FollowerOptions<Tx>,
   transfers: readonly FollowedTransfer[],
+  { observations, missing }: Readings = { observations: [], missing: [] },
 ): Promise<void> {
-  return looks.lookAgain(transfers.map((transfer) => ({ id: transfer.transferId, ms: handlers.nextLookMs(transfer) })))
+  const [seen, gone] = [new Set(observations.map(({ remoteId }) => remoteId)), new Set(missing)]
+  return looks.lookAgain(
+    transfers.map((transfer) => {
+      const ms = handlers.nextLookMs(transfer)
+      const id = transfer.transferId
+      return { id, ms: gone.has(id) ? Math.min(ms, missingPauseMs) : ms, seen: seen.has(transfer.remoteId) }
+    }),
+  )
 }
