@@ -61,30 +61,33 @@ describe('a disk of the host that', async () => {
   const countRows = async (host: Host) =>
     Number((await host.pool.query('select count(*)::integer as count from outlay.transfer')).rows[0].count)
 
-  it.concurrent.skipIf(typeof disk === 'string')('has no room for tables: workers go on as soon as there is some', async () => {
-    const small = await mountSmallDisk(64)
-    if (typeof small === 'string') throw new Error(small)
-    await using _small = small
-    await using cluster = await startCluster()
-    const owner = await stat(cluster.dataDir)
-    const place = join(small.path, 'tables')
-    await mkdir(place)
-    await chown(place, owner.uid, owner.gid)
-    await cluster.query(`create tablespace small location '${place}'`)
-    await cluster.query('create database site tablespace small')
-    await using site = await open(cluster, 'site')
-    const { host, stage, said } = site
-    await small.fill()
-    site.answers.release()
-    await waitUntil(() => said(/No space left|could not extend/), { timeoutMs: 60_000, describe: 'a full disk' })
-    await expect(enqueue(host, stage, 'refused', 1_000)).rejects.toMatchObject({ code: '53100' })
-    expect(await countRows(host)).toBe(count)
-    await small.free()
-    await enqueue(host, stage, 'after', 10)
-    await prove(host, stage, count + 10)
-    await cluster.query('drop database site with (force)')
-    await cluster.query('drop tablespace small')
-  })
+  it.concurrent.skipIf(typeof disk === 'string')(
+    'has no room for tables: workers go on as soon as there is some',
+    async () => {
+      const small = await mountSmallDisk(64)
+      if (typeof small === 'string') throw new Error(small)
+      await using _small = small
+      await using cluster = await startCluster()
+      const owner = await stat(cluster.dataDir)
+      const place = join(small.path, 'tables')
+      await mkdir(place)
+      await chown(place, owner.uid, owner.gid)
+      await cluster.query(`create tablespace small location '${place}'`)
+      await cluster.query('create database site tablespace small')
+      await using site = await open(cluster, 'site')
+      const { host, stage, said } = site
+      await small.fill()
+      site.answers.release()
+      await waitUntil(() => said(/No space left|could not extend/), { timeoutMs: 60_000, describe: 'a full disk' })
+      await expect(enqueue(host, stage, 'refused', 1_000)).rejects.toMatchObject({ code: '53100' })
+      expect(await countRows(host)).toBe(count)
+      await small.free()
+      await enqueue(host, stage, 'after', 10)
+      await prove(host, stage, count + 10)
+      await cluster.query('drop database site with (force)')
+      await cluster.query('drop tablespace small')
+    },
+  )
 
   it.concurrent.skipIf(typeof disk === 'string')(
     'has no room for the log: Postgres ends, and all goes on after its restart',

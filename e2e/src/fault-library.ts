@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeFolder } from './cluster.ts'
@@ -92,3 +93,38 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | str
 }
 
 const noResult = () => undefined
+
+/** The clock of a server that a test sets. */
+export interface FakeClock extends AsyncDisposable {
+  /** The environment of a server that is to have this clock. */
+  readonly env: Readonly<Record<string, string>>
+  /** Sets the clock ahead of the true one, or behind it; it jumps there at once. */
+  setAhead(seconds: number): Promise<void>
+}
+
+/** Makes a clock with Debian's libfaketime; a sentence where that is not installed. */
+export async function makeFakeClock(): Promise<FakeClock | string> {
+  const known = ['x86_64', 'aarch64'].map((cpu) => `/usr/lib/${cpu}-linux-gnu/faketime/libfaketime.so.1`)
+  const library = known.find((path) => existsSync(path))
+  if (library === undefined) return 'there is no libfaketime; the Debian package is "faketime"'
+  const folder = await makeFolder()
+  const file = join(folder, 'offset')
+  const setAhead = async (seconds: number) => {
+    // Whoever reads it meanwhile finds the old one or the new one.
+    await writeFile(`${file}.new`, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}s\n`)
+    await rename(`${file}.new`, file)
+  }
+  await setAhead(0)
+  return {
+    env: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: '1',
+      // Pauses are measured with this one, which no administrator can set.
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      DONT_FAKE_MONOTONIC: '1',
+    },
+    setAhead,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}

@@ -7,6 +7,7 @@ import { createAccountWeights } from './account-weights.ts'
 import { type ArchiveStore, createArchiveStore } from './archive.ts'
 import { type AttemptStore, createAttemptStore } from './attempts.ts'
 import { createBacklog } from './backlog.ts'
+import { type ClockJumpStore, createClockJumpStore } from './clock-jumps.ts'
 import { createCommandStore } from './commands.ts'
 import { type CounterpartyStore, createCounterpartyStore } from './counterparties.ts'
 import { type CredentialStore, createCredentialStore } from './credentials.ts'
@@ -32,6 +33,7 @@ import { createSubscriptionStore, type SubscriptionStore } from './subscriptions
 import { createTransferStore, type TransferStore } from './transfers.ts'
 import { createWatchedAccountStore, type WatchedAccountStore } from './watched-accounts.ts'
 import { startArchiver } from './workers/archiver.ts'
+import { startClockWatch } from './workers/clock-watch.ts'
 import { startDispatcher } from './workers/dispatcher.ts'
 import { startFollower } from './workers/follower.ts'
 import { startPacer } from './workers/pacer.ts'
@@ -70,6 +72,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     counterparties: createCounterpartyStore(driver, tokens),
     readings: createListReadingStore(driver, tokens),
     watched: createWatchedAccountStore(driver, tokens),
+    clockJumps: createClockJumpStore(driver, { queueSchema, tokens }),
     credentials: createCredentialStore(driver, tokens),
     paces: createPaceStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
@@ -172,6 +175,7 @@ interface Parts<Tx> {
   readonly counterparties: CounterpartyStore<Tx>
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
+  readonly clockJumps: ClockJumpStore
   readonly credentials: CredentialStore
   readonly paces: PaceStore
   readonly subscriptions: SubscriptionStore<Tx>
@@ -198,6 +202,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const follower = startFollower({ ...parts, pacer, onObserved: tell })
   const watcher = startWatcher({ ...parts, onObserved: tell })
   const sweeper = startSweeper(parts)
+  const clockWatch = startClockWatch(parts)
   const archiver =
     archiveAfterMs === undefined
       ? undefined
@@ -213,6 +218,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       wakeup?.stop(),
       archiver?.stop(),
       sweeper.stop(),
+      clockWatch.stop(),
       follower.stop(),
       watcher.stop(),
       dispatcher.stop(stopTimeoutMs),
