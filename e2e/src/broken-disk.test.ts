@@ -21,7 +21,7 @@ const count = 200
 /** Requests that an engine has on their way at once by default. */
 const slots = 64
 
-describe('a disk of the host that', async () => {
+describe('a disk of the host that', { timeout: 300_000 }, async () => {
   const services = await testDatabase({ role: 'ordinary' })
   const sandbox = await startService(services.url)
   afterAll(async () => {
@@ -49,7 +49,7 @@ describe('a disk of the host that', async () => {
   }
   /** What was promised is paid, once each, and nothing else is. */
   async function prove(host: Host, stage: Stage, promised: number) {
-    const { host: stored, service, effects } = await settleAll(stage, host, 100_000)
+    const { host: stored, service, effects } = await settleAll(stage, host, 200_000)
     expect(stored).toHaveLength(promised)
     expect(service.map(({ id }) => id).sort()).toEqual(stored.map(({ remoteId }) => remoteId).sort())
     expect(effects.map(({ transfer_id }) => transfer_id)).toEqual(stored.map(({ id }) => id))

@@ -42,7 +42,7 @@ async function failOver(primary: Cluster, standby: { promote(): Promise<void> })
   await standby.promote()
 }
 
-describe('a fail-over to a standby that lacks the last commits', async () => {
+describe('a fail-over to a standby that lacks the last commits', { timeout: 300_000 }, async () => {
   const shared = await testDatabase({ key: 'host', prepare: migrateHost })
   const services = await testDatabase({ role: 'ordinary' })
 

@@ -20,7 +20,7 @@ const enqueue = (host: Host, stage: Stage, count: number) =>
     ),
   )
 
-describe('a clock that jumps by hours', async () => {
+describe('a clock that jumps by hours', { timeout: 300_000 }, async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
   const services = await testDatabase({ role: 'ordinary' })
   const sandbox = await startService(services.url)
@@ -64,7 +64,7 @@ describe('a clock that jumps by hours', async () => {
       expect(Math.abs((there?.ahead ?? 0) - ahead)).toBeLessThan(hour)
       answers.release()
       await add()
-      const { host: stored, service: paid, effects } = await settleAll(stage, host, 100_000)
+      const { host: stored, service: paid, effects } = await settleAll(stage, host, 200_000)
       lost.remove()
       expect(stored).toHaveLength(count)
       expect(paid.map(({ id }) => id).sort()).toEqual(stored.map(({ remoteId }) => remoteId).sort())
