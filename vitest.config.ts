@@ -7,10 +7,6 @@ const tests = (suffix: string) => [
   `simulator/src/**/*${suffix}`,
 ]
 
-// Tests of the database and of whole processes share two cores with everything else on a machine of a CI. There they get a
-// second try, and the report names those that needed it.
-const retry = process.env['CI'] === undefined ? 0 : 1
-
 export default defineConfig({
   test: {
     projects: [
@@ -18,7 +14,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: tests('.test.ts'),
-          testTimeout: 30_000,
+          testTimeout: 120_000,
           exclude: ['**/*.pg.test.ts', 'simulator/src/{simulator,chaos/chaos}.test.ts', '**/node_modules/**'],
         },
       },
@@ -30,7 +26,6 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
-          retry,
         },
       },
       {
@@ -41,11 +36,10 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 1,
-          retry,
           maxConcurrency: 8,
         },
       },
-      { test: { name: 'tidy', include: ['tidy/**/*.test.ts'], testTimeout: 60_000 } },
+      { test: { name: 'tidy', include: ['tidy/**/*.test.ts'], testTimeout: 120_000 } },
       {
         test: {
           name: 'types',

@@ -53,10 +53,10 @@ describe('a host that watches its account', async () => {
     await engine.start()
     const payout = await host.transaction((tx) => engine.transfers.enqueue(tx, stage.payout()))
     await waitUntil(async () => (await engine.transfers.get(payout.id))?.stage === 'awaiting_funds', {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     })
     await stage.deposit(accountNumber, '400.00')
-    const adopted = await waitUntil(() => told.find(({ type }) => type === 'transfer.adopted'), { timeoutMs: 20_000 })
+    const adopted = await waitUntil(() => told.find(({ type }) => type === 'transfer.adopted'), { timeoutMs: 60_000 })
     expect(isAdopted(adopted.transfer)).toBe(true)
     await settled(scene, 2)
     expect(await engine.transfers.get(payout.id)).toMatchObject({ status: 'complete' })
@@ -88,7 +88,7 @@ describe('a host that watches its account', async () => {
     await host.transaction((tx) => host.engine.accounts.watch(tx, accountId))
     await host.engine.start()
     await stage.deposit(await openAutomation(stage), '400.00')
-    await waitUntil(() => told.some(({ type }) => type === 'transfer.adopted'), { timeoutMs: 20_000 })
+    await waitUntil(() => told.some(({ type }) => type === 'transfer.adopted'), { timeoutMs: 60_000 })
     await settled(scene, 1)
     expect(told.map(({ type }) => type)).toEqual(['transfer.adopted', 'transfer.completed'])
     await waitUntil(() => types.includes('transfer.completed'))
@@ -110,7 +110,7 @@ describe('a host that watches its account', async () => {
     const rows = async () => (await host.pool.query('select * from outlay.transfer')).rows
     const found = 'select remote_id from outlay.found_transfer'
     // The deposit is adopted by a look at everything that was found, and the transfer from here is among it.
-    const patience = { timeoutMs: 30_000 }
+    const patience = { timeoutMs: 60_000 }
     await waitUntil(async () => ((await host.pool.query(found)).rowCount ?? 0) > 0, patience)
     await waitUntil(async () => (await rows()).length === 2, patience)
     expect((await rows()).filter((row) => row.remote_id !== null)).toHaveLength(1)

@@ -183,7 +183,7 @@ describe('a payout to a counterparty that it gives whole', async () => {
     const dying = await spawnNode(workerFile, { env })
     const { id } = await scene.enqueue(toBank())
     await waitUntil(() => dying.messages.some((message) => (message as { at?: string }).at === at), {
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     })
     await dying.kill('SIGKILL')
     expect(scene.creates).toEqual([])

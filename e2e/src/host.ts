@@ -32,6 +32,10 @@ export interface HostOptions
   readonly clock?: Clock | undefined
   /** The fraction of every backoff that is waited, instead of a random one. */
   readonly jitter?: number | undefined
+  /** Most connections to the database. Default 20. */
+  readonly poolSize?: number | undefined
+  /** False for a pooler that keeps no named statements. Default true. */
+  readonly prepared?: boolean | undefined
   /** Puts something between the engine and its gateway. */
   readonly around?: ((gateway: Gateway) => Gateway) | undefined
 }
@@ -42,13 +46,15 @@ export function openHost(
   options: HostOptions = {},
   crash: CrashPoints = crashPoints({}),
 ): Host {
-  const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 20 })
-  const driver = crash.driver(pgDriver(pool))
+  const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: options.poolSize ?? 20 })
+  // A server that goes away reports here too; whoever uses the connection hears of it.
+  pool.on('error', () => undefined)
+  const driver = crash.driver(pgDriver(pool, { prepared: options.prepared }))
   const http = httpGateway({
     keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: settings.serviceUrl,
     credentials: options.credentials ?? { clientId: settings.clientId, clientSecret: settings.clientSecret },
-    timeouts: options.timeouts ?? { headersMs: 5_000, bodyMs: 5_000 },
+    timeouts: options.timeouts ?? { headersMs: 30_000, bodyMs: 30_000 },
     telemetry: options.telemetry,
   })
   const gateway = withRegistrationPoints(options.around?.(http) ?? http, crash)

@@ -119,7 +119,7 @@ function act(stage: Stage, host: Host): Pick<Scene, 'enqueue' | 'reach' | 'arriv
         last = await engine.transfers.get(id)
         return last !== undefined && isThere(last) ? last : undefined
       },
-      { timeoutMs: 20_000, describe: () => `${wanted} of ${JSON.stringify(last)}` },
+      { timeoutMs: 60_000, describe: () => `${wanted} of ${JSON.stringify(last)}` },
     )
   }
   return {

@@ -33,7 +33,7 @@ describe('the service killed with SIGKILL under load, twice', async () => {
           const { submitted, settled } = await host.engine.backlog()
           return submitted + settled > count * share
         },
-        { timeoutMs: 30_000 },
+        { timeoutMs: 60_000 },
       )
       await program.kill('SIGKILL')
       program = await spawnNode(entry, { env: { ...env, PORT: new URL(url).port } })

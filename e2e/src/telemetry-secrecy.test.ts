@@ -129,7 +129,7 @@ async function payOut({ enqueue, host, proxy, stage }: Scene, bankId: string): P
     const { settled, awaitingFunds } = await host.engine.backlog()
     return settled === 2 && awaitingFunds === 1
   }
-  await waitUntil(isDone, { timeoutMs: 30_000 })
+  await waitUntil(isDone, { timeoutMs: 60_000 })
   return id
 }
 
@@ -139,7 +139,7 @@ async function awaitRefusal(host: Host, stage: Stage): Promise<string> {
   const { id } = await host.transaction((tx) => host.engine.transfers.enqueue(tx, payout))
   await host.engine.start()
   const isRefused = async () => (await host.engine.transfers.get(id))?.reason === 'unauthenticated'
-  await waitUntil(isRefused, { timeoutMs: 30_000 })
+  await waitUntil(isRefused, { timeoutMs: 60_000 })
   await host.close()
   return id
 }

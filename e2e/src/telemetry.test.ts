@@ -161,7 +161,7 @@ describe('telemetry', async () => {
     await scene.host.engine.start()
     await scene.proveOne()
     const enqueue = await recorder.find('outlay enqueue')
-    await waitUntil(() => recorder.spans('outlay handle shaky').length === 2, { timeoutMs: 20_000 })
+    await waitUntil(() => recorder.spans('outlay handle shaky').length === 2, { timeoutMs: 60_000 })
     const handles = recorder.spans('outlay handle shaky')
     expect(handles.map(({ parentId, error }) => [parentId, error])).toEqual([
       [enqueue.id, 'RangeError'],
@@ -200,7 +200,7 @@ describe('telemetry', async () => {
         await stage.advance(60)
         return (await host.engine.backlog()).settled === 1
       },
-      { timeoutMs: 20_000 },
+      { timeoutMs: 60_000 },
     )
     const base = { 'outlay.rail': 'base' }
     expect(await recorder.points('outlay.submit.outcomes')).toMatchObject([

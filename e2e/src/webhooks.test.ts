@@ -80,7 +80,7 @@ describe('a host that hears by webhook', async () => {
         const { settled, undelivered } = await host.engine.backlog()
         return settled === count && undelivered === 0
       },
-      { timeoutMs: 20_000, describe: () => `${count} transfers to settle` },
+      { timeoutMs: 60_000, describe: () => `${count} transfers to settle` },
     )
     const { rows } = await host.pool.query('select status, looks from outlay.transfer')
     expect(rows).toHaveLength(count)

@@ -7,6 +7,8 @@ const engineMeanings: Readonly<Record<string, string>> = {
   'transfer.awaiting_funds':
     'The service refused it for lack of funds. Its key goes out again when funds arrive, or on a slow backoff.',
   'transfer.blocked': 'Only a person can decide; the reason says why.',
+  'transfer.missing':
+    'The service accepted it and has not known it for an hour, perhaps because its database lost commits. It is followed on; a person has to find out what was paid.',
   'transfer.released': 'It was put back into the queue, by a person or because funds arrived.',
   'transfer.processing': 'Money is moving.',
   'transfer.completed': 'Money has arrived. Final.',

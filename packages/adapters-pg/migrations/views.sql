@@ -98,7 +98,12 @@ from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending' an
 union all
 select t.id, t.account_id, t.stage, t.reason, 'a look at its status, which is overdue', 'Start workers, or see why the service does not answer.',
   t.follow_at, now() - t.follow_at, t.attempt, null
-from {{schema}}.transfer t where t.stage = 'submitted' and t.follow_at < now() - interval '1 minute';
+from {{schema}}.transfer t where t.stage = 'submitted' and t.follow_at < now() - interval '1 minute'
+union all
+select t.id, t.account_id, t.stage, t.reason, 'a person: the service does not know it any more',
+  'Find out what was paid. Restore what the service has lost, and nothing else is needed; or release it to send the same key again.',
+  t.unknown_since, now() - t.unknown_since, t.attempt, null
+from {{schema}}.transfer t where t.follow_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service';
 comment on view {{schema}}.stuck_transfers is
   'Transfers that wait for something other than their turn: what each one waits for, since when, and what to do about it.';
 comment on column {{schema}}.stuck_transfers.waits_for is 'What it waits for, in words.';

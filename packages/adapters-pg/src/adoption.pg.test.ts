@@ -261,7 +261,7 @@ describe('a transfer that somebody else made', async () => {
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     for (let count = 0; count < 2_500; count += 1) gateway.add({ status: 'complete' })
     await engine.start()
-    await waitUntil(async () => (await rows()).length === 2_500, { timeoutMs: 30_000 })
+    await waitUntil(async () => (await rows()).length === 2_500, { timeoutMs: 100_000 })
     // Each reading overlaps the one before, so some are seen again as they are adopted.
     await waitUntil(async () => (await found()).length === 0)
     expect(new Set((await rows()).map((row) => row.remote_id)).size).toBe(2_500)

@@ -7,6 +7,7 @@ import { createAccountWeights } from './account-weights.ts'
 import { type ArchiveStore, createArchiveStore } from './archive.ts'
 import { type AttemptStore, createAttemptStore } from './attempts.ts'
 import { createBacklog } from './backlog.ts'
+import { type ClockJumpStore, createClockJumpStore } from './clock-jumps.ts'
 import { createCommandStore } from './commands.ts'
 import { type CounterpartyStore, createCounterpartyStore } from './counterparties.ts'
 import { type CredentialStore, createCredentialStore } from './credentials.ts'
@@ -34,6 +35,7 @@ import { createSubscriptionStore, type SubscriptionStore } from './subscriptions
 import { createTransferStore, type TransferStore } from './transfers.ts'
 import { createWatchedAccountStore, type WatchedAccountStore } from './watched-accounts.ts'
 import { startArchiver } from './workers/archiver.ts'
+import { startClockWatch } from './workers/clock-watch.ts'
 import { startDispatcher } from './workers/dispatcher.ts'
 import { startFollower } from './workers/follower.ts'
 import { startGuard } from './workers/guard.ts'
@@ -85,6 +87,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     counterparties: createCounterpartyStore(driver, tokens),
     readings: createListReadingStore(driver, tokens),
     watched: createWatchedAccountStore(driver, tokens),
+    clockJumps: createClockJumpStore(driver, { queueSchema, tokens }),
     credentials: createCredentialStore(driver, tokens),
     paces: createPaceStore(driver, tokens),
     submissions: createSubmissionStore(driver, tokens),
@@ -210,6 +213,7 @@ interface Parts<Tx> {
   readonly counterparties: CounterpartyStore<Tx>
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
+  readonly clockJumps: ClockJumpStore
   readonly credentials: CredentialStore
   readonly paces: PaceStore
   readonly submissions: SubmissionStore
@@ -243,6 +247,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: tell })
   const sweeper = startSweeper(parts)
   const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: tell })
+  const clockWatch = startClockWatch(parts)
   const archiver =
     archiveAfterMs === undefined
       ? undefined
@@ -261,6 +266,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       archiver?.stop(),
       sweeper.stop(),
       unknown.stop(),
+      clockWatch.stop(),
       follower.stop(),
       watcher.stop(),
       dispatcher.stop(stopTimeoutMs),

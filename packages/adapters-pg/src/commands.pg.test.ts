@@ -159,10 +159,14 @@ describe('a command in the transaction of the host', async () => {
   it('fails a transfer that was not sent before it expired, and carries through one that may have been', async () => {
     const { engine, gateway } = make()
     const expired = await enqueue(engine, { expiresAt: new Date(Date.now() - 1) })
-    const lost: SubmitResult = { outcome: 'unknown', detail: 'reset', retryAfterMs: 4_000 }
-    gateway.scriptAfter(({ attempt }) => (attempt === 1 ? lost : undefined))
-    const sent = await enqueue(engine, { expiresAt: new Date(Date.now() + 4_000) })
+    const answer = Promise.withResolvers<SubmitResult>()
+    gateway.scriptAfter(({ attempt }) => (attempt === 1 ? answer.promise : undefined))
+    const sent = await enqueue(engine, { expiresAt: new Date(Date.now() + 3_600_000) })
     await engine.start()
+    await waitUntil(() => gateway.submissions.length === 1)
+    // It expires while its first request is on its way.
+    await pool.query(`update outlay.transfer set expires_at = now() - interval '1 s' where id = $1`, [sent.id])
+    answer.resolve({ outcome: 'unknown', detail: 'reset' })
     await waitUntil(async () => (await engine.transfers.get(sent.id))?.stage === 'settled')
     expect(await engine.transfers.get(sent.id)).toMatchObject({ status: 'complete', attempt: 2 })
     expect(await engine.transfers.get(expired.id)).toMatchObject({ status: 'failed', failure: { type: 'expired' } })

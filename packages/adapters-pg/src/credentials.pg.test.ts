@@ -89,7 +89,7 @@ describe('an account whose credentials are refused', async () => {
     refused.add('bad')
     await enqueue(engine, 'bad', 10)
     await engine.start({ concurrency: 1 })
-    await waitUntil(async () => (await refusals()) >= 4, { timeoutMs: 20_000 })
+    await waitUntil(async () => (await refusals()) >= 4, { timeoutMs: 60_000 })
     // Three at most were on their way before the first refusal was written; each probe since counts one.
     expect(gateway.submissions.length).toBeLessThanOrEqual(3 + (await refusals()))
     refused.clear()

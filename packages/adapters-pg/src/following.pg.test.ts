@@ -28,7 +28,7 @@ describe('following', async () => {
     const payouts = Array.from({ length: count }, () => samplePayout('acme'))
     await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
     await engine.start()
-    await waitUntil(async () => (await engine.backlog()).submitted === count, { timeoutMs: 30_000 })
+    await waitUntil(async () => (await engine.backlog()).submitted === count, { timeoutMs: 100_000 })
   }
   /** Makes transfers that the service has, without the work of submitting them. */
   async function place(count: number, gateway: ListedGateway, engine: Made) {
@@ -49,7 +49,7 @@ describe('following', async () => {
     // A lease would be a quarter of a minute, the next look by ACH is hours away.
     const waiting = `select 1 from outlay.transfer where follow_at < now() + interval '1 hour'
       union all select 1 from outlay.list_reading`
-    await waitUntil(async () => (await pool.query(waiting)).rowCount === 0, { timeoutMs: 30_000 })
+    await waitUntil(async () => (await pool.query(waiting)).rowCount === 0, { timeoutMs: 100_000 })
   }
 
   it('takes at most one request for twenty transfers when an account has thousands in flight', async () => {

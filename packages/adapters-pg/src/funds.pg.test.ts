@@ -33,8 +33,8 @@ describe('the arrival of funds', async () => {
       },
     }
     const backend = postgres({ driver: pgDriver(pool) })
-    // By itself the transfer would go out again after half a minute.
-    const random = { ...backend.runtime.random, fraction: () => 0.99 }
+    // By itself the transfer would go out again after ten minutes.
+    const random = { ...backend.runtime.random, fraction: () => 20 }
     await using engine = createEngine({ backend, gateway: slow, follow: { maxDelayMs: 50 }, runtime: { random } })
     await engine.start()
     const { transaction } = pgDriver(pool)
@@ -48,7 +48,7 @@ describe('the arrival of funds', async () => {
       return count
     })
     expect(found).toBe(0)
-    await drain(engine, { awaitingFunds: true, timeoutMs: 8_000 })
+    await drain(engine, { awaitingFunds: true, timeoutMs: 60_000 })
     expect(await engine.transfers.get(id)).toMatchObject({ status: 'complete', attempt: 2 })
   })
 })

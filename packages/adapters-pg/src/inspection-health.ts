@@ -79,6 +79,8 @@ export interface HealthFacts {
     readonly unknown: Group
     readonly blocked: readonly (Group & { readonly reason: string })[]
     readonly awaitingFunds: Group
+    /** Submitted transfers that the service does not know any more. */
+    readonly missing: Group
     /** Looks at submitted transfers that are overdue. */
     readonly unfollowed: Group
     /** Submitted transfers, by when they were enqueued. */
@@ -143,6 +145,10 @@ const texts = {
       select t.id, coalesce(t.reason, 'unspecified') as reason, t.updated_at as at from {{schema}}.transfer t
       where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
     ) g group by g.reason order by g.reason`,
+  health_missing: `select ${group} from (
+      select t.id, t.unknown_since as at from {{schema}}.transfer t
+      where t.follow_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
+    ) g`,
   health_funds: `select ${group} from (
       select t.id, t.created_at as at from {{schema}}.transfer t
       where t.remote_id is null and t.status = 'pending' and t.stage = 'awaiting_funds'
@@ -208,6 +214,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, place: Place): Promise<
       unknown: readGroup(await one('health_unknown')),
       blocked: (await rows('health_blocked')).map((row) => ({ ...readGroup(row), reason: row['reason'] as string })),
       awaitingFunds: readGroup(await one('health_funds')),
+      missing: readGroup(await one('health_missing')),
       unfollowed: readGroup(await one('health_unfollowed')),
       submitted: readGroup(await one('health_submitted')),
     },

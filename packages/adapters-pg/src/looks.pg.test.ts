@@ -55,9 +55,31 @@ describe('what a worker notes about transfers that a host has locked', async () 
 
   it('about the next look waits for nobody', async () => {
     const after = await whileFirstIsHeld((held, free) =>
-      looks().lookAgain([held, free].map((id) => ({ id, ms: hour }))),
+      looks().lookAgain([held, free].map((id) => ({ id, ms: hour, seen: false }))),
     )
     expect(after).toEqual({ held: untouched, free: { looks: 3, due: false, isLater: true } })
+  })
+
+  it('about those that are missing waits for nobody, and begins anew when one was seen in between', async () => {
+    const patienceMs = 1_000
+    const since = async (id: string) =>
+      (await pool.query('select unknown_since, reason from outlay.transfer where id = $1', [id])).rows[0]
+    const age = (id: string) =>
+      pool.query(`update outlay.transfer set unknown_since = unknown_since - interval '1 minute' where id = $1`, [id])
+    await whileFirstIsHeld(async (held, free) => {
+      expect(await looks().markMissing([held, free], patienceMs)).toEqual([])
+      expect(await since(held)).toEqual({ unknown_since: null, reason: null })
+      await age(free)
+      await looks().lookAgain([{ id: free, ms: hour, seen: true }])
+      expect(await looks().markMissing([free], patienceMs)).toEqual([])
+      await age(free)
+      expect(await looks().markMissing([free], patienceMs)).toEqual([free])
+      expect(await since(free)).toMatchObject({ reason: 'missing_at_service' })
+      // Once, however often it is missing.
+      expect(await looks().markMissing([free], patienceMs)).toEqual([])
+      await looks().lookAgain([{ id: free, ms: hour, seen: true }])
+      expect(await since(free)).toEqual({ unknown_since: null, reason: null })
+    })
   })
 
   it('about a page of a list waits for nobody', async () => {

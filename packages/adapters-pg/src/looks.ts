@@ -10,11 +10,16 @@ import { readFollowed } from './transfer-row.ts'
  */
 const texts = {
   take_due: 'select * from {{schema}}.take_unread($1, $2, $3::text[])',
+  // One that was seen is not missing any more.
   look_again: `with free as (
-      select t.id, n.ms from unnest($1::text[], $2::bigint[]) as n (id, ms)
+      select n.* from unnest($1::text[], $2::bigint[], $3::boolean[]) as n (id, ms, seen)
       join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for no key update of t skip locked
     )
-    update {{schema}}.transfer t set follow_at = clock_timestamp() + f.ms * interval '1 millisecond' from free f where t.id = f.id`,
+    update {{schema}}.transfer t
+    set follow_at = clock_timestamp() + f.ms * interval '1 millisecond',
+      unknown_since = case when not f.seen then t.unknown_since end, reason = case when not f.seen then t.reason end
+    from free f where t.id = f.id`,
+  mark_missing: 'select mark_missing as id from {{schema}}.mark_missing($1, $2)',
   // Nobody looked at these after all.
   give_back: `with free as (
       select t.id from {{schema}}.transfer t where t.id = any ($1::text[]) and t.stage = 'submitted' for no key update skip locked
@@ -31,7 +36,7 @@ const texts = {
     )
     update {{schema}}.transfer t
     set follow_at = greatest(case when not f.due then t.follow_at end, clock_timestamp() + f.ms * interval '1 millisecond'),
-      looks = greatest(t.looks, f.looks)
+      looks = greatest(t.looks, f.looks), unknown_since = null, reason = null
     from free f where t.id = f.id`,
   is_due: `select 1 as due from {{schema}}.transfer t
     where t.account_id = $1 and t.stage = 'submitted' and t.follow_at <= statement_timestamp()
@@ -127,10 +132,21 @@ export function createLookStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
     async lookAtSighted(): Promise<void> {
       await driver.query(sql.look_at_sighted, [])
     },
-    /** Says when the next look is due, for those that are still followed. */
-    async lookAgain(looks: readonly { readonly id: string; readonly ms: number }[]): Promise<void> {
+    /** Says when the next look is due, for those that are still followed, and which were seen at the service. */
+    async lookAgain(
+      looks: readonly { readonly id: string; readonly ms: number; readonly seen: boolean }[],
+    ): Promise<void> {
       if (looks.length === 0) return
-      await driver.query(sql.look_again, [looks.map((look) => look.id), looks.map((look) => Math.round(look.ms))])
+      await driver.query(sql.look_again, [
+        looks.map((look) => look.id),
+        looks.map((look) => Math.round(look.ms)),
+        looks.map((look) => look.seen),
+      ])
+    },
+    /** Marks transfers that the service does not know; answers with those that were missing for `patienceMs` by now. */
+    async markMissing(ids: readonly string[], patienceMs: number): Promise<readonly string[]> {
+      if (ids.length === 0) return []
+      return (await driver.query(sql.mark_missing, [ids, patienceMs])).map((row) => row['id'] as string)
     },
   }
 }

@@ -130,6 +130,15 @@ it('the stages of a transfer change in every way that the table has, and in no o
     await transaction((tx) => engine.transfers.cancel(tx, dropped.id))
 
     await reconcileAll()
+    const gone = await enqueue('gone', [])
+    await reaches(gone.id, 'submitted')
+    await pool.query(
+      `update outlay.transfer set reason = 'missing_at_service', unknown_since = now(),
+      follow_at = now() + interval '1 hour' where id = $1`,
+      [gone.id],
+    )
+    await transaction((tx) => engine.transfers.release(tx, gone.id))
+    await reaches(gone.id, 'submitted')
 
     // With this jitter the slow backoff is over at once.
     fraction = 0

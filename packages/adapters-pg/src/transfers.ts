@@ -72,12 +72,16 @@ const texts = {
     update {{queue_table}} j set start_after = greatest(clock_timestamp(), c.not_before) from cleared c
     where j.name = '{{queue}}' and j.id = {{schema}}.job_id(c.id) and j.state < 'active' returning j.id`,
   lock_waiting: `select t.id from {{schema}}.transfer t
-    where t.id = $1 and t.stage in ('blocked', 'awaiting_funds', 'queued') for no key update`,
+    where t.id = $1 and (t.stage in ('blocked', 'awaiting_funds', 'queued') or t.reason = 'missing_at_service') for no key update`,
   // What is unknown stays so, and since when. A release lets one more attempt go, whose answer is judged by that age again.
+  // One that the service has lost is sent again under its key; what the service gave it has no meaning any more.
   requeue: `with changed as (
       update {{schema}}.transfer t
       set stage = 'queued', reason = case when $2::boolean and t.unknown_since is not null then 'released' end,
           released_at = case when $2 and t.unknown_since is not null then clock_timestamp() else t.released_at end,
+          remote_id = case when t.stage <> 'submitted' then t.remote_id end, follow_at = null,
+          status = case when t.stage <> 'submitted' then t.status else 'pending' end,
+          failure = case when t.stage <> 'submitted' then t.failure end,
           event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
       where t.id = any ($1::text[]) returning t.id, t.event_sequence
     ), doubtless as (

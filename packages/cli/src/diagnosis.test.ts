@@ -9,7 +9,7 @@ const well: HealthFacts = {
   server: { version: '18', clockSkewMs: 0, clockErrorMs: 1, autovacuum: true, readOnly: false },
   workers: { supervisedMs: 4_000, claimedMs: 100, names: ['a'], listening: 1 },
   jobs: { missing: none, stray: none, silent: none, due: none },
-  transfers: { unknown: none, blocked: [], awaitingFunds: none, unfollowed: none, submitted: none },
+  transfers: { unknown: none, blocked: [], awaitingFunds: none, missing: none, unfollowed: none, submitted: none },
   sending: { unfamiliar: null, fence: null, stops: [], home: null },
   refusedAccounts: [],
   pausedAccounts: [],

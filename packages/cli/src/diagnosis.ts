@@ -150,7 +150,13 @@ function diagnoseTransfers({ transfers }: HealthFacts): readonly Finding[] {
     const cure = blockedCures[group.reason] ?? 'See "outlay prove" for each, then release or cancel it.'
     return serious('blocked', what, cure)
   })
-  const { unknown, awaitingFunds, unfollowed, submitted } = transfers
+  const { unknown, awaitingFunds, missing, unfollowed, submitted } = transfers
+  if (missing.count > 0) {
+    const what = `${plural(missing.count, 'transfer')} that the service accepted and does not know any more, for up to ${since(missing)}: ${name(missing)}.`
+    const cure =
+      'Its database may have lost commits. Find out what was paid; restore there what was lost, and they are followed on; or "outlay transfers release" sends the same key again.'
+    findings.push(serious('missing_at_service', what, cure))
+  }
   const unsure = graded(unknown.oldestMs ?? 0, limits.unknownMs)
   if (unsure !== undefined) {
     const what = `${plural(unknown.count, 'transfer')} with an unknown outcome, the oldest for ${since(unknown)}: ${name(unknown)}.`

@@ -139,6 +139,17 @@ describe('the doctor', async () => {
     expect((await find('submitted_long')).cure).toContain('service')
   })
 
+  it('finds transfers that the service does not know any more', async () => {
+    const { id } = await host.enqueue()
+    await sql(
+      `update outlay.transfer set stage = 'submitted', remote_id = 'r1', reason = 'missing_at_service', follow_at = now() + interval '1 hour'`,
+    )
+    await age('unknown_since', '2 hours')
+    const finding = await find('missing_at_service')
+    expect(finding).toMatchObject({ severity: 'serious', what: expect.stringContaining(id) })
+    expect(finding.cure).toContain('outlay transfers release')
+  })
+
   it('finds a paused account', async () => {
     await host.enqueue()
     await host.commit((tx) => host.engine.accounts.pause(tx, 'acme'))

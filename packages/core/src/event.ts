@@ -12,6 +12,7 @@ export const eventTypes = [
   'transfer.submitted',
   'transfer.awaiting_funds',
   'transfer.blocked',
+  'transfer.missing',
   'transfer.released',
   'transfer.processing',
   'transfer.completed',

@@ -119,7 +119,7 @@ async function openOutlay<Tx>(options: OutlayOptions<Tx>, databases: Databases, 
     keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: proxy.url,
     credentials: accounts.credentials,
-    timeouts: { headersMs: 5_000, bodyMs: 5_000 },
+    timeouts: { headersMs: 30_000, bodyMs: 30_000 },
   })
   ending.add(async () => gateway.close?.())
   const host = await openHost(options, gateway)

@@ -67,6 +67,8 @@ export interface Timeouts {
   readonly totalMs?: number | undefined
   /** Until `credentials` has found the pair of an account; beyond it nothing is sent. Default 10 000. */
   readonly credentialsMs?: number | undefined
+  /** A whole request for a token, which is shared by all calls that wait for it and is not part of theirs. Default 30 000. */
+  readonly tokenMs?: number | undefined
 }
 
 /** What one attempt of a call came to. */
@@ -188,7 +190,7 @@ const awaitToken = (
 
 /** Does exchanges, inside spans where there is telemetry; only then is the path's template made. */
 const createSend =
-  (dispatcher: Dispatcher, limits: ExchangeLimits, telemetry: Telemetry | undefined) =>
+  (dispatcher: Dispatcher, telemetry: Telemetry | undefined, limits: ExchangeLimits) =>
   (request: HttpRequest, template: () => string, signal?: AbortSignal): Promise<HttpAnswer | HttpFailure> => {
     if (telemetry === undefined) return exchange(dispatcher, request, limits, signal)
     return traceExchange(telemetry, request, template(), (sent) => exchange(dispatcher, sent, limits, signal))
@@ -214,7 +216,13 @@ export function createConnection(options: ConnectionOptions): Connection {
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
   }
   const telemetry = options.telemetry === undefined ? undefined : foreignTelemetry(options.telemetry)
-  const send = createSend(dispatcher, limits, telemetry)
+  const send = createSend(dispatcher, telemetry, limits)
+  // Bounds that suit a call say nothing about tokens: a call must not fail because a short one of its own met a slow grant.
+  const tokenMs = options.timeouts?.tokenMs ?? 30_000
+  const sendForToken = createSend(dispatcher, telemetry, {
+    ...{ headersMs: tokenMs, bodyMs: tokenMs, totalMs: tokenMs },
+    maxBodyBytes: limits.maxBodyBytes,
+  })
   const byAccount = typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function'
   const tokens = createTokenSource({
     tokenUrl: (accountId) => addresses(accountId).tokenUrl,
@@ -226,7 +234,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     clock,
     userAgent,
     // A path that differs by account may hold anything, and has no place in the name of a span.
-    send: (request) => send(request, () => (byAccount ? '{token_endpoint}' : addresses('').tokenUrl.pathname)),
+    send: (request) => sendForToken(request, () => (byAccount ? '{token_endpoint}' : addresses('').tokenUrl.pathname)),
   })
   const limiter = createLimiter(options.limits ?? (() => undefined), (accountId) =>
     typeof options.credentials === 'function' ? accountId : '',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { answer, type ScriptedServer, startServer } from '../test/scripted-server.ts'
+import { answer, type ScriptedServer, silence, startServer } from '../test/scripted-server.ts'
 import { type Client, type ClientOptions, createClient } from './client.ts'
 import type { HttpAnswer } from './exchange.ts'
 import { buildTokenRequest, readTokenAnswer } from './token.ts'
@@ -189,4 +189,17 @@ test.each([
 test('a grant without a lifetime is believed for five minutes', () => {
   const body: HttpAnswer = { kind: 'answer', status: 200, headers: {}, text: '{"access_token": "a"}' }
   expect(readTokenAnswer(body, new Date(0), [])).toEqual({ kind: 'grant', value: 'a', lifetimeMs: 300_000 })
+})
+
+test('a short time limit of calls is not the limit of a token, which has one of its own', async () => {
+  await client.close()
+  const grant = answer(200, { access_token: 'late', expires_in: 60 })
+  server.scriptTokens((...exchange) => void setTimeout(() => grant(...exchange), 700))
+  client = open({ timeouts: { headersMs: 500, bodyMs: 500, totalMs: 500 } })
+  await call()
+  expect(server.tokenRequests).toHaveLength(1)
+  await client.close()
+  client = open({ timeouts: { tokenMs: 50 } })
+  server.scriptTokens(silence)
+  await expect(call()).rejects.toMatchObject({ code: 'service_unavailable' })
 })

@@ -93,7 +93,7 @@ async function subscribe(path: string) {
 }
 
 const withDelivery = async (work: (drain: () => Promise<void>) => Promise<void>): Promise<void> => {
-  const delivery = startWebhookDelivery(context, { clock, timeoutMs: 2_000 })
+  const delivery = startWebhookDelivery(context, { clock, timeoutMs: 30_000 })
   try {
     await work(() => delivery.drain())
   } finally {

@@ -114,9 +114,9 @@ function wrapEngine<Tx>(
       return settlement
     },
     async follow(accountId, transfers, signal) {
-      const observations = await handlers.follow(accountId, transfers, signal)
-      if (observations.length > 0) await reach('looked')
-      return observations
+      const readings = await handlers.follow(accountId, transfers, signal)
+      if (readings.observations.length > 0) await reach('looked')
+      return readings
     },
     subscriptions: handlers.subscriptions.map((subscription) => ({
       ...subscription,

@@ -72,7 +72,7 @@ export interface HoldOptions extends RequestMatch {
 export interface Hold {
   /** Requests held so far, those that were let go included. */
   readonly arrived: number
-  /** Resolves when `count` requests have arrived. Throws after `timeoutMs`, by default 10 000. */
+  /** Resolves when `count` requests have arrived. Throws after `timeoutMs`, by default 30 000. */
   waitFor(count: number, timeoutMs?: number): Promise<void>
   /** Lets them go, and holds no more. */
   release(): void
@@ -172,7 +172,7 @@ function createHold(deliverLate: boolean, onRelease: () => void): { hold: Hold; 
     get arrived() {
       return arrived
     },
-    waitFor: async (count, timeoutMs = 10_000) => {
+    waitFor: async (count, timeoutMs = 30_000) => {
       const describe = () => `${count} requests to be held; ${arrived} were`
       await waitUntil(() => arrived >= count, { timeoutMs, describe })
     },

@@ -64,7 +64,7 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
   url.hostname = '127.0.0.1'
   url.port = String(port)
   try {
-    await waitForPostgres(url.href, 10_000, run.failure)
+    await waitForPostgres(url.href, 60_000, run.failure)
   } catch (error) {
     await stop()
     throw error

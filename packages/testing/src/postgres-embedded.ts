@@ -27,6 +27,7 @@ interface Cluster {
   /** Directory to remove at the end; null when the data stay. */
   readonly removeDir: string | null
   readonly settings: Readonly<Record<string, string>>
+  readonly env: Readonly<Record<string, string>>
   readonly startTimeoutMs: number
   readonly log: string[]
 }
@@ -91,6 +92,7 @@ async function prepareCluster(options: PostgresOptions): Promise<Cluster> {
       log_timezone: 'UTC',
       ...options.settings,
     },
+    env: options.env ?? {},
     startTimeoutMs: options.startTimeoutMs ?? 60_000,
     log: [],
   }
@@ -228,7 +230,7 @@ function launch(cluster: Cluster, program: string, args: readonly string[]): Chi
     ...cluster.runAs,
     cwd: cluster.dataDir,
     detached: true,
-    env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
+    env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...cluster.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const keep = (chunk: Buffer) => {

@@ -26,6 +26,8 @@ export interface PostgresOptions {
   readonly port?: number | undefined
   /** Further server settings, such as `{ wal_level: 'logical' }`. Not for `url`. */
   readonly settings?: Readonly<Record<string, string>> | undefined
+  /** For `embedded`: added to the environment of the server, such as `{ LD_PRELOAD: '/usr/lib/libshim.so' }`. */
+  readonly env?: Readonly<Record<string, string>> | undefined
   /** How long the server may take until it answers, in milliseconds. Default 60 000. */
   readonly startTimeoutMs?: number | undefined
 }

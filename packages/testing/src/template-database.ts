@@ -60,9 +60,9 @@ function cloneName(template: string): string {
 /**
  * Throws when a database still has connections after `graceMs`: somebody forgot to close a pool.
  *
- * A closed connection stays visible until its server process has ended, hence the grace. Default 2 000 ms.
+ * A closed connection stays visible until its server process has ended, hence the grace. Default 5 000 ms.
  */
-export async function assertNoConnections(adminUrl: string, nameOrUrl: string, graceMs = 2_000): Promise<void> {
+export async function assertNoConnections(adminUrl: string, nameOrUrl: string, graceMs = 5_000): Promise<void> {
   const name = nameOrUrl.includes('://') ? databaseName(nameOrUrl) : nameOrUrl
   const deadline = performance.now() + graceMs
   await withAdmin(adminUrl, async (admin) => {

@@ -1,4 +1,4 @@
-import type { FollowedTransfer } from '@outlay/core'
+import type { FollowedTransfer, Readings } from '@outlay/core'
 import { inHurry } from '../hurry.ts'
 import { createAccountTasks } from './account-tasks.ts'
 import { type ListReaderOptions, readList, turnMs } from './list-reader.ts'
@@ -27,6 +27,12 @@ const accountsAtOnce = 16
 
 /** Transfers of one account that are read before the next ones may be left for another turn. */
 const chunkSize = 16
+
+/** How long the service may not know a submitted transfer until a person is told, in milliseconds. */
+const missingPatienceMs = 3_600_000
+
+/** Longest pause between two looks for a transfer that is missing, in milliseconds, so that more than two readings count. */
+const missingPauseMs = 600_000
 
 /** Transfers of an account that were taken and have to wait for their turn. */
 interface WaitingTransfers {
@@ -134,8 +140,10 @@ async function followSome<Tx>(
   signal: AbortSignal,
 ): Promise<void> {
   const { driver, handlers, logger } = options
+  let readings: Readings = { observations: [], missing: [] }
   try {
-    const observations = await handlers.follow(accountId, transfers, signal)
+    readings = await handlers.follow(accountId, transfers, signal)
+    const { observations } = readings
     const { changed } = await inHurry(driver, (tx) =>
       options.transfers.take(tx, accountId, observations, handlers.rules, false),
     )
@@ -147,12 +155,27 @@ async function followSome<Tx>(
       'The transfers of an account could not be read; they are read again later.',
     )
   }
-  await lookAgain(options, transfers)
+  await lookAgain(options, transfers, readings)
+  const flagged = await options.looks.markMissing(readings.missing, missingPatienceMs)
+  if (flagged.length === 0) return
+  logger.error(
+    { accountId, transfers: flagged.slice(0, 20), count: flagged.length },
+    'The service does not know transfers that it accepted; a person has to find out what was paid.',
+  )
+  options.onObserved()
 }
 
 function lookAgain<Tx>(
   { looks, handlers }: FollowerOptions<Tx>,
   transfers: readonly FollowedTransfer[],
+  { observations, missing }: Readings = { observations: [], missing: [] },
 ): Promise<void> {
-  return looks.lookAgain(transfers.map((transfer) => ({ id: transfer.transferId, ms: handlers.nextLookMs(transfer) })))
+  const [seen, gone] = [new Set(observations.map(({ remoteId }) => remoteId)), new Set(missing)]
+  return looks.lookAgain(
+    transfers.map((transfer) => {
+      const ms = handlers.nextLookMs(transfer)
+      const id = transfer.transferId
+      return { id, ms: gone.has(id) ? Math.min(ms, missingPauseMs) : ms, seen: seen.has(transfer.remoteId) }
+    }),
+  )
 }

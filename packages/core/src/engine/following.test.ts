@@ -41,21 +41,22 @@ function listing(total: number): Gateway {
 
 describe('a look at submitted transfers', () => {
   it('reads each', async () => {
-    const observations = await followTransfers(listing(9), silent, 'acme', range(9).map(followed), signal)
+    const { observations } = await followTransfers(listing(9), silent, 'acme', range(9).map(followed), signal)
     expect(observations.map(({ remoteId }) => remoteId).toSorted()).toEqual(range(9).map((index) => `r${index}`))
   })
 
   it('leaves out what cannot be read now, and says so in the log', async () => {
     const lines: unknown[] = []
     const logger = { ...silent, debug: (...line: unknown[]) => void lines.push(line) }
-    const observations = await followTransfers(listing(3), logger, 'acme', [followed(1), followed(99)], signal)
-    expect(observations).toEqual([seen(1)])
+    const readings = await followTransfers(listing(3), logger, 'acme', [followed(1), followed(99)], signal)
+    expect(readings).toEqual({ observations: [seen(1)], missing: [] })
     expect(lines).toEqual([[{ transferId: 't99', error: 'not now' }, expect.any(String)]])
   })
 
-  it('leaves out what the other side does not have', async () => {
+  it('names what the other side does not have', async () => {
     const gateway: Gateway = { ...listing(3), get: async (_, id) => (id === 'r1' ? undefined : seen(2)) }
-    expect(await followTransfers(gateway, silent, 'acme', [followed(1), followed(2)], signal)).toEqual([seen(2)])
+    const readings = await followTransfers(gateway, silent, 'acme', [followed(1), followed(2)], signal)
+    expect(readings).toEqual({ observations: [seen(2)], missing: ['t1'] })
   })
 
   it('has eight of them on their way at most', async () => {
@@ -71,7 +72,7 @@ describe('a look at submitted transfers', () => {
         return seen(Number(remoteId.slice(1)))
       },
     }
-    const observations = await followTransfers(gateway, silent, 'acme', range(20).map(followed), signal)
+    const { observations } = await followTransfers(gateway, silent, 'acme', range(20).map(followed), signal)
     expect([observations.length, most]).toEqual([20, 8])
   })
 

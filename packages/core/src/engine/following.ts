@@ -1,7 +1,7 @@
 import { eventOfChange } from '../event.ts'
 import type { Gateway, Observation } from '../ports/gateway.ts'
 import type { Logger } from '../ports/runtime.ts'
-import type { DecideChange, FollowedTransfer, ListPage } from '../ports/work.ts'
+import type { DecideChange, FollowedTransfer, ListPage, Readings } from '../ports/work.ts'
 import { TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
 
@@ -25,21 +25,23 @@ export const decideChange: DecideChange = ({ reachedAt, ...current }, observatio
   }
 }
 
-/** Looks at transfers of one account, one by one. What cannot be read now is left out. */
+/** Reads transfers of one account, one by one. What cannot be read now is left out. */
 export async function followTransfers(
   gateway: Gateway,
   logger: Logger,
   accountId: string,
   transfers: readonly FollowedTransfer[],
   signal: AbortSignal,
-): Promise<readonly Observation[]> {
-  const seen: Observation[] = []
+): Promise<Readings> {
+  const observations: Observation[] = []
+  const missing: string[] = []
   const rest = [...transfers]
   const readers = Array.from({ length: Math.min(readsAtOnce, rest.length) }, async () => {
     for (let next = rest.pop(); next !== undefined && !signal.aborted; next = rest.pop()) {
       try {
         const observation = await gateway.get(accountId, next.remoteId, { signal })
-        if (observation !== undefined) seen.push(observation)
+        if (observation === undefined) missing.push(next.transferId)
+        else observations.push(observation)
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
         logger.debug(
@@ -50,7 +52,7 @@ export async function followTransfers(
     }
   })
   await Promise.all(readers)
-  return seen
+  return { observations, missing }
 }
 
 /** Reads one page of an account's list; a page that points to itself is the last one. */

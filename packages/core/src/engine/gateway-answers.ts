@@ -116,7 +116,10 @@ function readAcceptedObservation(
   }
 }
 
-/** Reads what a gateway answers to a read; undefined for nothing, and for what is not understood. */
+/**
+ * Reads what a gateway answers to a read; undefined for nothing.
+ * @throws NotUnderstood when it is no observation of that transfer: it must not count as one that the other side has not
+ */
 export function readFound(value: unknown, remoteId: string, onNotUnderstood: OnNotUnderstood): Observation | undefined {
   if (value === undefined) return undefined
   try {
@@ -126,7 +129,7 @@ export function readFound(value: unknown, remoteId: string, onNotUnderstood: OnN
   } catch (error) {
     if (!(error instanceof NotUnderstood)) throw error
     onNotUnderstood(error.field)
-    return undefined
+    throw error
   }
 }
 

@@ -72,9 +72,9 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
       const links = transfers.flatMap(({ traceparent }) => traceparent ?? []).slice(0, maxLinks)
       const attributes = { 'outlay.account.id': accountId, 'outlay.follow.transfers': transfers.length }
       return telemetry.span('outlay follow', { kind: 'internal', parent: null, links, attributes }, async (span) => {
-        const observations = await handlers.follow(accountId, transfers, signal)
-        span.set({ 'outlay.follow.observed': observations.length })
-        return observations
+        const readings = await handlers.follow(accountId, transfers, signal)
+        span.set({ 'outlay.follow.observed': readings.observations.length })
+        return readings
       })
     },
     readPage(accountId, cursor, signal) {

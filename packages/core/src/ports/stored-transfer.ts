@@ -9,7 +9,7 @@ import type { Environment } from '../transfer-type.ts'
  * - `queued`: has a job, waits for a worker or for its next attempt
  * - `submitting`: a worker holds it; its request may be on its way
  * - `awaiting_funds`: refused for lack of funds; the same key goes out again when funds arrive, or on a slow backoff
- * - `submitted`: the other side has it; it is followed until its status is final
+ * - `submitted`: the other side has it; it is followed until its status is final, or lost there: `reason` says so
  * - `blocked`: only a person can decide; `reason` says why
  * - `settled`: its status is final, or the request was refused
  */
@@ -43,6 +43,7 @@ export const stageTransitions = [
   { from: 'awaiting_funds', to: 'submitted', when: 'reconciliation: the service has it' },
   { from: 'awaiting_funds', to: 'blocked', when: 'reconciliation: several of the service may be it' },
   { from: 'submitted', to: 'settled', when: 'status is final' },
+  { from: 'submitted', to: 'queued', when: 'release of one that the service has lost, by a person' },
   { from: 'blocked', to: 'queued', when: 'release, by a person' },
   { from: 'blocked', to: 'submitted', when: 'reconciliation, as a person said' },
   { from: 'blocked', to: 'settled', when: 'cancel, while no outcome is unknown' },

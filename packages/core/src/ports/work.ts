@@ -115,6 +115,13 @@ export interface FollowedTransfer {
   readonly traceparent?: string | undefined
 }
 
+/** What was read about submitted transfers. */
+export interface Readings {
+  readonly observations: readonly Observation[]
+  /** Ids of transfers that the other side says it does not have. */
+  readonly missing: readonly string[]
+}
+
 /** What one observation changes; `undefined` from the decision means nothing. */
 export interface StatusChange {
   readonly stage: Stage
@@ -225,11 +232,7 @@ export interface WorkHandlers<Tx> {
    */
   submit(claim: Claim, signal: AbortSignal, mayBegin: () => boolean): Promise<Settlement>
   /** Reads transfers of one account one by one and answers with what it saw; those that it could not read are left out. */
-  follow(
-    accountId: string,
-    transfers: readonly FollowedTransfer[],
-    signal: AbortSignal,
-  ): Promise<readonly Observation[]>
+  follow(accountId: string, transfers: readonly FollowedTransfer[], signal: AbortSignal): Promise<Readings>
   /** Reads a page of an account's list, from its beginning without a cursor; `undefined` when the other side has no lists. */
   readPage(accountId: string, cursor: string | null, signal: AbortSignal): Promise<ListPage | undefined>
   /** How long until the next look, in milliseconds. */

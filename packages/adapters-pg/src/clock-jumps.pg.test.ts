@@ -1,0 +1,97 @@
+import { createEngine } from '@outlay/core'
+import { memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { postgres } from './backend.ts'
+import { createClockJumpStore } from './clock-jumps.ts'
+import { pgDriver } from './drivers/pg.ts'
+import { locate } from './place.ts'
+import { startClockWatch } from './workers/clock-watch.ts'
+
+const hourMs = 3_600_000
+
+describe('a clock that was set back by three hours', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 4, options: '-c lock_timeout=20000' })
+  })
+  afterEach(() => emptyOutbox(pool))
+  afterAll(() => pool.end())
+
+  const store = () => createClockJumpStore(pgDriver(pool), locate({}))
+  const enqueue = async (accountId: string, notBefore?: Date) => {
+    const driver = pgDriver(pool)
+    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    return driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, { notBefore })))
+  }
+  /** Minutes from now until the given moment of each row, by account. */
+  const minutes = async (column: string, from: string) => {
+    const { rows } = await pool.query(
+      `select t.account_id as name, round(extract(epoch from ${column} - now()) / 60)::integer as wait from ${from} order by 1`,
+    )
+    return Object.fromEntries(rows.map(({ name, wait }) => [name, wait]))
+  }
+  const jobs = 'outlay_queue.job j join outlay.transfer t on outlay.job_id(t.id) = j.id'
+
+  it('holds nothing up for three hours: each moment is as far away as it was', async () => {
+    for (const name of ['due', 'backing-off', 'parked', 'followed']) await enqueue(name)
+    await enqueue('scheduled', new Date(Date.now() + 2 * hourMs))
+    const start = (name: string, at: string) =>
+      pool.query(
+        `update outlay_queue.job j set start_after = now() + $2::interval from outlay.transfer t
+         where t.account_id = $1 and outlay.job_id(t.id) = j.id`,
+        [name, at],
+      )
+    await start('due', '3 hours')
+    await start('backing-off', '3 hours 5 minutes')
+    await start('parked', '10 years')
+    await pool.query(`delete from outlay_queue.job j using outlay.transfer t
+      where t.account_id = 'followed' and outlay.job_id(t.id) = j.id`)
+    await pool.query(`update outlay.transfer set stage = 'submitted', remote_id = 'r', follow_at = now() + interval '3 hours 10 minutes'
+      where account_id = 'followed'`)
+    await pool.query(
+      `insert into outlay.list_reading (account_id, patience, leased_until) values ('acme', 1, now() + interval '3 hours')`,
+    )
+    await pool.query(`update outlay_queue.queue set monitor_on = now() + interval '3 hours'`)
+
+    expect(await store().setBack(3 * hourMs)).toBeGreaterThan(0)
+    expect(await minutes('j.start_after', jobs)).toMatchObject({ due: 0, 'backing-off': 5, scheduled: 120 })
+    expect((await minutes('j.start_after', jobs))['parked']).toBeGreaterThan(5_000_000)
+    expect(await minutes('t.follow_at', 'outlay.transfer t where follow_at is not null')).toEqual({ followed: 10 })
+    expect(await minutes('t.leased_until', 'outlay.list_reading t')).toEqual({ acme: 0 })
+    const { rows } = await pool.query(
+      `select count(*)::integer as count from outlay_queue.queue where monitor_on > now()`,
+    )
+    expect(rows).toEqual([{ count: 0 }])
+    await pool.query('delete from outlay.list_reading')
+  })
+
+  it('is noticed by every worker, and slow answers are not taken for it', async () => {
+    let nowMs = 0
+    const noticed: number[] = []
+    let reads = 0
+    const clockJumps = {
+      now: async () => {
+        reads += 1
+        // The third reading finds it set back.
+        if (reads === 3) nowMs -= 3 * hourMs
+        return nowMs + performance.now()
+      },
+      setBack: async (byMs: number) => noticed.push(byMs),
+    }
+    const watch = startClockWatch({ clockJumps, logger: recordingLogger() })
+    await waitUntil(
+      () => {
+        watch.wake()
+        return reads >= 6
+      },
+      { timeoutMs: 60_000 },
+    )
+    await watch.stop()
+    expect(noticed.map((ms) => Math.round(ms / hourMs))).toEqual([3])
+  })
+})
