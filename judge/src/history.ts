@@ -71,6 +71,7 @@ export type HostLine =
       readonly at: number
       readonly account: string
       readonly value: string
+      readonly rail: string
       readonly amount: string
     }
 

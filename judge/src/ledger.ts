@@ -65,7 +65,10 @@ export function judgeLedger({ history }: Case): readonly Violation[] {
       )
     const funded = host
       .filter((line) => line.kind === 'funded')
-      .filter(({ account, value }) => account === balance.account && value === balance.value)
+      .filter(
+        ({ account, value, rail }) =>
+          `${account} ${value} ${rail}` === `${balance.account} ${balance.value} ${balance.rail}`,
+      )
     const given = funded.reduce((total, { amount }) => total + units(amount), 0n)
     const deposited = sum(own.filter(({ step }) => step === 'deposit'))
     if (funded.length > 0 && given !== deposited)

@@ -129,7 +129,7 @@ export function smallHistory(): Draft {
   const host: HostLine[] = [
     { kind: 'tenant', at: 0, account: 'account-1', client: 'client-1' },
     { kind: 'tenant', at: 0, account: 'account-2', client: 'client-2' },
-    { kind: 'funded', at: 0, account: 'account-1', value: 'USDC', amount: '100' },
+    { kind: 'funded', at: 0, account: 'account-1', value: 'USDC', rail: 'base', amount: '100' },
     ...['a', 'b', 'c', 'd'].map((id, index) => intent(id, 1_000 + index)),
     intent('e', 1_005, { notBefore: new Date(hour).toISOString() }),
     intent('f', 1_006),

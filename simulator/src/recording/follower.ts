@@ -34,8 +34,8 @@ export async function followTables(
   const drain = async () => {
     for (;;) {
       const changes = await query(
-        `select data from pg_logical_slot_peek_binary_changes($1, null, ${mostChanges}, 'proto_version', '1', 'publication_names', $1)`,
-        [name],
+        `select data from pg_logical_slot_peek_binary_changes($1, null, ${mostChanges}, 'proto_version', '1', 'publication_names', $2)`,
+        [name, name],
       )
       const before = done
       for (const { data } of changes) {

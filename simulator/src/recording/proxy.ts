@@ -39,8 +39,13 @@ export async function startRecordingProxy(
       path: request.url,
       headers: copyHeaders(request),
     })
+    let isConnected = false
+    upstream.once('socket', (socket) => {
+      isConnected = !socket.connecting
+      socket.once('connect', () => (isConnected = true))
+    })
     const fail = () => {
-      seen.end(upstream.socket?.connecting === false ? 'unanswered' : 'unsent')
+      seen.end(isConnected ? 'unanswered' : 'unsent')
       if (!request.socket.destroyed) request.socket.resetAndDestroy()
     }
     request.on('data', (chunk: Buffer) => void seen.asked.push(chunk))
