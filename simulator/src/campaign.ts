@@ -18,6 +18,8 @@ export interface CampaignOptions {
   readonly shrinks?: boolean | undefined
   /** The judge looks at one in so many seeds. Default none. */
   readonly judgeEvery?: number | undefined
+  /** Only what the judge finds counts. Default false. */
+  readonly judgeOnly?: boolean | undefined
   readonly onSeed?: (seed: number, outcome: Outcome) => void
 }
 
@@ -65,8 +67,9 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       totals.payouts += outcome.payouts
       totals.faults += outcome.faults
       options.onSeed?.(seed, outcome)
-      if (outcome.violations.length === 0 || failure !== undefined) continue
-      failure = { seed, violations: outcome.violations, trace: outcome.trace }
+      const violations = outcome.violations.filter(({ invariant }) => !options.judgeOnly || invariant === 'judge')
+      if (violations.length === 0 || failure !== undefined) continue
+      failure = { seed, violations, trace: outcome.trace }
       if (options.shrinks !== false) failure = await explain(lane, seed, outcome, bug, judged)
     }
     return true

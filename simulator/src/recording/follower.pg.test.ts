@@ -19,6 +19,7 @@ it('hands over the rows that were committed, once each and in the order of commi
   )
   await early.query('commit')
   await early.query(`begin; insert into payout values (4, 'rolled back'); rollback`)
+  await late.query(`begin; insert into payout values (6, 'taken back'); delete from payout where number = 6; commit`)
   for (const client of [early, late]) client.release()
   const began = Date.now()
   await follower.drain()
@@ -30,6 +31,7 @@ it('hands over the rows that were committed, once each and in the order of commi
   ]
   expect(seen()).toEqual(expected)
   expect(Math.abs((rows[0]?.at ?? 0) - began)).toBeLessThan(600_000)
+  await pool.query('delete from payout where number = 2')
   await postgres.restart({ mode: 'immediate' })
   await pool.query(`insert into payout values (5, 'after the crash')`)
   await Promise.all([follower.drain(), follower.drain()])

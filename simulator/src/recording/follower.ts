@@ -27,7 +27,9 @@ export async function followTables(
     onRow,
   }: { readonly name: string; readonly tables: readonly string[]; readonly onRow: (row: Row) => void },
 ): Promise<Follower> {
-  await query(`create publication ${name} for table ${tables.join(', ')}`)
+  // So that what a transaction takes back itself can be told from what it leaves.
+  for (const table of tables) await query(`alter table ${table} replica identity full`)
+  await query(`create publication ${name} for table ${tables.join(', ')} with (publish = 'insert, delete')`)
   await query(`select pg_create_logical_replication_slot($1, 'pgoutput')`, [name])
   const read = createReader()
   let done = 0n
@@ -108,14 +110,18 @@ function createReader(): (data: Buffer) => { readonly end: bigint; readonly rows
         relations.set(id, { name, columns })
         return undefined
       }
-      case 'I': {
+      case 'I':
+      case 'D': {
+        const isInsert = data[0] === 'I'.charCodeAt(0)
         const relation = relations.get(int(4))
         int(1)
         const values = Array.from({ length: int(2) }, column)
         const columns = Object.fromEntries(
           (relation?.columns ?? []).map((name, index) => [name, values[index] ?? null]),
         )
-        rows.push({ table: relation?.name ?? '', at, columns })
+        const row = { table: relation?.name ?? '', at, columns }
+        if (isInsert) rows.push(row)
+        else takeBack(rows, row)
         return undefined
       }
       case 'C':
@@ -124,4 +130,11 @@ function createReader(): (data: Buffer) => { readonly end: bigint; readonly rows
         return undefined
     }
   }
+}
+
+/** A row that its own transaction deletes was never committed; one of an earlier transaction stays in the history. */
+function takeBack(rows: Row[], row: Row): void {
+  const text = JSON.stringify(row)
+  const found = rows.findLastIndex((one) => JSON.stringify(one) === text)
+  if (found >= 0) rows.splice(found, 1)
 }
