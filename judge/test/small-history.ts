@@ -1,4 +1,15 @@
-import type { Asked, Balance, Effect, Entry, Exchange, History, HostLine, Intent, Notice } from '../src/history.ts'
+import type {
+  Asked,
+  Balance,
+  Effect,
+  Entry,
+  Exchange,
+  History,
+  HostLine,
+  Intent,
+  Notice,
+  ServiceLine,
+} from '../src/history.ts'
 
 /** A history that can be doctored. */
 export type Draft = {
@@ -10,7 +21,7 @@ const wallet = { address: 'wallet-1', valueType: 'USDC', transferType: 'base' }
 const payee = { address: 'payee-1', valueType: 'USDC', transferType: 'base' }
 
 /** What a host asks for, under a reference of its own. */
-export const asked = (reference: string, more: Partial<Asked> = {}): Asked => ({
+const asked = (reference: string, more: Partial<Asked> = {}): Asked => ({
   reference,
   amount: { value: '10.50', currency: 'USDC' },
   source: wallet,
@@ -173,22 +184,25 @@ export function smallHistory(): Draft {
         end: 'answered',
       },
     ],
-    service: [
-      { kind: 'status', at: 2_200, id: 'effect-a', status: 'processing', retriable: false },
-      balance('79', { last: false, at: 2_200 }),
-      effect('a'),
-      effect('c', { status: 'failed' }),
-      entry('deposit', 'deposit', '9', 'available', '-100'),
-      entry('deposit', 'deposit', '1', 'available', '100'),
-      entry('effect-a', 'hold', '1', 'available', '-10.5'),
-      entry('effect-a', 'hold', '1', 'held', '10.5'),
-      entry('effect-a', 'post', '1', 'held', '-10.5'),
-      entry('effect-a', 'post', '9', 'available', '10.5'),
-      entry('effect-c', 'hold', '1', 'available', '-10.5'),
-      entry('effect-c', 'hold', '1', 'held', '10.5'),
-      entry('effect-c', 'void', '1', 'held', '-10.5'),
-      entry('effect-c', 'void', '1', 'available', '10.5'),
-      balance('89.5'),
-    ],
+    service: statements(),
   }
 }
+
+/** What the service states after it paid `a`, and gave the money of `c` back. */
+const statements = (): ServiceLine[] => [
+  { kind: 'status', at: 2_200, id: 'effect-a', status: 'processing', retriable: false },
+  balance('79', { last: false, at: 2_200 }),
+  effect('a'),
+  effect('c', { status: 'failed' }),
+  entry('deposit', 'deposit', '9', 'available', '-100'),
+  entry('deposit', 'deposit', '1', 'available', '100'),
+  entry('effect-a', 'hold', '1', 'available', '-10.5'),
+  entry('effect-a', 'hold', '1', 'held', '10.5'),
+  entry('effect-a', 'post', '1', 'held', '-10.5'),
+  entry('effect-a', 'post', '9', 'available', '10.5'),
+  entry('effect-c', 'hold', '1', 'available', '-10.5'),
+  entry('effect-c', 'hold', '1', 'held', '10.5'),
+  entry('effect-c', 'void', '1', 'held', '-10.5'),
+  entry('effect-c', 'void', '1', 'available', '10.5'),
+  balance('89.5'),
+]

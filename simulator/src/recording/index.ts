@@ -1,3 +1,3 @@
-export { type Follower, followTables, type Row } from './follower.ts'
-export { digest, type RecordingProxy, startRecordingProxy } from './proxy.ts'
+export { followTables, type Row } from './follower.ts'
+export { digest, startRecordingProxy } from './proxy.ts'
 export { createStatements, type Query, type Statements } from './statements.ts'
