@@ -16,7 +16,7 @@ const separate: Readonly<Record<string, readonly string[]>> = {
 export const findSharing = (file: File): readonly Finding[] => {
   const folder = Object.keys(separate).find((each) => file.path.startsWith(each))
   if (folder === undefined || !isTypeScript(file)) return []
-  const tests = isTest(file) ? ['judge/test/', 'vitest', '@outlay/testing'] : []
+  const tests = isTest(file) ? ['judge/test/', 'vitest', '@outlay/testing', 'pg'] : []
   const allowed = [folder, 'node:', ...(separate[folder] ?? []), ...tests]
   return parse(file)
     .specifiers.map((specifier) =>

@@ -89,6 +89,14 @@ describe('what may be', () => {
     expect(violations).toEqual([])
   })
 
+  it('is a backlog of its own, as long as the tenant gets on with it', () => {
+    const violations = finds(({ exchanges }) => {
+      change(exchanges, isSent('c'), { at: 99_000 })
+      exchanges.push(create('a', 40_000), create('a', 80_000))
+    })
+    expect(violations).toEqual([])
+  })
+
   it('is what is open when the run was cut short', () => {
     const violations = finds((draft) => {
       draft.run = { ...draft.run, atRest: false }

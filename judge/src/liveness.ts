@@ -5,22 +5,37 @@ import type { Intent } from './history.ts'
 type Span = readonly [from: number, to: number]
 
 /**
- * Reliability: "One account cannot starve another". A tenant whose own side is well is served within a bound, whatever
- * others do: from the commit to the first request, without the times in which its side was not well.
+ * Reliability: "One account cannot starve another". While something of a tenant is due and its own side is well, no longer
+ * than the bound goes by without a request of it, whatever others do. A backlog of its own may take longer; that is no
+ * starvation as long as it shrinks.
  */
 export function judgeLiveness({ history, payouts, travelled }: Case): readonly Violation[] {
   const { servedWithinMs: bound, endedAt } = history.run
   if (bound === undefined) return []
-  return payouts.flatMap(({ reference, intents, creates, notices }) => {
+  const creates = payouts.flatMap((payout) => payout.creates)
+  const gaps = new Map<string, readonly Span[]>()
+  for (const [account, sent] of Map.groupBy(creates, (create) => create.account)) {
+    const times = [...sent.map(({ at }) => at).sort((a, b) => a - b), endedAt]
+    const all = times.map((to, index): Span => [times[index - 1] ?? 0, to])
+    gaps.set(
+      account,
+      all.filter(([from, to]) => to - from > bound),
+    )
+  }
+  return payouts.flatMap(({ reference, intents, creates: [create], notices }) => {
     const [intent] = intents
     if (intent === undefined) return []
-    const served = creates[0]?.at ?? endOf(notices.get(intent.id) ?? [])?.at ?? endedAt
+    const served = create?.at ?? endOf(notices.get(intent.id) ?? [])?.at ?? endedAt
     const skipped = travelled(served) - travelled(intent.at)
     const due = Math.max(intent.at, intent.notBefore === undefined ? 0 : Date.parse(intent.notBefore) - skipped)
-    const waited = served - due - unwellMs(history.host, intent, [due, served])
-    if (waited <= bound) return []
-    const what = `${intent.account} waited ${Math.round(waited)} ms for its first request, and its own side was well`
-    return [{ rule: 'starved', payout: reference, what, evidence: [intent, creates[0]] }]
+    for (const [from, to] of gaps.get(intent.account) ?? [[0, endedAt]]) {
+      const span: Span = [Math.max(from, due), Math.min(to, served)]
+      const waited = span[1] - span[0] - unwellMs(history.host, intent, span)
+      if (waited <= bound) continue
+      const what = `${intent.account} waited ${Math.round(waited)} ms for a request, and its own side was well`
+      return [{ rule: 'starved', payout: reference, what, evidence: [intent, create] }]
+    }
+    return []
   })
 }
 
