@@ -51,8 +51,11 @@ export interface Case {
 }
 
 /** Sorts a history by payouts. Whatever has no reference stands under an empty one. */
-export function openCase(history: History): Case {
-  const { host, exchanges, service } = history
+export function openCase(recorded: History): Case {
+  // They were written down as they ended.
+  const exchanges = recorded.exchanges.toSorted((a, b) => a.at - b.at)
+  const history = { ...recorded, exchanges }
+  const { host, service } = history
   const foreign = new Set(host.flatMap((line) => (line.kind === 'foreign' ? [line.remote] : [])))
   const intents = Map.groupBy(
     host.filter((line) => line.kind === 'intent'),

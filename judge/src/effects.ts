@@ -88,11 +88,13 @@ function judgeGuess(
   say: (rule: string, what: string, ...evidence: unknown[]) => readonly Violation[],
 ): readonly Violation[] {
   const before = creates.filter((create) => create.at <= end.at)
-  const decisive = before.findLastIndex((create) => decides(create))
-  const open = before.slice(decisive + 1).find((create) => isUnknown(create))
+  // A refusal for good is kept under its key; for lack of funds it only says that nothing had happened by then.
+  const isForGood = (create: Create) => decides(create) && codeOf(create) !== 'insufficient_balance'
+  if (before.some(isForGood)) return []
+  const open = before.slice(before.findLastIndex(decides) + 1).find(isUnknown)
   if (open !== undefined)
     return say('guessed', `the host was told ${end.type} while an attempt was unanswered`, open, end)
-  if (end.type === 'transfer.canceled' || decisive >= 0) return []
+  if (end.type === 'transfer.canceled') return []
   if (expiresAt !== undefined && end.at + travelled(end.at) >= Date.parse(expiresAt) + travelled(at)) return []
   const isOfAccount = ({ method, path }: Exchange) =>
     method === 'POST' && path.startsWith(`/accounts/${account}/addresses/external`)
@@ -110,6 +112,8 @@ export const isUnknown = ({ end, status = 0, answer }: Exchange): boolean =>
 const decides = (exchange: Exchange): boolean =>
   exchange.end === 'answered' && !isUnknown(exchange) && ![401, 403, 429].includes(exchange.status ?? 0)
 
+const codeOf = ({ answer }: Exchange): unknown => readJson(answer)['code']
+
 const isReadable = (status: number, answer: string | undefined): boolean =>
   status === 429 || status === 401 || status === 403 || 'code' in readJson(answer) || 'id' in readJson(answer)
 
@@ -121,14 +125,15 @@ function openReason(
   notices: readonly Notice[],
 ): string | undefined {
   const { run, host } = at.history
-  if (!at.history.run.atRest) return 'the run was cut short'
+  if (!run.atRest) return 'the run was cut short'
   if (notices.findLast(({ type }) => type.startsWith('transfer.'))?.type === 'transfer.blocked') return 'blocked'
-  if (readJson(creates.at(-1)?.answer)['code'] === 'insufficient_balance') return 'awaiting funds'
+  const last = creates.at(-1)
+  if (last !== undefined && codeOf(last) === 'insufficient_balance') return 'awaiting funds'
   const due = intent.notBefore === undefined ? 0 : Date.parse(intent.notBefore) + at.travelled(intent.at)
   if (due > run.endedAt + at.travelled(run.endedAt)) return 'scheduled'
   const isMark = (line: HostLine) => (line.kind === 'unwell' || line.kind === 'well') && line.account === intent.account
-  const last = host.findLast(isMark)
-  return last?.kind === 'unwell' ? last.why : undefined
+  const mark = host.findLast(isMark)
+  return mark?.kind === 'unwell' ? mark.why : undefined
 }
 
 /** Reliability: one transfer is made again once, unless somebody asks for more in so many words. */

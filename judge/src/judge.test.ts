@@ -105,8 +105,11 @@ describe('what may be', () => {
     expect(violations).toEqual([])
   })
 
-  it('is an attempt without an answer whose key was answered later', () => {
-    const violations = finds(({ exchanges }) => void exchanges.unshift(withoutAnswer('b', 1_050)))
+  it.each([
+    [1_050, 'later'],
+    [1_200, 'before'],
+  ])('is an attempt at %i without an answer whose key was answered %s', (at) => {
+    const violations = finds(({ exchanges }) => void exchanges.push(withoutAnswer('b', at)))
     expect(violations).toEqual([])
   })
 })
