@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { isKept } from '../judging/site-recorder.ts'
 import { showProgress } from '../site/progress.ts'
 import { isClean } from '../site/report.ts'
 import { runChaos } from './chaos.ts'
@@ -52,7 +53,7 @@ async function main(): Promise<number> {
   progress.end()
   process.stdout.write(`\n${reportChaos(result).join('\n')}\n`)
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify({ minutes, ...result }, null, 2)}\n`)
-  return isClean(result.verdict) && result.judged.verdict.violations.length === 0 && result.restMs !== null ? 0 : 1
+  return isClean(result.verdict) && isKept(result.judged) && result.restMs !== null ? 0 : 1
 }
 
 process.exitCode = await main()

@@ -1,4 +1,4 @@
-import { reportJudged } from '../judging/site-recorder.ts'
+import { isKept, reportJudged } from '../judging/site-recorder.ts'
 import { quantile } from '../site/quantile.ts'
 import { isClean, reportVerdict } from '../site/report.ts'
 import { layOut } from '../site/table.ts'
@@ -21,7 +21,7 @@ export function reportChaos({ seed, faults, verdict, judged, restMs }: ChaosResu
     '',
     ...reportJudged(judged),
     '',
-    `Seed ${seed}: ${isClean(verdict) && restMs !== null ? 'every invariant held.' : 'something that must hold was broken.'}`,
+    `Seed ${seed}: ${isClean(verdict) && isKept(judged) && restMs !== null ? 'every invariant held.' : 'something that must hold was broken.'}`,
   ]
 }
 

@@ -2,8 +2,8 @@ import type { EnqueueRequest } from '@outlay/core'
 import type { Asked } from '@outlay/judge'
 
 /** What a host writes into its own row about a payout, for the judge; its reference is the note of the transfer. */
-export function askedOf({ amount, source, destination, note, ...request }: EnqueueRequest): Asked {
-  const { notBefore, expiresAt } = request as { readonly notBefore?: Moment; readonly expiresAt?: Moment }
+export function askedOf(request: EnqueueRequest): Asked {
+  const { amount, source, destination, note, notBefore, expiresAt } = request
   return {
     reference: note ?? '',
     amount,
@@ -13,8 +13,6 @@ export function askedOf({ amount, source, destination, note, ...request }: Enque
     ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
   }
 }
-
-type Moment = string | Date | undefined
 
 function legOf({ valueType, transferType, ...leg }: EnqueueRequest['source'] | EnqueueRequest['destination']) {
   const { addressId, address } = leg as {

@@ -93,12 +93,15 @@ export async function openSiteRecorder(options: SiteRecorderOptions): Promise<Si
       const run = { atRest: isAtRest, endedAt: at, ...subscribed, keysLiveMs, servedWithinMs }
       const verdict = judge(await scribe.finish(run))
       await follower.stop()
-      const isKept = options.folder !== undefined || verdict.violations.length > 0
-      if (!isKept) await rm(folder, { recursive: true, force: true })
-      return { verdict, folder: isKept ? folder : null }
+      const stays = options.folder !== undefined || verdict.violations.length > 0
+      if (!stays) await rm(folder, { recursive: true, force: true })
+      return { verdict, folder: stays ? folder : null }
     },
   }
 }
+
+/** True when the judge found every promise kept. */
+export const isKept = ({ verdict }: Judged): boolean => verdict.violations.length === 0
 
 /** What the judge said, line by line. */
 export const reportJudged = ({ verdict, folder }: Judged): readonly string[] => [

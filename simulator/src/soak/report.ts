@@ -1,4 +1,4 @@
-import { reportJudged } from '../judging/site-recorder.ts'
+import { isKept, reportJudged } from '../judging/site-recorder.ts'
 import { isClean, reportVerdict } from '../site/report.ts'
 import { layOut } from '../site/table.ts'
 import { compareFifths, type Growth, type Part } from './growth.ts'
@@ -34,7 +34,7 @@ export function reportSoak({ rate, samples, verdict, judged, restMs }: SoakResul
     '',
     ...reportJudged(judged),
     '',
-    `${rate} payouts/s: ${isClean(verdict) && restMs !== null ? 'nothing lost, nothing paid twice.' : 'something that must hold was broken.'}`,
+    `${rate} payouts/s: ${isClean(verdict) && isKept(judged) && restMs !== null ? 'nothing lost, nothing paid twice.' : 'something that must hold was broken.'}`,
   ]
 }
 
