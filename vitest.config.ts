@@ -4,6 +4,7 @@ const tests = (suffix: string) => [
   `packages/*/src/**/*${suffix}`,
   `examples/*/src/**/*${suffix}`,
   `bench/src/**/*${suffix}`,
+  `judge/src/**/*${suffix}`,
   `simulator/src/**/*${suffix}`,
 ]
 

@@ -17,7 +17,7 @@ export const findBrokenLinks = (file: File, paths: readonly string[]): readonly 
 
 /** Finds file names, in code font, of places in this repository that are not there. */
 export const findMissingPlaces = (file: File, paths: readonly string[]): readonly Finding[] =>
-  [...file.text.matchAll(/`((?:packages|docs|tidy|examples|bench|e2e|simulator|scripts)\/[\w./-]*)`/g)]
+  [...file.text.matchAll(/`((?:packages|docs|tidy|examples|bench|e2e|judge|simulator|scripts)\/[\w./-]*)`/g)]
     .map((match) => (match[1] ?? '').replace(/\/$/, ''))
     .filter((place) => !paths.some((path) => path === place || path.startsWith(`${place}/`)))
     .map((place) => `${file.path}: there is no ${place}`)

@@ -1,5 +1,6 @@
 import { type Bug, bugs } from './bugs.ts'
 import type { Violation } from './invariants.ts'
+import { type Court, openCourt } from './judging/court.ts'
 import { type Lane, openLane } from './lane.ts'
 import { drawPlan } from './plan.ts'
 import { type Outcome, run } from './run.ts'
@@ -15,6 +16,10 @@ export interface CampaignOptions {
   readonly lanes?: number | undefined
   /** Makes a failing plan smaller. Default true. */
   readonly shrinks?: boolean | undefined
+  /** The judge looks at one in so many seeds. Default none. */
+  readonly judgeEvery?: number | undefined
+  /** Only what the judge finds counts. Default false. */
+  readonly judgeOnly?: boolean | undefined
   readonly onSeed?: (seed: number, outcome: Outcome) => void
 }
 
@@ -52,17 +57,20 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   }
   const useLane = async () => {
     await using lane = await openLane(bug)
+    await using court = options.judgeEvery === undefined ? undefined : await openCourt(lane)
     for (let used = 0; used < runsPerLane; used += 1) {
       const seed = nextSeed()
       if (seed === undefined) return false
-      const outcome = await run(lane, drawPlan(seed), bug)
+      const judged = seed % (options.judgeEvery ?? 1) === 0 ? court : undefined
+      const outcome = await run(lane, drawPlan(seed), bug, judged)
       totals.seeds += 1
       totals.payouts += outcome.payouts
       totals.faults += outcome.faults
       options.onSeed?.(seed, outcome)
-      if (outcome.violations.length === 0 || failure !== undefined) continue
-      failure = { seed, violations: outcome.violations, trace: outcome.trace }
-      if (options.shrinks !== false) failure = await explain(lane, seed, outcome, bug)
+      const violations = outcome.violations.filter(({ invariant }) => !options.judgeOnly || invariant === 'judge')
+      if (violations.length === 0 || failure !== undefined) continue
+      failure = { seed, violations, trace: outcome.trace }
+      if (options.shrinks !== false) failure = await explain(lane, seed, outcome, bug, judged)
     }
     return true
   }
@@ -81,7 +89,13 @@ function findBug(name: string | undefined): Bug | undefined {
   return found
 }
 
-async function explain(lane: Lane, seed: number, outcome: Outcome, bug: Bug | undefined): Promise<Failure> {
-  const least = await shrink(drawPlan(seed), outcome, (plan) => run(lane, plan, bug))
+async function explain(
+  lane: Lane,
+  seed: number,
+  outcome: Outcome,
+  bug: Bug | undefined,
+  court: Court | undefined,
+): Promise<Failure> {
+  const least = await shrink(drawPlan(seed), outcome, (plan) => run(lane, plan, bug, court))
   return { seed, violations: least.outcome.violations, trace: least.outcome.trace }
 }

@@ -14,6 +14,7 @@ export const invariants = {
   effects_once: 'What each subscriber did is what happened: once each, in order per transfer.',
   keys: 'No key stands for two requests, and the log of attempts has no holes.',
   tenants_apart: 'Nothing of one tenant is seen by another.',
+  judge: 'The judge, who knows only what was recorded from outside, finds every promise kept.',
 } as const
 
 /** Name of an invariant. */

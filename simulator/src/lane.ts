@@ -36,6 +36,8 @@ export interface Lane extends AsyncDisposable {
 const quick = {
   deadlock_timeout: '50ms',
   max_connections: '200',
+  // For whom a judge records.
+  wal_level: 'logical',
   jit: 'off',
   autovacuum: 'off',
   plan_cache_mode: 'force_generic_plan',
@@ -108,10 +110,11 @@ export async function migrateHost(pool: Pool): Promise<void> {
   const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
   await engine.migrate()
   await pool.query(`
-    create table payout (number integer not null, transfer_id text not null, account_id text not null);
+    create table payout (number integer not null, transfer_id text not null, account_id text not null, asked jsonb);
     create table effect (
       position bigserial, subscription text not null, event_id text not null, type text not null,
-      transfer_id text collate "C" not null, sequence integer not null, account_id text not null
+      transfer_id text collate "C" not null, sequence integer not null, account_id text not null,
+      status text, retriable boolean, remote_id text
     )`)
   for (const { name, types } of subscriptions) engine.subscribe(name, types, async () => undefined)
   await engine.start()

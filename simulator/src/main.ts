@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { bugs } from './bugs.ts'
 import { campaign, type Failure } from './campaign.ts'
 
-const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] [--bug NAME | --bugs] [--no-shrink]
+const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] [--bug NAME | --bugs] [--judge N | --judge-only] [--no-shrink]
 
   --seeds N     how many seeds, from S on; default 20
   --seed S      the first seed; default: drawn from the time
@@ -11,6 +11,8 @@ const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] 
   --lanes L     runs side by side; default 2
   --bug NAME    plant a mistake, to see that it is found: ${bugs.map(({ name }) => name).join(', ')}
   --bugs        plant each of them in turn, and say which seed finds it
+  --judge N     the judge looks at one in N seeds, too; default 10, and every seed with --bugs
+  --judge-only  every seed, and only what the judge finds counts
   --no-shrink   do not look for the shortest plan that still fails
 `
 
@@ -27,14 +29,15 @@ function tell({ seed, violations, trace }: Failure): void {
 }
 
 /** Plants each mistake and says after how many seeds which invariant found it. */
-async function findAll(seeds: readonly number[], lanes: number): Promise<number> {
+async function findAll(seeds: readonly number[], lanes: number, judgeOnly: boolean): Promise<number> {
   let missed = 0
   for (const { name, breaks } of bugs) {
-    const result = await campaign({ seeds, lanes, bug: name, shrinks: false })
+    const result = await campaign({ seeds, lanes, bug: name, shrinks: false, judgeOnly, judgeEvery: 1 })
     const by = new Set(result.failure?.violations.map(({ invariant }) => invariant))
-    const found = breaks.some((invariant) => by.has(invariant))
+    const found = judgeOnly ? by.has('judge') : breaks.some((invariant) => by.has(invariant))
     if (!found) missed += 1
     say(`${name}: ${found ? `seed ${result.failure?.seed}, ${[...by].join(' and ')}` : `not in ${result.seeds} seeds`}`)
+    if (judgeOnly) for (const { detail } of result.failure?.violations.slice(0, 3) ?? []) say(`  ${detail}`)
   }
   return missed === 0 ? 0 : 1
 }
@@ -48,6 +51,8 @@ async function main(): Promise<number> {
       lanes: { type: 'string', default: '2' },
       bug: { type: 'string' },
       bugs: { type: 'boolean', default: false },
+      judge: { type: 'string', default: '10' },
+      'judge-only': { type: 'boolean', default: false },
       'no-shrink': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -59,12 +64,17 @@ async function main(): Promise<number> {
   const first = values.seed === undefined ? Math.floor(Date.now() / 1_000) % 1_000_000_000 : Number(values.seed)
   const count = Number(values.seeds)
   const lanes = Number(values.lanes)
-  if (!Number.isSafeInteger(first) || ![count, lanes].every((number) => Number.isSafeInteger(number) && number > 0)) {
+  const judgeEvery = Number(values.judge)
+  if (
+    !Number.isSafeInteger(first) ||
+    ![count, lanes, judgeEvery].every((number) => Number.isSafeInteger(number) && number > 0)
+  ) {
     say(usage)
     return 2
   }
   const seeds = Array.from({ length: count }, (_, index) => first + index)
-  if (values.bugs) return findAll(seeds, lanes)
+  const judgeOnly = values['judge-only']
+  if (values.bugs) return findAll(seeds, lanes, judgeOnly)
   let done = 0
   const result = await campaign({
     seeds,
@@ -72,6 +82,8 @@ async function main(): Promise<number> {
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     bug: values.bug,
     shrinks: !values['no-shrink'],
+    judgeOnly,
+    judgeEvery: judgeOnly ? 1 : judgeEvery,
     onSeed: (seed, { payouts, faults, trace }) => {
       done += 1
       const line = `${done}/${count} seed ${seed}: ${payouts} payouts, ${faults} faults, ${trace.at(-1)}`

@@ -2,6 +2,7 @@ import type { Bug } from './bugs.ts'
 import { checkAll, type ForeignTransfer, type Violation } from './invariants.ts'
 import { watchStatuses } from './invariants-events.ts'
 import { watchWallets } from './invariants-ledger.ts'
+import type { Court } from './judging/court.ts'
 import type { Lane } from './lane.ts'
 import type { Plan } from './plan.ts'
 import { settle } from './settle.ts'
@@ -39,13 +40,15 @@ export interface Run extends Surroundings {
   watch(): void
 }
 
-/** Carries out a plan on a lane, lets everything settle, and checks what must hold. */
-export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise<Outcome> {
+/** Carries out a plan on a lane, lets everything settle, and checks what must hold; with a court, the judge does so too. */
+export async function run(found: Lane, plan: Plan, bug: Bug | undefined, court?: Court): Promise<Outcome> {
+  const lane = court?.lane ?? found
   await lane.clean()
   lane.proxy.faults.clear()
   const tenants: Tenant[] = []
   const links = plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit'))
   for (let index = 0; index < plan.tenants; index += 1) tenants.push(await makeTenant(lane, plan.seed, index, links))
+  await court?.begin(tenants)
   const around = { lane, seed: plan.seed, bug, tenants, handlersToFail: 0 }
   const office = await startWorker(around, { works: false, isSteady: true })
   const at: Run = Object.assign(around, {
@@ -64,7 +67,7 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
   lane.mailroom.mischief = 'none'
   lane.mailroom.reader = (letter) => readLetter(at, letter)
   const watches = [watchStatuses(lane), watchWallets(lane)]
-  const look = () => Promise.all(watches.map((watch) => watch.look()))
+  const look = () => Promise.all([...watches.map((watch) => watch.look()), court?.look()])
   const trace: string[] = []
   try {
     for (const step of plan.steps) {
@@ -75,7 +78,11 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
     trace.push(await settle(at))
     await look()
     return {
-      violations: [...watches.flatMap(({ violations }) => violations), ...(await checkAll(at))],
+      violations: [
+        ...watches.flatMap(({ violations }) => violations),
+        ...(await checkAll(at)),
+        ...((await court?.judge(at)) ?? []),
+      ],
       trace,
       payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
       faults: at.faults,

@@ -1,5 +1,6 @@
 import { OutlayError, type TransferDestination } from '@outlay/core'
 import type { PoolClient } from 'pg'
+import { askedOf } from './judging/asked.ts'
 import { breakNetwork } from './network.ts'
 import type { PlannedPayout, Step } from './plan.ts'
 import type { Run } from './run.ts'
@@ -176,7 +177,9 @@ async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[]
       const transfers =
         requests.length === 1 && only !== undefined ? [await enqueue(tx, only)] : await enqueueMany(tx, requests)
       for (const [place, { id }] of transfers.entries()) {
-        await keepPayout(tx, payouts[place]?.number ?? -1, id, tenant.accountId)
+        const request = requests[place]
+        const asked = request === undefined ? null : askedOf(request)
+        await keepPayout(tx, payouts[place]?.number ?? -1, id, tenant.accountId, asked)
       }
       if (rollBack) throw new RolledBack()
     })
@@ -187,17 +190,22 @@ async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[]
   }
 }
 
-const keepPayout = (tx: PoolClient, number: number, transferId: string, accountId: string) =>
+const keepPayout = (tx: PoolClient, number: number, transferId: string, accountId: string, asked: object | null) =>
   tx.query(
-    `insert into payout (number, transfer_id, account_id) select $1, $2, $3
+    `insert into payout (number, transfer_id, account_id, asked) select $1, $2, $3, $4
      where not exists (select from payout where transfer_id = $2)`,
-    [number, transferId, accountId],
+    [number, transferId, accountId, asked],
   )
 
 /** The payout of a plan as the host committed it; undefined when it was rolled back or comes later. */
 async function findPayout(at: Run, number: number) {
-  const { rows } = await at.lane.host.query<{ readonly transfer_id: string; readonly account_id: string }>(
-    'select transfer_id, account_id from payout where number = $1',
+  interface Found {
+    readonly transfer_id: string
+    readonly account_id: string
+    readonly asked: object | null
+  }
+  const { rows } = await at.lane.host.query<Found>(
+    'select transfer_id, account_id, asked from payout where number = $1',
     [number],
   )
   return rows[0]
@@ -231,7 +239,8 @@ async function command(at: Run, what: 'cancel' | 'release' | 'resubmit', number:
     await at.office.transaction(async (tx) => {
       if (what !== 'resubmit') return transfers[what](tx, found.transfer_id)
       const { id } = await transfers.resubmit(tx, found.transfer_id)
-      return keepPayout(tx, 1_000 + number, id, found.account_id)
+      const asked = { ...found.asked, repeats: found.transfer_id }
+      return keepPayout(tx, 1_000 + number, id, found.account_id, asked)
     })
     return 'done'
   } catch (error) {

@@ -75,6 +75,7 @@ export async function makeTenant(lane: Lane, seed: number, index: number, links:
     request: (payout) => ({
       accountId,
       idempotencyKey: `payout-${seed}-${payout.number}`,
+      note: `payout ${payout.number}`,
       amount: amountOf(payout),
       source:
         payout.kind === 'debit'

@@ -143,9 +143,13 @@ function createStall() {
 function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool): void {
   for (const { name, types } of subscriptions) {
     engine.subscribe(name, types, async (event, tx) => {
-      const insert = `insert into effect (subscription, event_id, type, transfer_id, sequence, account_id)
-        values ($1, $2, $3, $4, $5, $6)`
-      const values = [name, event.id, event.type, event.transferId, event.sequence, event.accountId]
+      const insert = `insert into effect (subscription, event_id, type, transfer_id, sequence, account_id, status, retriable, remote_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+      const { status, failure, remoteId } = event.transfer
+      const values = [
+        ...[name, event.id, event.type, event.transferId, event.sequence, event.accountId],
+        ...[status, failure?.retriable === true, remoteId],
+      ]
       const through = around.bug?.handlerWritesOutside === true ? pool : tx
       await through.query(insert, values)
       if (around.handlersToFail <= 0) return

@@ -19,6 +19,8 @@ it('loses no payout and makes none twice while processes, sessions and cables br
   expect(result.faults).toEqual(faults)
   expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(kinds))
   expect(result.verdict.violations).toEqual([])
+  expect(result.judged.verdict).toMatchObject({ lost: 0, twice: 0, unasked: 0, violations: [] })
+  expect(result.judged.verdict.payouts).toBe(result.verdict.payouts)
   expect(result.restMs).not.toBeNull()
   expect(result.verdict).toMatchObject({ lost: 0, twice: 0, unasked: 0 })
   expect(result.verdict.promised).toBeGreaterThan(0)

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Backlog } from '@outlay/core'
 import { seededRandom } from '@outlay/testing'
+import type { Judged } from '../judging/site-recorder.ts'
 import { comeToRest } from '../site/rest.ts'
 import { openSite, type Site, type SiteOptions } from '../site/site.ts'
 import { judge, type Verdict } from '../site/verdict.ts'
 import { type FaultName, faultKinds } from './faults.ts'
 
 /** What a run is to do. */
-export interface ChaosOptions extends Partial<Pick<SiteOptions, 'workers' | 'rate' | 'onCollapse'>> {
+export interface ChaosOptions extends Partial<Pick<SiteOptions, 'workers' | 'rate' | 'onCollapse' | 'history'>> {
   readonly seed: number
   /** No fault begins later than this, in milliseconds after everything runs, but for the rounds that are asked for. */
   readonly faultsForMs: number
@@ -38,6 +39,7 @@ export interface ChaosResult {
   readonly seed: number
   readonly faults: readonly FaultRecord[]
   readonly verdict: Verdict
+  readonly judged: Judged
   /** From the last fault until everything had come to its end; null when it had not. */
   readonly restMs: number | null
 }
@@ -50,13 +52,22 @@ const pairsPerHundred = 30
 
 /** Starts everything, lets faults happen, ends them, waits until everything has come to its end, and judges. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { seed, workers = 3, rate = 12, restTimeoutMs = 900_000, onCollapse } = options
-  await using site = await openSite({ seed, customers: 3, workers, writers: 2, rate, isWild: true, onCollapse })
+  const { seed, workers = 3, rate = 12, restTimeoutMs = 900_000, onCollapse, history } = options
+  await using site = await openSite({
+    seed,
+    customers: 3,
+    workers,
+    writers: 2,
+    rate,
+    isWild: true,
+    onCollapse,
+    history,
+  })
   const faults = await strikeOn(site, options)
   const began = performance.now()
   const isDone = await comeToRest(site, restTimeoutMs, options.onLook)
   const restMs = isDone ? performance.now() - began : null
-  return { seed, faults, restMs, verdict: await judge(site) }
+  return { seed, faults, restMs, verdict: await judge(site), judged: await site.recorder.judge(isDone) }
 }
 
 async function strikeOn(site: Site, options: ChaosOptions): Promise<readonly FaultRecord[]> {
@@ -89,8 +100,10 @@ async function strikeOn(site: Site, options: ChaosOptions): Promise<readonly Fau
 }
 
 async function strike(site: Site, kind: FaultName, isOneOfTwo: boolean, fraction: () => number): Promise<FaultRecord> {
+  const excused = site.recorder.excuse(kind)
   const { detail, endedAtMs, recovered } = await faultKinds[kind].strike(site, fraction)
   const at = await recovered()
+  excused()
   return { kind, detail, isOneOfTwo, recoveryMs: at === undefined ? null : at - endedAtMs }
 }
 

@@ -2,16 +2,18 @@
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { isKept } from '../judging/site-recorder.ts'
 import { showProgress } from '../site/progress.ts'
 import { isClean } from '../site/report.ts'
 import { runChaos } from './chaos.ts'
 import { reportChaos, seconds } from './report.ts'
 
-const usage = `Usage: chaos [--minutes M] [--seed S] [--json FILE]
+const usage = `Usage: chaos [--minutes M] [--seed S] [--json FILE] [--history DIR]
 
   --minutes M   faults for so long; default 2
   --seed S      default: drawn from the time
   --json FILE   also writes every fault and what came of it to FILE
+  --history DIR keeps in DIR what was recorded for the judge
 `
 
 async function main(): Promise<number> {
@@ -20,6 +22,7 @@ async function main(): Promise<number> {
       minutes: { type: 'string', default: '2' },
       seed: { type: 'string' },
       json: { type: 'string' },
+      history: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   })
@@ -36,6 +39,7 @@ async function main(): Promise<number> {
   const result = await runChaos({
     seed,
     faultsForMs: minutes * 60_000,
+    history: values.history,
     onCollapse: (what) => void process.stderr.write(`\n${what}\n`),
     onFault: ({ kind, detail, recoveryMs }) => {
       count += 1
@@ -49,7 +53,7 @@ async function main(): Promise<number> {
   progress.end()
   process.stdout.write(`\n${reportChaos(result).join('\n')}\n`)
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify({ minutes, ...result }, null, 2)}\n`)
-  return isClean(result.verdict) && result.restMs !== null ? 0 : 1
+  return isClean(result.verdict) && isKept(result.judged) && result.restMs !== null ? 0 : 1
 }
 
 process.exitCode = await main()

@@ -1,3 +1,4 @@
+import { isKept, reportJudged } from '../judging/site-recorder.ts'
 import { quantile } from '../site/quantile.ts'
 import { isClean, reportVerdict } from '../site/report.ts'
 import { layOut } from '../site/table.ts'
@@ -8,7 +9,7 @@ import { type FaultName, faultKinds } from './faults.ts'
 const aimsMs: Partial<Record<FaultName, number>> = { worker_killed: 20_000, postgres_crashed: 5_000 }
 
 /** What a run came to, line by line. */
-export function reportChaos({ seed, faults, verdict, restMs }: ChaosResult): readonly string[] {
+export function reportChaos({ seed, faults, verdict, judged, restMs }: ChaosResult): readonly string[] {
   const rows = (Object.keys(faultKinds) as FaultName[]).map((kind) => rowOf(kind, faults))
   return [
     ...layOut(['fault', 'times', 'with another', 'recovery p50', 'max', 'aim'], rows),
@@ -18,7 +19,9 @@ export function reportChaos({ seed, faults, verdict, restMs }: ChaosResult): rea
     ...reportVerdict(verdict),
     `${'everything at its end after'.padEnd(38)} ${seconds(restMs).padStart(8)}`,
     '',
-    `Seed ${seed}: ${isClean(verdict) && restMs !== null ? 'every invariant held.' : 'something that must hold was broken.'}`,
+    ...reportJudged(judged),
+    '',
+    `Seed ${seed}: ${isClean(verdict) && isKept(judged) && restMs !== null ? 'every invariant held.' : 'something that must hold was broken.'}`,
   ]
 }
 

@@ -44,6 +44,7 @@ export async function welcome(
 export const payoutOf = (customer: Customer, number: number, cents: number): EnqueueRequest => ({
   accountId: customer.accountId,
   idempotencyKey: `payout-${number}`,
+  note: `payout ${number}`,
   amount: { value: `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`, currency: 'USDC' },
   source: { addressId: customer.walletId, valueType: 'USDC', transferType: 'base' },
   destination: { addressId: customer.payeeId, valueType: 'USDC', transferType: 'base' },

@@ -5,6 +5,7 @@ import type { Client } from '@outlay/http-client'
 import type { SeededClient } from '@outlay/service/sandbox'
 import { memoryGateway, type Postgres, spawnNode, startPostgres } from '@outlay/testing'
 import { Pool, type PoolClient } from 'pg'
+import { openSiteRecorder, type SiteRecorder } from '../judging/site-recorder.ts'
 import { migrateHost } from '../lane.ts'
 import { type Customer, seedOf, welcome } from './customer.ts'
 import { keepStanding, type StandingProgram } from './standing-program.ts'
@@ -24,6 +25,8 @@ export interface Site extends AsyncDisposable {
   readonly customers: readonly { readonly customer: Customer; readonly client: Client }[]
   readonly promises: Promises
   readonly keysSeen: ReadonlySet<string>
+  /** Records for the judge. */
+  readonly recorder: SiteRecorder
   /** Processes that ended although nobody ended them. */
   readonly collapses: readonly string[]
   /** On the hosts' database, without workers. */
@@ -41,6 +44,8 @@ export interface SiteOptions {
   readonly rate: number
   /** Writers also roll back, write many at once, and lose their connection at the commit. */
   readonly isWild: boolean
+  /** Where the history for the judge is to be kept; else it is kept only when something is wrong with it. */
+  readonly history?: string | undefined
   /** Hears at once of a process that ended although nobody ended it. */
   readonly onCollapse?: ((what: string) => void) | undefined
 }
@@ -51,7 +56,11 @@ const serviceEntry = fileURLToPath(new URL('../../../packages/service/dist/sandb
 export async function openSite(options: SiteOptions): Promise<Site> {
   await using opening = new AsyncDisposableStack()
   const server = opening.use(
-    await startPostgres({ provider: 'embedded', durable: true, settings: { max_connections: '100' } }),
+    await startPostgres({
+      provider: 'embedded',
+      durable: true,
+      settings: { max_connections: '100', wal_level: 'logical' },
+    }),
   )
   const [hostUrl, serviceUrl] = [await server.createDatabase(), await server.createDatabase()]
   const host = openPool(opening, hostUrl)
@@ -67,12 +76,21 @@ export async function openSite(options: SiteOptions): Promise<Site> {
   const customers = await Promise.all(clients.map((client) => welcome(url, client)))
   for (const { client } of customers) opening.defer(() => client.close())
   const keysSeen = new Set<string>()
+  const promises: Promises = { promised: new Set(), withdrawn: new Set(), unknown: new Set(), tookMs: [] }
+  const recorder = await openSiteRecorder({
+    host,
+    service,
+    promises,
+    customers: customers.map(({ customer }) => customer),
+    folder: options.history,
+  })
   const around = {
     postgres: server,
     databaseUrl: hostUrl,
     serviceUrl: url,
     customers: customers.map(({ customer }) => customer),
     onCollapse,
+    onExchange: recorder.record,
     onKey: (key: string) => void keysSeen.add(key),
   }
   const workers: Worker[] = []
@@ -81,7 +99,6 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     opening.defer(() => worker.stop())
     workers.push(worker)
   }
-  const promises: Promises = { promised: new Set(), withdrawn: new Set(), unknown: new Set(), tookMs: [] }
   const writers: StandingProgram[] = []
   const rate = options.rate / options.writers
   for (let index = 0; index < options.writers; index += 1) {
@@ -99,6 +116,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     customers,
     promises,
     keysSeen,
+    recorder,
     collapses,
     office,
     backlog: () => office.backlog(),

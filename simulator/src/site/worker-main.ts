@@ -29,10 +29,14 @@ for (const { name, types } of subscriptions) {
     name,
     types,
     async (event, tx) => {
+      const { status, failure, remoteId } = event.transfer
       await tx.query(
-        `insert into effect (subscription, event_id, type, transfer_id, sequence, account_id)
-       values ($1, $2, $3, $4, $5, $6)`,
-        [name, event.id, event.type, event.transferId, event.sequence, event.accountId],
+        `insert into effect (subscription, event_id, type, transfer_id, sequence, account_id, status, retriable, remote_id)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+        [
+          ...[name, event.id, event.type, event.transferId, event.sequence, event.accountId],
+          ...[status, failure?.retriable === true, remoteId],
+        ],
       )
     },
     { batchSize: 20 },

@@ -1,3 +1,4 @@
+import type { Exchange } from '@outlay/judge'
 import {
   type FaultProxy,
   type Postgres,
@@ -6,6 +7,7 @@ import {
   startTcpProxy,
   type TcpProxy,
 } from '@outlay/testing'
+import { startRecordingProxy } from '../recording/index.ts'
 import { type Settings, toEnvironment, type WorkerSettings } from './settings.ts'
 import { keepStanding, type StandingProgram } from './standing-program.ts'
 
@@ -24,21 +26,24 @@ export interface WorkerSurroundings extends Settings {
   readonly postgres: Pick<Postgres, 'host' | 'port'>
   readonly serviceUrl: string
   readonly onCollapse: (what: string) => void
+  /** Hears of every exchange with the service, as the worker has it. */
+  readonly onExchange: (exchange: Exchange) => void
   /** Hears the idempotency key of each payout that leaves. */
   readonly onKey: (key: string) => void
 }
 
 /** Starts a worker process. */
 export async function startWorker(name: string, around: WorkerSurroundings): Promise<Worker> {
-  const { postgres, databaseUrl, serviceUrl, customers, onCollapse, onKey } = around
+  const { postgres, databaseUrl, serviceUrl, customers, onCollapse, onExchange, onKey } = around
   const toPostgres = await startTcpProxy({ host: postgres.host, port: postgres.port })
   const toService = await startFaultProxy({ target: serviceUrl })
   watchKeys(toService, onKey)
+  const recorder = await startRecordingProxy(toService.url, onExchange)
   const url = new URL(databaseUrl)
   url.hostname = toPostgres.host
   url.port = String(toPostgres.port)
   url.searchParams.set('application_name', name)
-  const settings: WorkerSettings = { databaseUrl: url.toString(), serviceUrl: toService.url, customers }
+  const settings: WorkerSettings = { databaseUrl: url.toString(), serviceUrl: recorder.url, customers }
   const program = await keepStanding({
     name,
     start: () =>
@@ -51,6 +56,7 @@ export async function startWorker(name: string, around: WorkerSurroundings): Pro
     toService,
     async stop() {
       await program.stop()
+      await recorder.stop()
       await toService.stop()
       await toPostgres.stop()
     },

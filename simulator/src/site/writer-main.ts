@@ -5,6 +5,7 @@ import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine } from '@outlay/core'
 import { memoryGateway, seededRandom } from '@outlay/testing'
 import { Pool, type PoolClient } from 'pg'
+import { askedOf } from '../judging/asked.ts'
 import { payoutOf } from './customer.ts'
 import { fromEnvironment, type WriterSettings } from './settings.ts'
 import type { WriterReport } from './writer.ts'
@@ -44,8 +45,14 @@ async function write(count: number, ending: Ending): Promise<void> {
         ? [await engine.transfers.enqueue(client, only)]
         : await engine.transfers.enqueueMany(client, requests)
     await client.query(
-      'insert into payout (number, transfer_id, account_id) select n, t, $3 from unnest($1::integer[], $2::text[]) as p (n, t)',
-      [numbers, transfers.map(({ id }) => id), customer.accountId],
+      `insert into payout (number, transfer_id, account_id, asked)
+       select n, t, $3, a from unnest($1::integer[], $2::text[], $4::jsonb[]) as p (n, t, a)`,
+      [
+        numbers,
+        transfers.map(({ id }) => id),
+        customer.accountId,
+        requests.map((request) => JSON.stringify(askedOf(request))),
+      ],
     )
     isEnding = ending !== 'rollback'
     await end(client, ending)

@@ -2,16 +2,18 @@
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { isKept } from '../judging/site-recorder.ts'
 import { showProgress } from '../site/progress.ts'
 import { isClean } from '../site/report.ts'
 import { reportSoak } from './report.ts'
 import { runSoak } from './soak.ts'
 
-const usage = `Usage: soak [--minutes M] [--rate R] [--json FILE]
+const usage = `Usage: soak [--minutes M] [--rate R] [--json FILE] [--history DIR]
 
   --minutes M   writes payouts for so long; default 5
   --rate R      payouts in a second; default 40
   --json FILE   also writes every sample and what came of it to FILE
+  --history DIR keeps in DIR what was recorded for the judge
 `
 
 async function main(): Promise<number> {
@@ -20,6 +22,7 @@ async function main(): Promise<number> {
       minutes: { type: 'string', default: '5' },
       rate: { type: 'string', default: '40' },
       json: { type: 'string' },
+      history: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   })
@@ -33,6 +36,7 @@ async function main(): Promise<number> {
     seed: 1,
     forMs: minutes * 60_000,
     rate,
+    history: values.history,
     onSample: ({ payouts, memory, latencies }) => {
       const rss = Object.entries(memory).map(([name, bytes]) => `${name} ${Math.round(bytes / 2 ** 20)} MB`)
       const p99 = Math.round(latencies['enqueue to accepted, p99'] ?? 0)
@@ -42,7 +46,7 @@ async function main(): Promise<number> {
   progress.end()
   process.stdout.write(`\n${reportSoak(result).join('\n')}\n`)
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify({ minutes, ...result }, null, 2)}\n`)
-  return isClean(result.verdict) && result.restMs !== null ? 0 : 1
+  return isClean(result.verdict) && isKept(result.judged) && result.restMs !== null ? 0 : 1
 }
 
 process.exitCode = await main()

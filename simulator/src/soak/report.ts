@@ -1,3 +1,4 @@
+import { isKept, reportJudged } from '../judging/site-recorder.ts'
 import { isClean, reportVerdict } from '../site/report.ts'
 import { layOut } from '../site/table.ts'
 import { compareFifths, type Growth, type Part } from './growth.ts'
@@ -25,13 +26,15 @@ const units: readonly Unit[] = [
 ]
 
 /** What a run came to, line by line. */
-export function reportSoak({ rate, samples, verdict, restMs }: SoakResult): readonly string[] {
+export function reportSoak({ rate, samples, verdict, judged, restMs }: SoakResult): readonly string[] {
   return [
     ...units.flatMap((unit) => [...reportUnit(unit, compareFifths(samples, unit.part)), '']),
     ...reportVerdict(verdict),
     `${'everything at its end after'.padEnd(38)} ${restMs === null ? 'never' : `${(restMs / 1_000).toFixed(1)} s`}`,
     '',
-    `${rate} payouts/s: ${isClean(verdict) && restMs !== null ? 'nothing lost, nothing paid twice.' : 'something that must hold was broken.'}`,
+    ...reportJudged(judged),
+    '',
+    `${rate} payouts/s: ${isClean(verdict) && isKept(judged) && restMs !== null ? 'nothing lost, nothing paid twice.' : 'something that must hold was broken.'}`,
   ]
 }
 

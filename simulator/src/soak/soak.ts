@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Judged } from '../judging/site-recorder.ts'
 import { comeToRest } from '../site/rest.ts'
 import { openSite, type Site } from '../site/site.ts'
 import { judge, type Verdict } from '../site/verdict.ts'
@@ -13,6 +14,8 @@ export interface SoakOptions {
   readonly rate: number
   /** Pause between two samples, in milliseconds. Default 10 000. */
   readonly samplePauseMs?: number | undefined
+  /** Where the history for the judge is to be kept. */
+  readonly history?: string | undefined
   readonly onSample?: (sample: Sample) => void
 }
 
@@ -22,6 +25,7 @@ export interface SoakResult {
   /** The first minute is left out. */
   readonly samples: readonly Sample[]
   readonly verdict: Verdict
+  readonly judged: Judged
   /** From the last payout until everything had come to its end; null when it had not. */
   readonly restMs: number | null
 }
@@ -40,8 +44,8 @@ const restTimeoutMs = 600_000
 
 /** Lets payouts flow at a steady rate and without faults, takes samples, waits until everything is at its end, and judges. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
-  const { seed, forMs, rate, samplePauseMs = 10_000, onSample } = options
-  await using site = await openSite({ seed, customers: 3, workers: 2, writers: 1, rate, isWild: false })
+  const { seed, forMs, rate, samplePauseMs = 10_000, onSample, history } = options
+  await using site = await openSite({ seed, customers: 3, workers: 2, writers: 1, rate, isWild: false, history })
   const archiving = keepArchiving(site)
   const began = Date.now()
   const samples: Sample[] = []
@@ -58,8 +62,9 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const restMs = isDone ? performance.now() - stopped : null
   await archiving.stop()
   const verdict = await judge(site)
+  const judged = await site.recorder.judge(isDone)
   const warm = Math.min(warmUpMs, forMs / 5)
-  return { rate, samples: samples.filter(({ atMs }) => atMs >= warm), verdict, restMs }
+  return { rate, samples: samples.filter(({ atMs }) => atMs >= warm), verdict, judged, restMs }
 }
 
 /** Moves histories to the archive soon after their transfers ended, as a host does after months. */

@@ -1,0 +1,76 @@
+import { type Exchange, judge } from '@outlay/judge'
+import type { Evidence, Violation } from '../invariants.ts'
+import type { Lane } from '../lane.ts'
+import { createStatements, digest, followTables, type Statements, startRecordingProxy } from '../recording/index.ts'
+import type { Tenant } from '../tenant.ts'
+import { hostTables, lineOf, queryOf } from './host-rows.ts'
+import { keepInMemory, type Scribe } from './scribe.ts'
+import { keysLiveMs, subscribed } from './site-recorder.ts'
+
+/** Records the runs of a lane for the judge, one after the other. */
+export interface Court extends AsyncDisposable {
+  /** The lane as a run has it that is judged: requests go by the recording proxy, and skipped time is written down. */
+  readonly lane: Lane
+  /** Begins the record of a run, once its tenants are there. */
+  begin(tenants: readonly Tenant[]): Promise<void>
+  /** Reads what has become of things since. */
+  look(): Promise<void>
+  /** Ends the record and judges it. */
+  judge(at: Pick<Evidence, 'foreign'>): Promise<readonly Violation[]>
+}
+
+/** Opens the court of a lane. */
+export async function openCourt(lane: Lane): Promise<Court> {
+  let scribe: Scribe = keepInMemory()
+  let statements: Statements | undefined
+  let tenants: readonly Tenant[] = []
+  const record = (exchange: Exchange) => scribe.exchange(exchange)
+  const proxy = await startRecordingProxy(lane.proxy.url, record)
+  const onRow = (row: Parameters<typeof lineOf>[0]) => {
+    const line = lineOf(row)
+    if (line !== undefined) scribe.host(line)
+  }
+  const follower = await followTables(queryOf(lane.host), { name: 'judge', tables: hostTables, onRow })
+  const look = async () => {
+    await follower.drain()
+    for (const line of (await statements?.look()) ?? []) scribe.service(line)
+  }
+  return {
+    lane: {
+      ...lane,
+      proxy: { ...lane.proxy, url: proxy.url },
+      async travel(seconds) {
+        scribe.host({ kind: 'travel', at: Date.now(), ms: seconds * 1_000 })
+        await lane.travel(seconds)
+      },
+    },
+    async begin(those) {
+      await follower.drain()
+      scribe = keepInMemory()
+      tenants = those
+      for (const { accountId: account, credentials } of tenants)
+        scribe.host({ kind: 'tenant', at: Date.now(), account, client: digest(credentials.clientId) })
+      const accounts = tenants.map(({ accountId }) => accountId)
+      statements = createStatements(queryOf(lane.service), accounts)
+    },
+    // Postgres may just be restarting.
+    look: () => look().catch(() => undefined),
+    async judge({ foreign }) {
+      await look()
+      const at = Date.now()
+      for (const remote of foreign.keys()) scribe.host({ kind: 'foreign', at, remote })
+      for (const { accountId: account, funded } of tenants)
+        scribe.host({ kind: 'funded', at, account, value: 'USDC', rail: 'base', amount: String(funded) })
+      for (const line of (await statements?.readAll()) ?? []) scribe.service(line)
+      const history = await scribe.finish({ atRest: true, endedAt: at, ...subscribed, keysLiveMs })
+      return judge(history).violations.map(({ rule, payout, what }) => ({
+        invariant: 'judge',
+        detail: `${rule}: ${payout}: ${what}`,
+      }))
+    },
+    async [Symbol.asyncDispose]() {
+      await proxy.stop()
+      await follower.stop()
+    },
+  }
+}
