@@ -9,6 +9,12 @@ import { startRewritingProxy } from './rewriting-proxy.ts'
 import { creates, openScene, type Scene, type SceneOptions } from './scene.ts'
 import { seedClient, setStage, settleAll, startService } from './stage.ts'
 
+/** What the engine sends for a key of the host. */
+const sentKeyOf = async ({ host, stage }: Scene, key: string): Promise<string> => {
+  const text = 'select outlay.submission_key($1, $2, $3) as key'
+  return (await host.pool.query<{ key: string }>(text, ['transfer', stage.accountId, key])).rows[0]?.key ?? ''
+}
+
 const keysOf = (scene: Scene) => [...new Set(scene.creates.map(({ key }) => key))]
 const account = (amount: string) => ({
   name: 'Acme',
@@ -203,17 +209,18 @@ describe('when the service answers', async () => {
       await using scene = await open()
       const { host, stage, reach } = scene
       const { accountId: _, ...request } = stage.payout({ amount: { value: '3', currency: 'USDC' } })
-      await stage.client.transfers.create(stage.accountId, request, { idempotencyKey: 'taken' })
+      const idempotencyKey = await sentKeyOf(scene, 'taken')
+      await stage.client.transfers.create(stage.accountId, request, { idempotencyKey })
       const { id } = await scene.enqueue({ idempotencyKey: 'taken' })
       await host.engine.start()
       await reach(id, { stage: 'blocked', reason: 'idempotency_key_mismatch', status: 'pending' })
       expect(await host.transaction((tx) => host.engine.transfers.release(tx, id))).toBe(true)
       await reach(id, { stage: 'blocked', attempt: 2 })
-      expect(keysOf(scene)).toEqual(['taken'])
+      expect(keysOf(scene)).toEqual([idempotencyKey])
       expect(await scene.cancel(id)).toBe(true)
       const { id: corrected } = await host.transaction((tx) => host.engine.transfers.resubmit(tx, id))
       await scene.arrive(corrected)
-      expect(keysOf(scene)).toEqual(['taken', corrected])
+      expect(keysOf(scene)).toEqual([idempotencyKey, await sentKeyOf(scene, corrected)])
       expect(scene.news).toEqual(['transfer.blocked', 'transfer.released', 'transfer.blocked'])
       await settleAll(stage, host)
     })
@@ -250,7 +257,7 @@ describe('when the service answers', async () => {
       const { id } = await scene.enqueue()
       const insert = `insert into outlay_service.idempotency_key (client_id, idempotency_key, fingerprint, created_at)
         values ($1, $2, '', now())`
-      await other.query(insert, [scene.stage.settings('', '').clientId, id])
+      await other.query(insert, [scene.stage.settings('', '').clientId, await sentKeyOf(scene, id)])
       await scene.host.engine.start()
       await scene.reach(id, { stage: 'queued', reason: 'rate_limited' }).finally(() => other.end())
       await scene.arrive(id)

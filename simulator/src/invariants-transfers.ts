@@ -6,6 +6,8 @@ interface HostTransfer {
   readonly id: string
   readonly account_id: string
   readonly idempotency_key: string
+  /** What is sent; null while nothing was. */
+  readonly submission_key: string | null
   readonly remote_id: string | null
   readonly stage: string
   readonly status: string
@@ -19,7 +21,7 @@ interface HostTransfer {
 const readHost = async (at: Evidence): Promise<readonly HostTransfer[]> =>
   (
     await at.lane.host.query<HostTransfer>(
-      `select t.id, t.account_id, t.idempotency_key, t.remote_id, t.stage, t.status, t.reason, t.attempt,
+      `select t.id, t.account_id, t.idempotency_key, t.submission_key, t.remote_id, t.stage, t.status, t.reason, t.attempt,
          t.request -> 'amount' ->> 'value' as amount, t.failure,
          coalesce(p.payouts, 0) as payouts
        from outlay.transfer t
@@ -109,7 +111,7 @@ export async function checkWaiting(at: Evidence): Promise<readonly Violation[]> 
 export async function checkKeys(at: Evidence): Promise<readonly Violation[]> {
   const found: string[] = []
   const host = await readHost(at)
-  const known = new Set(host.map(({ idempotency_key }) => idempotency_key))
+  const known = new Set(host.map(({ submission_key }) => submission_key))
   for (const key of at.keysSeen)
     if (!known.has(key)) found.push(`the service got the key ${key}, which no transfer has`)
   const { rows } = await at.lane.host.query<{ readonly id: string; readonly count: number; readonly accepted: number }>(

@@ -3,7 +3,7 @@ import type { Engine, EnqueueRequest } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import type { Database } from '../database.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
-import { acceptingGateway, numberOf, openOutlayStage } from './outlay-stage.ts'
+import { acceptingGateway, numberOfSubmission, openOutlayStage } from './outlay-stage.ts'
 
 /** One account with a long backlog, and small ones that come late. */
 export interface FairnessStage {
@@ -50,8 +50,8 @@ export async function openFairnessStage(
       await stage.fill(Array.from({ length: Math.max(0, missing) }, largeTransfer))
     },
     async start(onDispatch) {
-      const gateway = acceptingGateway(async (key) => {
-        onDispatch(smallNumbers.has(numberOf(key)))
+      const gateway = acceptingGateway(async (submission) => {
+        onDispatch(smallNumbers.has(numberOfSubmission(submission)))
         await latencyMs()
       })
       running = stage.makeEngine(gateway, timed(pgDriver(database.pool), claimTimes))

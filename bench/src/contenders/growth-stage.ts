@@ -71,7 +71,7 @@ export async function openGrowthStage(serverUrl: string, history: number, client
       await stage.fill(Array.from({ length: size }, (_, n) => sampleTransfer(firstExtra + others + n)))
       others += size
       const keys = new Set<string>()
-      const worker = stage.makeEngine(acceptingGateway((key) => void keys.add(key)))
+      const worker = stage.makeEngine(acceptingGateway(({ idempotencyKey }) => void keys.add(idempotencyKey)))
       return {
         async drain() {
           await worker.start()

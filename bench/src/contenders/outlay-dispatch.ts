@@ -2,7 +2,7 @@ import type { Engine } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { sampleTransfer } from '../sample-transfer.ts'
 import type { DispatchWorker } from '../workloads/dispatch-worker.ts'
-import { acceptingGateway, numberOf, openOutlayStage } from './outlay-stage.ts'
+import { acceptingGateway, numberOfSubmission, openOutlayStage } from './outlay-stage.ts'
 
 /** Outlay's dispatcher with a gateway that takes its time and then accepts. */
 export async function openOutlayDispatch(serverUrl: string, inFlight: number): Promise<DispatchWorker> {
@@ -16,7 +16,7 @@ export async function openOutlayDispatch(serverUrl: string, inFlight: number): P
       await stage.fill(latenciesMs.map((_, n) => sampleTransfer(n)))
     },
     async start(handle) {
-      running = stage.makeEngine(acceptingGateway((key) => handle(numberOf(key))))
+      running = stage.makeEngine(acceptingGateway((submission) => handle(numberOfSubmission(submission))))
       await running.start({ concurrency: inFlight })
     },
     stop: async () => running?.stop(),

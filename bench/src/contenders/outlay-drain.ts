@@ -34,7 +34,7 @@ export async function openOutlayDrain(serverUrl: string, concurrency: number): P
     },
     async drain() {
       const keys = new Set<string>()
-      running = stage.makeEngine(acceptingGateway((key) => void keys.add(key)))
+      running = stage.makeEngine(acceptingGateway(({ idempotencyKey }) => void keys.add(idempotencyKey)))
       await running.start({ concurrency })
       await waitUntil(
         async () => keys.size >= expected && (await database.count('select count(*) from outlay_queue.job')) === 0,

@@ -1,5 +1,12 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
-import { createEngine, type Engine, type EnqueueRequest, type Gateway, type Logger } from '@outlay/core'
+import {
+  createEngine,
+  type Engine,
+  type EnqueueRequest,
+  type Gateway,
+  type Logger,
+  type Submission,
+} from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { type Database, inTransaction, openDatabase } from '../database.ts'
 
@@ -56,7 +63,7 @@ export async function openOutlayStage(serverUrl: string, name: string, connectio
       const jobs = await count('select count(*) from outlay_queue.job')
       const transfers = await count('select count(*) from outlay.transfer')
       const submitted = await count(`select count(*) from outlay.transfer
-        where stage in ('submitted', 'settled') and remote_id = 'remote-' || idempotency_key`)
+        where stage in ('submitted', 'settled') and remote_id = 'remote-' || submission_key`)
       const repeated = await count('select count(*) from outlay.attempt where attempt > 1')
       if (transfers - jobs !== submitted || repeated > 0) {
         throw new Error(`${submitted} were submitted, ${transfers - jobs} jobs are gone, ${repeated} were begun again.`)
@@ -67,12 +74,12 @@ export async function openOutlayStage(serverUrl: string, name: string, connectio
   }
 }
 
-/** A gateway that accepts every transfer once `handle` is done with its key; nothing is known about its status. */
-export function acceptingGateway(handle: (idempotencyKey: string) => Promise<void> | void): Gateway {
+/** A gateway that accepts every transfer once `handle` is done with it; nothing is known about its status. */
+export function acceptingGateway(handle: (submission: Submission) => Promise<void> | void): Gateway {
   return {
-    async submit({ idempotencyKey }) {
-      await handle(idempotencyKey)
-      return { outcome: 'accepted', remoteId: `remote-${idempotencyKey}` }
+    async submit(submission) {
+      await handle(submission)
+      return { outcome: 'accepted', remoteId: `remote-${submission.idempotencyKey}` }
     },
     get: () => Promise.resolve(undefined),
   }
@@ -87,3 +94,7 @@ const loudLogger: Logger = {
   warn: (fields, message) => process.stderr.write(`${message} ${JSON.stringify(fields)}\n`),
   error: (fields, message) => process.stderr.write(`${message} ${JSON.stringify(fields)}\n`),
 }
+
+/** The number of a sample transfer that is on its way out. */
+export const numberOfSubmission = ({ request }: Submission): number =>
+  Number(request.destination.wireMemo?.slice('Invoice '.length))

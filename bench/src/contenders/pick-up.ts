@@ -3,7 +3,7 @@ import { Client, type PoolClient } from 'pg'
 import { type Database, openDatabase } from '../database.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { createHostTable } from '../workloads/enqueue-host.ts'
-import { acceptingGateway, numberOf, openOutlayStage } from './outlay-stage.ts'
+import { acceptingGateway, numberOf, numberOfSubmission, openOutlayStage } from './outlay-stage.ts'
 
 /** Something that tells a worker of what a host has committed. */
 export interface Messenger {
@@ -27,7 +27,7 @@ export async function openOutlayMessenger(serverUrl: string, name = 'outlay'): P
   const { database, sender } = stage
   await createHostTable(database.admin)
   let onSubmit: (n: number) => void = () => undefined
-  const makeEngine = () => stage.makeEngine(acceptingGateway((key) => onSubmit(numberOf(key))))
+  const makeEngine = () => stage.makeEngine(acceptingGateway((submission) => onSubmit(numberOfSubmission(submission))))
   let running = makeEngine()
   return {
     name,

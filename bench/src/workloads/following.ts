@@ -122,10 +122,10 @@ async function measureLateness(
   completesAt: (idempotencyKey: string) => number | undefined,
   count: number,
 ): Promise<readonly number[]> {
-  const { rows } = await database.admin.query<{ idempotency_key: string; occurred_ms: string }>(
-    `select t.idempotency_key, extract(epoch from e.occurred_at) * 1000 as occurred_ms
+  const { rows } = await database.admin.query<{ submission_key: string; occurred_ms: string }>(
+    `select t.submission_key, extract(epoch from e.occurred_at) * 1000 as occurred_ms
      from outlay.event e join outlay.transfer t on t.id = e.transfer_id where e.type = 'transfer.completed'`,
   )
   if (rows.length !== count) throw new Error(`${count} transfers have ${rows.length} events of completion.`)
-  return rows.map((row) => Number(row.occurred_ms) - (completesAt(row.idempotency_key) ?? Number.NaN))
+  return rows.map((row) => Number(row.occurred_ms) - (completesAt(row.submission_key) ?? Number.NaN))
 }

@@ -107,6 +107,9 @@ returns table (
   from {{schema}}.logged_attempts_of(p_transfer_id) a join {{schema}}.transfer t on t.id = a.transfer_id order by a.attempt
 $$;
 
+comment on function {{schema}}.attempts_of(text) is
+  'The attempts of one transfer, each with its answer and the key that it was sent under. An outcome that begins with "registration" is about the counterparty, and moved no money.';
+
 create or replace function {{schema}}.timeline_of(p_transfer_id text)
 returns table (at timestamptz, what text, detail text) language sql stable as $$
   with attempts as materialized (

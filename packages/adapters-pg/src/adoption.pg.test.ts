@@ -174,12 +174,10 @@ describe('a transfer that somebody else made', async () => {
     await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     const answered = Promise.withResolvers<undefined>()
+    const slow = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     gateway.answer = (submission, moment) =>
-      submission.idempotencyKey === 'slow' && moment === 'after' ? answered.promise : undefined
+      submission.transferId === slow.id && moment === 'after' ? answered.promise : undefined
     await engine.start()
-    const enqueue = (idempotencyKey: string) =>
-      commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme', { idempotencyKey })))
-    await enqueue('slow')
     await waitUntil(() => gateway.transfers.size === 1)
     const { id: foreign } = gateway.add()
     await waitUntil(async () => (await found()).length === 2)

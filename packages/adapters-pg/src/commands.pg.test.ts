@@ -85,11 +85,11 @@ describe('a command in the transaction of the host', async () => {
 
   it('enqueues the request of a failed transfer again under a new key, and of no other', async () => {
     const { engine, gateway } = make()
-    gateway.script(({ attempt, idempotencyKey }) =>
-      idempotencyKey === 'first' && attempt === 1 ? { outcome: 'rejected', code: 'closed', detail: 'no' } : undefined,
+    const { id } = await enqueue(engine, { idempotencyKey: 'first' })
+    gateway.script(({ attempt, transferId }) =>
+      transferId === id && attempt === 1 ? { outcome: 'rejected', code: 'closed', detail: 'no' } : undefined,
     )
     await engine.start()
-    const { id } = await enqueue(engine, { idempotencyKey: 'first' })
     await drain(engine)
     const again = await commit((tx) => engine.transfers.resubmit(tx, id))
     expect(again).toMatchObject({ reused: false, accountId: 'acme' })

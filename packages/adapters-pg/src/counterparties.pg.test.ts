@@ -77,10 +77,10 @@ describe('a counterparty that a transfer gives whole', async () => {
     await engine.start()
     await drain(engine)
     expect(gateway.registrations).toMatchObject([{ transferId: id, accountId: 'acme', address: bank }])
-    expect(gateway.registrations[0]?.idempotencyKey).not.toBe(id)
+    expect(gateway.registrations[0]?.idempotencyKey).not.toBe(gateway.submissions[0]?.idempotencyKey)
     expect(gateway.submissions).toHaveLength(1)
     const destination = { addressId: 'address-1', valueType: 'USD', transferType: 'ach_credit' }
-    expect(gateway.submissions[0]).toMatchObject({ idempotencyKey: id, request: { destination } })
+    expect(gateway.submissions[0]).toMatchObject({ transferId: id, request: { destination } })
     expect(gateway.submissions[0]?.request.destination).toEqual(destination)
     expect(await engine.transfers.get(id)).toMatchObject({
       status: 'complete',

@@ -37,6 +37,7 @@ describe('migrations', async () => {
       '0007_trace_context',
       '0008_fewer_indexes',
       '0009_room_for_updates',
+      '0010_proof_of_outcomes_closes_earlier',
       ...[
         'adopt',
         'archive',
@@ -48,6 +49,7 @@ describe('migrations', async () => {
         'follow',
         'pace',
         'settle',
+        'submission',
         'views',
       ],
     ])
