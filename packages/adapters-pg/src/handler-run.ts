@@ -5,6 +5,8 @@ import type { HandlerContext, TransferEvent } from '@outlay/core'
 export interface HandlerRunOptions {
   /** Longest time of one event, in milliseconds. */
   readonly timeoutMs: number
+  /** Time after which the server has ended the session by itself, in milliseconds. */
+  readonly serverEndsMs: number
   /** Ends the handler that runs, at once. */
   readonly signal: AbortSignal
   /** Hears of a failure before the transaction is rolled back. */
@@ -25,7 +27,7 @@ const terminateTries = 30
  * handler given up only then: a library that rolled back would give the connection, and with it whatever a handler that
  * still runs writes, to somebody else.
  */
-export function createHandlerRun({ timeoutMs, signal, onFailed }: HandlerRunOptions) {
+export function createHandlerRun({ timeoutMs, serverEndsMs, signal, onFailed }: HandlerRunOptions) {
   let current: TransferEvent | undefined
   let exceeded = false
   let stopped = false
@@ -35,15 +37,19 @@ export function createHandlerRun({ timeoutMs, signal, onFailed }: HandlerRunOpti
   })
   abandoned.catch(() => undefined)
 
-  const endSession = async (error: Error, terminate: () => Promise<void>): Promise<never> => {
+  const keepTerminating = async (terminate: () => Promise<void>): Promise<void> => {
     for (let tries = 1; tries <= terminateTries; tries += 1) {
       const isDone = await terminate().then(
         () => true,
         () => false,
       )
-      if (isDone) break
+      if (isDone) return
       await delay(1_000, undefined, { ref: false })
     }
+  }
+  const endSession = async (error: Error, terminate: () => Promise<void>): Promise<never> => {
+    // Where this session holds the only connection, the server ends it.
+    await Promise.race([keepTerminating(terminate), delay(serverEndsMs, undefined, { ref: false })])
     setTimeout(() => abandon(error), abandonMs).unref()
     throw error
   }

@@ -108,7 +108,8 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       const { name, types, timeoutMs } = subscription
       const statement = next(types.length, limit, traced)
       const values = [name, holding, exceptAccounts, exceptTransfers, String(timeoutMs + serverGraceMs), ...types]
-      const run = createHandlerRun({ timeoutMs, signal: options.signal, onFailed: options.onFailed })
+      const { signal, onFailed } = options
+      const run = createHandlerRun({ timeoutMs, serverEndsMs: timeoutMs + serverGraceMs + 1_000, signal, onFailed })
       let count = 0
       const transaction = driver.transaction(
         async (tx) => {
