@@ -37,16 +37,6 @@ export function createHandlerRun({ timeoutMs, serverEndsMs, signal, onFailed }: 
   })
   abandoned.catch(() => undefined)
 
-  const keepTerminating = async (terminate: () => Promise<void>): Promise<void> => {
-    for (let tries = 1; tries <= terminateTries; tries += 1) {
-      const isDone = await terminate().then(
-        () => true,
-        () => false,
-      )
-      if (isDone) return
-      await delay(1_000, undefined, { ref: false })
-    }
-  }
   const endSession = async (error: Error, terminate: () => Promise<void>): Promise<never> => {
     // Where this session holds the only connection, the server ends it.
     await Promise.race([keepTerminating(terminate), delay(serverEndsMs, undefined, { ref: false })])
@@ -99,16 +89,18 @@ export function createHandlerRun({ timeoutMs, serverEndsMs, signal, onFailed }: 
         signal.removeEventListener('abort', onStop)
       }
     },
-    /** Runs what happens inside the transaction, and tells of a failure before it is rolled back. */
-    async inside<T>(work: () => Promise<T>): Promise<T> {
-      try {
-        return await work()
-      } catch (error) {
-        if (current !== undefined) onFailed(current)
-        throw error
-      }
-    },
     /** Waits for the transaction, but no longer than for its session. */
     orAbandoned: <T>(transaction: Promise<T>): Promise<T> => Promise.race([transaction, abandoned]),
+  }
+}
+
+async function keepTerminating(terminate: () => Promise<void>): Promise<void> {
+  for (let tries = 1; tries <= terminateTries; tries += 1) {
+    const isDone = await terminate().then(
+      () => true,
+      () => false,
+    )
+    if (isDone) return
+    await delay(1_000, undefined, { ref: false })
   }
 }
