@@ -5,6 +5,8 @@ import type { HandlerContext, TransferEvent } from '@outlay/core'
 export interface HandlerRunOptions {
   /** Longest time of one event, in milliseconds. */
   readonly timeoutMs: number
+  /** Time after which the server has ended the session by itself, in milliseconds. */
+  readonly serverEndsMs: number
   /** Ends the handler that runs, at once. */
   readonly signal: AbortSignal
   /** Hears of a failure before the transaction is rolled back. */
@@ -25,7 +27,7 @@ const terminateTries = 30
  * handler given up only then: a library that rolled back would give the connection, and with it whatever a handler that
  * still runs writes, to somebody else.
  */
-export function createHandlerRun({ timeoutMs, signal, onFailed }: HandlerRunOptions) {
+export function createHandlerRun({ timeoutMs, serverEndsMs, signal, onFailed }: HandlerRunOptions) {
   let current: TransferEvent | undefined
   let exceeded = false
   let stopped = false
@@ -36,14 +38,8 @@ export function createHandlerRun({ timeoutMs, signal, onFailed }: HandlerRunOpti
   abandoned.catch(() => undefined)
 
   const endSession = async (error: Error, terminate: () => Promise<void>): Promise<never> => {
-    for (let tries = 1; tries <= terminateTries; tries += 1) {
-      const isDone = await terminate().then(
-        () => true,
-        () => false,
-      )
-      if (isDone) break
-      await delay(1_000, undefined, { ref: false })
-    }
+    // Where this session holds the only connection, the server ends it.
+    await Promise.race([keepTerminating(terminate), delay(serverEndsMs, undefined, { ref: false })])
     setTimeout(() => abandon(error), abandonMs).unref()
     throw error
   }
@@ -93,16 +89,18 @@ export function createHandlerRun({ timeoutMs, signal, onFailed }: HandlerRunOpti
         signal.removeEventListener('abort', onStop)
       }
     },
-    /** Runs what happens inside the transaction, and tells of a failure before it is rolled back. */
-    async inside<T>(work: () => Promise<T>): Promise<T> {
-      try {
-        return await work()
-      } catch (error) {
-        if (current !== undefined) onFailed(current)
-        throw error
-      }
-    },
     /** Waits for the transaction, but no longer than for its session. */
     orAbandoned: <T>(transaction: Promise<T>): Promise<T> => Promise.race([transaction, abandoned]),
+  }
+}
+
+async function keepTerminating(terminate: () => Promise<void>): Promise<void> {
+  for (let tries = 1; tries <= terminateTries; tries += 1) {
+    const isDone = await terminate().then(
+      () => true,
+      () => false,
+    )
+    if (isDone) return
+    await delay(1_000, undefined, { ref: false })
   }
 }

@@ -201,7 +201,7 @@ describe('a handler', async () => {
     let hung = 0
     engine.subscribe(
       'books',
-      ['transfer.completed'],
+      ['transfer.enqueued'],
       (event, tx, context) => {
         if (event.accountId !== 'bad') return write(event, tx, context)
         hung += 1
@@ -214,7 +214,6 @@ describe('a handler', async () => {
     await drain(engine)
     // So many that they fill every window of due events: one after the other they would take twenty minutes.
     await enqueue(engine, 'bad', 2_400)
-    await waitUntil(async () => (await engine.backlog()).settled === 2_400, { timeoutMs: 120_000 })
     await waitUntil(async () => hung >= 2)
     await enqueue(engine, 'good', 20)
     await waitUntil(async () => (await effects()).length >= 20, { timeoutMs: 60_000 })

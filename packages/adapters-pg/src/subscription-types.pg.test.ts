@@ -39,7 +39,11 @@ describe('types of a subscription', async () => {
   const inTransaction = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
   const enqueue = (engine: HostEngine) => inTransaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
   const storedTypes = async () =>
-    (await pool.query<{ types: string[] }>(`select types from outlay.subscription where name = 'books'`)).rows[0]?.types
+    (
+      await pool.query<{ types: string[] }>(
+        `select array(select t from unnest(types) t order by t) as types from outlay.subscription where name = 'books'`,
+      )
+    ).rows[0]?.types
   const pending = async () =>
     (await pool.query<{ type: string }>('select type from outlay.delivery order by sequence')).rows.map(
       (row) => row.type,

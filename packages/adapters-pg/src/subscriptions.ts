@@ -8,12 +8,9 @@ import { readTransfer } from './transfer-row.ts'
 const texts = {
   register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
   attend: 'select {{schema}}.attend_subscription($1, $2::text[], $3::bigint) as attended',
-  acknowledge: 'select {{schema}}.acknowledge_deliveries($1, $2, $3::text[], $4::integer[]) as acknowledged',
   put_off: 'select {{schema}}.put_off_deliveries($1, $2::text[], $3::text[], $4::text[], {{window}}) as count',
   bring_up: 'select {{schema}}.bring_up_deliveries($1)::text',
   remove: 'select r.known, r.removed, r.pending from {{schema}}.remove_subscription($1, $2::text[], $3) r',
-  terminate: `select pg_terminate_backend(a.pid, 2000) as ended from pg_stat_activity a
-    where a.pid = $1 and a.backend_xid::text::bigint = $2::bigint & 4294967295`,
   fail: `update {{schema}}.delivery d
     set failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5,
         due_at = clock_timestamp() + least(3600, power(2, least(d.failures, 12))) * interval '1 second' * (0.5 + random())
@@ -23,6 +20,12 @@ const texts = {
     ) f
     where d.subscription = f.subscription and d.transfer_id = f.transfer_id and d.sequence = f.sequence
     returning d.failures, d.dead`,
+} as const
+
+const handlingTexts = {
+  acknowledge: 'select {{schema}}.acknowledge_deliveries($1, $2, $3::text[], $4::integer[]) as acknowledged',
+  terminate: `select pg_terminate_backend(a.pid, 2000) as ended from pg_stat_activity a
+    where a.pid = $1 and a.backend_xid::text::bigint = $2::bigint & 4294967295`,
 } as const
 
 /** Failures of one event after which it becomes a dead letter: about a day and a half of backoff. */
@@ -71,26 +74,6 @@ export type SubscriptionStore<Tx> = ReturnType<typeof createSubscriptionStore<Tx
 /** Makes the store of subscriptions on a driver. */
 export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements({ ...tokens, window: String(windowSize) }, texts)
-  const next = createNextStatements(tokens, windowSize)
-  const terminate = async ({ pid, xact }: TransactionMark) => {
-    await driver.query(sql.terminate, [pid, xact])
-  }
-  const handleAll = async (tx: Tx, subscription: Subscription<Tx>, rows: readonly Row[], run: HandlerRun) => {
-    const mark = readMark(rows)
-    const events = rows.map(readEvent).sort(inLockOrder)
-    for (const event of events) {
-      await run.handle(
-        event,
-        (context) => subscription.handler(event, tx, context),
-        () => terminate(mark),
-      )
-    }
-    const ids = events.map((event) => event.transferId)
-    const sequences = events.map((event) => event.sequence)
-    const [row] = await driver.execute(tx, sql.acknowledge, [subscription.name, mark.xact, ids, sequences])
-    if (row?.['acknowledged'] === true) return events
-    throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
-  }
   return {
     /** Adds the types to the subscription, which it makes where there is none. */
     async register(name: string, types: readonly EventType[]): Promise<void> {
@@ -101,38 +84,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       const [row] = await driver.query(sql.attend, [name, [...types], withinMs])
       return (row?.['attended'] ?? types) as readonly string[]
     },
-    /**
-     * Fetches up to `limit` events of the subscription's own types, runs the handler on each and acknowledges them, all in
-     * one transaction. A handler that exceeds its time limit loses its connection: nothing that it writes later is kept.
-     */
-    async deliver(subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> {
-      const { limit, holding, exceptAccounts, exceptTransfers, traced = false } = options
-      const { name, types, timeoutMs } = subscription
-      const statement = next(types.length, limit, traced)
-      const values = [name, holding, exceptAccounts, exceptTransfers, String(timeoutMs + serverGraceMs), ...types]
-      const run = createHandlerRun({ timeoutMs, signal: options.signal, onFailed: options.onFailed })
-      let count = 0
-      const transaction = driver.transaction(
-        async (tx) => {
-          const rows = await driver.execute(tx, statement, values)
-          count = rows.length
-          if (count === 0) return []
-          options.onTaken(count)
-          return run.inside(() => handleAll(tx, subscription, rows, run))
-        },
-        { longestMs: limit * timeoutMs + 2 * serverGraceMs },
-      )
-      try {
-        const events = await run.orAbandoned(transaction)
-        return events.length === 0 ? { kind: 'none' } : { kind: 'handled', events }
-      } catch (error) {
-        if (run.isStopped()) return { kind: 'stopped' }
-        const event = run.current()
-        if (event === undefined) throw error
-        options.onFailed(event)
-        return { kind: 'failed', count, event, error, isItsOwn: count === 1 || run.hasExceeded() }
-      }
-    },
+    deliver: createDeliver(driver, tokens),
     /** Puts a failed event off, or makes it a dead letter when it failed too often. */
     async fail(subscription: string, event: TransferEvent, error: unknown): Promise<{ readonly dead: boolean }> {
       const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
@@ -174,6 +126,68 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
         pending: (row?.['pending'] ?? 0) as number,
       }
     },
+  }
+}
+
+/**
+ * Makes what fetches up to `limit` events of the subscription's own types, runs the handler on each and acknowledges them, all
+ * in one transaction. A handler that exceeds its time limit loses its connection: nothing that it writes later is kept.
+ */
+function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, handlingTexts)
+  const next = createNextStatements(tokens, windowSize)
+  const terminate = async ({ pid, xact }: TransactionMark) => {
+    await driver.query(sql.terminate, [pid, xact])
+  }
+  const handleAll = async (tx: Tx, subscription: Subscription<Tx>, rows: readonly Row[], run: HandlerRun) => {
+    const mark = readMark(rows)
+    const events = rows.map(readEvent).sort(inLockOrder)
+    for (const event of events) {
+      await run.handle(
+        event,
+        (context) => subscription.handler(event, tx, context),
+        () => terminate(mark),
+      )
+    }
+    const ids = events.map((event) => event.transferId)
+    const sequences = events.map((event) => event.sequence)
+    const [row] = await driver.execute(tx, sql.acknowledge, [subscription.name, mark.xact, ids, sequences])
+    if (row?.['acknowledged'] === true) return events
+    throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
+  }
+  return async (subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> => {
+    const { limit, holding, exceptAccounts, exceptTransfers, traced = false } = options
+    const { name, types, timeoutMs } = subscription
+    const statement = next(types.length, limit, traced)
+    const values = [name, holding, exceptAccounts, exceptTransfers, String(timeoutMs + serverGraceMs), ...types]
+    const { signal, onFailed } = options
+    const run = createHandlerRun({ timeoutMs, serverEndsMs: timeoutMs + serverGraceMs + 1_000, signal, onFailed })
+    let count = 0
+    const transaction = driver.transaction(
+      async (tx) => {
+        const rows = await driver.execute(tx, statement, values)
+        count = rows.length
+        if (count === 0) return []
+        options.onTaken(count)
+        return handleAll(tx, subscription, rows, run).catch((error: unknown) => {
+          // Before the rollback, by which others may fetch it.
+          const event = run.current()
+          if (event !== undefined) onFailed(event)
+          throw error
+        })
+      },
+      { longestMs: limit * timeoutMs + 2 * serverGraceMs },
+    )
+    try {
+      const events = await run.orAbandoned(transaction)
+      return events.length === 0 ? { kind: 'none' } : { kind: 'handled', events }
+    } catch (error) {
+      if (run.isStopped()) return { kind: 'stopped' }
+      const event = run.current()
+      if (event === undefined) throw error
+      options.onFailed(event)
+      return { kind: 'failed', count, event, error, isItsOwn: count === 1 || run.hasExceeded() }
+    }
   }
 }
 

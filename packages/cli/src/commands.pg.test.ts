@@ -241,7 +241,7 @@ describe('the command line', async () => {
     const shown = (await run('transfers', 'show', old)).stdout
     expect((await run('archive', '--older-than', '400d', '--dry-run')).stdout).toContain('1 transfer that ended 400d')
     expect(await json('archive', '--older-than', '400d')).toEqual({
-      ...{ archived: 1, held: 0, dryRun: false, stopped: false },
+      ...{ archived: 1, held: 0, heldBy: [], dryRun: false, stopped: false },
     })
     expect((await run('archive', '--older-than', '400d')).stdout).toContain('0 transfers')
     expect(await json('transfers', 'show', old)).toMatchObject({ archivedAt: expect.any(String), attempts: [{}] })

@@ -45,6 +45,27 @@ describe('a diagnosis', () => {
     expect(codes({}, { hears: false, pooled: false })).toEqual(['warning listen_unheard'])
   })
 
+  it('finds a subscription with events that no process has attended for hours, and names the command that removes it', () => {
+    const idle = {
+      name: 'old-books',
+      types: [],
+      undelivered: 0,
+      failing: 0,
+      deadLetters: 0,
+      oldestAt: null,
+      lagMs: null,
+    }
+    const one = { ...idle, lastError: null, unattendedMs: 30 * hour }
+    expect(codes({ subscriptions: [one] })).toEqual([])
+    expect(codes({ subscriptions: [{ ...one, undelivered: 2, unattendedMs: 1_000 }] })).toEqual([])
+    expect(codes({ subscriptions: [{ ...one, undelivered: 2, unattendedMs: 2 * hour }] })).toEqual([
+      'warning subscription_unattended',
+    ])
+    const [finding] = diagnose({ ...well, subscriptions: [{ ...one, undelivered: 2 }] }, connection)
+    expect(finding?.severity).toBe('serious')
+    expect(finding?.cure).toContain('outlay subscriptions remove old-books --discard')
+  })
+
   it('finds what holds a snapshot, and names the way to end each kind', () => {
     const holder = { name: '4711', detail: 'psql, idle in transaction', ageMs: 2 * hour, transactions: 5 }
     const kinds = ['session', 'prepared transaction', 'replication slot'] as const

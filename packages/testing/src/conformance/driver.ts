@@ -4,6 +4,7 @@ import { withAdmin } from '../database.ts'
 import { drain, waitUntil } from '../harness.ts'
 import { memoryGateway } from '../memory-gateway.ts'
 import { testDatabase } from '../vitest.ts'
+import { describeHandlerLimits } from './driver-limits.ts'
 import { describeLists } from './driver-lists.ts'
 
 /** A database library with the driver under test, on one database. */
@@ -78,6 +79,7 @@ export function describeDriver<Tx>(
     describeValues(bench)
     describeCommands(bench)
     describeWork(bench)
+    describeHandlerLimits(subject, payout, count, () => clear(bench.url))
     describeLists(subject, payout, count)
     describeListening(bench)
   })
@@ -284,39 +286,6 @@ function describeWork<Tx>(bench: Bench<Tx>): void {
     expect(backlog).toMatchObject({ settled: 20, undelivered: 0, deadLetters: 0 })
     expect(failed).toEqual(new Set(transfers.map((transfer) => transfer.id)))
     expect(await count('note')).toBe(20)
-  })
-
-  it('ends a handler that exceeds its time limit, and keeps nothing that it writes later', async () => {
-    await clear(url)
-    await using engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
-    let runs = 0
-    let letGo = () => {}
-    const gate = new Promise<void>((resolve) => {
-      letGo = resolve
-    })
-    let late: Promise<unknown> | undefined
-    const handle = async (tx: Tx) => {
-      runs += 1
-      const isFirst = runs === 1
-      await subject.insertNote(tx, isFirst ? 'early' : 'handled', '')
-      if (!isFirst) return
-      await gate
-      late = subject.insertNote(tx, 'late', '').catch(() => undefined)
-      await late
-    }
-    engine.subscribe('hangs', ['transfer.completed'], (_, tx) => handle(tx), { timeoutMs: 1_000 })
-    await engine.start({ subscriptionConcurrency: 1 })
-    await enqueue(bench, engine, 'hangs', 1)
-    await drain(engine)
-    letGo()
-    await waitUntil(async () => late !== undefined)
-    await late
-    expect(await count('note')).toBe(1)
-    // The connections of the pool are as good as new.
-    await Promise.all(
-      ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => subject.transaction((tx) => subject.insertNote(tx, key, ''))),
-    )
-    expect(await count('note')).toBe(7)
   })
 
   it('sends transfers that waited for funds or for a person out again, in the transaction of the host', async () => {

@@ -1,0 +1,46 @@
+import { createEngine, type EnqueueRequest } from '@outlay/core'
+import { expect, it } from 'vitest'
+import { drain, waitUntil } from '../harness.ts'
+import { memoryGateway } from '../memory-gateway.ts'
+import type { DriverSubject } from './driver.ts'
+
+/** A handler whose time is over can write nothing more, whatever library its transaction is of. */
+export function describeHandlerLimits<Tx>(
+  subject: DriverSubject<Tx>,
+  payout: (accountId: string) => EnqueueRequest,
+  count: (table: string) => Promise<number>,
+  clear: () => Promise<void>,
+): void {
+  it('ends a handler that exceeds its time limit, and keeps nothing that it writes later', async () => {
+    await clear()
+    await using engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
+    let runs = 0
+    let letGo = () => {}
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    let late: Promise<unknown> | undefined
+    const handle = async (tx: Tx) => {
+      runs += 1
+      const isFirst = runs === 1
+      await subject.insertNote(tx, isFirst ? 'early' : 'handled', '')
+      if (!isFirst) return
+      await gate
+      late = subject.insertNote(tx, 'late', '').catch(() => undefined)
+      await late
+    }
+    engine.subscribe('hangs', ['transfer.completed'], (_, tx) => handle(tx), { timeoutMs: 1_000 })
+    await engine.start({ subscriptionConcurrency: 1 })
+    await subject.transaction((tx) => engine.transfers.enqueue(tx, payout('hangs')))
+    await drain(engine)
+    letGo()
+    await waitUntil(async () => late !== undefined)
+    await late
+    expect(await count('note')).toBe(1)
+    // The connections of the pool are as good as new.
+    await Promise.all(
+      ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => subject.transaction((tx) => subject.insertNote(tx, key, ''))),
+    )
+    expect(await count('note')).toBe(7)
+  })
+}
