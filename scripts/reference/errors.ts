@@ -75,5 +75,6 @@ function claimOf(attempt: number, unknownForHours = 0): Claim {
     unknownSince: unknownForHours === 0 ? null : new Date(now.getTime() - unknownForHours * 3_600_000).toISOString(),
     expiresAt: null,
     credentialRefusals: attempt - 1,
+    ownRefusals: 0,
   }
 }

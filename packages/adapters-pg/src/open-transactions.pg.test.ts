@@ -1,4 +1,4 @@
-import { createEngine, type EnqueueRequest, Id, type SubmitResult } from '@outlay/core'
+import { createEngine, type EnqueueRequest, Id, type Settlement, type SubmitResult } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
@@ -6,7 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
+import { createCredentialStore } from './credentials.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { createPaceStore } from './paces.ts'
 import { locate } from './place.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
@@ -72,6 +74,26 @@ const holds: Readonly<Record<string, { readonly stage: string; readonly hold: (a
   },
 }
 
+/** The outcome of an attempt that the service took. */
+const accepted = ({ transferId, attempt }: Pick<Settlement, 'transferId' | 'attempt'>): Settlement => ({
+  transferId,
+  attempt,
+  stage: 'submitted',
+  status: 'pending',
+  failure: null,
+  remoteId: `remote-${transferId}`,
+  reason: null,
+  unknownSince: null,
+  credentials: 'good',
+  credentialRefusals: 0,
+  reachedAt: null,
+  throttledForMs: null,
+  retryAfterMs: null,
+  followAfterMs: 60_000,
+  events: [{ type: 'transfer.submitted' }],
+  answer: { outcome: 'accepted', detail: null, httpStatus: 201, requestId: null },
+})
+
 describe('a transaction of a host that stays open', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   let pool: pg.Pool
@@ -83,11 +105,7 @@ describe('a transaction of a host that stays open', async () => {
   })
   afterEach(async () => {
     await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await pool.query('truncate outlay.transfer, host_payout')
-    await pool.query('truncate outlay.account, outlay.watched_account')
-    await pool.query('alter table host_payout drop constraint host_payout_transfer_id_fkey')
     await emptyOutbox(pool)
-    await pool.query('alter table host_payout add foreign key (transfer_id) references outlay.transfer (id)')
   })
   afterAll(() => pool.end())
 
@@ -233,38 +251,63 @@ describe('a transaction of a host that stays open', async () => {
     expect(gateway.submissions.filter(({ transferId }) => transferId === held.id)).toHaveLength(1)
   })
 
+  it('that mends credentials keeps no answer from being written, nor the one that finds them good', async () => {
+    const { engine } = make()
+    const attempts = createAttemptStore(pgDriver(pool), locate({}).tokens)
+    const [probe, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
+    await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('held', now())`)
+    const claims = await attempts.claim([probe.id, free.id], 'worker')
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await engine.accounts.credentialsMended(host, 'held')
+      const results = await attempts.settle(claims.map(accepted))
+      expect([...results.values()]).toEqual(['settled', 'settled'])
+      // Nothing of what the host has locked is forgotten, and nobody waits to forget it.
+      await createCredentialStore(pgDriver(pool), locate({}).tokens).forgetUnused()
+      await host.query('commit')
+    } finally {
+      host.release(true)
+    }
+    expect((await pool.query('select account_id from outlay.refused_account')).rowCount).toBe(1)
+  })
+
+  it('that cancels one of those that wait for their turn lets the others have it', async () => {
+    const { engine } = make()
+    const driver = pgDriver(pool)
+    const [canceled, other] = [await enqueue(engine, 'held'), await enqueue(engine, 'held'), await enqueue(engine, 'a')]
+    await pool.query(`update outlay.transfer set reason = 'account_limited'`)
+    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
+    await pool.query(`insert into outlay.account_pace (account_id, waiting) values ('held', true), ('a', true)`)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await engine.transfers.cancel(host, canceled.id)
+      const released = await createPaceStore(driver, locate({}).tokens).release()
+      expect(released).toMatchObject([
+        { accountId: 'a', released: 1 },
+        { accountId: 'held', released: 1 },
+      ])
+      await host.query('commit')
+    } finally {
+      host.release(true)
+    }
+    const { rows } = await pool.query('select id from outlay_queue.job where start_after <= now()')
+    expect(rows.map(({ id }) => Id.fromUuid(id))).toContain(other.id)
+  })
+
   it('leaves every other outcome of the same batch to be written, and says which was not', async () => {
     const { engine } = make()
     const attempts = createAttemptStore(pgDriver(pool), locate({}).tokens)
     const [held, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
     const claims = await attempts.claim([held.id, free.id], 'worker')
-    const accepted = claims.map(
-      ({ transferId, attempt }) =>
-        ({
-          transferId,
-          attempt,
-          stage: 'submitted',
-          status: 'pending',
-          failure: null,
-          remoteId: `remote-${transferId}`,
-          reason: null,
-          unknownSince: null,
-          credentials: 'good',
-          credentialRefusals: 0,
-          reachedAt: null,
-          throttledForMs: null,
-          retryAfterMs: null,
-          followAfterMs: 60_000,
-          events: [{ type: 'transfer.submitted' }],
-          answer: { outcome: 'accepted', detail: null, httpStatus: 201, requestId: null },
-        }) as const,
-    )
-    const gone = { ...(accepted[0] as (typeof accepted)[number]), transferId: Id.lowest(new Date()) }
+    const outcomes = claims.map(accepted)
+    const gone = accepted({ transferId: Id.lowest(new Date()), attempt: 1 })
     const host = await pool.connect()
     try {
       await host.query('begin')
       await host.query('select 1 from outlay.transfer where id = $1 for update', [held.id])
-      expect(Object.fromEntries(await attempts.settle([...accepted, gone]))).toEqual({
+      expect(Object.fromEntries(await attempts.settle([...outcomes, gone]))).toEqual({
         [`${held.id} 1`]: 'locked',
         [`${free.id} 1`]: 'settled',
         [`${gone.transferId} 1`]: 'stale',
@@ -275,7 +318,7 @@ describe('a transaction of a host that stays open', async () => {
     } finally {
       host.release(true)
     }
-    expect(Object.fromEntries(await attempts.settle(accepted))).toEqual({
+    expect(Object.fromEntries(await attempts.settle(outcomes))).toEqual({
       [`${held.id} 1`]: 'settled',
       [`${free.id} 1`]: 'stale',
     })

@@ -113,4 +113,31 @@ describe('a transaction of a host that is prepared first and committed later', (
       }
     },
   )
+
+  it('is no other where all sessions have these settings, those of workers and migrations included', async () => {
+    const url = await server.createDatabase()
+    const own = new pg.Pool({ connectionString: url, max: 20 })
+    const { rows } = await own.query('select current_database() as name')
+    for (const setting of ['standard_conforming_strings = off', 'array_nulls = off'])
+      await own.query(`alter database "${rows[0].name}" set ${setting}`)
+    await own.end()
+    await migrateOutbox(url)
+    const pool = new pg.Pool({ connectionString: url, max: 20 })
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+    const told: string[] = []
+    engine.subscribe('told', ['transfer.completed'], async (event) => void told.push(event.transferId))
+    try {
+      await engine.start()
+      const note = `it's \\ "quoted" \\' NULL`
+      const [one, two] = await pgDriver(pool).transaction((tx) =>
+        engine.transfers.enqueueMany(tx, [samplePayout('a', { note }), samplePayout('b', { note })]),
+      )
+      await drain(engine)
+      expect(told.sort()).toEqual([one?.id, two?.id].sort())
+      expect(await engine.transfers.get(one?.id ?? '')).toMatchObject({ request: { note } })
+    } finally {
+      await engine.stop()
+      await pool.end()
+    }
+  })
 })

@@ -133,6 +133,8 @@ const blockedCures: Readonly<Record<string, string>> = {
     'The service did not say for 24 hours whether it registered their counterparties. No money can have moved: "outlay transfers release" tries again with the same key, "outlay transfers cancel" ends them.',
   outcome_unknown:
     'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key again, which cannot pay twice.',
+  unauthorized:
+    'The service forbids these alone and takes others of their accounts. Get the permission and "outlay transfers release", or "outlay transfers cancel".',
   idempotency_key_mismatch:
     'The service has these keys for other requests. Find out what was paid; if nothing was, "outlay transfers cancel" and enqueue again under a new key.',
 }

@@ -28,7 +28,7 @@ export const stageTransitions = [
   },
   { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance' },
   { from: 'submitting', to: 'submitted', when: 'accepted' },
-  { from: 'submitting', to: 'blocked', when: 'key mismatch, or unknown for 24 hours' },
+  { from: 'submitting', to: 'blocked', when: 'key mismatch, unknown for 24 hours, or refused alone time and again' },
   { from: 'submitting', to: 'settled', when: 'refused for good, expired, or accepted as final' },
   { from: 'awaiting_funds', to: 'submitting', when: 'claim, on the slow backoff' },
   {
