@@ -37,6 +37,7 @@ describe('migrations', async () => {
       '0007_trace_context',
       '0008_fewer_indexes',
       '0009_room_for_updates',
+      '0012_refused_transfers',
       ...[
         'adopt',
         'archive',
