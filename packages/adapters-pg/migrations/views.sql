@@ -45,6 +45,7 @@ with waiting as (
       when w.reason = 'account_limited' then 'its turn within the limits of its account, or the pace that the service left it'
       when w.reason = 'outcome_unknown' then 'certainty: a request left and no answer came; the same key goes out again'
       when w.reason = 'unauthenticated' then 'credentials: the service refuses those of the account'
+      when w.reason = 'unauthorized' then 'permission: the service refuses it alone, and takes others of its account'
       when w.reason = 'rate_limited' then 'the service, which asked for a pause'
       when w.start_after > now() then 'its next attempt'
       else 'a worker: it is due and nobody has taken it'
@@ -57,6 +58,7 @@ with waiting as (
       when w.reason = 'account_limited' then 'Nothing; or raise the limits of the account (accounts.configure).'
       when w.reason = 'outcome_unknown' then 'Look whether the service answers; nothing else is needed for 24 hours.'
       when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and say so (accounts.credentialsMended); probes find out by themselves, but later.'
+      when w.reason = 'unauthorized' then 'Get the permission for it, or cancel it; after some more refusals it is blocked.'
       when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
       when w.start_after > now() then 'Nothing.'
       else 'Start workers, or more of them.'
@@ -74,10 +76,12 @@ select t.id, t.account_id, t.stage, t.reason,
   case t.reason
     when 'outcome_unknown' then 'a person: its outcome stayed unknown for 24 hours, and money may have moved'
     when 'idempotency_key_mismatch' then 'a person: the service has its key for another request'
+    when 'unauthorized' then 'a person: the service refuses it alone, and takes others of its account'
     else 'a person'
   end,
   case t.reason
     when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key again, which cannot pay twice.'
+    when 'unauthorized' then 'Get the permission for it and release it, or cancel it.'
     when 'idempotency_key_mismatch' then 'Find what the key was used for. Cancel it and enqueue the request under a new key if nothing was paid.'
     else 'Release it, or cancel it.'
   end,

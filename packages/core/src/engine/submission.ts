@@ -24,7 +24,7 @@ const fundsBackoff = { baseMs: 30_000, capMs: 600_000 }
 const credentialsBackoff = { baseMs: 5_000, capMs: 300_000 }
 
 /** A transfer that is refused so often for its credentials, while others of its account are not, waits for a person. */
-export const ownRefusalsLimit = 6
+const ownRefusalsLimit = 6
 
 /** Decides whether a claimed transfer must not be sent any more; `undefined` when it may. A request that may have left counts. */
 export function decideExpired(claim: Claim, now: Date): Settlement | undefined {
