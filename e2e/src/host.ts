@@ -99,7 +99,9 @@ function withRegistrationPoints(gateway: Gateway, { reach }: CrashPoints): Gatew
 export async function migrateHost(url: string): Promise<void> {
   const pool = new pg.Pool({ connectionString: url })
   await postgres({ driver: pgDriver(pool) }).migrate()
-  await pool.query('create table effect (transfer_id text not null, type text not null)')
+  await pool.query(
+    'create table effect (transfer_id text not null references outlay.transfer (id), type text not null)',
+  )
   await pool.end()
 }
 

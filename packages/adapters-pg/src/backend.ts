@@ -105,6 +105,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
     migrationSql: () =>
       [
+        'set standard_conforming_strings = on;',
         queueInstallSql(queueSchema),
         queueCreateSql(queueSchema),
         queueTrimSql(queueSchema),

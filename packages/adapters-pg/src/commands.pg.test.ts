@@ -83,6 +83,35 @@ describe('a command in the transaction of the host', async () => {
     })
   })
 
+  it('enqueues a failed transfer again once, however many ask for it at once, unless they give keys of their own', async () => {
+    const { engine, gateway } = make()
+    const failing = new Set<string>()
+    gateway.script(({ transferId }) =>
+      failing.has(transferId) ? { outcome: 'rejected', code: 'closed', detail: 'no' } : undefined,
+    )
+    const resubmit = (id: string, idempotencyKey?: string) =>
+      commit((tx) => engine.transfers.resubmit(tx, id, { idempotencyKey }))
+    const fail = async (id: string) => {
+      failing.add(id)
+      await engine.start()
+      await drain(engine)
+      await engine.stop()
+    }
+    const { id } = await enqueue(engine, { idempotencyKey: 'k'.repeat(255) })
+    await fail(id)
+    const asked = await Promise.all(Array.from({ length: 5 }, () => resubmit(id)))
+    expect(new Set(asked.map((one) => one.id)).size).toBe(1)
+    expect(asked.filter((one) => !one.reused)).toHaveLength(1)
+    // The second of a failed second is a third.
+    const second = asked[0]?.id ?? ''
+    await fail(second)
+    const [third, same] = [await resubmit(second), await resubmit(second)]
+    expect(same).toMatchObject({ id: third.id, reused: true })
+    expect((await resubmit(id)).id).toBe(second)
+    expect(await resubmit(id, 'another-on-purpose')).toMatchObject({ reused: false })
+    expect(gateway.transfers.size).toBe(0)
+  })
+
   it('enqueues the request of a failed transfer again under a new key, and of no other', async () => {
     const { engine, gateway } = make()
     const { id } = await enqueue(engine, { idempotencyKey: 'first' })
@@ -92,8 +121,7 @@ describe('a command in the transaction of the host', async () => {
     await engine.start()
     await drain(engine)
     const again = await commit((tx) => engine.transfers.resubmit(tx, id))
-    expect(again).toMatchObject({ reused: false, accountId: 'acme' })
-    expect(again.idempotencyKey).not.toBe('first')
+    expect(again).toMatchObject({ reused: false, accountId: 'acme', idempotencyKey: `${id}:resubmit` })
     await drain(engine)
     expect(await engine.transfers.get(again.id)).toMatchObject({ status: 'complete' })
     await expect(commit((tx) => engine.transfers.resubmit(tx, again.id))).rejects.toMatchObject({ code: 'conflict' })

@@ -180,10 +180,13 @@ export async function withMigrationLock<T>(session: SqlSession, schema: string, 
   // Who waits within a statement keeps an index from being built concurrently, so nobody does.
   while (!(await tryLock(session, lock))) await delay(retryPauseMs)
   try {
+    // The queue's own functions have backslashes in their texts, and a role or a database may take those for escapes.
+    await session.query('set standard_conforming_strings = on')
     return await work()
   } finally {
     await session.query('rollback')
     await session.query('reset lock_timeout')
+    await session.query('reset standard_conforming_strings')
     await session.query('select pg_advisory_unlock($1)', [lock])
   }
 }

@@ -31,7 +31,7 @@ describe.skipIf(program === undefined)('the engine behind PgBouncer in transacti
     // Fewer connections of the server than of clients, so that transactions of one client go to several of them.
     bouncer = await startPgBouncer({ url: database.url, poolSize: 4 })
     pool = new pg.Pool({ connectionString: bouncer.url, max: 30 })
-    await pool.query('create table effect (transfer_id text primary key)')
+    await pool.query('create table effect (transfer_id text primary key references outlay.transfer (id))')
   })
   afterEach(async () => {
     await pool.query('truncate effect')

@@ -8,7 +8,7 @@ import type { Driver } from './driver.ts'
 export const queueSchemaVersion = 43
 
 /** Name of the queue whose jobs are transfers to submit; a job has its transfer's id, as a UUID. */
-export const submitQueue = 'submit'
+const submitQueue = 'submit'
 
 /** Seconds without a heartbeat after which a job goes back to the queue. */
 const heartbeatSeconds = 10

@@ -24,7 +24,7 @@ describe('a restart of Postgres under the workers', () => {
     server = await startPostgres({ provider: 'embedded' })
     pool = new pg.Pool({ connectionString: await server.createDatabase() })
     await postgres({ driver: pgDriver(pool) }).migrate()
-    await pool.query('create table effect (transfer_id text)')
+    await pool.query('create table effect (transfer_id text references outlay.transfer (id))')
   })
   afterAll(async () => {
     await pool.end()

@@ -16,7 +16,9 @@ describe('a subscription', async () => {
 
   beforeAll(async () => {
     pool = new pg.Pool({ connectionString: database.url, max: 40 })
-    await pool.query('create table effect (transfer_id text, type text, at timestamptz default clock_timestamp())')
+    await pool.query(
+      'create table effect (transfer_id text references outlay.transfer (id), type text, at timestamptz default clock_timestamp())',
+    )
   })
   afterEach(async () => {
     await Promise.all(engines.splice(0).map((engine) => engine.stop()))

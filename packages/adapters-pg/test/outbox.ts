@@ -21,12 +21,12 @@ export async function migrateOutbox(url: string): Promise<void> {
   await pool.end()
 }
 
-/** Empties the engine's tables between tests. */
+/** Empties the engine's tables between tests, and those of the host that refer to them. */
 export async function emptyOutbox(pool: pg.Pool): Promise<void> {
   await pool.query(
     `do $$ begin execute (
        select 'truncate outlay_queue.job, ' || string_agg(format('outlay.%I', tablename), ', ') from pg_tables
        where schemaname = 'outlay' and tablename not in ('migration', 'dispatch_clock')
-     ); end $$`,
+     ) || ' cascade'; end $$`,
   )
 }

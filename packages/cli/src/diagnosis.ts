@@ -140,6 +140,8 @@ const blockedCures: Readonly<Record<string, string>> = {
     'They were enqueued for another environment than the workers have. "outlay transfers cancel" them, and mend the gateway of the process that enqueued them.',
   reconcile:
     'After a restore it could not be told which transfer of the service each of them is; "outlay prove" shows the candidates. Run "outlay reconcile" with --match, or cancel what was not wanted.',
+  unauthorized:
+    'The service forbids these alone and takes others of their accounts. Get the permission and "outlay transfers release", or "outlay transfers cancel".',
   idempotency_key_mismatch:
     'The service has these keys for other requests. Find out what was paid; if nothing was, "outlay transfers cancel" and enqueue again under a new key.',
 }

@@ -165,7 +165,7 @@ function addTransfers(program: Command, perform: Perform): void {
     .command('resubmit')
     .description('enqueue the request of a failed or canceled transfer again, as a new one with a new key')
     .argument('<transfer>', 'id')
-    .option('--key <key>', 'idempotency key of the new one (default: made up)')
+    .option('--key <key>', 'idempotency key of the new one (default: made of the id, so that there is one)')
     .action((id: string, options: { key?: string }, command: Command) =>
       perform(command, (session, { resubmitTransfer }) => resubmitTransfer(session, id, options.key)),
     )

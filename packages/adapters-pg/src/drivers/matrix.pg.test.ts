@@ -7,7 +7,7 @@ import {
   type Postgres,
   startPostgres,
 } from '@outlay/testing'
-import type { DriverSubject } from '@outlay/testing/conformance'
+import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../../test/driver-subjects.ts'
@@ -46,7 +46,7 @@ interface Cell<Tx> {
 
 async function openCell<Tx>(url: string, open: (url: string) => DriverSubject<Tx>): Promise<Cell<Tx>> {
   const admin = new pg.Pool({ connectionString: url, max: 1 })
-  await admin.query('create table note (id text primary key, body text)')
+  await admin.query(noteTableSql)
   const subject = open(url)
   const engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
   engine.subscribe('notes', ['transfer.completed'], async (event, tx) => {

@@ -52,3 +52,36 @@ it('gives up nothing while the database is out of reach', async () => {
   expect(written).toEqual(ids)
   expect(errors).toEqual([])
 })
+
+it('keeps the outcomes of locked transfers, writes all others meanwhile, and calls none of them too late', async () => {
+  const locked = new Set(['transfer-1', 'transfer-2'])
+  const written: string[] = []
+  const warnings: unknown[] = []
+  const settler = startSettler({
+    attempts: {
+      async settle(settlements: readonly Settlement[]) {
+        // As Postgres does when something else than the transfer is locked.
+        if (settlements.some(({ transferId }) => transferId === 'transfer-3') && locked.size > 0)
+          throw Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
+        const results = settlements.map(({ transferId }) => {
+          if (!locked.has(transferId)) written.push(transferId)
+          return [`${transferId} 1`, locked.has(transferId) ? 'locked' : 'settled'] as const
+        })
+        return new Map(results)
+      },
+    },
+    logger: { debug() {}, info() {}, warn: (about) => void warnings.push(about), error() {} },
+    onSettled: () => undefined,
+  })
+  const isLate = (id: string) => ['transfer-1', 'transfer-2', 'transfer-3'].includes(id)
+  const all = ids.map((id) => ({ id, done: settler.add(settlement(id)) }))
+  await Promise.all(all.filter(({ id }) => !isLate(id)).map(({ done }) => done))
+  expect(written.filter(isLate)).toEqual([])
+  expect(settler.locked()).toBe(3)
+  locked.clear()
+  await Promise.all(all.map(({ done }) => done))
+  expect(settler.locked()).toBe(0)
+  await settler.stop()
+  expect([...written].sort()).toEqual([...ids].sort())
+  expect(warnings).toEqual([])
+})

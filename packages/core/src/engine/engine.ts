@@ -51,7 +51,10 @@ export interface Transfers<Tx> {
   get(transferId: string): Promise<StoredTransfer | undefined>
   /** One transfer by the key that it was enqueued with. */
   getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
-  /** Puts a blocked or waiting transfer back into the queue with its own key. False when it is in no such stage. */
+  /**
+   * Puts a blocked or waiting transfer back into the queue with its own key, from where it goes out at once, but not before its
+   * `notBefore`. False when it is in no such stage.
+   */
   release(tx: Tx, transferId: string): Promise<boolean>
   /**
    * Ends a transfer that was not sent, or whose every attempt was answered and refused.
@@ -61,6 +64,9 @@ export interface Transfers<Tx> {
   /**
    * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same
    * address at the service; one that was given whole and never registered is given whole again.
+   *
+   * The key is made of the transfer's id by default, so whoever resubmits it too gets the same new transfer, with `reused`. A key
+   * of the caller's own makes another. One that failed as well is resubmitted by its own id.
    * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted,
    *   or when the details of its counterparty are wiped, which they are 30 days after its end.
    */

@@ -149,6 +149,25 @@ describe('the decision about an answer', () => {
     })
   })
 
+  it('takes a refusal that others of the account do not get for the transfer alone, which backs off and then is blocked', () => {
+    const refused = { outcome: 'unauthorized', detail: 'HTTP 403', httpStatus: 403 } as const
+    const alone = decide(refused, { ownRefusals: 1, attempt: 9 }, 0.5)
+    expect(alone).toMatchObject({ stage: 'queued', reason: 'unauthorized', credentials: null, ownRefusals: 1 })
+    expect(alone.retryAfterMs).toBe(2_500)
+    expect(decide(refused, { ownRefusals: 5 }, 0.5).retryAfterMs).toBe(40_000)
+    expect(decide(refused, { ownRefusals: 6 })).toMatchObject({
+      stage: 'blocked',
+      status: 'pending',
+      reason: 'unauthorized',
+      retryAfterMs: null,
+      events: [{ type: 'transfer.blocked' }],
+    })
+    // As the probe of an account whose credentials are refused it speaks for the account.
+    const probe = decide(refused, { ownRefusals: 6, credentialRefusals: 1 })
+    expect(probe).toMatchObject({ stage: 'queued', reason: 'unauthenticated', credentials: 'refused' })
+    expect(decide({ outcome: 'accepted', remoteId: 'r' }, { ownRefusals: 6 })).toMatchObject({ credentials: 'good' })
+  })
+
   it('probes refused credentials at the pace of their refusals, whichever transfer is the probe', () => {
     const refused = { outcome: 'unauthorized', detail: '401' } as const
     const pause = (credentialRefusals: number, attempt: number) =>

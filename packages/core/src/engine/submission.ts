@@ -31,7 +31,7 @@ const fundsBackoff = { baseMs: 30_000, capMs: 600_000 }
 const credentialsBackoff = { baseMs: 5_000, capMs: 300_000 }
 
 /** A transfer that is refused so often for its credentials, while others of its account are not, waits for a person. */
-export const ownRefusalsLimit = 6
+const ownRefusalsLimit = 6
 
 /** Decides what the answer to one attempt means for its transfer and its account. Pure; every answer has a decision. */
 export function decideSubmission(claim: Claim, answered: SubmitResult, context: SubmissionContext): Settlement {

@@ -31,7 +31,11 @@ export const stageTransitions = [
   },
   { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance, or stopped after one' },
   { from: 'submitting', to: 'submitted', when: 'accepted' },
-  { from: 'submitting', to: 'blocked', when: 'key mismatch, another environment, or unknown for 24 hours' },
+  {
+    from: 'submitting',
+    to: 'blocked',
+    when: 'key mismatch, another environment, unknown for 24 hours, or refused alone time and again',
+  },
   { from: 'submitting', to: 'settled', when: 'refused for good, expired, or accepted as final' },
   { from: 'awaiting_funds', to: 'submitting', when: 'claim, on the slow backoff' },
   {

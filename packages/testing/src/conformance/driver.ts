@@ -6,6 +6,7 @@ import { memoryGateway } from '../memory-gateway.ts'
 import { testDatabase } from '../vitest.ts'
 import { describeHandlerLimits } from './driver-limits.ts'
 import { describeLists } from './driver-lists.ts'
+import { noteTableSql } from './note-table.ts'
 
 /** A database library with the driver under test, on one database. */
 export interface DriverSubject<Tx> {
@@ -62,8 +63,8 @@ export function describeDriver<Tx>(
       withAdmin(url, async (admin) => (await admin.query(`select count(*)::integer as n from ${table}`)).rows[0]?.n)
     const bench = { url, subject, engine, count }
     beforeAll(async () => {
-      await withAdmin(url, (admin) => admin.query('create table note (id text primary key, body text)'))
       await Promise.all([engine.migrate(), engine.migrate()])
+      await withAdmin(url, (admin) => admin.query(noteTableSql))
     })
     afterAll(async () => {
       await engine.stop()

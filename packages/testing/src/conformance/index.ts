@@ -1,2 +1,3 @@
 export * from './driver.ts'
+export { noteTableSql } from './note-table.ts'
 export * from './service.ts'

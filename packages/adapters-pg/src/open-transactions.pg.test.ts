@@ -1,0 +1,326 @@
+import { createEngine, type EnqueueRequest, Id, type Settlement, type SubmitResult } from '@outlay/core'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { createAttemptStore } from './attempts.ts'
+import { postgres } from './backend.ts'
+import { createCredentialStore } from './credentials.ts'
+import { pgDriver } from './drivers/pg.ts'
+import { createPaceStore } from './paces.ts'
+import { locate } from './place.ts'
+
+type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+
+/** A host's transaction that stays open, and the transfer of its account that it is about. */
+interface Hold {
+  readonly host: pg.PoolClient
+  readonly engine: HostEngine
+  readonly id: string
+  readonly remoteId: string
+}
+
+const lock = (strength: string) => (at: Hold) =>
+  at.host.query(`select 1 from outlay.transfer where account_id = 'held' for ${strength}`)
+
+/** What a host may do and not commit. `stage` is where the transfers of its account have come to by then. */
+const holds: Readonly<Record<string, { readonly stage: string; readonly hold: (at: Hold) => Promise<unknown> }>> = {
+  'a row with a foreign key': {
+    stage: 'queued',
+    hold: ({ host, id }) => host.query('insert into host_payout (transfer_id) values ($1)', [id]),
+  },
+  'a row with a foreign key to one that is followed': {
+    stage: 'submitted',
+    hold: ({ host, id }) => host.query('insert into host_payout (transfer_id) values ($1)', [id]),
+  },
+  'a lock for update': { stage: 'queued', hold: lock('update') },
+  'a lock for update of what is followed': { stage: 'submitted', hold: lock('update') },
+  'a shared lock': { stage: 'queued', hold: lock('share') },
+  'a cancel': { stage: 'queued', hold: ({ engine, host, id }) => engine.transfers.cancel(host, id) },
+  'a cancel of one that a limit holds back': {
+    stage: 'limited',
+    hold: ({ engine, host, id }) => engine.transfers.cancel(host, id),
+  },
+  'a release': { stage: 'awaiting_funds', hold: ({ engine, host, id }) => engine.transfers.release(host, id) },
+  'the arrival of funds': {
+    stage: 'awaiting_funds',
+    hold: ({ engine, host }) => engine.accounts.fundsArrived(host, 'held'),
+  },
+  'a pause': { stage: 'queued', hold: ({ engine, host }) => engine.accounts.pause(host, 'held') },
+  'a resume': { stage: 'paused', hold: ({ engine, host }) => engine.accounts.resume(host, 'held') },
+  'mended credentials': {
+    stage: 'refused',
+    hold: ({ engine, host }) => engine.accounts.credentialsMended(host, 'held'),
+  },
+  'a change of limits': {
+    stage: 'queued',
+    hold: ({ engine, host }) => engine.accounts.configure(host, 'held', { ratePerSecond: 5 }),
+  },
+  'an enqueue': { stage: 'queued', hold: ({ engine, host }) => engine.transfers.enqueue(host, samplePayout('held')) },
+  'an end of watching': {
+    stage: 'watched',
+    hold: ({ engine, host }) => engine.accounts.unwatch(host, 'held'),
+  },
+  'an observation of what is followed': {
+    stage: 'submitted',
+    hold: ({ engine, host, remoteId }) =>
+      engine.transfers.observe(host, 'held', [{ remoteId, status: 'processing', failure: null }]),
+  },
+  'an observation of what is not known yet': {
+    stage: 'submitted',
+    hold: ({ engine, host }) =>
+      engine.transfers.observe(host, 'held', [{ remoteId: 'remote-9', status: 'complete', failure: null }]),
+  },
+}
+
+/** The outcome of an attempt that the service took. */
+const accepted = ({ transferId, attempt }: Pick<Settlement, 'transferId' | 'attempt'>): Settlement => ({
+  transferId,
+  attempt,
+  stage: 'submitted',
+  status: 'pending',
+  failure: null,
+  remoteId: `remote-${transferId}`,
+  reason: null,
+  unknownSince: null,
+  credentials: 'good',
+  credentialRefusals: 0,
+  reachedAt: null,
+  throttledForMs: null,
+  retryAfterMs: null,
+  followAfterMs: 60_000,
+  events: [{ type: 'transfer.submitted' }],
+  answer: { outcome: 'accepted', detail: null, httpStatus: 201, requestId: null },
+})
+
+describe('a transaction of a host that stays open', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+  const engines: HostEngine[] = []
+
+  beforeAll(async () => {
+    pool = new pg.Pool({ connectionString: database.url, max: 60 })
+    await pool.query('create table host_payout (transfer_id text not null references outlay.transfer (id))')
+  })
+  afterEach(async () => {
+    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
+    await emptyOutbox(pool)
+  })
+  afterAll(() => pool.end())
+
+  function make() {
+    const gateway = memoryGateway({ status: 'processing' })
+    const answer: { held: SubmitResult | undefined } = { held: undefined }
+    gateway.script(({ accountId }) => (accountId === 'held' ? answer.held : undefined))
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway, follow: { maxDelayMs: 50 } })
+    const told: string[] = []
+    engine.subscribe('told', ['transfer.completed'], async ({ transferId }, tx) => {
+      // Hosts write rows of their own beside what they are told of.
+      await tx.query('insert into host_payout (transfer_id) values ($1)', [transferId])
+      told.push(transferId)
+    })
+    engines.push(engine)
+    const complete = (accountId?: string) => {
+      for (const [remoteId, { submission }] of gateway.transfers) {
+        if (accountId === undefined ? submission.accountId !== 'held' : submission.accountId === accountId)
+          gateway.setStatus(remoteId, 'complete')
+      }
+    }
+    return { engine, gateway, answer, told, complete }
+  }
+  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
+  const enqueue = (engine: HostEngine, accountId: string, overrides: Partial<EnqueueRequest> = {}) =>
+    commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
+  const stagesOf = async (accountId: string) =>
+    (await pool.query('select stage, reason from outlay.transfer where account_id = $1', [accountId])).rows
+
+  /** Two transfers of the account, at that stage. */
+  async function bringTo(stage: string, { engine, answer }: ReturnType<typeof make>): Promise<string> {
+    if (stage === 'paused') await commit((tx) => engine.accounts.pause(tx, 'held'))
+    if (stage === 'limited') await commit((tx) => engine.accounts.configure(tx, 'held', { ratePerSecond: 0.01 }))
+    if (stage === 'watched') await commit((tx) => engine.accounts.watch(tx, 'held'))
+    if (stage === 'awaiting_funds') answer.held = { outcome: 'insufficient_balance', detail: 'short' }
+    if (stage === 'refused') answer.held = { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 }
+    const [first] = [await enqueue(engine, 'held'), await enqueue(engine, 'held')]
+    const reasons = { paused: 'account_paused', limited: 'account_limited', refused: 'unauthenticated' }
+    if (stage !== 'queued' && stage !== 'watched') {
+      await engine.start()
+      await waitUntil(async () =>
+        (await stagesOf('held')).some(
+          (row) => row.stage === stage || (stage in reasons && row.reason === reasons[stage as 'paused']),
+        ),
+      )
+      await engine.stop()
+    }
+    const waiting = await pool.query(
+      `select id from outlay.transfer where account_id = 'held' and stage <> 'settled' order by reason is null, id limit 1`,
+    )
+    return stage === 'limited' ? waiting.rows[0].id : first.id
+  }
+
+  it.each(Object.keys(holds))('with %s keeps nothing of three other accounts', async (kind) => {
+    const { stage, hold } = holds[kind] as (typeof holds)[string]
+    const scene = make()
+    const { engine, answer, told, complete } = scene
+    const id = await bringTo(stage, scene)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      const remoteId = (await engine.transfers.get(id))?.remoteId ?? ''
+      await hold({ host, engine, id, remoteId })
+      await engine.start({ concurrency: 4 })
+      const others = ['a', 'b', 'c']
+      const ids: string[] = []
+      for (const accountId of [...others, ...others, ...others]) ids.push((await enqueue(engine, accountId)).id)
+      const isDone = async () => {
+        complete()
+        return ids.every((one) => told.includes(one))
+      }
+      await waitUntil(isDone)
+      const { rows } = await pool.query(
+        `select distinct stage, status, attempt from outlay.transfer where account_id <> 'held'`,
+      )
+      expect(rows).toEqual([{ stage: 'settled', status: 'complete', attempt: 1 }])
+      // The host was never chosen to end a deadlock.
+      await host.query('commit')
+    } finally {
+      host.release(true)
+    }
+    answer.held = undefined
+    await commit((tx) => engine.accounts.configure(tx, 'held', { ratePerSecond: null }))
+    await commit((tx) => engine.accounts.resume(tx, 'held'))
+    await commit((tx) => engine.accounts.fundsArrived(tx, 'held'))
+    await commit((tx) => engine.accounts.credentialsMended(tx, 'held'))
+    await waitUntil(async () => {
+      complete('held')
+      return (await stagesOf('held')).every((row) => row.stage === 'settled')
+    })
+  })
+
+  it('with a foreign key holds up not even its own transfer', async () => {
+    const { engine, told, complete } = make()
+    const { id } = await enqueue(engine, 'held')
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await host.query('insert into host_payout (transfer_id) values ($1)', [id])
+      await engine.start()
+      await waitUntil(() => {
+        complete('held')
+        return told.includes(id)
+      })
+      await host.query('commit')
+    } finally {
+      host.release(true)
+    }
+  })
+
+  it('keeps one answer from being written, which is written later from the same attempt, and its job alive', async () => {
+    const { engine, gateway, told, complete } = make()
+    const host = await pool.connect()
+    const heartbeat = async () =>
+      (await pool.query('select heartbeat_on from outlay_queue.job where id = $1', [Id.toUuid(held.id)])).rows[0]
+        ?.heartbeat_on as Date
+    gateway.script(async ({ transferId }) => {
+      if (transferId === held.id) await host.query('select 1 from outlay.transfer where id = $1 for update', [held.id])
+      return undefined
+    })
+    const held = await enqueue(engine, 'held')
+    try {
+      await host.query('begin')
+      await engine.start({ concurrency: 1 })
+      await waitUntil(() => gateway.transfers.size === 1)
+      const others = await Promise.all(['a', 'b', 'c', 'a', 'b', 'c'].map((accountId) => enqueue(engine, accountId)))
+      await waitUntil(() => {
+        complete()
+        return others.every(({ id }) => told.includes(id))
+      })
+      expect(await engine.transfers.get(held.id)).toMatchObject({ stage: 'submitting', attempt: 1 })
+      const before = await heartbeat()
+      await waitUntil(async () => (await heartbeat()) > before)
+      await host.query('commit')
+    } finally {
+      host.release(true)
+    }
+    await waitUntil(() => {
+      complete('held')
+      return told.includes(held.id)
+    })
+    expect(await engine.transfers.get(held.id)).toMatchObject({ stage: 'settled', attempt: 1 })
+    expect(gateway.submissions.filter(({ transferId }) => transferId === held.id)).toHaveLength(1)
+  })
+
+  it('that mends credentials keeps no answer from being written, nor the one that finds them good', async () => {
+    const { engine } = make()
+    const attempts = createAttemptStore(pgDriver(pool), locate({}).tokens)
+    const [probe, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
+    await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('held', now())`)
+    const claims = await attempts.claim([probe.id, free.id], 'worker')
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await engine.accounts.credentialsMended(host, 'held')
+      const results = await attempts.settle(claims.map(accepted))
+      expect([...results.values()]).toEqual(['settled', 'settled'])
+      // Nothing of what the host has locked is forgotten, and nobody waits to forget it.
+      await createCredentialStore(pgDriver(pool), locate({}).tokens).forgetUnused()
+      await host.query('commit')
+    } finally {
+      host.release(true)
+    }
+    expect((await pool.query('select account_id from outlay.refused_account')).rowCount).toBe(1)
+  })
+
+  it('that cancels one of those that wait for their turn lets the others have it', async () => {
+    const { engine } = make()
+    const driver = pgDriver(pool)
+    const [canceled, other] = [await enqueue(engine, 'held'), await enqueue(engine, 'held'), await enqueue(engine, 'a')]
+    await pool.query(`update outlay.transfer set reason = 'account_limited'`)
+    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
+    await pool.query(`insert into outlay.account_pace (account_id, waiting) values ('held', true), ('a', true)`)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await engine.transfers.cancel(host, canceled.id)
+      const released = await createPaceStore(driver, locate({}).tokens).release()
+      expect(released).toMatchObject([
+        { accountId: 'a', released: 1 },
+        { accountId: 'held', released: 1 },
+      ])
+      await host.query('commit')
+    } finally {
+      host.release(true)
+    }
+    const { rows } = await pool.query('select id from outlay_queue.job where start_after <= now()')
+    expect(rows.map(({ id }) => Id.fromUuid(id))).toContain(other.id)
+  })
+
+  it('leaves every other outcome of the same batch to be written, and says which was not', async () => {
+    const { engine } = make()
+    const attempts = createAttemptStore(pgDriver(pool), locate({}).tokens)
+    const [held, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
+    const claims = await attempts.claim([held.id, free.id], 'worker')
+    const outcomes = claims.map(accepted)
+    const gone = accepted({ transferId: Id.lowest(new Date()), attempt: 1 })
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await host.query('select 1 from outlay.transfer where id = $1 for update', [held.id])
+      expect(Object.fromEntries(await attempts.settle([...outcomes, gone]))).toEqual({
+        [`${held.id} 1`]: 'locked',
+        [`${free.id} 1`]: 'settled',
+        [`${gone.transferId} 1`]: 'stale',
+      })
+      const log = await pool.query('select outcome from outlay.attempt where transfer_id = $1', [held.id])
+      expect(log.rows).toEqual([{ outcome: null }])
+      await host.query('rollback')
+    } finally {
+      host.release(true)
+    }
+    expect(Object.fromEntries(await attempts.settle(outcomes))).toEqual({
+      [`${held.id} 1`]: 'settled',
+      [`${free.id} 1`]: 'stale',
+    })
+  })
+})
