@@ -189,8 +189,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     totalMs: options.timeouts?.totalMs ?? 60_000,
     maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
   }
-  const telemetry = options.telemetry === undefined ? undefined : foreignTelemetry(options.telemetry)
-  const send = createSend(dispatcher, limits, telemetry)
+  const send = createSend(dispatcher, limits, options.telemetry && foreignTelemetry(options.telemetry))
   const byAccount = typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function'
   const tokens = createTokenSource({
     tokenUrl: (accountId) => addresses(accountId).tokenUrl,

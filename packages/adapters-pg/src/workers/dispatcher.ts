@@ -6,7 +6,7 @@ import { submitQueue } from '../queue.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
 import { startSettler } from './settler.ts'
-import { createSlots } from './slots.ts'
+import { createSlots, type Slots } from './slots.ts'
 
 /** Keeps a number of transfers under way at once, refilling each slot as soon as it is free. */
 export interface Dispatcher {
@@ -36,12 +36,6 @@ const maxFetch = 200
 /** How often the jobs under way are kept alive, in milliseconds. */
 const heartbeatIntervalMs = 3_000
 
-/** Jobs that may be held for each slot, those included whose answers are not written yet, and slow ones aside. */
-const maxHeldPerSlot = 3
-
-/** The same with slow ones: the most that hangs. */
-const maxHeldWithSlow = 4
-
 /** How long an account waits whose submissions hang, before others of it are tried slowly, in milliseconds. */
 const hangPauseMs = 5_000
 
@@ -70,24 +64,8 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   let wokenAt = Number.NEGATIVE_INFINITY
   const worthFetching = Math.max(1, Math.floor(concurrency / 10))
   let idle: (() => void) | undefined
-  const slots = createSlots({
-    concurrency,
-    slowAfterMs: options.slowAfterMs,
-    onFree: () => wakeWhenWorthwhile(),
-    onHang(accountId) {
-      if (pacer.isHeld(accountId)) return
-      logger.warn({ accountId }, 'Submissions of an account hang; it is slowed down, so that others go on.')
-      void pacer.slowDown(accountId, hangPauseMs)
-    },
-  })
-  const freeSlots = () => {
-    const unwritten = held.size - slots.slow()
-    return Math.min(
-      concurrency - slots.busy(),
-      maxHeldPerSlot * concurrency - unwritten,
-      maxHeldWithSlow * concurrency - held.size,
-    )
-  }
+  const slots = startSlots(options, () => wakeWhenWorthwhile())
+  const freeSlots = () => slots.free(held.size)
 
   const submit = async (claim: Claim, job: FetchedJob) => {
     held.add(job)
@@ -145,6 +123,20 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       await settler.stop()
     },
   }
+}
+
+/** Makes the slots; an account whose submissions hang is slowed down. */
+function startSlots<Tx>({ concurrency, slowAfterMs, pacer, logger }: DispatcherOptions<Tx>, onFree: () => void): Slots {
+  return createSlots({
+    concurrency,
+    slowAfterMs,
+    onFree,
+    onHang(accountId) {
+      if (pacer.isHeld(accountId)) return
+      logger.warn({ accountId }, 'Submissions of an account hang; it is slowed down, so that others go on.')
+      void pacer.slowDown(accountId, hangPauseMs)
+    },
+  })
 }
 
 /** Submits the transfers of fetched jobs, and claims those first that could not be taken with their jobs. */
