@@ -41,11 +41,28 @@ export function quoteIdentifier(name: string): string {
 /** Escapes in JSON text that Postgres refuses in jsonb: NUL, and halves of surrogate pairs. */
 const unstorable = /\\u(?:0000|d[89a-f])/i
 
-/** JSON text that Postgres can store, whatever another system put into a string: what it refuses becomes U+FFFD. */
+/** A value has no JSON text, so nobody can store it. Its code is that of a data exception of Postgres. */
+class UnstorableError extends Error {
+  override readonly name = 'UnstorableError'
+  readonly code = '22000'
+}
+
+/**
+ * JSON text that Postgres can store, whatever another system put into a string: what it refuses becomes U+FFFD.
+ * @throws UnstorableError for a value without a JSON text, as one with a bigint
+ */
 export function storableJson(value: unknown): string {
-  const text = JSON.stringify(value)
+  const text = jsonOf(value)
   if (!unstorable.test(text)) return text
   return JSON.stringify(value, (_, member: unknown) =>
     typeof member === 'string' ? member.toWellFormed().replaceAll('\0', '\ufffd') : member,
   )
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    throw new UnstorableError('The value has no JSON text.', { cause: error })
+  }
 }

@@ -52,6 +52,8 @@ export const outlayKeyLifetimeMs = 20 * 24 * 3_600_000
  * It repeats nothing by itself, except once with a fresh token after a 401: the engine owns the retries, because it
  * remembers attempts in the database and this process may not live to see the next one.
  *
+ * Its connections are the caller's to close, as engines do not. Idle ones end after ten seconds and keep no process alive.
+ *
  * @example
  * const gateway = httpGateway({ baseUrl: 'https://api.example.com', credentials: (accountId) => vault.read(accountId) })
  */

@@ -1,5 +1,14 @@
 import { checkNumbers, type NumberRange, timerRange } from '@outlay/core'
-import type { ServiceOptions } from './service.ts'
+import type { ServiceContext } from './context.ts'
+import type { Retention } from './housekeeping.ts'
+import type { WebhookDeliveryOptions } from './webhook-delivery.ts'
+
+/** The options of a service that have numbers. */
+interface NumberedOptions {
+  readonly rateLimit?: ServiceContext['rateLimit']
+  readonly webhooks?: WebhookDeliveryOptions | undefined
+  readonly retention?: Retention | undefined
+}
 
 /** Days that a clock can still be set back by. */
 const days: NumberRange = { min: 0, max: 100_000 }
@@ -16,7 +25,7 @@ const webhookRanges = {
  * Checks the numbers that a service is configured with; those of the engine's workers are checked when it starts.
  * @throws Error with a sentence that names the option
  */
-export function checkServiceOptions({ rateLimit, webhooks, retention }: Omit<ServiceOptions, 'pool'>): void {
+export function checkServiceOptions({ rateLimit, webhooks, retention }: NumberedOptions): void {
   checkNumbers({ ...rateLimit }, { perSecond: { min: 0.000_001 }, burst: { min: 1 } }, 'rateLimit.')
   checkNumbers({ ...webhooks }, webhookRanges, 'webhooks.')
   checkNumbers({ ...retention }, retentionRanges, 'retention.')

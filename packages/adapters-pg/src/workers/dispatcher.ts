@@ -5,7 +5,7 @@ import type { Guard } from './guard.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
 import { startSettler } from './settler.ts'
-import { createSlots } from './slots.ts'
+import { createSlots, type Slots } from './slots.ts'
 
 /** Keeps a number of transfers under way at once, refilling each slot as soon as it is free. */
 export interface Dispatcher {
@@ -35,13 +35,8 @@ const maxFetch = 200
 /** How often the jobs under way are kept alive, in milliseconds. */
 const heartbeatIntervalMs = 3_000
 
-/** Jobs that may be held for each slot, those included whose answers are not written yet, and slow ones aside. */
-const maxHeldPerSlot = 3
-
-/** Most jobs whose transfers somebody has locked that are held beside those. */
+/** Most jobs whose transfers somebody has locked that are held beside those of the slots. */
 const maxLocked = 10_000
-/** The same with slow ones: the most that hangs. */
-const maxHeldWithSlow = 4
 
 /** How long an account waits whose submissions hang, before others of it are tried slowly, in milliseconds. */
 const hangPauseMs = 5_000
@@ -71,26 +66,9 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   let wokenAt = Number.NEGATIVE_INFINITY
   const worthFetching = Math.max(1, Math.floor(concurrency / 10))
   let idle: (() => void) | undefined
-  const slots = createSlots({
-    concurrency,
-    slowAfterMs: options.slowAfterMs,
-    onFree: () => wakeWhenWorthwhile(),
-    onHang(accountId) {
-      if (pacer.isHeld(accountId)) return
-      logger.warn({ accountId }, 'Submissions of an account hang; it is slowed down, so that others go on.')
-      void pacer.slowDown(accountId, hangPauseMs)
-    },
-  })
-  const freeSlots = () => {
-    // Outcomes that wait for a host's transaction must not keep the others from being sent.
-    const locked = Math.min(maxLocked, settler.locked())
-    const unwritten = held.size - slots.slow()
-    return Math.min(
-      concurrency - slots.busy(),
-      maxHeldPerSlot * concurrency - unwritten + locked,
-      maxHeldWithSlow * concurrency - held.size + locked,
-    )
-  }
+  const slots = startSlots(options, () => wakeWhenWorthwhile())
+  // Outcomes that wait for a host's transaction must not keep the others from being sent.
+  const freeSlots = () => slots.free(held.size - Math.min(maxLocked, settler.locked()))
 
   const submit = async (claim: Claim, job: FetchedJob) => {
     held.add(job)
@@ -150,6 +128,20 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       await settler.stop()
     },
   }
+}
+
+/** Makes the slots; an account whose submissions hang is slowed down. */
+function startSlots<Tx>({ concurrency, slowAfterMs, pacer, logger }: DispatcherOptions<Tx>, onFree: () => void): Slots {
+  return createSlots({
+    concurrency,
+    slowAfterMs,
+    onFree,
+    onHang(accountId) {
+      if (pacer.isHeld(accountId)) return
+      logger.warn({ accountId }, 'Submissions of an account hang; it is slowed down, so that others go on.')
+      void pacer.slowDown(accountId, hangPauseMs)
+    },
+  })
 }
 
 /** Submits the transfers of fetched jobs, and claims those first that could not be taken with their jobs. */

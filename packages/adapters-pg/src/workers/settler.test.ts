@@ -1,5 +1,6 @@
 import type { Settlement } from '@outlay/core'
 import { expect, it } from 'vitest'
+import { storableJson } from '../statement.ts'
 import { startSettler } from './settler.ts'
 
 const settlement = (transferId: string) => ({ transferId, attempt: 1 }) as Settlement
@@ -15,6 +16,7 @@ function startOn({ refused, failures }: { readonly refused: readonly string[]; r
       async settle(settlements: readonly Settlement[]) {
         if (left-- > 0) throw new Error('Connection terminated unexpectedly')
         const ids = settlements.map(({ transferId }) => transferId)
+        storableJson(settlements)
         if (ids.some((id) => refused.includes(id))) {
           throw Object.assign(new Error('unsupported Unicode escape sequence'), { code: '22P05' })
         }
@@ -43,6 +45,15 @@ it('gives up the outcomes that the database refuses, and writes all others', asy
   expect(written).toEqual(ids.filter((id) => !refused.includes(id)))
   expect(errors).toMatchObject(refused.map((transferId) => ({ transferId })))
   expect(warnings).toEqual([])
+})
+
+it('gives up an outcome that has no JSON text, and writes all others', async () => {
+  const { settler, written, errors } = startOn({ refused: [], failures: 0 })
+  const odd = { ...settlement('odd'), followAfterMs: 5n } as unknown as Settlement
+  await Promise.all([odd, ...ids.map(settlement)].map((one) => settler.add(one)))
+  await settler.stop()
+  expect(written).toEqual(ids)
+  expect(errors).toMatchObject([{ transferId: 'odd', error: 'UnstorableError' }])
 })
 
 it('gives up nothing while the database is out of reach', async () => {

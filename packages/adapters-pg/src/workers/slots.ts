@@ -4,6 +4,8 @@ export interface Slots {
   begin(accountId: string): () => void
   /** Submissions that take a place. */
   busy(): number
+  /** How many more may begin while so many jobs are held, those included whose answers are not written yet. */
+  free(held: number): number
   /** Submissions under way that take none any more. */
   slow(): number
 }
@@ -18,6 +20,12 @@ export interface SlotsOptions {
   /** Called for an account that has more slow submissions under way than are good for the others. */
   readonly onHang: (accountId: string) => void
 }
+
+/** Jobs that may be held for each place, those included whose answers are not written yet, and slow ones aside. */
+const maxHeldPerSlot = 3
+
+/** The same with slow ones: the most that hangs. */
+const maxHeldWithSlow = 4
 
 /**
  * Makes the places. One account may have as many slow submissions as there are places: where all take that long, nothing is
@@ -42,6 +50,12 @@ export function createSlots({ concurrency, slowAfterMs, onFree, onHang }: SlotsO
   return {
     busy: () => busy,
     slow: () => allSlow,
+    free: (held) =>
+      Math.min(
+        concurrency - busy,
+        maxHeldPerSlot * concurrency - (held - allSlow),
+        maxHeldWithSlow * concurrency - held,
+      ),
     begin(accountId) {
       busy += 1
       let isSlow = false

@@ -80,7 +80,7 @@ const logLate = (logger: Logger, call: string): void =>
   logger.debug({ call }, 'A call that was given up has ended after all; what it says is ignored.')
 
 /** What was thrown as an Error whose message is text: a thrown value may be anything, and its members may throw in turn. */
-export function readError(thrown: unknown): Error {
+function readError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error && typeof thrown.message === 'string' && typeof thrown.name === 'string') return thrown
     return new Error(String(thrown))

@@ -15,9 +15,9 @@ export type AccountLimitsChange = { readonly [K in keyof AccountLimits]?: Accoun
 export interface AccountState extends AccountLimits {
   readonly accountId: string
   readonly paused: boolean
-  /** Submissions per second that are left to it since the service said 429; null when it is not slowed down. */
+  /** Submissions per second that are left to it since the service said 429 or its submissions hang; null when it is not slowed down. */
   readonly loweredRatePerSecond: number | null
-  /** Until when the service asked it to wait, ISO 8601, UTC; null when that is over or was never asked. */
+  /** Until when it waits for that, ISO 8601, UTC; null when that is over or never was. */
   readonly heldUntil: string | null
 }
 
