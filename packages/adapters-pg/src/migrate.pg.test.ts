@@ -37,6 +37,7 @@ describe('migrations', async () => {
       '0007_trace_context',
       '0008_fewer_indexes',
       '0009_room_for_updates',
+      '0014_operations_safety',
       ...[
         'adopt',
         'archive',
@@ -46,7 +47,9 @@ describe('migrations', async () => {
         'enqueue',
         'fetch',
         'follow',
+        'operations',
         'pace',
+        'reconcile',
         'settle',
         'views',
       ],
