@@ -94,7 +94,7 @@ describe('a registration', () => {
   const logger = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => void logged.push(line) }
   const { signal } = new AbortController()
   const run = (gateway: Partial<Gateway>, taken = claim) =>
-    registerCounterparty(gateway as Gateway, logger, taken, signal)
+    registerCounterparty(gateway as Gateway, logger, taken, { signal })
 
   it('carries its own key and the details, and ends when the worker does', async () => {
     const seen: unknown[] = []
