@@ -122,6 +122,7 @@ create or replace view {{schema}}.held_account as
 select a.account_id from {{schema}}.account a where a.paused
 union
 select s.name from {{schema}}.stop s where s.scope = 'account';
+comment on view {{schema}}.held_account is 'Accounts whose transfers are not sent: paused, or stopped.';
 
 -- Makes this database the home of the engine. One that was not moved whole is fenced: the service may be ahead of it.
 create or replace function {{schema}}.adopt_database(p_deployment text, p_moved boolean, p_reason text, p_actor text)

@@ -1,5 +1,6 @@
 import {
   createEngine,
+  type Engine,
   type EnqueuedTransfer,
   type EnqueueRequest,
   type Observation,
@@ -12,6 +13,7 @@ import pg from 'pg'
 import { afterAll, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
+import type { Driver } from './driver.ts'
 import { pgDriver } from './drivers/pg.ts'
 
 const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
@@ -30,6 +32,60 @@ const recorder = `
 const short: SubmitResult = { outcome: 'insufficient_balance', detail: 'short' }
 const mismatch: SubmitResult = { outcome: 'key_mismatch', detail: 'another request' }
 
+/** What the parts of the story work with. */
+interface Host {
+  readonly engine: Engine<pg.PoolClient>
+  readonly transaction: Driver<pg.PoolClient>['transaction']
+  readonly enqueue: (accountId: string, first: readonly SubmitResult[]) => Promise<EnqueuedTransfer>
+  readonly reaches: (id: string, stage: string) => Promise<unknown>
+  /** What the service shows of an account beside what it was sent in this test. */
+  readonly listed: Map<string, Observation[]>
+}
+
+/** Transfers that wait, of which the service has one each, or two that are alike. */
+async function reconcileAll({ engine, transaction, enqueue, reaches, listed }: Host) {
+  const shows = (accountId: string, remoteIds: readonly string[], { request, createdAt }: EnqueuedTransfer) => {
+    const { amount, source, destination } = request
+    const shown = { amount, source, destination, note: null, createdAt, updatedAt: createdAt, failure: null }
+    const status = 'processing'
+    const observe = (remoteId: string) => ({
+      ...{ remoteId, status, failure: null },
+      transfer: { ...shown, destination: { ...destination, address: undefined }, status, id: remoteId },
+    })
+    listed.set(accountId, remoteIds.map(observe) as Observation[])
+  }
+  await transaction(async (tx) => {
+    for (const name of ['waits', 'waits-twice']) await engine.stops.add(tx, { scope: 'account', name })
+  })
+  const ids = new Map<string, string>()
+  for (const account of ['waits', 'short']) {
+    const first = account === 'short' ? [short, short] : []
+    const stage = account === 'short' ? 'awaiting_funds' : 'queued'
+    for (const [name, remoteIds] of [
+      [account, [`${account}-1`]],
+      [`${account}-twice`, [`${account}-2`, `${account}-3`]],
+    ] as const) {
+      const transfer = await enqueue(name, first)
+      await reaches(transfer.id, stage)
+      shows(name, remoteIds, transfer)
+      ids.set(name, transfer.id)
+    }
+  }
+  await transaction((tx) => engine.fence(tx))
+  const since = new Date(Date.now() - 60_000)
+  await engine.reconcile({ since })
+  for (const name of ['waits', 'short']) {
+    expect(await engine.transfers.get(ids.get(name) ?? '')).toMatchObject({
+      stage: 'submitted',
+      remoteId: `${name}-1`,
+    })
+  }
+  const [one = '', two = ''] = ['waits-twice', 'short-twice'].map((name) => ids.get(name))
+  for (const id of [one, two]) await reaches(id, 'blocked')
+  await engine.reconcile({ since, matches: { [one]: 'waits-2', [two]: 'short-3' }, acknowledge: true })
+  for (const id of [one, two]) await reaches(id, 'submitted')
+}
+
 it('the stages of a transfer change in every way that the table has, and in no other', async () => {
   await pool.query(recorder)
   const gateway = memoryGateway({ status: 'processing' })
@@ -43,12 +99,8 @@ it('the stages of a transfer change in every way that the table has, and in no o
   const backend = postgres({ driver })
   let fraction = 0.99
   const random = { ...backend.runtime.random, fraction: () => fraction }
-  const engine = createEngine({
-    backend,
-    gateway: { ...gateway, list },
-    follow: { maxDelayMs: 50 },
-    runtime: { random },
-  })
+  const runtime = { random }
+  const engine = createEngine({ backend, gateway: { ...gateway, list }, follow: { maxDelayMs: 50 }, runtime })
   const { transaction } = driver
   const enqueue = (accountId: string, first: readonly SubmitResult[], overrides: Partial<EnqueueRequest> = {}) => {
     answers.set(accountId, [...first])
@@ -56,49 +108,6 @@ it('the stages of a transfer change in every way that the table has, and in no o
   }
   const reaches = (id: string, stage: string) =>
     waitUntil(async () => (await engine.transfers.get(id))?.stage === stage, { describe: () => `${id} ${stage}` })
-  /** Transfers that wait, of which the service has one each, or two that are alike. */
-  async function reconcileAll() {
-    const shows = (accountId: string, remoteIds: readonly string[], { request, createdAt }: EnqueuedTransfer) => {
-      const { amount, source, destination } = request
-      const shown = { amount, source, destination, note: null, createdAt, updatedAt: createdAt, failure: null }
-      const status = 'processing'
-      const observe = (remoteId: string) => ({
-        ...{ remoteId, status, failure: null },
-        transfer: { ...shown, destination: { ...destination, address: undefined }, status, id: remoteId },
-      })
-      listed.set(accountId, remoteIds.map(observe) as Observation[])
-    }
-    await transaction(async (tx) => {
-      for (const name of ['waits', 'waits-twice']) await engine.stops.add(tx, { scope: 'account', name })
-    })
-    const ids = new Map<string, string>()
-    for (const account of ['waits', 'short']) {
-      const first = account === 'short' ? [short, short] : []
-      const stage = account === 'short' ? 'awaiting_funds' : 'queued'
-      for (const [name, remoteIds] of [
-        [account, [`${account}-1`]],
-        [`${account}-twice`, [`${account}-2`, `${account}-3`]],
-      ] as const) {
-        const transfer = await enqueue(name, first)
-        await reaches(transfer.id, stage)
-        shows(name, remoteIds, transfer)
-        ids.set(name, transfer.id)
-      }
-    }
-    await transaction((tx) => engine.fence(tx))
-    const since = new Date(Date.now() - 60_000)
-    await engine.reconcile({ since })
-    for (const name of ['waits', 'short']) {
-      expect(await engine.transfers.get(ids.get(name) ?? '')).toMatchObject({
-        stage: 'submitted',
-        remoteId: `${name}-1`,
-      })
-    }
-    const [one = '', two = ''] = ['waits-twice', 'short-twice'].map((name) => ids.get(name))
-    for (const id of [one, two]) await reaches(id, 'blocked')
-    await engine.reconcile({ since, matches: { [one]: 'waits-2', [two]: 'short-3' }, acknowledge: true })
-    for (const id of [one, two]) await reaches(id, 'submitted')
-  }
   await engine.start()
   try {
     const early = await enqueue('canceled-in-the-queue', [], { notBefore: new Date(Date.now() + 3_600_000) })
@@ -129,7 +138,7 @@ it('the stages of a transfer change in every way that the table has, and in no o
     await reaches(dropped.id, 'blocked')
     await transaction((tx) => engine.transfers.cancel(tx, dropped.id))
 
-    await reconcileAll()
+    await reconcileAll({ engine, transaction, enqueue, reaches, listed })
     const gone = await enqueue('gone', [])
     await reaches(gone.id, 'submitted')
     await pool.query(

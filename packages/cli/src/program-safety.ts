@@ -1,8 +1,8 @@
 import type { StopTarget } from '@outlay/core'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from './duration.ts'
+import type { Perform } from './perform.ts'
 import { Refusal } from './problem.ts'
-import type { Perform } from './program.ts'
 
 interface NoteOptions {
   readonly reason?: string

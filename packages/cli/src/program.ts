@@ -2,20 +2,10 @@ import type { RoleNames } from '@outlay/adapters-pg'
 import { type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from './duration.ts'
+import { loadCommands, type Perform } from './perform.ts'
 import { addSafety } from './program-safety.ts'
-import type { GlobalOptions, Session } from './session.ts'
+import type { GlobalOptions } from './session.ts'
 import type { Surroundings } from './surroundings.ts'
-
-/** What commands do. It is loaded when one runs: help and version need neither Postgres nor the engine. */
-type Commands = typeof import('./commands.ts')
-
-const loadCommands = (): Promise<Commands> => import('./commands.ts')
-
-/** A command's work; it may answer with an exit code. */
-export type Work = (session: Session, commands: Commands) => Promise<number | undefined> | Promise<void>
-
-/** Runs a command's work in a session of the options that it was given. */
-export type Perform = (command: Command, work: Work, needs?: 'current schema' | 'nothing') => Promise<void>
 
 /** Makes the commands. `onCode` gets the exit code of a command that has one of its own. */
 export function createProgram(around: Surroundings, version: string, onCode: (code: number) => void): Command {

@@ -392,38 +392,3 @@ test("what a host adds to the catalog is read in the catalog's spelling", async 
   ]
   expect(observations.map((observation) => observation?.transfer?.source.valueType)).toEqual(['EURC', 'EURC', 'EURC'])
 })
-
-test('nothing is sent once sending is stopped, although it was not when the call came: asked behind every wait', async () => {
-  await gateway.close?.()
-  let stopped = false
-  server.scriptTokens((response) => {
-    // Somebody stops sending while the token is fetched.
-    stopped = true
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ access_token: 'token-1', token_type: 'bearer', expires_in: 3600 }))
-  })
-  gateway = open()
-  const result = await gateway.submit(submission, { signal: never, mayBegin: () => !stopped })
-  expect(result).toEqual({ outcome: 'throttled', detail: 'not sent: stopped before it was sent' })
-  expect(server.requests).toEqual([])
-  server.script(answer(201, { id: 'transfer-1' }))
-  expect(await gateway.submit(submission, { signal: never, mayBegin: () => true })).toMatchObject({
-    outcome: 'accepted',
-  })
-})
-
-test('credentials of the other environment are refused before anything is sent, the request for a token included', async () => {
-  await gateway.close?.()
-  const credentials = () => ({ clientId: 'client', clientSecret: 'secret', environment: 'mainnet' as const })
-  gateway = open({ credentials, environment: 'testnet' })
-  expect(gateway.environment).toBe('testnet')
-  expect(await submit()).toEqual({
-    outcome: 'unauthorized',
-    detail: 'the credentials of the account are for mainnet, and the connection is for testnet',
-  })
-  expect([...server.requests, ...server.tokenRequests]).toEqual([])
-  await gateway.close?.()
-  server.script(answer(201, { id: 'transfer-1' }))
-  gateway = open({ credentials, environment: 'mainnet' })
-  expect(await submit()).toMatchObject({ outcome: 'accepted' })
-})

@@ -169,6 +169,14 @@ const remember = <V>(map: Map<string, V>, key: string, value: V): V => {
 }
 
 const newSlot = ({ clientId }: Credentials): Slot => ({ clientId, token: undefined, pending: undefined })
+const compareEnvironments = (
+  { environment: given }: Credentials,
+  { environment: wanted }: Pick<TokenSourceOptions, 'environment'>,
+): TokenResult | undefined => {
+  if (given === undefined || wanted === undefined || given === wanted) return undefined
+  const detail = `the credentials of the account are for ${given}, and the connection is for ${wanted}`
+  return { kind: 'denied', status: 403, detail }
+}
 
 /** Makes a token source. Tokens live in memory only, and secrets only as long as a request for a token takes. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
@@ -208,11 +216,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       const name = error instanceof Error ? error.name : 'error'
       return { kind: 'unavailable', detail: `the credentials of the account could not be read (${name})` }
     }
-    const { environment } = credentials
-    if (options.environment !== undefined && environment !== undefined && environment !== options.environment) {
-      const detail = `the credentials of the account are for ${environment}, and the connection is for ${options.environment}`
-      return { kind: 'denied', status: 403, detail }
-    }
+    const denied = compareEnvironments(credentials, options)
+    if (denied !== undefined) return denied
     const identity = `${tokenUrl.href}\n${credentials.clientId}\n${credentials.clientSecret}`
     const key = createHash('sha256').update(identity).digest('base64')
     const slot = slots.get(key) ?? remember<Slot>(slots, key, newSlot(credentials))

@@ -56,6 +56,14 @@ const lingerPauseMs = 12
 /** How long outcomes may take to be written when the engine stops and every request has ended, in milliseconds. */
 const lastWritesMs = 3_000
 
+/** Without a heartbeat the job comes back, and the outcome counts as unknown. What the error says may quote the request. */
+const undecided =
+  (logger: Logger, { transferId, attempt }: Claim) =>
+  (error: unknown): undefined => {
+    const kind = error instanceof Error ? error.name : typeof error
+    logger.error({ transferId, attempt, error: kind }, 'An attempt was not decided on; the same key goes out again.')
+  }
+
 /** Starts a dispatcher. */
 export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
   const { attempts, handlers, pacer, guard, logger, concurrency } = options
@@ -75,13 +83,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     const leave = slots.begin(claim.accountId)
     await guard.ready()
     const mayBegin = () => guard.mayBegin(claim.accountId)
-    const settlement = await handlers.submit(claim, abort.signal, mayBegin).catch((error: unknown) => {
-      // Without a heartbeat the job comes back, and the outcome counts as unknown. What it says may quote the request.
-      const { transferId, attempt } = claim
-      const kind = error instanceof Error ? error.name : typeof error
-      logger.error({ transferId, attempt, error: kind }, 'An attempt was not decided on; the same key goes out again.')
-      return undefined
-    })
+    const settlement = await handlers.submit(claim, abort.signal, mayBegin).catch(undecided(logger, claim))
     if (settlement !== undefined) await pacer.hear(claim.accountId, settlement)
     leave()
     wakeWhenWorthwhile()

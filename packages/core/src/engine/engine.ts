@@ -8,7 +8,7 @@ import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { EventHandler, WorkOptions } from '../ports/work.ts'
 import type { TransferOrder } from '../transfer.ts'
 import type { Archived, ArchiveOptions } from './archiving.ts'
-import type { ReconcileOptions, Reconciliation } from './reconciling.ts'
+import type { ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
 /**

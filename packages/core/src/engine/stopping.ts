@@ -12,7 +12,7 @@ const onlyGateway = 'default'
 const putBackMs = 500
 
 /** Makes the commands that keep transfers from being sent. */
-export function createStops<Tx>(operations: Operations<Tx>): Stops<Tx> {
+function createStops<Tx>(operations: Operations<Tx>): Stops<Tx> {
   return {
     add: async (tx, stop) => operations.addStop(tx, readTarget(stop), stop),
     end: async (tx, target) => operations.endStop(tx, readTarget(target)),

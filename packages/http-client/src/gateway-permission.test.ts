@@ -1,0 +1,71 @@
+import type { Gateway, Submission } from '@outlay/core'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { answer, type ScriptedServer, startServer } from '../test/scripted-server.ts'
+import { type HttpGatewayOptions, httpGateway } from './gateway.ts'
+
+const submission: Submission = {
+  transferId: '01BX5ZZKBKACTAV9WEVGEMMVRZ',
+  accountId: '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+  idempotencyKey: 'invoice-42',
+  attempt: 1,
+  request: {
+    amount: { value: '1250.00', currency: 'USDC' },
+    source: { addressId: '01BX5ZZKBKACTAV9WEVGEMMVS0', valueType: 'USDC', transferType: 'base' },
+    destination: { addressId: '01BX5ZZKBKACTAV9WEVGEMMVS1', valueType: 'USDC', transferType: 'base' },
+  },
+}
+
+let server: ScriptedServer
+let gateway: Gateway | undefined
+
+const open = (options: Partial<HttpGatewayOptions> = {}) => {
+  gateway = httpGateway({
+    baseUrl: server.url,
+    credentials: { clientId: 'client', clientSecret: 'secret' },
+    ...options,
+  })
+  return gateway
+}
+const never = new AbortController().signal
+
+beforeEach(async () => {
+  server = await startServer()
+})
+
+afterEach(async () => {
+  await server.close()
+  await gateway?.close?.()
+})
+
+test('nothing is sent once sending is stopped, although it was not when the call came: asked behind every wait', async () => {
+  let stopped = false
+  server.scriptTokens((response) => {
+    // Somebody stops sending while the token is fetched.
+    stopped = true
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ access_token: 'token-1', token_type: 'bearer', expires_in: 3600 }))
+  })
+  const result = await open().submit(submission, { signal: never, mayBegin: () => !stopped })
+  expect(result).toEqual({ outcome: 'throttled', detail: 'not sent: stopped before it was sent' })
+  expect(server.requests).toEqual([])
+  await gateway?.close?.()
+  server.script(answer(201, { id: 'transfer-1' }))
+  expect(await open().submit(submission, { signal: never, mayBegin: () => true })).toMatchObject({
+    outcome: 'accepted',
+  })
+})
+
+test('credentials of the other environment are refused before anything is sent, the request for a token included', async () => {
+  const credentials = () => ({ clientId: 'client', clientSecret: 'secret', environment: 'mainnet' as const })
+  const test = open({ credentials, environment: 'testnet' })
+  expect(test.environment).toBe('testnet')
+  expect(await test.submit(submission, { signal: never })).toEqual({
+    outcome: 'unauthorized',
+    detail: 'the credentials of the account are for mainnet, and the connection is for testnet',
+  })
+  expect([...server.requests, ...server.tokenRequests]).toEqual([])
+  await test.close?.()
+  server.script(answer(201, { id: 'transfer-1' }))
+  const live = open({ credentials, environment: 'mainnet' })
+  expect(await live.submit(submission, { signal: never })).toMatchObject({ outcome: 'accepted' })
+})
