@@ -61,7 +61,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
   const countRows = async (host: Host) =>
     Number((await host.pool.query('select count(*)::integer as count from outlay.transfer')).rows[0].count)
 
-  it.concurrent.skipIf(typeof disk === 'string')(
+  it.skipIf(typeof disk === 'string').concurrent(
     'has no room for tables: workers go on as soon as there is some',
     async () => {
       const small = await mountSmallDisk(64)
@@ -89,7 +89,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
     },
   )
 
-  it.concurrent.skipIf(typeof disk === 'string')(
+  it.skipIf(typeof disk === 'string').concurrent(
     'has no room for the log: Postgres ends, and all goes on after its restart',
     async () => {
       const small = await mountSmallDisk(320)
@@ -110,7 +110,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
     },
   )
 
-  it.concurrent.skipIf(typeof sync === 'string')(
+  it.skipIf(typeof sync === 'string').concurrent(
     'fails to sync: Postgres panics rather than trust it, and all goes on after its restart',
     async () => {
       if (typeof sync === 'string') throw new Error(sync)
