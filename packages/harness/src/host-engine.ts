@@ -100,7 +100,7 @@ export async function openHost<Tx>(options: HostOptions<Tx>, gateway: Gateway): 
           last = await engine.transfers.get(id)
           return last?.remoteId === null ? undefined : last
         },
-        { timeoutMs: 30_000, describe: () => `the service to have ${id}; it is ${JSON.stringify(last)}` },
+        { timeoutMs: 60_000, describe: () => `the service to have ${id}; it is ${JSON.stringify(last)}` },
       )
     },
   }

@@ -105,7 +105,7 @@ describe('a harness', async () => {
 
     const held = outlay.faults.hold()
     const second = await enqueue('10')
-    await held.waitFor(1, 30_000)
+    await held.waitFor(1)
     expect(await outlay.engine.transfers.get(second.id)).toMatchObject({ stage: 'submitting' })
     held.release()
     await outlay.drain()
@@ -116,7 +116,7 @@ describe('a harness', async () => {
     const { account, enqueue } = await pay(outlay, { funds: [] })
     const { id } = await enqueue('10')
     await waitUntil(async () => (await outlay.engine.transfers.get(id))?.stage === 'awaiting_funds', {
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
     })
     await outlay.deposit(account, '15')
     await outlay.transaction((tx) => outlay.engine.accounts.fundsArrived(tx, account.id))
@@ -150,7 +150,7 @@ describe('a harness', async () => {
     const { enqueue } = await pay(stopped)
     const held = stopped.faults.hold()
     await enqueue('10')
-    await held.waitFor(1, 30_000)
+    await held.waitFor(1)
     await stopped.stop()
     await stopped.stop()
     const made = [stopped.pool, stopped.sandbox.service.context.pool].map(({ options }) =>

@@ -196,12 +196,13 @@ const createSend =
     return traceExchange(telemetry, request, template(), (sent) => exchange(dispatcher, sent, limits, signal))
   }
 
-const limitsOf = ({ timeouts, maxBodyBytes }: ConnectionOptions): ExchangeLimits => ({
-  headersMs: timeouts?.headersMs ?? 30_000,
-  bodyMs: timeouts?.bodyMs ?? 30_000,
-  totalMs: timeouts?.totalMs ?? 60_000,
-  maxBodyBytes: maxBodyBytes ?? 8 * 1024 * 1024,
-})
+/** Bounds that suit a call say nothing about tokens: a call must not fail because its own short one met a slow grant. */
+function readLimits({ timeouts, maxBodyBytes = 8 * 1024 * 1024 }: ConnectionOptions) {
+  const { headersMs = 30_000, bodyMs = 30_000, totalMs = 60_000, tokenMs = 30_000 } = timeouts ?? {}
+  const ofCalls: ExchangeLimits = { headersMs, bodyMs, totalMs, maxBodyBytes }
+  const ofTokens: ExchangeLimits = { headersMs: tokenMs, bodyMs: tokenMs, totalMs: tokenMs, maxBodyBytes }
+  return { ofCalls, ofTokens }
+}
 
 /**
  * Opens the way to a service. Nothing is sent until the first call.
@@ -216,15 +217,10 @@ export function createConnection(options: ConnectionOptions): Connection {
   const clock = options.clock ?? { now: () => new Date() }
   const userAgent = options.userAgent ?? 'outlay-http-client/0.2.0'
   const dispatcher = options.dispatcher ?? createPool(options)
-  const limits = limitsOf(options)
-  const telemetry = options.telemetry === undefined ? undefined : foreignTelemetry(options.telemetry)
-  const send = createSend(dispatcher, telemetry, limits)
-  // Bounds that suit a call say nothing about tokens: a call must not fail because a short one of its own met a slow grant.
-  const tokenMs = options.timeouts?.tokenMs ?? 30_000
-  const sendForToken = createSend(dispatcher, telemetry, {
-    ...{ headersMs: tokenMs, bodyMs: tokenMs, totalMs: tokenMs },
-    maxBodyBytes: limits.maxBodyBytes,
-  })
+  const { ofCalls, ofTokens } = readLimits(options)
+  const telemetry = options.telemetry && foreignTelemetry(options.telemetry)
+  const send = createSend(dispatcher, telemetry, ofCalls)
+  const sendForToken = createSend(dispatcher, telemetry, ofTokens)
   const byAccount = typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function'
   const tokens = createTokenSource({
     tokenUrl: (accountId) => addresses(accountId).tokenUrl,

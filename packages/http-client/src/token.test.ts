@@ -194,8 +194,8 @@ test('a grant without a lifetime is believed for five minutes', () => {
 test('a short time limit of calls is not the limit of a token, which has one of its own', async () => {
   await client.close()
   const grant = answer(200, { access_token: 'late', expires_in: 60 })
-  server.scriptTokens((...exchange) => void setTimeout(() => grant(...exchange), 700))
-  client = open({ timeouts: { headersMs: 500, bodyMs: 500, totalMs: 500 } })
+  server.scriptTokens((...exchange) => void setTimeout(() => grant(...exchange), 2_500))
+  client = open({ timeouts: { headersMs: 2_000, bodyMs: 2_000, totalMs: 2_000 } })
   await call()
   expect(server.tokenRequests).toHaveLength(1)
   await client.close()

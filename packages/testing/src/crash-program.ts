@@ -20,7 +20,7 @@ export interface SpawnUntilOptions extends SpawnOptions {
 /** A process that stands still at a point, or is on its way there. */
 export interface DoomedProgram extends AsyncDisposable {
   readonly program: Program
-  /** Resolves when the process is at the point. Throws after `timeoutMs`, by default 30 000, or when it has ended. */
+  /** Resolves when the process is at the point. Throws after `timeoutMs`, by default 60 000, or when it has ended. */
   reached(timeoutMs?: number): Promise<void>
   /**
    * Kills the process with SIGKILL, then lets go on what was held: the request arrives late, the answer finds nobody.
@@ -73,7 +73,7 @@ export async function spawnUntil(
   const kill: DoomedProgram['kill'] = ({ rollsBack = false } = {}) => (killing ??= killOnce(rollsBack))
   return {
     program,
-    async reached(timeoutMs = 30_000) {
+    async reached(timeoutMs = 60_000) {
       await waitUntil(
         async () => {
           if (await holder.isReached()) return true

@@ -5,7 +5,7 @@ const pauseMs = 20
 
 /** How long {@link waitUntil} waits. Every member has a default. */
 export interface WaitOptions {
-  /** Milliseconds. Default 30 000. */
+  /** Milliseconds. Default 60 000. */
   readonly timeoutMs?: number | undefined
   /** What is waited for, and how it stands; goes into the error. */
   readonly describe?: string | (() => string) | undefined
@@ -59,7 +59,7 @@ export async function waitUntil<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,
   options: WaitOptions = {},
 ): Promise<T> {
-  const { timeoutMs = 30_000, describe = 'the condition' } = options
+  const { timeoutMs = 60_000, describe = 'the condition' } = options
   const deadline = performance.now() + timeoutMs
   for (;;) {
     const answer = await probe()

@@ -10,7 +10,7 @@ export interface SpawnOptions {
   readonly cwd?: string | undefined
   /** Flags for Node itself. */
   readonly nodeArgs?: readonly string[] | undefined
-  /** How long the program may take to become ready, in milliseconds. Default 30 000. */
+  /** How long the program may take to become ready, in milliseconds. Default 60 000. */
   readonly readyTimeoutMs?: number | undefined
 }
 
@@ -57,7 +57,7 @@ const endWithParent = `data:text/javascript,${encodeURIComponent(
  */
 export async function spawnNode(entry: string | URL, options: SpawnOptions = {}): Promise<Program> {
   const file = entry instanceof URL ? fileURLToPath(entry) : entry
-  const { args = [], nodeArgs = [], readyTimeoutMs = 30_000 } = options
+  const { args = [], nodeArgs = [], readyTimeoutMs = 60_000 } = options
   const child = spawn(process.execPath, ['--import', endWithParent, ...nodeArgs, file, ...args], {
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: { ...process.env, ...options.env },
@@ -105,7 +105,7 @@ function program(
     send: (message) => {
       child.send(message)
     },
-    waitForLine: (matches, timeoutMs = 30_000) => {
+    waitForLine: (matches, timeoutMs = 60_000) => {
       const fits = matches instanceof RegExp ? (line: string) => line.search(matches) >= 0 : matches
       const pick = (said: Said) => (said.line !== undefined && fits(said.line) ? said.line : undefined)
       return record.first(pick, timeoutMs, `a line like ${matches}`, ended)

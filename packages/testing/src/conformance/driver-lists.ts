@@ -68,7 +68,7 @@ export function describeLists<Tx>(
     await waitUntil(() => engine.transfers.getByKey('lists', 'adopted deposit'))
     finish()
     const settled = `outlay.transfer where account_id = 'lists' and stage = 'settled'`
-    await waitUntil(async () => (await count(settled)) === 31, { timeoutMs: 30_000 })
+    await waitUntil(async () => (await count(settled)) === 31, { timeoutMs: 60_000 })
     expect(await engine.transfers.get(first?.id ?? '')).toMatchObject({ status: 'complete', attempt: 1 })
     const adopted = await engine.transfers.getByKey('lists', 'adopted deposit')
     expect(adopted).toMatchObject({ status: 'complete', attempt: 0, request: { note: `it's "theirs"` } })

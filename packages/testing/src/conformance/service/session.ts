@@ -32,7 +32,7 @@ export interface Session {
   call<Body = Json>(method: string, path: string, call?: Call): Promise<Answer<Body>>
 }
 
-const timeoutMs = 30_000
+const timeoutMs = 60_000
 
 /** Asks for an access token with the flow `client_credentials`. Specification: "Authentication", 2. */
 export async function requestToken(
