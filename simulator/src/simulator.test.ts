@@ -25,9 +25,10 @@ describe('the simulator', () => {
     'finds %s when it is planted',
     async (name) => {
       const seeds = Array.from({ length: 40 }, (_, index) => 500 + index)
-      const { failure } = await campaign({ seeds, lanes: 2, bug: name, shrinks: false })
+      const { failure } = await campaign({ seeds, lanes: 2, bug: name, shrinks: false, judgeEvery: 1 })
       const wanted = bugs.find((bug) => bug.name === name)?.breaks ?? []
       expect(failure?.violations.filter(({ invariant }) => wanted.includes(invariant))).not.toEqual([])
+      expect(failure?.violations.map(({ invariant }) => invariant)).toContain('judge')
     },
     300_000,
   )

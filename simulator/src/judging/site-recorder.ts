@@ -17,6 +17,8 @@ export interface SiteRecorder {
   excuse(why: string): () => void
   /** Reads everything to its end and judges. */
   judge(isAtRest: boolean): Promise<Judged>
+  /** Ends without a verdict. */
+  stop(): void
 }
 
 /** What the judge said of a site. */
@@ -78,6 +80,7 @@ export async function openSiteRecorder(options: SiteRecorderOptions): Promise<Si
   const timer = setInterval(readAgain, readPauseMs)
   return {
     record: (exchange) => scribe.exchange(exchange),
+    stop: () => clearInterval(timer),
     excuse(why) {
       scribe.host({ kind: 'unwell', at: Date.now(), account: null, why })
       return () => scribe.host({ kind: 'well', at: Date.now(), account: null, why })

@@ -72,6 +72,20 @@ it('knows the client of a request from the grant of its token, and keeps no secr
   expect(JSON.stringify(exchanges)).not.toMatch(/token-1|the-secret/)
 })
 
+it('leaves no listener behind on a connection that is kept', async () => {
+  act = (request, response) => {
+    request.resume()
+    response.end('{}')
+  }
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', onWarning)
+  for (let count = 0; count < 30; count += 1) await (await fetch(proxy.url)).text()
+  await recordings(30)
+  process.off('warning', onWarning)
+  expect(warnings).toEqual([])
+})
+
 it('breaks the connection of the client when the service breaks its own, and says that there was no answer', async () => {
   act = (request) => void request.socket.resetAndDestroy()
   await expect(fetch(`${proxy.url}/transfers`, { method: 'POST', body: 'x' })).rejects.toThrow()

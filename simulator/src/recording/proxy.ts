@@ -42,7 +42,7 @@ export async function startRecordingProxy(
     let isConnected = false
     upstream.once('socket', (socket) => {
       isConnected = !socket.connecting
-      socket.once('connect', () => (isConnected = true))
+      if (!isConnected) socket.once('connect', () => (isConnected = true))
     })
     const fail = () => {
       seen.end(isConnected ? 'unanswered' : 'unsent')

@@ -84,6 +84,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     customers: customers.map(({ customer }) => customer),
     folder: options.history,
   })
+  opening.defer(() => recorder.stop())
   const around = {
     postgres: server,
     databaseUrl: hostUrl,
