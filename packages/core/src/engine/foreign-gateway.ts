@@ -36,7 +36,9 @@ export function foreignGateway(
       signal.aborted
         ? notSent
         : readSubmitResult(
-            await bound<unknown>('submit', submitMs, signal, (own) => gateway.submit(submission, { signal: own, mayBegin })),
+            await bound<unknown>('submit', submitMs, signal, (own) =>
+              gateway.submit(submission, { signal: own, mayBegin }),
+            ),
             onNotUnderstood('submit'),
           ),
     async get(accountId, remoteId, { signal }) {

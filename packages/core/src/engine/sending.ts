@@ -1,5 +1,11 @@
 import type { Backend } from '../ports/backend.ts'
-import { defaultKeyLifetimeMs, type Gateway, type SendOptions, type Submission, type SubmitResult } from '../ports/gateway.ts'
+import {
+  defaultKeyLifetimeMs,
+  type Gateway,
+  type SendOptions,
+  type Submission,
+  type SubmitResult,
+} from '../ports/gateway.ts'
 import type { Logger } from '../ports/runtime.ts'
 import type { Claim, Settlement } from '../ports/work.ts'
 import {
