@@ -7,7 +7,7 @@ import { memoryGateway } from '../memory-gateway.ts'
 interface Subject<Tx> {
   readonly backend: Backend<Tx>
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  insertNote(tx: Tx, id: string, text: string): Promise<void>
+  insertNote(tx: Tx, id: string, text: string): Promise<unknown>
 }
 
 /** A handler whose time is over can write nothing more, whatever library its transaction is of. */
