@@ -178,11 +178,17 @@ describe('the command line', async () => {
     await host.pool.query('update outlay.delivery set dead = true')
     expect((await run('events', 'dead', 'books')).stdout).toContain('the books are closed')
     expect((await run('subscriptions', 'list')).stdout).toMatch(/books +0 +0 +1/)
+    expect((await run('subscriptions', 'remove', 'books')).stderr).toContain('--discard')
+    expect((await run('subscriptions', 'remove', 'nobody')).stderr).toContain('There are: books.')
     broken = false
     expect(await json('events', 'replay', 'books')).toEqual({ subscription: 'books', replayed: 1 })
     await drain(engine)
     expect((await run('events', 'replay', 'books')).stdout).toContain('nothing changed')
     expect((await run('events', 'replay', 'nobody')).stderr).toContain('There are: books.')
+    expect(await json('subscriptions', 'remove', 'books', '--discard')).toEqual({
+      ...{ subscription: 'books', types: null, discarded: 0 },
+    })
+    expect((await run('subscriptions', 'list')).stdout).toContain('No subscription.')
   })
 
   it('follows events, each once, and ends when it is told to', async () => {

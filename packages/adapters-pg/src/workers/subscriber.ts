@@ -117,7 +117,7 @@ function createTurn<Tx>(
     if (outcome.kind === 'stopped') return idle.enter(index)
     if (outcome.kind === 'handled') for (const { accountId } of outcome.events) troubled.handled(accountId)
     if (outcome.kind === 'failed') {
-      troubled.failed(outcome.event.accountId)
+      if (outcome.isItsOwn) troubled.failed(outcome.event.accountId)
       if (outcome.count > 1) singly = outcome.count
       try {
         if (outcome.isItsOwn) await recordFailure(options, outcome)

@@ -1,12 +1,18 @@
-import { createEngine, type EnqueueRequest } from '@outlay/core'
+import { type Backend, createEngine, type EnqueueRequest } from '@outlay/core'
 import { expect, it } from 'vitest'
 import { drain, waitUntil } from '../harness.ts'
 import { memoryGateway } from '../memory-gateway.ts'
-import type { DriverSubject } from './driver.ts'
+
+/** What the tests need of a library. */
+interface Subject<Tx> {
+  readonly backend: Backend<Tx>
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  insertNote(tx: Tx, id: string, text: string): Promise<unknown>
+}
 
 /** A handler whose time is over can write nothing more, whatever library its transaction is of. */
 export function describeHandlerLimits<Tx>(
-  subject: DriverSubject<Tx>,
+  subject: Subject<Tx>,
   payout: (accountId: string) => EnqueueRequest,
   count: (table: string) => Promise<number>,
   clear: () => Promise<void>,
