@@ -146,10 +146,14 @@ describe('code that is not ours', async () => {
     expect(told).toEqual(['unknown', 'unknown', 'unknown', 'unknown', 'accepted'])
   })
 
-  it('that lists a status which is none loses that reading, and no other of its page', async () => {
+  it('that lists what is no observation loses that, and no other of its page', async () => {
     const gateway = listedGateway()
-    const spoil = (seen: Observation) =>
-      seen.remoteId === 'remote-1' ? ({ ...seen, status: 'paid' } as unknown as Observation) : seen
+    const spoiled: Readonly<Record<string, object>> = {
+      'remote-1': { status: 'paid' },
+      'remote-2': { status: 'failed', failure: { code: 5n } },
+      'remote-3': { remoteId: 'remote-3\0' },
+    }
+    const spoil = (seen: Observation): Observation => ({ ...seen, ...spoiled[seen.remoteId] })
     const engine = make({
       gateway: {
         submit: (...sent) => gateway.submit(...sent),
@@ -166,8 +170,8 @@ describe('code that is not ours', async () => {
     for (const id of gateway.transfers.keys()) gateway.setStatus(id, 'complete')
     // By itself the next look at a payout by ACH is hours away.
     await pool.query('update outlay.transfer set follow_at = now()')
-    await waitUntil(async () => (await countOf(`stage = 'settled'`)) === 19)
-    expect(await countOf(`remote_id = 'remote-1' and stage = 'submitted'`)).toBe(1)
+    await waitUntil(async () => (await countOf(`stage = 'settled'`)) === 17)
+    expect(await countOf(`remote_id in ('remote-1', 'remote-2', 'remote-3') and stage = 'submitted'`)).toBe(3)
   })
 
   it('gives no observation that would break a host transaction: it is refused by name, before any SQL', async () => {
