@@ -3,6 +3,7 @@ import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { listedGateway } from '../test/listed-gateway.ts'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
 import { pgDriver } from './drivers/pg.ts'
@@ -145,23 +146,32 @@ describe('code that is not ours', async () => {
     expect(told).toEqual(['unknown', 'unknown', 'unknown', 'unknown', 'accepted'])
   })
 
-  it('that reads a status which is none loses that reading, and no other of its account', async () => {
-    const gateway = memoryGateway({ status: 'pending' })
+  it('that lists what is no observation loses that, and no other of its page', async () => {
+    const gateway = listedGateway()
+    const spoiled: Readonly<Record<string, object>> = {
+      'remote-1': { status: 'paid' },
+      'remote-2': { status: 'failed', failure: { code: 5n } },
+      'remote-3': { remoteId: 'remote-3\0' },
+    }
+    const spoil = (seen: Observation): Observation => ({ ...seen, ...spoiled[seen.remoteId] })
     const engine = make({
       gateway: {
         submit: (...sent) => gateway.submit(...sent),
-        async get(accountId, remoteId, options) {
-          const seen = await gateway.get(accountId, remoteId, options)
-          return remoteId === 'remote-1' ? ({ ...seen, status: 'paid' } as unknown as Observation) : seen
+        get: async () => undefined,
+        async list(accountId, options) {
+          const page = await gateway.list?.(accountId, options)
+          return { observations: (page?.observations ?? []).map(spoil) }
         },
       },
-      follow: { maxDelayMs: 20 },
     })
-    await enqueue(engine, 'acme', 5)
+    await enqueue(engine, 'acme', 20)
     await engine.start()
-    await waitUntil(() => gateway.transfers.size === 5)
-    for (const remoteId of gateway.transfers.keys()) gateway.setStatus(remoteId, 'complete')
-    await waitUntil(async () => (await countOf(`stage = 'settled'`)) === 4)
+    await waitUntil(async () => (await countOf(`stage = 'submitted'`)) === 20)
+    for (const id of gateway.transfers.keys()) gateway.setStatus(id, 'complete')
+    // By itself the next look at a payout by ACH is hours away.
+    await pool.query('update outlay.transfer set follow_at = now()')
+    await waitUntil(async () => (await countOf(`stage = 'settled'`)) === 17)
+    expect(await countOf(`remote_id in ('remote-1', 'remote-2', 'remote-3') and stage = 'submitted'`)).toBe(3)
   })
 
   it('gives no observation that would break a host transaction: it is refused by name, before any SQL', async () => {
