@@ -132,7 +132,9 @@ const blockedCures: Readonly<Record<string, string>> = {
   registration_unknown:
     'The service did not say for 24 hours whether it registered their counterparties. No money can have moved: "outlay transfers release" tries again with the same key, "outlay transfers cancel" ends them.',
   outcome_unknown:
-    'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key again, which cannot pay twice.',
+    'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key once more, as long as the service keeps it.',
+  key_expired:
+    'The service may have forgotten their keys, so nothing sends them again. Ask it what became of them ("outlay prove" shows key and time); enqueue what was not paid under new keys.',
   idempotency_key_mismatch:
     'The service has these keys for other requests. Find out what was paid; if nothing was, "outlay transfers cancel" and enqueue again under a new key.',
 }

@@ -21,14 +21,15 @@ export type Stage = (typeof stages)[number]
 export const stageTransitions = [
   { from: 'queued', to: 'submitting', when: 'claim' },
   { from: 'queued', to: 'settled', when: 'cancel' },
+  { from: 'queued', to: 'blocked', when: 'unknown for 24 hours while its account waits' },
   {
     from: 'submitting',
     to: 'queued',
-    when: 'throttled, refused credentials or unknown outcome, same key later; or its counterparty is registered',
+    when: 'throttled, refused credentials, another client or unknown outcome, same key later; or its counterparty is registered',
   },
   { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance' },
   { from: 'submitting', to: 'submitted', when: 'accepted' },
-  { from: 'submitting', to: 'blocked', when: 'key mismatch, or unknown for 24 hours' },
+  { from: 'submitting', to: 'blocked', when: 'key mismatch, or unknown for 24 hours, or for longer than keys live' },
   { from: 'submitting', to: 'settled', when: 'refused for good, expired, or accepted as final' },
   { from: 'awaiting_funds', to: 'submitting', when: 'claim, on the slow backoff' },
   {
@@ -37,6 +38,7 @@ export const stageTransitions = [
     when: 'funds arrived, release, or the account is paused, refused or at a limit',
   },
   { from: 'awaiting_funds', to: 'settled', when: 'cancel' },
+  { from: 'awaiting_funds', to: 'blocked', when: 'unknown for 24 hours, as earlier code left it' },
   { from: 'submitted', to: 'settled', when: 'status is final' },
   { from: 'blocked', to: 'queued', when: 'release, by a person' },
   { from: 'blocked', to: 'settled', when: 'cancel, while no outcome is unknown' },
