@@ -54,7 +54,7 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
   const { forwardCursor = 'page[after]', catalog = defaultCatalog, keyLifetimeMs } = options
   return {
     keyLifetimeMs,
-    identify: (accountId, { signal }) => connection.identify(accountId, signal),
+    identify: (accountId, { signal, wanted }) => connection.identify(accountId, wanted, signal),
     async submit(submission, { signal }) {
       const call: Call = {
         accountId: submission.accountId,

@@ -26,9 +26,10 @@ interface TokenSource {
   get(accountId: string): Promise<TokenResult>
   /**
    * The id of the client that the account's next token belongs to: that of a token in memory, or else of its credentials as they
-   * are now. Rejects when those cannot be read.
+   * are now. One in memory that is not wanted is forgotten if the credentials are others by now. Rejects when those cannot be
+   * read.
    */
-  clientIdOf(accountId: string): Promise<string>
+  clientIdOf(accountId: string, isWanted: (clientId: string) => boolean): Promise<string>
   /** Forgets a token that the service refused; does nothing when it has been replaced already. */
   discard(accountId: string, token: string): void
   /**
@@ -216,9 +217,13 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       lookups.set(account, started)
       return started
     },
-    async clientIdOf(accountId) {
-      const known = accounts.get(nameOf(accountId))
-      return readSlot(known) === undefined ? (await readCredentials(accountId)).clientId : (known?.clientId ?? '')
+    async clientIdOf(accountId, isWanted) {
+      const account = nameOf(accountId)
+      const known = accounts.get(account)
+      if (known !== undefined && readSlot(known) !== undefined && isWanted(known.clientId)) return known.clientId
+      const { clientId } = await readCredentials(accountId)
+      if (known?.clientId !== clientId && accounts.get(account) === known) accounts.delete(account)
+      return clientId
     },
     discard(accountId, token) {
       const slot = accounts.get(nameOf(accountId))
