@@ -32,6 +32,7 @@ describe('the package', () => {
       'createCatalog',
       'createEngine',
       'defaultCatalog',
+      'defaultKeyLifetimeMs',
       'defaultTransferTypes',
       'defaultValueTypes',
       'errorCodes',
