@@ -162,6 +162,13 @@ const createSend =
     return traceExchange(telemetry, request, template(), (sent) => exchange(dispatcher, sent, limits, signal))
   }
 
+const readLimits = ({ timeouts, maxBodyBytes }: ConnectionOptions): ExchangeLimits => ({
+  headersMs: timeouts?.headersMs ?? 30_000,
+  bodyMs: timeouts?.bodyMs ?? 30_000,
+  totalMs: timeouts?.totalMs ?? 60_000,
+  maxBodyBytes: maxBodyBytes ?? 8 * 1024 * 1024,
+})
+
 /**
  * Opens the way to a service. Nothing is sent until the first call.
  *
@@ -173,13 +180,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const clock = options.clock ?? { now: () => new Date() }
   const userAgent = options.userAgent ?? 'outlay-http-client/0.2.0'
   const dispatcher = options.dispatcher ?? createPool(options)
-  const limits: ExchangeLimits = {
-    headersMs: options.timeouts?.headersMs ?? 30_000,
-    bodyMs: options.timeouts?.bodyMs ?? 30_000,
-    totalMs: options.timeouts?.totalMs ?? 60_000,
-    maxBodyBytes: options.maxBodyBytes ?? 8 * 1024 * 1024,
-  }
-  const send = createSend(dispatcher, limits, options.telemetry)
+  const send = createSend(dispatcher, readLimits(options), options.telemetry)
   const byAccount = typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function'
   const tokens = createTokenSource({
     tokenUrl: (accountId) => addresses(accountId).tokenUrl,

@@ -156,6 +156,25 @@ const remember = <V>(map: Map<string, V>, key: string, value: V): V => {
 
 const newSlot = ({ clientId }: Credentials): Slot => ({ clientId, token: undefined, pending: undefined })
 
+const readCredentials = async (source: CredentialsSource, accountId: string): Promise<Credentials> =>
+  checkCredentials(typeof source === 'function' ? await source(accountId) : source)
+
+const fetchToken = async (
+  slot: Slot,
+  tokenUrl: URL,
+  credentials: Credentials,
+  options: TokenSourceOptions,
+): Promise<TokenResult> => {
+  const { clock } = options
+  const request = buildTokenRequest(tokenUrl, credentials, options)
+  const secrets = [credentials.clientSecret, encodeForm(credentials.clientSecret), encodeBasic(credentials)]
+  const askedAt = clock.now().getTime()
+  const grant = readTokenAnswer(await options.send(request), clock.now(), secrets)
+  if (grant.kind !== 'grant') return grant
+  slot.token = { value: grant.value, fetchedAtMs: askedAt, refreshAtMs: refreshAtMs(askedAt, grant.lifetimeMs) }
+  return { kind: 'token', value: grant.value, clientId: credentials.clientId }
+}
+
 /** Makes a token source. Tokens live in memory only, and secrets only as long as a request for a token takes. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { credentials: source, clock } = options
@@ -164,31 +183,18 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const accounts = new Map<string, Slot>()
   const lookups = new Map<string, Promise<TokenResult>>()
 
-  const fetchToken = async (slot: Slot, tokenUrl: URL, credentials: Credentials): Promise<TokenResult> => {
-    const request = buildTokenRequest(tokenUrl, credentials, options)
-    const secrets = [credentials.clientSecret, encodeForm(credentials.clientSecret), encodeBasic(credentials)]
-    const askedAt = clock.now().getTime()
-    const grant = readTokenAnswer(await options.send(request), clock.now(), secrets)
-    if (grant.kind !== 'grant') return grant
-    slot.token = { value: grant.value, fetchedAtMs: askedAt, refreshAtMs: refreshAtMs(askedAt, grant.lifetimeMs) }
-    return { kind: 'token', value: grant.value, clientId: credentials.clientId }
-  }
-
   const readSlot = (slot: Slot | undefined): TokenResult | undefined => {
     const token = slot?.token
     if (slot === undefined || token === undefined || clock.now().getTime() >= token.refreshAtMs) return undefined
     return { kind: 'token', value: token.value, clientId: slot.clientId }
   }
 
-  const readCredentials = async (accountId: string): Promise<Credentials> =>
-    checkCredentials(typeof source === 'function' ? await source(accountId) : source)
-
   const lookUp = async (accountId: string): Promise<TokenResult> => {
     let credentials: Credentials
     let tokenUrl: URL
     try {
       tokenUrl = options.tokenUrl(accountId)
-      credentials = await readCredentials(accountId)
+      credentials = await readCredentials(source, accountId)
     } catch (error) {
       // What a vault says may hold a secret, so only the kind of its error is told.
       const name = error instanceof Error ? error.name : 'error'
@@ -200,7 +206,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     remember(accounts, nameOf(accountId), slot)
     const known = readSlot(slot)
     if (known !== undefined) return known
-    slot.pending ??= fetchToken(slot, tokenUrl, credentials).finally(() => {
+    slot.pending ??= fetchToken(slot, tokenUrl, credentials, options).finally(() => {
       slot.pending = undefined
     })
     return slot.pending
@@ -221,7 +227,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       const account = nameOf(accountId)
       const known = accounts.get(account)
       if (known !== undefined && readSlot(known) !== undefined && isWanted(known.clientId)) return known.clientId
-      const { clientId } = await readCredentials(accountId)
+      const { clientId } = await readCredentials(source, accountId)
       if (known?.clientId !== clientId && accounts.get(account) === known) accounts.delete(account)
       return clientId
     },
