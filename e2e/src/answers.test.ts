@@ -291,7 +291,8 @@ describe('when the service answers', async () => {
       const { service } = await settleAll(scene.stage, scene.host)
       expect(service).toHaveLength(2)
       expect(scene.creates).toHaveLength(4)
-      expect(scene.creates.map(({ key }) => key).filter((key) => key === late.id)).toHaveLength(1)
+      const lateKey = await sentKeyOf(scene, late.id)
+      expect(scene.creates.filter(({ key }) => key === lateKey)).toHaveLength(1)
     })
   })
 
