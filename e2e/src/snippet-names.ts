@@ -97,6 +97,7 @@ declare global {
   const drizzleDriver: typeof import('@outlay/adapters-pg/drizzle').drizzleDriver
   const eq: typeof import('drizzle-orm').eq
   const httpGateway: typeof import('@outlay/http-client').httpGateway
+  const outlayKeyLifetimeMs: typeof import('@outlay/http-client').outlayKeyLifetimeMs
   const openGateway: () => Gateway
   const postgres: typeof import('@outlay/adapters-pg').postgres
   const shardOf: (shards: readonly Shard[], accountId: string) => Shard

@@ -36,6 +36,8 @@ const answers: readonly (readonly [text: string, answer: Answer, unknownForHours
   ['409 `conflict`', { status: 409, code: 'conflict' }],
   ['another 409', { status: 409, code: 'idempotency_key_in_flight' }],
   ['another 4xx', { status: 422, code: 'ach_limit_exceeded' }],
+  ['the same after a lost answer, without a proof', { status: 422, code: 'ach_limit_exceeded' }, 1],
+  ['4xx without a code', { status: 404 }],
   ['408, 425', { status: 408 }],
   ['429', { status: 429 }],
   ['5xx', { status: 503 }],

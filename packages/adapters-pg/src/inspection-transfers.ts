@@ -21,6 +21,10 @@ export interface TransferSummary {
   readonly id: string
   readonly accountId: string
   readonly idempotencyKey: string
+  /** What is sent as the idempotency key; null before the first attempt. */
+  readonly submissionKey: string | null
+  /** As whom its last request left; null when none has left, or when the gateway does not tell clients apart. */
+  readonly client: string | null
   readonly stage: Stage
   readonly status: TransferStatus
   readonly reason: string | null
@@ -131,7 +135,8 @@ const summaryColumns = `v.id, v.account_id, v.idempotency_key, v.stage, v.status
   v.failure_code, v.failure_detail, v.remote_id, v.attempts, ${ms('v.age')} as age_ms, ${iso('v.unknown_since')} as unknown_since,
   ${iso('v.next_attempt_at')} as next_attempt_at, ${iso('v.next_look_at')} as next_look_at, v.job_state,
   ${iso('v.not_before')} as not_before, ${iso('v.expires_at')} as expires_at, ${iso('v.created_at')} as created_at,
-  ${iso('v.updated_at')} as updated_at`
+  ${iso('v.updated_at')} as updated_at,
+  case when v.attempts > 0 then coalesce(v.submission_key, v.idempotency_key) end as sent_key, nullif(v.client, '') as client`
 
 const texts = {
   evidence_summary: `select ${summaryColumns} from {{schema}}.transfers v where v.id = $1`,
@@ -256,6 +261,8 @@ function readSummary(row: Row): TransferSummary {
     id: row['id'] as string,
     accountId: row['account_id'] as string,
     idempotencyKey: row['idempotency_key'] as string,
+    submissionKey: textOf(row, 'sent_key'),
+    client: textOf(row, 'client'),
     stage: row['stage'] as Stage,
     status: row['status'] as TransferStatus,
     reason: textOf(row, 'reason'),

@@ -135,7 +135,9 @@ const blockedCures: Readonly<Record<string, string>> = {
   registration_unknown:
     'The service did not say for 24 hours whether it registered their counterparties. No money can have moved: "outlay transfers release" tries again with the same key, "outlay transfers cancel" ends them.',
   outcome_unknown:
-    'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key again, which cannot pay twice.',
+    'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key once more, as long as the service keeps it.',
+  key_expired:
+    'The service may have forgotten their keys, so nothing sends them again. Ask it what became of them ("outlay prove" shows key and time); enqueue what was not paid under new keys.',
   environment_mismatch:
     'They were enqueued for another environment than the workers have. "outlay transfers cancel" them, and mend the gateway of the process that enqueued them.',
   reconcile:

@@ -27,6 +27,8 @@ function formatProof(evidence: TransferEvidence, verdict: Verdict): string {
       ['transfer', transfer.id],
       ['account', transfer.accountId],
       ['key', transfer.idempotencyKey],
+      ['sent as', evidence.summary.submissionKey],
+      ['client', evidence.summary.client],
       ['fingerprint', transfer.fingerprint],
       ['request', JSON.stringify(transfer.request)],
       ['stage', transfer.reason === null ? transfer.stage : `${transfer.stage} (${transfer.reason})`],

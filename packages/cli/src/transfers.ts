@@ -100,6 +100,8 @@ function describe(
     ['transfer', summary.id],
     ['account', summary.accountId],
     ['key', summary.idempotencyKey],
+    ['sent as', summary.submissionKey],
+    ['client', summary.client],
     ['amount', `${summary.amount} ${summary.currency}`],
     ['from', summary.source],
     ['to', summary.destination],

@@ -70,12 +70,12 @@ function conclude(evidence: TransferEvidence): Conclusion {
   return { conclusion, because: [told, ...because] }
 }
 
-function concludeTransfer({ transfer, attempts, unknownSince }: TransferEvidence): Conclusion {
+function concludeTransfer({ transfer, summary, attempts, unknownSince }: TransferEvidence): Conclusion {
   const { remoteId, stage, status, idempotencyKey } = transfer
   const found = attempts.findLast((attempt) => attempt.outcome === 'reconciled')
   const open = attempts.filter((attempt) => attempt.outcome === null || attempt.outcome === 'unknown')
   const all = attempts.length === 1 ? 'Its one attempt' : `All ${attempts.length} attempts`
-  const sameKey = `${all} carried the key ${idempotencyKey}, under which the service does a thing once.`
+  const sameKey = `${all} carried the key ${summary.submissionKey ?? idempotencyKey}, under which the service does a thing once.`
   if (isAdopted(transfer)) {
     const because = ['Somebody else made it and the engine adopted it: no request for it ever left from here.']
     return {

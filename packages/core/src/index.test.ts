@@ -33,6 +33,7 @@ describe('the package', () => {
       'createCatalog',
       'createEngine',
       'defaultCatalog',
+      'defaultKeyLifetimeMs',
       'defaultTransferTypes',
       'defaultValueTypes',
       'errorCodes',

@@ -87,7 +87,7 @@ export interface Connection {
    */
   attempt(call: Call, signal?: AbortSignal, mayBegin?: () => boolean): Promise<Attempt>
   /** As whom the account's next call is sent: the service's address and the client, without a secret. Rejects when that is not known. */
-  identify(accountId: string, signal?: AbortSignal): Promise<string>
+  identify(accountId: string, wanted?: string, signal?: AbortSignal): Promise<string>
   /** Ends idle connections at once, and the others when their requests are done. Safe to call twice. */
   close(): Promise<void>
 }
@@ -279,9 +279,11 @@ export function createConnection(options: ConnectionOptions): Connection {
       tokens.discard(call.accountId, first.token)
       return sendInTurn(call, signal, mayBegin)
     },
-    async identify(accountId, signal) {
+    async identify(accountId, wanted, signal) {
       signal?.throwIfAborted()
-      return clientName(addresses(accountId).baseUrl, await tokens.clientIdOf(accountId))
+      const { baseUrl } = addresses(accountId)
+      const isWanted = (clientId: string) => wanted === undefined || clientName(baseUrl, clientId) === wanted
+      return clientName(baseUrl, await tokens.clientIdOf(accountId, isWanted))
     },
     close() {
       closed ??= options.dispatcher === undefined ? dispatcher.close() : Promise.resolve()

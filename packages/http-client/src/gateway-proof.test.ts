@@ -128,6 +128,20 @@ test('nothing leaves as another client than the one that was asked for', async (
   expect(await submit({ client: next })).toMatchObject({ outcome: 'accepted' })
 })
 
+test('a client that is back in the vault is found at once, although the token of the other one lives', async () => {
+  let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
+  gateway = open({ credentials: async () => credentials })
+  server.script(answer(201, { id: 'r' }))
+  const old = await identify()
+  credentials = { clientId: 'new', clientSecret: 'secret' }
+  await submit({ client: await identify() })
+  credentials = { clientId: 'old', clientSecret: 'secret' }
+  expect(await identify()).not.toBe(old)
+  expect(await gateway.identify?.(accountId, { signal: never, wanted: old })).toBe(old)
+  expect(await submit({ client: old })).toMatchObject({ outcome: 'accepted' })
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
+})
+
 test('nothing leaves as another client after a 401 either', async () => {
   let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
   gateway = open({ credentials: async () => credentials })

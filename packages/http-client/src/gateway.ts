@@ -63,7 +63,7 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
   return {
     keyLifetimeMs,
     ...(options.environment === undefined ? {} : { environment: options.environment }),
-    identify: (accountId, { signal }) => connection.identify(accountId, signal),
+    identify: (accountId, { signal, wanted }) => connection.identify(accountId, wanted, signal),
     async submit(submission, { signal, mayBegin }) {
       const call: Call = {
         accountId: submission.accountId,

@@ -28,9 +28,10 @@ interface TokenSource {
   get(accountId: string): Promise<TokenResult>
   /**
    * The id of the client that the account's next token belongs to: that of a token in memory, or else of its credentials as they
-   * are now. Rejects when those cannot be read.
+   * are now. One in memory that is not wanted is forgotten if the credentials are others by now. Rejects when those cannot be
+   * read.
    */
-  clientIdOf(accountId: string): Promise<string>
+  clientIdOf(accountId: string, isWanted: (clientId: string) => boolean): Promise<string>
   /** Forgets a token that the service refused; does nothing when it has been replaced already. */
   discard(accountId: string, token: string): void
   /**
@@ -169,6 +170,7 @@ const remember = <V>(map: Map<string, V>, key: string, value: V): V => {
 }
 
 const newSlot = ({ clientId }: Credentials): Slot => ({ clientId, token: undefined, pending: undefined })
+
 const compareEnvironments = (
   { environment: given }: Credentials,
   { environment: wanted }: Pick<TokenSourceOptions, 'environment'>,
@@ -176,6 +178,27 @@ const compareEnvironments = (
   if (given === undefined || wanted === undefined || given === wanted) return undefined
   const detail = `the credentials of the account are for ${given}, and the connection is for ${wanted}`
   return { kind: 'denied', status: 403, detail }
+}
+
+const readCredentials = async (
+  { credentials, credentialsMs }: Pick<TokenSourceOptions, 'credentials' | 'credentialsMs'>,
+  accountId: string,
+): Promise<Credentials> => checkCredentials(await findCredentials(credentials, accountId, credentialsMs))
+
+const fetchToken = async (
+  slot: Slot,
+  tokenUrl: URL,
+  credentials: Credentials,
+  options: TokenSourceOptions,
+): Promise<TokenResult> => {
+  const { clock } = options
+  const request = buildTokenRequest(tokenUrl, credentials, options)
+  const secrets = [credentials.clientSecret, encodeForm(credentials.clientSecret), encodeBasic(credentials)]
+  const askedAt = clock.now().getTime()
+  const grant = readTokenAnswer(await options.send(request), clock.now(), secrets)
+  if (grant.kind !== 'grant') return grant
+  slot.token = { value: grant.value, fetchedAtMs: askedAt, refreshAtMs: refreshAtMs(askedAt, grant.lifetimeMs) }
+  return { kind: 'token', value: grant.value, clientId: credentials.clientId }
 }
 
 /** Makes a token source. Tokens live in memory only, and secrets only as long as a request for a token takes. */
@@ -186,31 +209,18 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const accounts = new Map<string, Slot>()
   const lookups = new Map<string, Promise<TokenResult>>()
 
-  const fetchToken = async (slot: Slot, tokenUrl: URL, credentials: Credentials): Promise<TokenResult> => {
-    const request = buildTokenRequest(tokenUrl, credentials, options)
-    const secrets = [credentials.clientSecret, encodeForm(credentials.clientSecret), encodeBasic(credentials)]
-    const askedAt = clock.now().getTime()
-    const grant = readTokenAnswer(await options.send(request), clock.now(), secrets)
-    if (grant.kind !== 'grant') return grant
-    slot.token = { value: grant.value, fetchedAtMs: askedAt, refreshAtMs: refreshAtMs(askedAt, grant.lifetimeMs) }
-    return { kind: 'token', value: grant.value, clientId: credentials.clientId }
-  }
-
   const readSlot = (slot: Slot | undefined): TokenResult | undefined => {
     const token = slot?.token
     if (slot === undefined || token === undefined || clock.now().getTime() >= token.refreshAtMs) return undefined
     return { kind: 'token', value: token.value, clientId: slot.clientId }
   }
 
-  const readCredentials = async (accountId: string): Promise<Credentials> =>
-    checkCredentials(await findCredentials(source, accountId, options.credentialsMs))
-
   const lookUp = async (accountId: string): Promise<TokenResult> => {
     let credentials: Credentials
     let tokenUrl: URL
     try {
       tokenUrl = options.tokenUrl(accountId)
-      credentials = await readCredentials(accountId)
+      credentials = await readCredentials(options, accountId)
     } catch (error) {
       // What a vault says may hold a secret, so only the kind of its error is told.
       const name = error instanceof Error ? error.name : 'error'
@@ -224,7 +234,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     remember(accounts, nameOf(accountId), slot)
     const known = readSlot(slot)
     if (known !== undefined) return known
-    slot.pending ??= fetchToken(slot, tokenUrl, credentials).finally(() => {
+    slot.pending ??= fetchToken(slot, tokenUrl, credentials, options).finally(() => {
       slot.pending = undefined
     })
     return slot.pending
@@ -241,9 +251,13 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       lookups.set(account, started)
       return started
     },
-    async clientIdOf(accountId) {
-      const known = accounts.get(nameOf(accountId))
-      return readSlot(known) === undefined ? (await readCredentials(accountId)).clientId : (known?.clientId ?? '')
+    async clientIdOf(accountId, isWanted) {
+      const account = nameOf(accountId)
+      const known = accounts.get(account)
+      if (known !== undefined && readSlot(known) !== undefined && isWanted(known.clientId)) return known.clientId
+      const { clientId } = await readCredentials(options, accountId)
+      if (known?.clientId !== clientId && accounts.get(account) === known) accounts.delete(account)
+      return clientId
     },
     discard(accountId, token) {
       const slot = accounts.get(nameOf(accountId))

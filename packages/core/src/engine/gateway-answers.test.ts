@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Gateway } from '../ports/gateway.ts'
 import { foreignGateway } from './foreign-gateway.ts'
+import { NotUnderstood } from './foreign-value.ts'
 import { readFound, readListPage, readRegisterResult, readSubmitResult } from './gateway-answers.ts'
 
 const told: string[] = []
@@ -132,11 +133,12 @@ describe('a page of a list', () => {
   })
 })
 
-it('a transfer that is read is the one that was asked for, or none', () => {
+it('a transfer that is read is the one that was asked for, and what is not understood is not one that is missing', () => {
   const seen = { remoteId: 'r1', status: 'complete', failure: null }
   expect(readFound(seen, 'r1', note)).toEqual(seen)
-  expect(readFound(seen, 'r2', note)).toBeUndefined()
-  expect(readFound({ ...seen, status: 5n }, 'r1', note)).toBeUndefined()
+  expect(readFound(undefined, 'r1', note)).toBeUndefined()
+  expect(() => readFound(seen, 'r2', note)).toThrow(NotUnderstood)
+  expect(() => readFound({ ...seen, status: 5n }, 'r1', note)).toThrow(NotUnderstood)
 })
 
 describe('a gateway of somebody else', () => {

@@ -86,7 +86,7 @@ export async function findSender<Tx>(
   const waits = (detail: string): Unsent => ({ reason: 'rate_limited', detail: `not sent: ${detail}` })
   let client: unknown
   try {
-    client = (await gateway.identify?.(accountId, { signal })) ?? anyClient
+    client = (await gateway.identify?.(accountId, { signal, wanted: known ?? undefined })) ?? anyClient
   } catch (error) {
     // What a vault says may hold a secret, so only the kind of its error is told.
     const kind = error instanceof Error ? error.name : typeof error

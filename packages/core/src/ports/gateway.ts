@@ -97,10 +97,14 @@ export interface Gateway {
   readonly keyLifetimeMs?: number | undefined
   /**
    * Says as whom an account's submissions are sent now: the scope of idempotency keys at the other side, without a secret.
-   * While an outcome is unknown nothing is sent as anybody else. Rejects when that cannot be found out now. Optional: without
-   * it all submissions have one scope.
+   * While an outcome is unknown nothing is sent as anybody else. `wanted` is who sent last: a gateway that remembers another
+   * one asks again before it says so. Rejects when that cannot be found out now. Optional: without it all submissions have one
+   * scope.
    */
-  identify?(accountId: string, options: { readonly signal: AbortSignal }): Promise<string | undefined>
+  identify?(
+    accountId: string,
+    options: { readonly signal: AbortSignal; readonly wanted?: string | undefined },
+  ): Promise<string | undefined>
   /**
    * Whether it moves real money. Written into the database and with each transfer where it is declared; an engine never sends
    * a transfer of another environment. Default: not declared, nothing is compared.
