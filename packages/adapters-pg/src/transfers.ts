@@ -121,16 +121,14 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async getByKey(accountId: string, key: string): Promise<StoredTransfer | undefined> {
       return readOne(await driver.query(sql.get_by_key, [accountId, key]))
     },
-    /**
-     * Applies observations of one account; returns how many transfers changed, and how many of others were new. A worker
-     * leaves what somebody else has locked for its next look; a host waits for it.
-     */
+    /** Applies observations of one account; returns what changed, and what of others was new. `waits` for locks, or passes over. */
     async take(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules, waits = true) {
       if (observations.length === 0) return { changed: 0, found: 0 }
-      const lock = waits ? sql.lock_remote : sql.lock_free_remote
+      const [lock, note] = waits
+        ? [sql.lock_remote, sql.note_sightings]
+        : [sql.lock_free_remote, sql.note_sightings_soon]
       const rows = await driver.execute(tx, lock, [accountId, observations.map((seen) => seen.remoteId)])
       const early = findEarly(rows, observations, rules.decide)
-      const note = waits ? sql.note_sightings : sql.note_sightings_soon
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, observations, rules))
       const changes = decideChanges(rows, observations, rules.decide)

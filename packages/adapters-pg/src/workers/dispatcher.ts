@@ -3,7 +3,7 @@ import { type Claim, Id, type Logger, type WorkHandlers } from '@outlay/core'
 import type { AttemptStore, FetchedJob } from '../attempts.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
-import { startSettler } from './settler.ts'
+import { type Settler, startSettler } from './settler.ts'
 
 /** Keeps a number of transfers under way at once, refilling each slot as soon as it is free. */
 export interface Dispatcher {
@@ -62,9 +62,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   let wokenAt = Number.NEGATIVE_INFINITY
   const worthFetching = Math.max(1, Math.floor(concurrency / 10))
   let idle: (() => void) | undefined
-  // Outcomes that wait for a host's transaction must not keep the others from being sent.
-  const freeSlots = () =>
-    Math.min(concurrency - busy, maxHeldPerSlot * concurrency - held.size + Math.min(maxLocked, settler.locked()))
+  const freeSlots = () => Math.min(concurrency - busy, maxHeldPerSlot * concurrency - held.size + countAside(settler))
 
   const submit = async (claim: Claim, job: FetchedJob) => {
     held.add(job)
@@ -123,6 +121,9 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     },
   }
 }
+
+/** Outcomes that wait for a host's transaction: they must not keep the others from being sent. */
+const countAside = (settler: Settler): number => Math.min(maxLocked, settler.locked())
 
 /** Submits the transfers of fetched jobs, and claims those first that could not be taken with their jobs. */
 async function begin<Tx>(
