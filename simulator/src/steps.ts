@@ -238,9 +238,9 @@ async function command(at: Run, what: 'cancel' | 'release' | 'resubmit', number:
   try {
     await at.office.transaction(async (tx) => {
       if (what !== 'resubmit') return transfers[what](tx, found.transfer_id)
-      const { id } = await transfers.resubmit(tx, found.transfer_id)
+      const { id, reused } = await transfers.resubmit(tx, found.transfer_id)
       const asked = { ...found.asked, repeats: found.transfer_id }
-      return keepPayout(tx, 1_000 + number, id, found.account_id, asked)
+      return reused ? undefined : keepPayout(tx, 1_000 + number, id, found.account_id, asked)
     })
     return 'done'
   } catch (error) {

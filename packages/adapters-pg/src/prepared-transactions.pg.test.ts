@@ -80,7 +80,7 @@ describe('a transaction of a host that is prepared first and committed later', (
   })
 
   it.each(['standard_conforming_strings = off', 'array_nulls = off', 'backslash_quote = off', 'datestyle = german'])(
-    'or one of a session with %s enqueues and commands as any other',
+    'or one of a session with %s enqueues and commands like the rest',
     async (setting) => {
       const { engine } = make(true)
       const host = await pool.connect()

@@ -12,7 +12,7 @@ import type {
 import type { Driver } from './driver.ts'
 import { inHurry } from './hurry.ts'
 import { ensureJobsText, wakeJobsText } from './queue.ts'
-import { type Row, statements, storableJson } from './statement.ts'
+import { type Row, type Statement, statements, storableJson } from './statement.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
 
 /** An adopted transfer was not enqueued here, so its way from there cannot be measured. */
@@ -96,12 +96,19 @@ const texts = {
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
+/** What an observation begins with: of a host, which waits for locks, and of a worker, which passes over what is locked. */
+const observing = <S extends { readonly [K in keyof typeof texts]: Statement }>(sql: S) => ({
+  ...sql,
+  waiting: { lock: sql.lock_remote, note: sql.note_sightings },
+  passing: { lock: sql.lock_free_remote, note: sql.note_sightings_soon },
+})
+
 /** The store of transfers. */
 export type TransferStore<Tx> = ReturnType<typeof createTransferStore<Tx>>
 
 /** Makes the store of transfers on a driver. */
 export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
-  const sql = statements(tokens, texts)
+  const { passing, waiting, ...sql } = observing(statements(tokens, texts))
   const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
     const ids = rows.map((row) => row['id'] as string)
     if (ids.length === 0) return 0
@@ -127,16 +134,12 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async getByKey(accountId: string, key: string): Promise<StoredTransfer | undefined> {
       return readOne(await driver.query(sql.get_by_key, [accountId, key]))
     },
-    /**
-     * Applies observations of one account; returns how many transfers changed, and how many of others were new. A worker
-     * leaves what somebody else has locked for its next look; a host waits for it.
-     */
+    /** Applies observations of one account; returns what changed, and what of others was new. `waits` for locks, or passes over. */
     async take(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules, waits = true) {
       if (observations.length === 0) return { changed: 0, found: 0 }
-      const lock = waits ? sql.lock_remote : sql.lock_free_remote
+      const { lock, note } = waits ? waiting : passing
       const rows = await driver.execute(tx, lock, [accountId, observations.map((seen) => seen.remoteId)])
       const early = findEarly(rows, observations, rules.decide)
-      const note = waits ? sql.note_sightings : sql.note_sightings_soon
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, observations, rules))
       const changes = decideChanges(rows, observations, rules.decide)

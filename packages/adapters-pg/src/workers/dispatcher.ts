@@ -4,7 +4,7 @@ import type { AttemptStore, FetchedJob } from '../attempts.ts'
 import type { Guard } from './guard.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
-import { startSettler } from './settler.ts'
+import { type Settler, startSettler } from './settler.ts'
 import { createSlots, type Slots } from './slots.ts'
 
 /** Keeps a number of transfers under way at once, refilling each slot as soon as it is free. */
@@ -75,8 +75,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   const worthFetching = Math.max(1, Math.floor(concurrency / 10))
   let idle: (() => void) | undefined
   const slots = startSlots(options, () => wakeWhenWorthwhile())
-  // Outcomes that wait for a host's transaction must not keep the others from being sent.
-  const freeSlots = () => slots.free(held.size - Math.min(maxLocked, settler.locked()))
+  const freeSlots = () => slots.free(held.size - countAside(settler))
 
   const submit = async (claim: Claim, job: FetchedJob) => {
     held.add(job)
@@ -145,6 +144,9 @@ function startSlots<Tx>({ concurrency, slowAfterMs, pacer, logger }: DispatcherO
     },
   })
 }
+
+/** Outcomes that wait for a host's transaction: they must not keep the others from being sent. */
+const countAside = (settler: Settler): number => Math.min(maxLocked, settler.locked())
 
 /** Submits the transfers of fetched jobs, and claims those first that could not be taken with their jobs. */
 async function begin<Tx>(
