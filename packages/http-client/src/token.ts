@@ -159,6 +159,15 @@ const compareEnvironments = (
   return { kind: 'denied', status: 403, detail }
 }
 
+const keyOf = (tokenUrl: URL, { clientId, clientSecret }: Credentials): string =>
+  createHash('sha256').update(`${tokenUrl.href}\n${clientId}\n${clientSecret}`).digest('base64')
+
+const readToken = (slot: Slot | undefined, nowMs: number): TokenResult | undefined => {
+  const token = slot?.token
+  if (token === undefined || nowMs >= token.refreshAtMs) return undefined
+  return { kind: 'token', value: token.value }
+}
+
 /** Makes a token source. Tokens live in memory only, and secrets only as long as a request for a token takes. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { credentials: source, clock } = options
@@ -177,11 +186,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     return { kind: 'token', value: grant.value }
   }
 
-  const readSlot = (slot: Slot | undefined): TokenResult | undefined => {
-    const token = slot?.token
-    if (token === undefined || clock.now().getTime() >= token.refreshAtMs) return undefined
-    return { kind: 'token', value: token.value }
-  }
+  const readSlot = (slot: Slot | undefined) => readToken(slot, clock.now().getTime())
 
   const lookUp = async (accountId: string): Promise<TokenResult> => {
     let credentials: Credentials
@@ -196,8 +201,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     }
     const denied = compareEnvironments(credentials, options)
     if (denied !== undefined) return denied
-    const identity = `${tokenUrl.href}\n${credentials.clientId}\n${credentials.clientSecret}`
-    const key = createHash('sha256').update(identity).digest('base64')
+    const key = keyOf(tokenUrl, credentials)
     const slot = slots.get(key) ?? remember<Slot>(slots, key, { token: undefined, pending: undefined })
     remember(accounts, nameOf(accountId), slot)
     const known = readSlot(slot)
