@@ -64,7 +64,8 @@ begin
     if v_news is not null or v_home.seen_at < clock_timestamp() - interval '5 seconds'
       or (v_home.deployment is null and p_deployment is not null) or (v_home.environment is null and p_environment is not null) then
       update {{schema}}.home h
-      set timeline = v_here.timeline, database_name = v_here.database_name, seen_at = clock_timestamp(),
+      -- A clock that is set back makes no sight older than one that a worker knows of.
+      set timeline = v_here.timeline, database_name = v_here.database_name, seen_at = greatest(h.seen_at, clock_timestamp()),
           system_identifier = coalesce(h.system_identifier, v_here.system_identifier),
           deployment = coalesce(h.deployment, p_deployment), environment = coalesce(h.environment, p_environment),
           fenced_since = case when v_news in ('restored', 'rewound') then coalesce(h.fenced_since, clock_timestamp()) else h.fenced_since end,
@@ -136,7 +137,7 @@ begin
   on conflict (only_row) do update
   set system_identifier = excluded.system_identifier, database_oid = excluded.database_oid, database_name = excluded.database_name,
       timeline = excluded.timeline, deployment = coalesce(p_deployment, h.deployment), recorded_at = clock_timestamp(),
-      seen_at = clock_timestamp(), adopted_by = p_actor, adopted_reason = p_reason,
+      seen_at = greatest(h.seen_at, clock_timestamp()), adopted_by = p_actor, adopted_reason = p_reason,
       fenced_since = coalesce(h.fenced_since, excluded.fenced_since), fence_reason = coalesce(h.fence_reason, excluded.fence_reason),
       fenced_by = coalesce(h.fenced_by, excluded.fenced_by);
   perform pg_notify('{{channel}}', '');

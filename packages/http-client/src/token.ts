@@ -180,6 +180,9 @@ const compareEnvironments = (
   return { kind: 'denied', status: 403, detail }
 }
 
+const keyOf = (tokenUrl: URL, { clientId, clientSecret }: Credentials): string =>
+  createHash('sha256').update(`${tokenUrl.href}\n${clientId}\n${clientSecret}`).digest('base64')
+
 const readCredentials = async (
   { credentials, credentialsMs }: Pick<TokenSourceOptions, 'credentials' | 'credentialsMs'>,
   accountId: string,
@@ -228,8 +231,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     }
     const denied = compareEnvironments(credentials, options)
     if (denied !== undefined) return denied
-    const identity = `${tokenUrl.href}\n${credentials.clientId}\n${credentials.clientSecret}`
-    const key = createHash('sha256').update(identity).digest('base64')
+    const key = keyOf(tokenUrl, credentials)
     const slot = slots.get(key) ?? remember<Slot>(slots, key, newSlot(credentials))
     remember(accounts, nameOf(accountId), slot)
     const known = readSlot(slot)

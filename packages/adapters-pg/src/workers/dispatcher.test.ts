@@ -17,6 +17,7 @@ function startOnEmptyQueue() {
       settle: async () => [],
     },
     handlers: {},
+    guard: { mayClaim: () => true },
     logger: silent,
     concurrency: 10,
     pollIntervalMs: 3_600_000,

@@ -50,6 +50,9 @@ const refillMs = 3
  */
 const lingerMs = 36
 
+/** Pause while nothing may be claimed, in milliseconds. */
+const heldPauseMs = 200
+
 /** Pause between two such looks, in milliseconds. */
 const lingerPauseMs = 12
 
@@ -103,7 +106,8 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     logger,
     async turn() {
       const free = freeSlots()
-      if (free < worthFetching || !guard.mayClaim()) return options.pollIntervalMs
+      if (!guard.mayClaim()) return Math.min(options.pollIntervalMs, heldPauseMs)
+      if (free < worthFetching) return options.pollIntervalMs
       const batchSize = Math.min(free, maxFetch)
       const jobs = await attempts.fetch(batchSize, options.worker, handlers)
       if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs
