@@ -71,19 +71,21 @@ describe('a clock that was set back by three hours', async () => {
   })
 
   it('is noticed by every worker, and slow answers are not taken for it', async () => {
-    let nowMs = 0
+    let [monotonicMs, behindMs, reads] = [0, 0, 0]
     const noticed: number[] = []
-    let reads = 0
     const clockJumps = {
       now: async () => {
         reads += 1
-        // The third reading finds it set back.
-        if (reads === 3) nowMs -= 3 * hourMs
-        return nowMs + performance.now()
+        monotonicMs += 1_000
+        // The third reading finds it set back; the fifth one's answer is on its way for a minute.
+        if (reads === 3) behindMs = 3 * hourMs
+        const nowMs = monotonicMs - behindMs
+        if (reads === 5) monotonicMs += 60_000
+        return nowMs
       },
       setBack: async (byMs: number) => noticed.push(byMs),
     }
-    const watch = startClockWatch({ clockJumps, logger: recordingLogger() })
+    const watch = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs: () => monotonicMs })
     await waitUntil(
       () => {
         watch.wake()

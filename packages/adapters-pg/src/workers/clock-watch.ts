@@ -5,28 +5,36 @@ import { type Loop, startLoop } from './loop.ts'
 /** Pause between two looks at the clock, in milliseconds. */
 const pauseMs = 2_000
 
-/** What the clock may lose between two looks without being set back, in milliseconds: NTP corrects it, and questions take time. */
+/** What the clock may lose between two looks without being set back, in milliseconds: NTP corrects it. */
 const toleranceMs = 30_000
 
 /** What a watch of the clock works with. */
 export interface ClockWatchOptions {
   readonly clockJumps: ClockJumpStore
   readonly logger: Logger
+  /** Time that only goes forward, in milliseconds. Default: that of this process. */
+  readonly monotonicMs?: (() => number) | undefined
 }
 
 /**
  * Starts the loop that compares the clock of the database with time that only goes forward. Leases, pauses and looks are moments
  * of that clock: when it is set back by hours, they would hold everything up for as long.
  */
-export function startClockWatch({ clockJumps, logger }: ClockWatchOptions): Loop {
-  let last: { readonly nowMs: number; readonly atMs: number } | undefined
+export function startClockWatch({
+  clockJumps,
+  logger,
+  monotonicMs = () => performance.now(),
+}: ClockWatchOptions): Loop {
+  let last: { readonly nowMs: number; readonly answeredMs: number } | undefined
   return startLoop({
     name: 'watch clock',
     logger,
     async turn() {
+      const askedMs = monotonicMs()
       const nowMs = await clockJumps.now()
-      const atMs = performance.now()
-      const backMs = last === undefined ? 0 : last.nowMs + (atMs - last.atMs) - nowMs
+      // At least so much has passed between the two readings, however long the answers took.
+      const backMs = last === undefined ? 0 : last.nowMs + (askedMs - last.answeredMs) - nowMs
+      last = { nowMs, answeredMs: monotonicMs() }
       if (backMs > toleranceMs) {
         const moved = await clockJumps.setBack(Math.round(backMs))
         logger.warn(
@@ -34,7 +42,6 @@ export function startClockWatch({ clockJumps, logger }: ClockWatchOptions): Loop
           'The clock of Postgres was set back; what waited for it goes on.',
         )
       }
-      last = { nowMs, atMs }
       return pauseMs
     },
   })
