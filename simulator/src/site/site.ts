@@ -77,19 +77,14 @@ export async function openSite(options: SiteOptions): Promise<Site> {
   for (const { client } of customers) opening.defer(() => client.close())
   const keysSeen = new Set<string>()
   const promises: Promises = { promised: new Set(), withdrawn: new Set(), unknown: new Set(), tookMs: [] }
-  const recorder = await openSiteRecorder({
-    host,
-    service,
-    promises,
-    customers: customers.map(({ customer }) => customer),
-    folder: options.history,
-  })
+  const known = customers.map(({ customer }) => customer)
+  const recorder = await openSiteRecorder({ host, service, promises, customers: known, folder: options.history })
   opening.defer(() => recorder.stop())
   const around = {
     postgres: server,
     databaseUrl: hostUrl,
     serviceUrl: url,
-    customers: customers.map(({ customer }) => customer),
+    customers: known,
     onCollapse,
     onExchange: recorder.record,
     onKey: (key: string) => void keysSeen.add(key),
