@@ -71,6 +71,13 @@ it('the stages of a transfer change in every way that the table has, and in no o
     await reaches(dropped.id, 'blocked')
     await transaction((tx) => engine.transfers.cancel(tx, dropped.id))
 
+    const late = await enqueue('unknown-in-the-queue', [], { notBefore: new Date(Date.now() + 3_600_000) })
+    const doubtful = await enqueue('unknown-without-funds', [short])
+    await reaches(doubtful.id, 'awaiting_funds')
+    const age = `update outlay.transfer set unknown_since = now() - interval '25 hours' where id = any ($1)`
+    await pool.query(age, [[late.id, doubtful.id]])
+    for (const { id } of [late, doubtful]) await reaches(id, 'blocked')
+
     // With this jitter the slow backoff is over at once.
     fraction = 0
     await reaches((await enqueue('patient', [short])).id, 'submitted')
