@@ -53,7 +53,7 @@ begin
       where x.subscription = p_subscription and x.transfer_id = n.id and x.sequence > n.sequence order by x.sequence limit 1
     ) m
     join {{schema}}.delivery l on l.subscription = p_subscription and l.transfer_id = n.id and l.sequence = m.sequence
-    where l.due_at > clock_timestamp() and l.failures = 0 and not l.dead
+    where l.due_at > statement_timestamp() and l.failures = 0 and not l.dead
     for no key update of l skip locked
   ) w
   where d.subscription = p_subscription and d.transfer_id = w.transfer_id and d.sequence = w.sequence;
@@ -110,7 +110,7 @@ create or replace function {{schema}}.bring_up_deliveries(p_subscription text) r
   update {{schema}}.delivery d set due_at = clock_timestamp()
   where (d.subscription, d.transfer_id, d.sequence) in (
     select l.subscription, l.transfer_id, l.sequence from {{schema}}.delivery l
-    where l.subscription = p_subscription and l.due_at > clock_timestamp() and l.failures = 0 and not l.dead for no key update skip locked)
+    where l.subscription = p_subscription and l.due_at > statement_timestamp() and l.failures = 0 and not l.dead for no key update skip locked)
 $$;
 
 -- Removes a subscription, or some of its types, with the events that it has yet to handle; while there are any, only if told

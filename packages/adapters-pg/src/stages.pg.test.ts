@@ -36,7 +36,11 @@ const mismatch: SubmitResult = { outcome: 'key_mismatch', detail: 'another reque
 interface Host {
   readonly engine: Engine<pg.PoolClient>
   readonly transaction: Driver<pg.PoolClient>['transaction']
-  readonly enqueue: (accountId: string, first: readonly SubmitResult[]) => Promise<EnqueuedTransfer>
+  readonly enqueue: (
+    accountId: string,
+    first: readonly SubmitResult[],
+    overrides?: Partial<EnqueueRequest>,
+  ) => Promise<EnqueuedTransfer>
   readonly reaches: (id: string, stage: string) => Promise<unknown>
   /** What the service shows of an account beside what it was sent in this test. */
   readonly listed: Map<string, Observation[]>
@@ -84,6 +88,26 @@ async function reconcileAll({ engine, transaction, enqueue, reaches, listed }: H
   for (const id of [one, two]) await reaches(id, 'blocked')
   await engine.reconcile({ since, matches: { [one]: 'waits-2', [two]: 'short-3' }, acknowledge: true })
   for (const id of [one, two]) await reaches(id, 'submitted')
+}
+
+/** One that the service has lost, and two whose outcomes are unknown for longer than a day. */
+async function loseAndAge({ engine, transaction, enqueue, reaches }: Omit<Host, 'listed'>) {
+  const gone = await enqueue('gone', [])
+  await reaches(gone.id, 'submitted')
+  await pool.query(
+    `update outlay.transfer set reason = 'missing_at_service', unknown_since = now(),
+      follow_at = now() + interval '1 hour' where id = $1`,
+    [gone.id],
+  )
+  await transaction((tx) => engine.transfers.release(tx, gone.id))
+  await reaches(gone.id, 'submitted')
+
+  const late = await enqueue('unknown-in-the-queue', [], { notBefore: new Date(Date.now() + 3_600_000) })
+  const doubtful = await enqueue('unknown-without-funds', [short])
+  await reaches(doubtful.id, 'awaiting_funds')
+  const age = `update outlay.transfer set unknown_since = now() - interval '25 hours' where id = any ($1)`
+  await pool.query(age, [[late.id, doubtful.id]])
+  for (const { id } of [late, doubtful]) await reaches(id, 'blocked')
 }
 
 it('the stages of a transfer change in every way that the table has, and in no other', async () => {
@@ -139,15 +163,7 @@ it('the stages of a transfer change in every way that the table has, and in no o
     await transaction((tx) => engine.transfers.cancel(tx, dropped.id))
 
     await reconcileAll({ engine, transaction, enqueue, reaches, listed })
-    const gone = await enqueue('gone', [])
-    await reaches(gone.id, 'submitted')
-    await pool.query(
-      `update outlay.transfer set reason = 'missing_at_service', unknown_since = now(),
-      follow_at = now() + interval '1 hour' where id = $1`,
-      [gone.id],
-    )
-    await transaction((tx) => engine.transfers.release(tx, gone.id))
-    await reaches(gone.id, 'submitted')
+    await loseAndAge({ engine, transaction, enqueue, reaches })
 
     // With this jitter the slow backoff is over at once.
     fraction = 0

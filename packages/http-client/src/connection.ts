@@ -189,6 +189,8 @@ const awaitToken = (
 }
 
 /** Does exchanges, inside spans where there is telemetry; only then is the path's template made. */
+type Send = ReturnType<typeof createSend>
+
 const createSend =
   (dispatcher: Dispatcher, telemetry: Telemetry | undefined, limits: ExchangeLimits) =>
   (request: HttpRequest, template: () => string, signal?: AbortSignal): Promise<HttpAnswer | HttpFailure> => {
@@ -204,6 +206,28 @@ function readLimits({ timeouts, maxBodyBytes = 8 * 1024 * 1024 }: ConnectionOpti
   return { ofCalls, ofTokens }
 }
 
+/** Opens the source of tokens of a connection. */
+function openTokens(
+  options: ConnectionOptions & { readonly clock: Clock; readonly userAgent: string },
+  addresses: ReturnType<typeof readAddresses>,
+  send: Send,
+) {
+  const { credentials, timeouts, environment, scope, clock, userAgent } = options
+  const byAccount = typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function'
+  return createTokenSource({
+    tokenUrl: (accountId) => addresses(accountId).tokenUrl,
+    byAccount,
+    credentials,
+    credentialsMs: timeouts?.credentialsMs ?? 10_000,
+    environment,
+    scope,
+    clock,
+    userAgent,
+    // A path that differs by account may hold anything, and has no place in the name of a span.
+    send: (request) => send(request, () => (byAccount ? '{token_endpoint}' : addresses('').tokenUrl.pathname)),
+  })
+}
+
 /**
  * Opens the way to a service. Nothing is sent until the first call.
  *
@@ -217,23 +241,11 @@ export function createConnection(options: ConnectionOptions): Connection {
   const clock = options.clock ?? { now: () => new Date() }
   const userAgent = options.userAgent ?? 'outlay-http-client/0.2.0'
   const dispatcher = options.dispatcher ?? createPool(options)
-  const { ofCalls, ofTokens } = readLimits(options)
+  const limits = readLimits(options)
   const telemetry = options.telemetry && foreignTelemetry(options.telemetry)
-  const send = createSend(dispatcher, telemetry, ofCalls)
-  const sendForToken = createSend(dispatcher, telemetry, ofTokens)
-  const byAccount = typeof options.baseUrl === 'function' || typeof options.tokenUrl === 'function'
-  const tokens = createTokenSource({
-    tokenUrl: (accountId) => addresses(accountId).tokenUrl,
-    byAccount,
-    credentials: options.credentials,
-    credentialsMs: options.timeouts?.credentialsMs ?? 10_000,
-    environment: options.environment,
-    scope: options.scope,
-    clock,
-    userAgent,
-    // A path that differs by account may hold anything, and has no place in the name of a span.
-    send: (request) => sendForToken(request, () => (byAccount ? '{token_endpoint}' : addresses('').tokenUrl.pathname)),
-  })
+  const send = createSend(dispatcher, telemetry, limits.ofCalls)
+  const sendForToken = createSend(dispatcher, telemetry, limits.ofTokens)
+  const tokens = openTokens({ ...options, clock, userAgent }, addresses, sendForToken)
   const limiter = createLimiter(options.limits ?? (() => undefined), (accountId) =>
     typeof options.credentials === 'function' ? accountId : '',
   )

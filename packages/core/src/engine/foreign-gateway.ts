@@ -14,15 +14,7 @@ export function foreignGateway(
   runtime: Pick<Runtime, 'timer' | 'logger'>,
   timeouts: TimeLimits,
 ): Gateway {
-  const told = new Set<string>()
-  const onNotUnderstood = (call: string) => (field: string) => {
-    const kind = `${call} ${field}`
-    if (told.has(kind)) return
-    told.add(kind)
-    const message =
-      'A gateway answers what is not understood; an outcome counts as unknown, an observation is left out.'
-    runtime.logger.error({ call, field }, message)
-  }
+  const onNotUnderstood = reportOnce(runtime.logger)
   const bound = <T>(
     call: string,
     limitMs: number,
@@ -79,6 +71,19 @@ export function foreignGateway(
         bound<unknown>(String(name), lookupMs, undefined, () => Reflect.apply(member, gateway, args))
     },
   })
+}
+
+/** Reports each kind of answer that is not understood once, without what it holds. */
+function reportOnce(logger: Runtime['logger']) {
+  const reported = new Set<string>()
+  return (call: string) => (field: string) => {
+    const kind = `${call} ${field}`
+    if (reported.has(kind)) return
+    reported.add(kind)
+    const message =
+      'A gateway answers what is not understood; an outcome counts as unknown, an observation is left out.'
+    logger.error({ call, field }, message)
+  }
 }
 
 const notSent = { outcome: 'throttled', detail: 'not sent: the engine stops' } as const
