@@ -13,7 +13,7 @@ const jumpTexts = {
   move_jobs: `with late as (
       select j.id, t.not_before from {{queue_table}} j
       left join {{schema}}.transfer t on t.id = {{schema}}.transfer_of_job(j.id)
-      where j.name = '{{queue}}' and j.state < 'active' and j.start_after > clock_timestamp()
+      where j.name = '{{queue}}' and j.state < 'active' and j.start_after > clock_timestamp() + $2 * interval '1 millisecond'
         and j.start_after < clock_timestamp() + interval '1 year' for update of j skip locked
     )
     update {{queue_table}} j set start_after = greatest(${moved('j.start_after')}, l.not_before)
@@ -30,23 +30,35 @@ const jumpTexts = {
     where greatest(q.monitor_claim_on, q.monitor_on, q.maintain_on) > clock_timestamp() returning q.name`,
   move_looks: `with late as (
       select t.id from {{schema}}.transfer t
+<<<<<<< HEAD
       where t.follow_at > statement_timestamp() and t.stage = 'submitted' for no key update skip locked
+=======
+      where t.follow_at > clock_timestamp() + $2 * interval '1 millisecond' and t.stage = 'submitted' for no key update skip locked
+>>>>>>> faults
     )
     update {{schema}}.transfer t set follow_at = ${moved('t.follow_at')} from late l where t.id = l.id returning t.id`,
   move_readings: `update {{schema}}.list_reading r set leased_until = ${moved('r.leased_until')}
-    where r.leased_until > clock_timestamp() returning r.account_id`,
+    where r.leased_until > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_watches: `update {{schema}}.watched_account w set look_at = ${moved('w.look_at')}
+<<<<<<< HEAD
     where w.look_at > statement_timestamp() returning w.account_id`,
+=======
+    where w.look_at > clock_timestamp() + $2 * interval '1 millisecond' returning w.account_id`,
+>>>>>>> faults
   move_probes: `update {{schema}}.refused_account r set probe_at = ${moved('r.probe_at')}
-    where r.probe_at > clock_timestamp() returning r.account_id`,
+    where r.probe_at > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_paces: `update {{schema}}.account_pace p
     set next_at = case when p.next_at is not null then least(p.next_at, ${moved('p.next_at')}) end,
       held_until = case when p.held_until is not null then least(p.held_until, ${moved('p.held_until')}) end,
       changed_at = least(p.changed_at, clock_timestamp()), waited_at = least(p.waited_at, clock_timestamp())
-    where greatest(p.next_at, p.held_until, p.changed_at, p.waited_at) > clock_timestamp() returning p.account_id`,
+    where greatest(p.next_at, p.held_until, p.changed_at, p.waited_at) > clock_timestamp() + $2 * interval '1 millisecond' returning p.account_id`,
   move_deliveries: `with late as (
       select d.subscription, d.transfer_id, d.sequence from {{schema}}.delivery d
+<<<<<<< HEAD
       where d.due_at > statement_timestamp() and not d.dead for update skip locked
+=======
+      where d.due_at > clock_timestamp() + $2 * interval '1 millisecond' and not d.dead for update skip locked
+>>>>>>> faults
     )
     update {{schema}}.delivery d set due_at = ${moved('d.due_at')} from late l
     where d.subscription = l.subscription and d.transfer_id = l.transfer_id and d.sequence = l.sequence returning d.transfer_id`,
@@ -69,12 +81,15 @@ export function createClockJumpStore<Tx>(driver: Driver<Tx>, place: Pick<Place, 
     async now(): Promise<number> {
       return Number((await driver.query(read.read_clock, []))[0]?.['now_ms'])
     },
-    /** Brings forward what would wait for moments that were written before the clock was set back. Returns how many rows. */
-    async setBack(byMs: number): Promise<number> {
+    /**
+     * Brings forward what would wait for moments that were written before the clock was set back, as far as they are further away
+     * than `fromMs` milliseconds. Returns how many rows.
+     */
+    async setBack(byMs: number, fromMs = 0): Promise<number> {
       let count = 0
       for (const [name, statement] of Object.entries(jump)) {
         const takesTime = jumpTexts[name as keyof typeof jumpTexts].includes('$1')
-        count += (await driver.query(statement, takesTime ? [byMs] : [])).length
+        count += (await driver.query(statement, takesTime ? [byMs, fromMs] : [])).length
       }
       return count
     },

@@ -8,6 +8,9 @@ const pauseMs = 2_000
 /** What the clock may lose between two looks without being set back, in milliseconds: NTP corrects it. */
 const toleranceMs = 30_000
 
+/** How long what was held or not committed when the clock was set back is looked for again, in milliseconds. */
+const stragglersMs = 60_000
+
 /** What a watch of the clock works with. */
 export interface ClockWatchOptions {
   readonly clockJumps: ClockJumpStore
@@ -26,6 +29,7 @@ export function startClockWatch({
   monotonicMs = () => performance.now(),
 }: ClockWatchOptions): Loop {
   let last: { readonly nowMs: number; readonly answeredMs: number } | undefined
+  let jump: { readonly byMs: number; readonly untilMs: number } | undefined
   return startLoop({
     name: 'watch clock',
     logger,
@@ -35,8 +39,10 @@ export function startClockWatch({
       // At least so much has passed between the two readings, however long the answers took.
       const backMs = last === undefined ? 0 : last.nowMs + (askedMs - last.answeredMs) - nowMs
       last = { nowMs, answeredMs: monotonicMs() }
+      if (jump !== undefined && last.answeredMs < jump.untilMs) await clockJumps.setBack(jump.byMs, jump.byMs / 2)
       if (backMs > toleranceMs) {
-        const moved = await clockJumps.setBack(Math.round(backMs))
+        jump = { byMs: Math.round(backMs), untilMs: last.answeredMs + stragglersMs }
+        const moved = await clockJumps.setBack(jump.byMs)
         logger.warn(
           { backMs: Math.round(backMs), moved },
           'The clock of Postgres was set back; what waited for it goes on.',
