@@ -30,21 +30,13 @@ const jumpTexts = {
     where greatest(q.monitor_claim_on, q.monitor_on, q.maintain_on) > clock_timestamp() returning q.name`,
   move_looks: `with late as (
       select t.id from {{schema}}.transfer t
-<<<<<<< HEAD
-      where t.follow_at > statement_timestamp() and t.stage = 'submitted' for no key update skip locked
-=======
-      where t.follow_at > clock_timestamp() + $2 * interval '1 millisecond' and t.stage = 'submitted' for no key update skip locked
->>>>>>> faults
+      where t.follow_at > statement_timestamp() + $2 * interval '1 millisecond' and t.stage = 'submitted' for no key update skip locked
     )
     update {{schema}}.transfer t set follow_at = ${moved('t.follow_at')} from late l where t.id = l.id returning t.id`,
   move_readings: `update {{schema}}.list_reading r set leased_until = ${moved('r.leased_until')}
     where r.leased_until > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_watches: `update {{schema}}.watched_account w set look_at = ${moved('w.look_at')}
-<<<<<<< HEAD
-    where w.look_at > statement_timestamp() returning w.account_id`,
-=======
-    where w.look_at > clock_timestamp() + $2 * interval '1 millisecond' returning w.account_id`,
->>>>>>> faults
+    where w.look_at > statement_timestamp() + $2 * interval '1 millisecond' returning w.account_id`,
   move_probes: `update {{schema}}.refused_account r set probe_at = ${moved('r.probe_at')}
     where r.probe_at > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_paces: `update {{schema}}.account_pace p
@@ -54,11 +46,7 @@ const jumpTexts = {
     where greatest(p.next_at, p.held_until, p.changed_at, p.waited_at) > clock_timestamp() + $2 * interval '1 millisecond' returning p.account_id`,
   move_deliveries: `with late as (
       select d.subscription, d.transfer_id, d.sequence from {{schema}}.delivery d
-<<<<<<< HEAD
-      where d.due_at > statement_timestamp() and not d.dead for update skip locked
-=======
-      where d.due_at > clock_timestamp() + $2 * interval '1 millisecond' and not d.dead for update skip locked
->>>>>>> faults
+      where d.due_at > statement_timestamp() + $2 * interval '1 millisecond' and not d.dead for update skip locked
     )
     update {{schema}}.delivery d set due_at = ${moved('d.due_at')} from late l
     where d.subscription = l.subscription and d.transfer_id = l.transfer_id and d.sequence = l.sequence returning d.transfer_id`,
