@@ -83,7 +83,8 @@ describe('code that is not ours', async () => {
       { outcome: 'unknown', detail: 'submit gave no answer within 50 ms' },
       { outcome: 'accepted', detail: null },
     ])
-    expect(gateway.submissions.map(({ idempotencyKey }) => idempotencyKey)).toEqual([first?.idempotencyKey])
+    const { rows } = await pool.query('select submission_key from outlay.transfer where id = $1', [id])
+    expect(gateway.submissions.map(({ idempotencyKey }) => idempotencyKey)).toEqual([rows[0]?.submission_key])
   })
 
   it('that hangs in reads of many accounts delays the statuses of no other', async () => {

@@ -222,7 +222,9 @@ describe('the command line', async () => {
     await drain(engine)
     const { code, stdout } = await run('prove', id)
     expect(code).toBe(0)
-    expect(stdout).toContain('ONE EFFECT. All 2 attempts carried the key INV-9')
+    const sent = /^sent as\s+(\S+)$/m.exec(stdout)?.[1]
+    expect(host.gateway.submissions.at(-1)?.idempotencyKey).toBe(sent)
+    expect(stdout).toContain(`ONE EFFECT. All 2 attempts carried the key ${sent}, `)
     expect(stdout).toContain('One attempt got no answer, and a later one with the same key did.')
     expect(stdout).toContain('Told, and acknowledged in full: books.')
     expect(await json('prove', id)).toMatchObject({

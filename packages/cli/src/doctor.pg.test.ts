@@ -107,7 +107,7 @@ describe('the doctor', async () => {
   it('finds blocked transfers, with the cure that fits the reason', async () => {
     await host.enqueue()
     await sql(`update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown'`)
-    expect((await find('blocked')).cure).toContain('cannot pay twice')
+    expect((await find('blocked')).cure).toContain('the same key once more')
     await sql(`update outlay.transfer set reason = 'idempotency_key_mismatch'`)
     expect((await find('blocked')).cure).toContain('new key')
   })

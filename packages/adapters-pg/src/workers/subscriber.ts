@@ -96,6 +96,7 @@ function createTurn<Tx>(
     idle.leave(index)
     await attendance.keep()
     const limit = singly > 0 ? 1 : subscription.batchSize
+    const begunAt = performance.now()
     const exceptAccounts = isCareful ? troubled.all() : troubled.resting()
     const outcome = await store.deliver(subscription, {
       limit,
@@ -117,7 +118,7 @@ function createTurn<Tx>(
     if (outcome.kind === 'stopped') return idle.enter(index)
     if (outcome.kind === 'handled') for (const { accountId } of outcome.events) troubled.handled(accountId)
     if (outcome.kind === 'failed') {
-      if (outcome.isItsOwn) troubled.failed(outcome.event.accountId)
+      if (outcome.isItsOwn) troubled.failed(outcome.event.accountId, performance.now() - begunAt)
       if (outcome.count > 1) singly = outcome.count
       try {
         if (outcome.isItsOwn) await recordFailure(options, outcome)

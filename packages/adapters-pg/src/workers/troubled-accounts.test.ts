@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { createTroubledAccounts } from './troubled-accounts.ts'
+
+describe('an account whose events fail', () => {
+  it('rests from its third failure on, for twice as long as that took', () => {
+    let now = 0
+    const troubled = createTroubledAccounts(() => now)
+    for (let count = 0; count < 2; count += 1) troubled.failed('slow', 5_000)
+    expect([troubled.all(), troubled.resting()]).toEqual([['slow'], []])
+    troubled.failed('slow', 5_000)
+    now = 9_999
+    expect(troubled.resting()).toEqual(['slow'])
+    now = 10_000
+    expect(troubled.resting()).toEqual([])
+    troubled.failed('slow', 500_000)
+    now += 60_000
+    expect(troubled.resting()).toEqual([])
+  })
+
+  it('is tried on without a pause while it fails at once, however often', () => {
+    const troubled = createTroubledAccounts(() => 0)
+    for (let count = 0; count < 100; count += 1) troubled.failed('quick', 0)
+    expect([troubled.all(), troubled.resting()]).toEqual([['quick'], []])
+  })
+
+  it('is well again with the first event that is handled', () => {
+    const troubled = createTroubledAccounts(() => 0)
+    for (let count = 0; count < 3; count += 1) troubled.failed('acme', 1_000)
+    expect(troubled.resting()).toEqual(['acme'])
+    troubled.handled('acme')
+    expect([troubled.all(), troubled.resting()]).toEqual([[], []])
+  })
+})
