@@ -76,6 +76,7 @@ export interface PostgresOptions<Tx> {
  */
 export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   const { driver, notify = true } = options
+  checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = locate(options)
   const runtime = systemRuntime(options.logger)
   const transfers = createTransferStore(driver, tokens, notify)
@@ -221,6 +222,13 @@ interface Parts<Tx> {
   readonly subscriptions: SubscriptionStore<Tx>
   readonly handlers: WorkHandlers<Tx>
   readonly work: WorkOptions
+}
+
+/** A name that is stored with the first start; one that came out empty would be none. */
+function checkDeployment(deployment: unknown): void {
+  if (deployment === undefined || (typeof deployment === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(deployment)))
+    return
+  throw new Error('The deployment is a name of 1 to 255 characters without control characters, or left out.')
 }
 
 /** What workers need before the first of them starts. When a step fails, nothing is left running. */
