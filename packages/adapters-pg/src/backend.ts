@@ -38,7 +38,7 @@ import { startArchiver } from './workers/archiver.ts'
 import { startClockWatch } from './workers/clock-watch.ts'
 import { startDispatcher } from './workers/dispatcher.ts'
 import { startFollower } from './workers/follower.ts'
-import { startGuard } from './workers/guard.ts'
+import { type Guard, startGuard } from './workers/guard.ts'
 import { startPacer } from './workers/pacer.ts'
 import { startSubscriber } from './workers/subscriber.ts'
 import { startSweeper } from './workers/sweeper.ts'
@@ -76,6 +76,7 @@ export interface PostgresOptions<Tx> {
  */
 export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   const { driver, notify = true } = options
+  checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = locate(options)
   const runtime = systemRuntime(options.logger)
   const transfers = createTransferStore(driver, tokens, notify)
@@ -223,19 +224,37 @@ interface Parts<Tx> {
   readonly work: WorkOptions
 }
 
+/** A name that is stored with the first start; one that came out empty would be none. */
+function checkDeployment(deployment: unknown): void {
+  if (deployment === undefined || (typeof deployment === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(deployment)))
+    return
+  throw new Error('The deployment is a name of 1 to 255 characters without control characters, or left out.')
+}
+
+/** What workers need before the first of them starts. When a step fails, nothing is left running. */
+async function prepareWork<Tx>(parts: Parts<Tx>) {
+  const { driver, logger, handlers } = parts
+  const offError = driver.onError((error) =>
+    logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
+  )
+  let guard: Guard | undefined
+  try {
+    // First: whoever is refused here writes nothing.
+    guard = await startGuard({ ...parts, environment: handlers.environment })
+    for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
+    return { offError, guard, boss: await startQueue(driver, parts.queueSchema, logger) }
+  } catch (error) {
+    offError()
+    await guard?.stop()
+    throw error
+  }
+}
+
 async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const { driver, logger, handlers, work } = parts
   const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000, slowAfterMs = 5_000 } = work
   const archiveAfterMs = readArchiveAfterMs(work)
-  const offError = driver.onError((error) =>
-    logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
-  )
-  for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
-  const guard = await startGuard({ ...parts, environment: handlers.environment })
-  const boss = await startQueue(driver, parts.queueSchema, logger).catch(async (error: unknown) => {
-    await guard.stop()
-    throw error
-  })
+  const { offError, guard, boss } = await prepareWork(parts)
   const subscribers = startSubscribers(parts, pollIntervalMs)
   const tell = () => {
     for (const subscriber of subscribers) subscriber.wake()

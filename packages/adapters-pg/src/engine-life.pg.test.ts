@@ -83,7 +83,9 @@ describe('an engine', async () => {
     ]
     for (const [options, message] of refused) await expect(engine.start(options)).rejects.toThrow(message)
     for (const batchSize of [0, 1.5, Number.NaN]) {
-      expect(() => engine.subscribe('odd', ['transfer.completed'], async () => undefined, { batchSize })).toThrow('batchSize')
+      expect(() => engine.subscribe('odd', ['transfer.completed'], async () => undefined, { batchSize })).toThrow(
+        'batchSize',
+      )
     }
     expect(() => make({ gateway: memoryGateway(), follow: { maxDelayMs: Number.NaN } })).toThrow('follow.maxDelayMs')
     expect(() => make({ gateway: memoryGateway(), timeouts: { submitMs: 0 } })).toThrow('timeouts.submitMs')

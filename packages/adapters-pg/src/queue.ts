@@ -159,10 +159,15 @@ export async function startQueue<Tx>(driver: Driver<Tx>, queueSchema: string, lo
     logger.warn({ error: error.message }, 'The queue reported an error; it goes on by itself.'),
   )
   boss.on('warning', (warning) => logger.debug({ warning: warning.message }, 'The queue reported a warning.'))
-  await boss.start()
-  // The queue's row is cached on first use; later a miss would cost a query at a bad time.
-  await boss.getQueue(submitQueue)
-  return boss
+  try {
+    await boss.start()
+    // The queue's row is cached on first use; later a miss would cost a query at a bad time.
+    await boss.getQueue(submitQueue)
+    return boss
+  } catch (error) {
+    await boss.stop({ graceful: false, close: false }).catch(() => undefined)
+    throw error
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Driver } from './driver.ts'
 import { createHandlerRun, type HandlerRun } from './handler-run.ts'
 import { createNextStatements } from './next-deliveries.ts'
 import { type Row, statements } from './statement.ts'
+import { namedThrownText } from './thrown-text.ts'
 import { readTransfer } from './transfer-row.ts'
 
 const texts = {
@@ -87,7 +88,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     deliver: createDeliver(driver, tokens),
     /** Puts a failed event off, or makes it a dead letter when it failed too often. */
     async fail(subscription: string, event: TransferEvent, error: unknown): Promise<{ readonly dead: boolean }> {
-      const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+      const text = namedThrownText(error)
       const values = [
         subscription,
         event.transferId,

@@ -121,7 +121,7 @@ export const enter = (input: Input, member: Member, optional = false): Input | u
 }
 
 /** True for text that a database can store: whole characters, no NUL. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 /** Number of characters, an emoji counting as one. */
 const lengthOf = (text: string): number => {

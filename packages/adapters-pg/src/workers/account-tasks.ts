@@ -1,4 +1,5 @@
 import type { Logger } from '@outlay/core'
+import { thrownText } from '../thrown-text.ts'
 
 /** Tasks under way, one per account at most, in a bounded number that slow accounts cannot use up. */
 export interface AccountTasks {
@@ -63,7 +64,7 @@ export function createAccountTasks({ logger, size, slowAfterMs, onFree }: Accoun
       // Never at once: its entry has to be there before it ends.
       await Promise.resolve().then(run)
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = thrownText(error)
       logger.warn({ accountId, error: message }, 'A poll of an account failed; it is repeated later.')
     } finally {
       clearTimeout(timer)

@@ -1,5 +1,6 @@
 import type { FollowedTransfer, Readings } from '@outlay/core'
 import { inHurry } from '../hurry.ts'
+import { thrownText } from '../thrown-text.ts'
 import { createAccountTasks } from './account-tasks.ts'
 import { type ListReaderOptions, readList, turnMs } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
@@ -149,7 +150,7 @@ async function followSome<Tx>(
     )
     if (changed > 0) options.onObserved()
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = thrownText(error)
     logger.warn(
       { accountId, error: message },
       'The transfers of an account could not be read; they are read again later.',

@@ -48,8 +48,13 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
     knownAt = askedAt
     const { unfamiliar, fence, stops, home } = known
     const isMisplaced = environment !== undefined && home !== null && home.environment !== environment
+    // While somebody is about to write the first home, nobody knows where this is.
     isAllStopped =
-      unfamiliar !== null || fence !== null || isMisplaced || stops.some(({ scope }) => scope !== 'account')
+      home === null ||
+      unfamiliar !== null ||
+      fence !== null ||
+      isMisplaced ||
+      stops.some(({ scope }) => scope !== 'account')
     stopped.clear()
     for (const { scope, name } of stops) if (scope === 'account' && name !== null) stopped.add(name)
     told = tell(known, deployment, told, logger)

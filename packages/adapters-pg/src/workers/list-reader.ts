@@ -1,5 +1,6 @@
 import type { FollowedTransfer, Logger } from '@outlay/core'
 import type { ListReadingStore } from '../list-readings.ts'
+import { thrownText } from '../thrown-text.ts'
 import { type PageTakerOptions, takePage } from './page-taker.ts'
 
 /** What an account's list is read with. */
@@ -71,7 +72,7 @@ export async function readList<Tx>(
     }
     // The cursor may be what the service did not like.
     await readings.end(accountId)
-    const message = error instanceof Error ? error.message : String(error)
+    const message = thrownText(error)
     logger.warn({ accountId, error: message }, 'The list of an account could not be read; it is read again later.')
     return { single: [], later: [], failed: left() }
   }

@@ -1,4 +1,5 @@
 import type { Logger } from '@outlay/core'
+import { thrownText } from '../thrown-text.ts'
 import { type Alarm, createAlarm } from './alarm.ts'
 
 /** A loop that goes on until it is stopped, through every error. */
@@ -32,7 +33,7 @@ export function startLoop(options: LoopOptions): Loop {
       return pauseMs
     } catch (error) {
       errors += 1
-      const message = error instanceof Error ? error.message : String(error)
+      const message = thrownText(error)
       options.logger.warn(
         { loop: options.name, error: message, errors },
         'A turn failed; it is repeated after a pause.',

@@ -1,5 +1,6 @@
 import type { Logger, Subscription } from '@outlay/core'
 import type { DeliveryOutcome, SubscriptionStore } from '../subscriptions.ts'
+import { thrownText } from '../thrown-text.ts'
 import { createAttendance, defaultHoldMs } from './attendance.ts'
 import { createIdleLoops, type IdleLoops } from './idle-loops.ts'
 import { type Loop, startLoop } from './loop.ts'
@@ -135,7 +136,7 @@ async function recordFailure<Tx>(
   { event, error }: Extract<DeliveryOutcome, { kind: 'failed' }>,
 ): Promise<void> {
   const { dead } = await store.fail(subscription.name, event, error)
-  const message = error instanceof Error ? error.message : String(error)
+  const message = thrownText(error)
   const fields = { subscription: subscription.name, event: event.id, error: message }
   if (dead) logger.error(fields, 'A handler failed too often; the event is a dead letter now.')
   else logger.warn(fields, 'A handler failed; the event is handled again later.')

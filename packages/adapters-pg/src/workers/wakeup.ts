@@ -1,5 +1,6 @@
 import type { Logger } from '@outlay/core'
 import type { Driver, Listener } from '../driver.ts'
+import { thrownText } from '../thrown-text.ts'
 
 /** Keeps a listening connection open; opens another when it is lost. Polling carries the work meanwhile. */
 export interface Wakeup {
@@ -25,7 +26,7 @@ export function startWakeup<Tx>(options: {
   const reopen = (error: unknown) => {
     listener = undefined
     if (stopped) return
-    const message = error instanceof Error ? error.message : String(error)
+    const message = thrownText(error)
     logger.warn({ error: message }, 'The listening connection was lost; polling goes on until it is open again.')
     timer = setTimeout(() => {
       opening = open()

@@ -1,4 +1,5 @@
 import type { Logger, Observation } from '@outlay/core'
+import { thrownText } from '../thrown-text.ts'
 import type { WatchedAccount, WatchedAccountStore } from '../watched-accounts.ts'
 import { createAccountTasks } from './account-tasks.ts'
 import { turnMs } from './list-reader.ts'
@@ -97,7 +98,7 @@ async function watchAccount<Tx>(
     await watched.keep({ accountId, seenTo, cursor, readingFrom, idle: found ? 0 : account.idle })
   } catch (error) {
     if (signal.aborted) return
-    const message = error instanceof Error ? error.message : String(error)
+    const message = thrownText(error)
     logger.warn(
       { accountId, error: message },
       'The list of a watched account could not be read; it is read again later.',

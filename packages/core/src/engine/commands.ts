@@ -1,13 +1,17 @@
 import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
+import { Id } from '../id.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import { isAdopted } from './adoption.ts'
 import type { EnqueueRequest } from './engine.ts'
 
+/** False for what no transfer here can be called: it is not asked for, since Postgres would end the transaction for some of it. */
+export const isKnowable = (transferId: unknown): boolean => Id.is(transferId)
+
 /** Cancels a transfer, or says why it cannot be. */
 export async function cancelTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<void> {
-  if (await backend.cancel(tx, transferId)) return
+  if (isKnowable(transferId) && (await backend.cancel(tx, transferId))) return
   const { stage, status, reason } = await find(backend, tx, transferId)
   const why =
     stage === 'settled'
@@ -48,7 +52,7 @@ export async function findOrder<Tx>(
 }
 
 async function find<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
-  const transfer = await backend.get(transferId, tx)
+  const transfer = isKnowable(transferId) ? await backend.get(transferId, tx) : undefined
   if (transfer !== undefined) return transfer
   throw new OutlayError(
     'transfer_not_found',

@@ -8,12 +8,13 @@ import type { Telemetry } from '../ports/telemetry.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
 import type { ObserveRules, Subscription, Workers, WorkHandlers } from '../ports/work.ts'
 import { alignedLookMs, followDelayMs, watchDelayMs } from '../retry.ts'
-import { checkAccountLimits } from './account-limits.ts'
+import { createAccounts } from './account-commands.ts'
 import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
-import { cancelTransfer, findEnded, findOrder, resubmitKey } from './commands.ts'
+import { isText } from './checked-text.ts'
+import { cancelTransfer, findEnded, findOrder, isKnowable, resubmitKey } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
-import { checkAccountId, checkReused, prepareTransfer, prepareTransfers, readSince } from './enqueueing.ts'
+import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from './enqueueing.ts'
 import { decideEnvironment, markEnvironment } from './environment.ts'
 import { decideChange, followTransfers, readPage } from './following.ts'
 import { foreignGateway } from './foreign-gateway.ts'
@@ -78,25 +79,13 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   }
   return {
     transfers: createTransfers(options, runtime, rules),
-    accounts: {
-      fundsArrived: (tx, accountId) => backend.fundsArrived(tx, accountId),
-      pause: (tx, accountId) => backend.pause(tx, accountId),
-      resume: (tx, accountId) => backend.resume(tx, accountId),
-      credentialsMended: (tx, accountId) => backend.credentialsMended(tx, accountId),
-      async watch(tx, accountId, { since } = {}) {
-        checkAccountId(accountId)
-        return backend.watch(tx, accountId, readSince(since, runtime.clock.now()))
-      },
-      unwatch: (tx, accountId) => backend.unwatch(tx, accountId),
-      configure: async (tx, accountId, change) =>
-        backend.configureAccount(tx, accountId, checkAccountLimits(accountId, change)),
-      get: (accountId) => backend.getAccount(accountId),
-    },
+    accounts: createAccounts(backend, runtime),
     subscribe,
     unsubscribe: (tx, name, removal) => unsubscribe(backend, tx, name, removal),
     async webhook(webhook, { accountId }) {
       const { webhooks, telemetry } = options
       if (webhooks === undefined) throw new Error('Give createEngine() `webhooks` to take webhooks.')
+      checkAccountId(accountId)
       const take = () => takeWebhook(backend, webhooks, webhook, accountId, rules)
       return telemetry === undefined ? take() : traceWebhook(telemetry, webhook, accountId, take)
     },
@@ -163,14 +152,15 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     async enqueueMany(tx, requests) {
       return write(tx, await prepareTransfers(requests, runtime, prepare))
     },
-    get: (transferId) => backend.get(transferId),
-    getByKey: (accountId, idempotencyKey) => backend.getByKey(accountId, idempotencyKey),
+    get: async (transferId) => (isKnowable(transferId) ? backend.get(transferId) : undefined),
+    getByKey: async (accountId, key) =>
+      isText(accountId) && isText(key) ? backend.getByKey(accountId, key) : undefined,
     cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
     async resubmit(tx, transferId, { idempotencyKey } = {}) {
       const order = await findOrder(backend, tx, await findEnded(backend, tx, transferId))
       return enqueue(tx, { ...order, idempotencyKey: idempotencyKey ?? resubmitKey(transferId) })
     },
-    release: (tx, transferId) => backend.release(tx, transferId),
+    release: async (tx, transferId) => isKnowable(transferId) && backend.release(tx, transferId),
     async observe(tx, accountId, observations) {
       checkAccountId(accountId)
       return backend.observe(tx, accountId, readObservations(observations), rules)

@@ -29,6 +29,10 @@ export function prepareTransfer(
   runtime: Runtime,
   prefix: string,
 ): NewTransfer {
+  if (typeof request !== 'object' || request === null) {
+    const field = prefix === '' ? 'request' : prefix.slice(0, -1)
+    throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: 'must be a request, an object' }])
+  }
   const { accountId, id: givenId, idempotencyKey: givenKey } = request
   checkAccountId(accountId, `${prefix}accountId`)
   const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, ...body } = request
@@ -65,6 +69,11 @@ export async function prepareTransfers(
   runtime: Pick<Runtime, 'giveWay'>,
   prepare: (request: EnqueueRequest, prefix: string) => NewTransfer,
 ): Promise<readonly NewTransfer[]> {
+  if (!Array.isArray(requests)) {
+    throw OutlayError.fromIssues([
+      { field: 'requests', code: 'invalid_request', message: 'must be a list of requests' },
+    ])
+  }
   const transfers: NewTransfer[] = []
   const issues: Issue[] = []
   for (const [index, request] of requests.entries()) {

@@ -1,6 +1,7 @@
 import { OutlayError } from '../error.ts'
-import type { Operations, StopTarget } from '../ports/operations.ts'
+import type { Operations, OperatorNote, StopTarget } from '../ports/operations.ts'
 import type { Claim, Settlement } from '../ports/work.ts'
+import { checkText } from './checked-text.ts'
 import type { Engine, Stops } from './engine.ts'
 import { checkAccountId } from './enqueueing.ts'
 import { waiting } from './submission.ts'
@@ -14,14 +15,14 @@ const putBackMs = 500
 /** Makes the commands that keep transfers from being sent. */
 function createStops<Tx>(operations: Operations<Tx>): Stops<Tx> {
   return {
-    add: async (tx, stop) => operations.addStop(tx, readTarget(stop), stop),
+    add: async (tx, stop) => operations.addStop(tx, readTarget(stop), readNote(stop)),
     end: async (tx, target) => operations.endStop(tx, readTarget(target)),
     list: async () => (await operations.state()).stops,
   }
 }
 
 function readTarget(target: StopTarget): StopTarget {
-  switch (target.scope) {
+  switch (target?.scope) {
     case 'all':
       return { scope: 'all' }
     case 'account':
@@ -33,6 +34,14 @@ function readTarget(target: StopTarget): StopTarget {
     default:
       throw refuse('scope', 'A stop is about "all", a "gateway" or an "account".')
   }
+}
+
+/** Reads who does something and why, before any SQL. */
+function readNote(note: OperatorNote): OperatorNote {
+  const { reason, actor } = note
+  if (reason !== undefined) checkText(reason, 'reason')
+  if (actor !== undefined) checkText(actor, 'actor')
+  return { reason, actor }
 }
 
 const refuse = (field: string, message: string) => new OutlayError('invalid_request', message, { field })
@@ -67,7 +76,12 @@ export function createPlaceCommands<Tx>(
   return {
     stops: createStops(operations),
     sending: () => operations.state(),
-    fence: (tx, note = {}) => operations.fence(tx, note),
-    adoptDatabase: (tx, adoption = {}) => operations.adoptDatabase(tx, adoption),
+    fence: async (tx, note = {}) => operations.fence(tx, readNote(note)),
+    async adoptDatabase(tx, adoption = {}) {
+      const { deployment, moved } = adoption
+      if (deployment !== undefined) checkText(deployment, 'deployment')
+      if (moved !== undefined && typeof moved !== 'boolean') throw refuse('moved', 'moved: must be true or false')
+      await operations.adoptDatabase(tx, { ...readNote(adoption), deployment, moved })
+    },
   }
 }

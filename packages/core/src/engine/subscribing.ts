@@ -2,7 +2,11 @@ import { OutlayError } from '../error.ts'
 import { type EventType, eventTypes } from '../event.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { EventHandler, Subscription } from '../ports/work.ts'
+import { checkText, isText } from './checked-text.ts'
 import type { SubscribeOptions, Unsubscribed, UnsubscribeOptions } from './engine.ts'
+
+/** Longest name of a subscription, in UTF-16 code units: it is in an index. */
+const longestName = 255
 
 const limits = { batchSize: 10_000, timeoutMs: 86_400_000 } as const
 
@@ -14,7 +18,9 @@ export function makeSubscription<Tx>(
   options: SubscribeOptions = {},
 ): Subscription<Tx> {
   const { batchSize = 1, timeoutMs = 60_000 } = options
+  checkName(name)
   checkTypes(name, types)
+  if (typeof handler !== 'function') throw new Error(`Give "${name}" a function that handles its events.`)
   for (const [option, value] of Object.entries({ batchSize, timeoutMs }) as [keyof typeof limits, number][]) {
     if (Number.isInteger(value) && value >= 1 && value <= limits[option]) continue
     throw new Error(`${option} of "${name}" is a whole number from 1 to ${limits[option]}; got ${value}.`)
@@ -22,7 +28,13 @@ export function makeSubscription<Tx>(
   return { name, types: [...new Set(types)], batchSize, timeoutMs, handler: checked(name, handler) }
 }
 
+function checkName(name: unknown): void {
+  if (isText(name) && name.length <= longestName) return
+  throw new Error(`The name of a subscription is well-formed text of 1 to ${longestName} characters without NUL.`)
+}
+
 function checkTypes(name: string, types: readonly string[]): void {
+  if (!Array.isArray(types)) throw new Error(`The types of "${name}" are a list of types of events.`)
   if (types.length === 0) throw new Error(`Give "${name}" at least one type of event.`)
   const unknown = types.find((type) => !(eventTypes as readonly string[]).includes(type))
   if (unknown !== undefined) throw new Error(`There is no type of event "${unknown}" (subscription "${name}").`)
@@ -46,6 +58,11 @@ export async function unsubscribe<Tx>(
   name: string,
   { types, discard = false }: UnsubscribeOptions = {},
 ): Promise<Unsubscribed> {
+  checkText(name, 'name')
+  if (types !== undefined && !(Array.isArray(types) && types.every(isText))) {
+    const message = 'must be a list of types of events'
+    throw OutlayError.fromIssues([{ field: 'types', code: 'invalid_request', message }])
+  }
   if (types?.length === 0) throw new Error(`Name at least one type of "${name}" to remove, or leave \`types\` out.`)
   const { known, removed, pending } = await backend.unsubscribe(tx, name, types ?? null, discard)
   if (removed || !known) return { removed, discarded: removed ? pending : 0 }

@@ -15,11 +15,6 @@ export function checkWorkOptions(work: WorkOptions): void {
   checkNumbers({ ...work.retention }, { archiveAfterDays: { min: 0 } }, 'retention.')
 }
 
-/** Throws Error that names an option of a subscription which is no number, or out of its range. */
-export function checkBatchSize(batchSize: number | undefined): void {
-  checkNumbers({ batchSize }, { batchSize: { min: 1, max: 10_000, integer: true } })
-}
-
 /** Throws Error unless the longest pause between two polls is a number. */
 export function checkFollow(follow: { readonly maxDelayMs?: number | undefined } = {}): void {
   checkNumbers({ ...follow }, { maxDelayMs: { min: 1 } }, 'follow.')

@@ -1,0 +1,15 @@
+/** What was thrown, as a text: a handler may throw anything, and the members of that may throw in turn. */
+export const thrownText = (thrown: unknown): string =>
+  attempt(() => (thrown instanceof Error ? `${thrown.message}` : String(thrown)))
+
+/** The same with the name of an error before it. */
+export const namedThrownText = (thrown: unknown): string =>
+  attempt(() => (thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)))
+
+function attempt(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    return 'something that cannot be read was thrown'
+  }
+}

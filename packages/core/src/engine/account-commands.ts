@@ -1,0 +1,32 @@
+import type { Backend } from '../ports/backend.ts'
+import type { Runtime } from '../ports/runtime.ts'
+import { checkAccountLimits } from './account-limits.ts'
+import type { Engine } from './engine.ts'
+import { checkAccountId, readSince } from './enqueueing.ts'
+
+/** Makes the commands of accounts. Each reads what it is given before any SQL, so that a refusal leaves the transaction usable. */
+export function createAccounts<Tx>(backend: Backend<Tx>, { clock }: Pick<Runtime, 'clock'>): Engine<Tx>['accounts'] {
+  const checked =
+    <T>(run: (tx: Tx, accountId: string) => Promise<T>) =>
+    async (tx: Tx, accountId: string): Promise<T> => {
+      checkAccountId(accountId)
+      return run(tx, accountId)
+    }
+  return {
+    fundsArrived: checked(backend.fundsArrived),
+    pause: checked(backend.pause),
+    resume: checked(backend.resume),
+    credentialsMended: checked(backend.credentialsMended),
+    async watch(tx, accountId, { since } = {}) {
+      checkAccountId(accountId)
+      return backend.watch(tx, accountId, readSince(since, clock.now()))
+    },
+    unwatch: checked(backend.unwatch),
+    configure: async (tx, accountId, change) =>
+      backend.configureAccount(tx, accountId, checkAccountLimits(accountId, change)),
+    async get(accountId) {
+      checkAccountId(accountId)
+      return backend.getAccount(accountId)
+    },
+  }
+}
