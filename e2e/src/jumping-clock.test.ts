@@ -87,12 +87,14 @@ describe('a clock that jumps by hours', { timeout: 300_000 }, async () => {
     await scene.host.engine.start()
     await scene.reach(id, { stage: 'queued', reason: 'outcome_unknown' })
     aheadMs = 25 * hour * 1_000
-    const tried = (await scene.outcomes(id)).length
-    await waitUntil(async () => (await scene.outcomes(id)).length >= tried + 2, { timeoutMs: 60_000 })
+    // An attempt that is under way has no outcome yet.
+    const ended = async (one: string) => (await scene.outcomes(one)).filter((outcome) => outcome !== null)
+    const tried = (await ended(id)).length
+    await waitUntil(async () => (await ended(id)).length >= tried + 2, { timeoutMs: 60_000 })
     const late = await scene.enqueue({ expiresAt: new Date(Date.now() + hour * 1_000) })
-    await waitUntil(async () => (await scene.outcomes(late.id)).length > 0, { timeoutMs: 60_000 })
-    expect(new Set(await scene.outcomes(id))).toEqual(new Set(['unknown']))
-    expect(new Set(await scene.outcomes(late.id))).toEqual(new Set(['unknown']))
+    await waitUntil(async () => (await ended(late.id)).length > 0, { timeoutMs: 60_000 })
+    expect(new Set(await ended(id))).toEqual(new Set(['unknown']))
+    expect(new Set(await ended(late.id))).toEqual(new Set(['unknown']))
     aheadMs = 0
     rule.remove()
     for (const one of [id, late.id]) {
