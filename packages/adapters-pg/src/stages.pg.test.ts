@@ -162,6 +162,14 @@ it('the stages of a transfer change in every way that the table has, and in no o
     await reaches(dropped.id, 'blocked')
     await transaction((tx) => engine.transfers.cancel(tx, dropped.id))
 
+    const [found, unpaid] = [await enqueue('found', [mismatch]), await enqueue('unpaid', [mismatch])]
+    for (const { id } of [found, unpaid]) await reaches(id, 'blocked')
+    await transaction(async (tx) => {
+      await engine.transfers.resolve(tx, found.id, { remoteId: 'said' })
+      await engine.transfers.resolve(tx, unpaid.id, { notPaid: true })
+    })
+    await reaches(unpaid.id, 'settled')
+
     await reconcileAll({ engine, transaction, enqueue, reaches, listed })
     await loseAndAge({ engine, transaction, enqueue, reaches })
 
