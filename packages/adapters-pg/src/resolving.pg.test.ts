@@ -63,6 +63,9 @@ describe('a person who has asked the service', async () => {
     'gives a transfer blocked with %s the id that the service has, and it is followed at once',
     async (reason) => {
       const { engine, gateway, news } = make()
+      // Subscribes.
+      await engine.start()
+      await engine.stop()
       const { id } = await enqueue(engine)
       await block(id, reason)
       const input = {
@@ -102,6 +105,9 @@ describe('a person who has asked the service', async () => {
     'fails a transfer blocked with %s that was not paid, and its request is resubmitted',
     async (reason) => {
       const { engine, gateway, news } = make()
+      // Subscribes.
+      await engine.start()
+      await engine.stop()
       const { id } = await enqueue(engine)
       await block(id, reason)
       await expect(commit((tx) => engine.transfers.resubmit(tx, id))).rejects.toMatchObject({ code: 'conflict' })
@@ -188,7 +194,7 @@ describe('a person who has asked the service', async () => {
     await block(id)
     await resolve(engine, id, { notPaid: true })
     await expect(resolve(engine, id, { remoteId: 'r-1' })).rejects.toMatchObject({ code: 'conflict' })
-    expect(await read(id)).toMatchObject({ stage: 'settled', remote_id: null, attempt: 2 })
+    expect(await read(id)).toMatchObject({ stage: 'settled', remote_id: null })
   })
 
   it('cannot give a transfer the id of another one of the account, though two ask at once', async () => {
