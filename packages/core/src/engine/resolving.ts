@@ -2,24 +2,9 @@ import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { closeInput, type Input, member, openInput, read, readText, refuse } from '../input.ts'
 import type { Backend } from '../ports/backend.ts'
-import type { OperatorNote } from '../ports/operations.ts'
+import type { Resolution } from '../ports/operations.ts'
 import { findTransfer } from './commands.ts'
 import { isForeignId, longestId, longestText } from './foreign-value.ts'
-
-/** What a person has found out about a blocked transfer, and who and why: one of the two, not both. */
-export type Resolution = OperatorNote &
-  (
-    | {
-        /** The service has it, under this id: 1 to 255 characters without control characters. */
-        readonly remoteId: string
-        readonly notPaid?: undefined
-      }
-    | {
-        /** It is certain that nothing was paid, and that nothing will be. */
-        readonly notPaid: true
-        readonly remoteId?: undefined
-      }
-  )
 
 const members = {
   remoteId: member('remoteId'),
