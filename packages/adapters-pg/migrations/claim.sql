@@ -48,7 +48,7 @@ $$;
 -- destination has no id was never sent. The key that is sent is written with the first attempt; it is what `idempotency_key` in the
 -- answer is, also for code that knows of no other. The client is that of the account's last request, or `p_client` where all are
 -- sent alike, and stays who sent the first request while its outcome is unknown.
-create or replace function {{schema}}.begin_attempts(p_ids text[], p_worker text, p_client text default null)
+create or replace function {{schema}}.begin_attempts(p_ids text[], p_worker text, p_client text)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
   claimed_at text, unknown_attempt integer, released boolean, client text, environment text
@@ -130,7 +130,7 @@ $$;
 --
 -- Nobody is waited for: whatever a host's transaction has locked goes back to the queue for some moments with its job, and the
 -- rest is taken. The job of what has ended is deleted. What is locked in spite of that is given up after a quarter of a second.
-create or replace function {{schema}}.take(p_ids text[], p_jobs uuid[], p_worker text, p_client text default null)
+create or replace function {{schema}}.take(p_ids text[], p_jobs uuid[], p_worker text, p_client text)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
   claimed_at text, unknown_attempt integer, released boolean, client text, environment text, refusals integer,

@@ -53,7 +53,7 @@ $$;
 -- The jobs are found as pg-boss's own fetch finds them for a queue of the standard policy. That is text without a name, planned
 -- anew each time, which takes four times as long as running it. A plan that is kept could be one from when the tables were
 -- empty, so these are held to the index that has the jobs in the order of dispatch, and to those of the transfers' ids.
-create or replace function {{schema}}.fetch_and_take(p_limit integer, p_worker text, p_client text default null)
+create or replace function {{schema}}.fetch_and_take(p_limit integer, p_worker text, p_client text)
 returns table (
   job uuid, retry_count integer, id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text,
   unknown_since text, expires_at text, claimed_at text, unknown_attempt integer, released boolean, client text,

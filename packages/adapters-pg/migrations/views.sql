@@ -89,12 +89,12 @@ select t.id, t.account_id, t.stage, t.reason,
     else 'a person'
   end,
   case t.reason
-    when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key once more, which is refused here once the service may have forgotten it.'
-    when 'key_expired' then 'Ask the service what became of it. Nothing sends it again; enqueue it under a new key if nothing was paid.'
+    when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key once more, while the service is sure to have it; or say what it answered with "outlay transfers resolve".'
+    when 'key_expired' then 'Ask the service what became of it, and say so with "outlay transfers resolve". Nothing sends it again; resubmit it if nothing was paid.'
     when 'unauthorized' then 'Get the permission for it and release it, or cancel it.'
-    when 'idempotency_key_mismatch' then 'Find what the key was used for. Cancel it and enqueue the request under a new key if nothing was paid.'
+    when 'idempotency_key_mismatch' then 'Find what the key was used for, and say with "outlay transfers resolve" whether this was paid; resubmit it if it was not.'
     when 'environment_mismatch' then 'Cancel it, and mend the configuration of the process that enqueued it.'
-    when 'reconcile' then 'See "outlay prove" for the candidates; say which with "outlay reconcile --match", or cancel it.'
+    when 'reconcile' then 'See "outlay prove" for the candidates; say which with "outlay transfers resolve", or cancel it.'
     else 'Release it, or cancel it.'
   end,
   coalesce(t.unknown_since, t.updated_at), now() - coalesce(t.unknown_since, t.updated_at), t.attempt, null

@@ -1,4 +1,4 @@
-import { type AccountLimitsChange, Id } from '@outlay/core'
+import { type AccountLimitsChange, Id, type OperatorNote } from '@outlay/core'
 import type { AccountWeights } from './account-weights.ts'
 import type { Driver } from './driver.ts'
 import { wakeJobsText } from './queue.ts'
@@ -6,6 +6,7 @@ import { statements } from './statement.ts'
 
 const texts = {
   cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
+  resolve: 'select {{schema}}.resolve($1, $2, $3, $4) as obstacle',
   pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
     on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
   resume: `update {{schema}}.account a set paused = false where a.account_id = $1 and a.paused returning a.account_id`,
@@ -32,6 +33,15 @@ export function createCommandStore<Tx>(
     async cancel(tx: Tx, transferId: string): Promise<boolean> {
       const [row] = await driver.execute(tx, sql.cancel, [transferId, Id.toUuid(transferId)])
       return row?.['canceled'] === true
+    },
+    /** Ends the doubt about a blocked transfer as a person says; a remote id of null says that nothing was paid. */
+    async resolve(tx: Tx, transferId: string, resolution: OperatorNote & { readonly remoteId: string | null }) {
+      const { remoteId, reason, actor } = resolution
+      const values = [transferId, remoteId, reason ?? null, actor ?? null]
+      const [row] = await driver.execute(tx, sql.resolve, values)
+      const obstacle = row?.['obstacle'] as string | null
+      if (obstacle === null && notifies) await driver.execute(tx, sql.notify, [])
+      return { done: obstacle === null, otherId: obstacle === 'not_blocked' ? null : obstacle }
     },
     /** Keeps an account's transfers from being claimed. False when it is paused already. */
     async pause(tx: Tx, accountId: string): Promise<boolean> {

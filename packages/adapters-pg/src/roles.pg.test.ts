@@ -106,7 +106,7 @@ describe('the roles', async () => {
       `insert into outlay.stop (scope) values ('all')`,
       'delete from outlay.stop',
       'update outlay.home set fenced_since = null',
-      `select outlay.take('{}', '{}', 'me')`,
+      `select outlay.take('{}', '{}', 'me', null)`,
       `select outlay.archive_history('', 'Z', 0, 1, false)`,
       `select outlay_queue.create_queue('mine', '{}')`,
     ]) {
@@ -183,7 +183,12 @@ describe('the roles', async () => {
     expect((await inspection.schema()).migrations.every((migration) => migration.state === 'applied')).toBe(true)
     await postgres({ driver: pgDriver(as('reader')) }).check()
     const insert = `insert into outlay.account (account_id) values ('mine')`
-    for (const text of [...changes, insert, 'delete from outlay_queue.job', `select outlay.take('{}', '{}', 'me')`]) {
+    for (const text of [
+      ...changes,
+      insert,
+      'delete from outlay_queue.job',
+      `select outlay.take('{}', '{}', 'me', null)`,
+    ]) {
       await forbid('reader', text)
     }
   })

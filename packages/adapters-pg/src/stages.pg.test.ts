@@ -110,6 +110,17 @@ async function loseAndAge({ engine, transaction, enqueue, reaches }: Omit<Host, 
   for (const { id } of [late, doubtful]) await reaches(id, 'blocked')
 }
 
+/** Two that are blocked: a person says that the service has one, and that the other was not paid. */
+async function resolveBoth({ engine, transaction, enqueue, reaches }: Omit<Host, 'listed'>) {
+  const [found, unpaid] = [await enqueue('found', [mismatch]), await enqueue('unpaid', [mismatch])]
+  for (const { id } of [found, unpaid]) await reaches(id, 'blocked')
+  await transaction(async (tx) => {
+    await engine.transfers.resolve(tx, found.id, { remoteId: 'said' })
+    await engine.transfers.resolve(tx, unpaid.id, { notPaid: true })
+  })
+  await reaches(unpaid.id, 'settled')
+}
+
 it('the stages of a transfer change in every way that the table has, and in no other', async () => {
   await pool.query(recorder)
   const gateway = memoryGateway({ status: 'processing' })
@@ -162,6 +173,7 @@ it('the stages of a transfer change in every way that the table has, and in no o
     await reaches(dropped.id, 'blocked')
     await transaction((tx) => engine.transfers.cancel(tx, dropped.id))
 
+    await resolveBoth({ engine, transaction, enqueue, reaches })
     await reconcileAll({ engine, transaction, enqueue, reaches, listed })
     await loseAndAge({ engine, transaction, enqueue, reaches })
 

@@ -246,7 +246,7 @@ describe('what is sent', async () => {
       const { gateway } = makeClients('ours')
       const { engine } = make(gateway)
       const { id } = await enqueue(engine)
-      await pool.query(`select * from outlay.fetch_and_take(1, 'a worker that dies')`)
+      await pool.query(`select * from outlay.fetch_and_take(1, 'a worker that dies', null)`)
       expect(await read(id)).toMatchObject({ stage: 'submitting', client: null })
       await pool.query(`update outlay_queue.job set state = 'retry', start_after = now()`)
       await engine.start()
@@ -257,7 +257,7 @@ describe('what is sent', async () => {
     it('cannot be written down for a claim that is not the current one, nor over that of an unknown outcome', async () => {
       const { engine, backend } = make()
       const { id } = await enqueue(engine)
-      await pool.query(`select * from outlay.fetch_and_take(1, 'w')`)
+      await pool.query(`select * from outlay.fetch_and_take(1, 'w', null)`)
       expect(await backend.recordClient({ transferId: id, attempt: 2 }, 'x')).toBe(false)
       expect(await backend.recordClient({ transferId: id, attempt: 1 }, 'x')).toBe(true)
       await pool.query('update outlay.transfer set unknown_since = now()')

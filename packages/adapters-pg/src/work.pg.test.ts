@@ -206,8 +206,8 @@ describe('the workers', async () => {
     const engine = make({ gateway })
     const [transfer] = await enqueue(engine, 1)
     const id = transfer?.id ?? ''
-    await pool.query(`select * from outlay.take(array[$1], '{}', 'a worker that died')`, [id])
-    const [claim] = (await pool.query(`select * from outlay.take(array[$1], '{}', 'the next')`, [id])).rows
+    await pool.query(`select * from outlay.take(array[$1], '{}', 'a worker that died', null)`, [id])
+    const [claim] = (await pool.query(`select * from outlay.take(array[$1], '{}', 'the next', null)`, [id])).rows
     expect(claim).toMatchObject({ attempt: 2 })
     expect(claim.unknown_since).toMatch(/^\d{4}-.*Z$/)
   })

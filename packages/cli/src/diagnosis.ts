@@ -135,17 +135,19 @@ const blockedCures: Readonly<Record<string, string>> = {
   registration_unknown:
     'The service did not say for 24 hours whether it registered their counterparties. No money can have moved: "outlay transfers release" tries again with the same key, "outlay transfers cancel" ends them.',
   outcome_unknown:
-    'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key once more, as long as the service keeps it.',
+    'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key once more, as long as the service keeps it; "outlay transfers resolve" takes what the service said.',
   key_expired:
-    'The service may have forgotten their keys, so nothing sends them again. Ask it what became of them ("outlay prove" shows key and time); enqueue what was not paid under new keys.',
+    'The service may have forgotten their keys, so nothing sends them again. Ask it what became of them ("outlay prove" shows key and time); then "outlay transfers resolve" with what it said: its id there, or --not-paid, after which "outlay transfers resubmit" pays.',
   environment_mismatch:
     'They were enqueued for another environment than the workers have. "outlay transfers cancel" them, and mend the gateway of the process that enqueued them.',
   reconcile:
-    'After a restore it could not be told which transfer of the service each of them is; "outlay prove" shows the candidates. Run "outlay reconcile" with --match, or cancel what was not wanted.',
+    'After a restore it could not be told which transfer of the service each of them is; "outlay prove" shows the candidates. Say which with "outlay transfers resolve" or "outlay reconcile" with --match, or cancel what was not wanted.',
+  client_changed:
+    'They left as another client, and nothing tells what became of them. Ask the service as that client, then "outlay transfers resolve" with what it said.',
   unauthorized:
     'The service forbids these alone and takes others of their accounts. Get the permission and "outlay transfers release", or "outlay transfers cancel".',
   idempotency_key_mismatch:
-    'The service has these keys for other requests. Find out what was paid; if nothing was, "outlay transfers cancel" and enqueue again under a new key.',
+    'The service has these keys for other requests. Find out what was paid; "outlay transfers resolve" takes the id that the service has of it, or --not-paid, after which "outlay transfers resubmit" pays.',
 }
 
 function diagnoseTransfers({ transfers }: HealthFacts): readonly Finding[] {

@@ -4,7 +4,8 @@ import { parseDuration } from './duration.ts'
 import type { Perform } from './perform.ts'
 import { Refusal } from './problem.ts'
 
-interface NoteOptions {
+/** Who does something, and why. */
+export interface NoteOptions {
   readonly reason?: string
   readonly actor?: string
 }
@@ -15,7 +16,8 @@ interface TargetOptions extends NoteOptions {
   readonly account?: string
 }
 
-const withNote = (command: Command): Command =>
+/** Adds the options that say who does something, and why. */
+export const withNote = (command: Command): Command =>
   command
     .option('--reason <text>', 'why, for whoever reads it later')
     .option('--actor <name>', 'who does it, for whoever reads it later')

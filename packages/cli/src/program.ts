@@ -3,6 +3,7 @@ import { type Stage, stages, type TransferStatus, transferStatuses } from '@outl
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from './duration.ts'
 import { loadCommands, type Perform } from './perform.ts'
+import { addResolve } from './program-resolve.ts'
 import { addSafety } from './program-safety.ts'
 import type { GlobalOptions } from './session.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -151,6 +152,7 @@ function addTransfers(program: Command, perform: Perform): void {
     .action((ids: string[], _options: unknown, command: Command) =>
       perform(command, (session, { releaseTransfers }) => releaseTransfers(session, ids)),
     )
+  addResolve(transfers, perform)
   transfers
     .command('resubmit')
     .description('enqueue the request of a failed or canceled transfer again, as a new one with a new key')

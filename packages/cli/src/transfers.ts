@@ -1,5 +1,5 @@
 import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
-import { Id, OutlayError, type StoredTransfer } from '@outlay/core'
+import { Id, OutlayError, type Resolution, type StoredTransfer } from '@outlay/core'
 import { formatDuration } from './duration.ts'
 import { Refusal } from './problem.ts'
 import type { Session } from './session.ts'
@@ -169,6 +169,13 @@ export async function releaseTransfers(session: Session, ids: readonly string[])
     const message = `The transfer ${transfer.id} is ${standing(transfer)}; only a blocked or waiting one is released.`
     throw new OutlayError('conflict', message)
   })
+}
+
+/** Ends the doubt about a blocked transfer as a person says. */
+export async function resolveTransfer(session: Session, id: string, resolution: Resolution): Promise<void> {
+  await changeAll(session, [id], 'resolved', (tx, transfer) =>
+    session.engine.transfers.resolve(tx, transfer.id, resolution),
+  )
 }
 
 type Transaction = Parameters<Parameters<Session['transaction']>[0]>[0]

@@ -47,16 +47,26 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
     },
     { check: 'no other transfer has that id', holds: sameRemoteId.length === 0 },
     {
+      check: 'nothing was accepted that a person said was not paid',
+      holds: transfer.failure?.code !== notPaid || !attempts.some((one) => one.outcome === 'accepted' && !one.step),
+    },
+    {
       check: 'an id at the service comes from an answer that accepted',
       holds:
         transfer.remoteId === null ||
         isAdopted(transfer) ||
-        attempts.some(
-          ({ outcome, step }) => (outcome === 'accepted' || outcome === 'reconciled') && step === undefined,
-        ),
+        attempts.some(({ outcome, step }) => (outcome === 'accepted' || isFound(outcome)) && step === undefined),
     },
   ]
 }
+
+const notPaid = 'not_paid'
+
+/** Lines of the log that tell of no request, but of what was found out. */
+const isFound = (outcome: string | null) => outcome === 'reconciled' || outcome === 'resolved'
+
+const saidBy = ({ worker, answeredAt }: TransferEvidence['attempts'][number]) =>
+  `An operator ended the doubt at ${answeredAt} (${worker}).`
 
 type Conclusion = Pick<Verdict, 'conclusion' | 'because'>
 
@@ -72,7 +82,7 @@ function conclude(evidence: TransferEvidence): Conclusion {
 
 function concludeTransfer({ transfer, summary, attempts, unknownSince }: TransferEvidence): Conclusion {
   const { remoteId, stage, status, idempotencyKey } = transfer
-  const found = attempts.findLast((attempt) => attempt.outcome === 'reconciled')
+  const found = attempts.findLast((attempt) => isFound(attempt.outcome))
   const open = attempts.filter((attempt) => attempt.outcome === null || attempt.outcome === 'unknown')
   const all = attempts.length === 1 ? 'Its one attempt' : `All ${attempts.length} attempts`
   const sameKey = `${all} carried the key ${summary.submissionKey ?? idempotencyKey}, under which the service does a thing once.`
@@ -85,7 +95,7 @@ function concludeTransfer({ transfer, summary, attempts, unknownSince }: Transfe
   }
   if (remoteId !== null && found !== undefined) {
     const because = [
-      `A reconciliation with the service found it. ${found.detail ?? ''}`.trim(),
+      `${found.outcome === 'resolved' ? saidBy(found) : 'A reconciliation with the service found it.'} ${found.detail ?? ''}`.trim(),
       `The service has it as ${remoteId}, and it is ${status}.`,
     ]
     return { conclusion: 'one_effect', because }
@@ -97,6 +107,9 @@ function concludeTransfer({ transfer, summary, attempts, unknownSince }: Transfe
       conclusion: 'one_effect',
       because: [sameKey, ...lost, `The service has it as ${remoteId}, and it is ${status}.`],
     }
+  }
+  if (transfer.failure?.code === notPaid && found?.outcome === 'resolved') {
+    return { conclusion: 'no_effect', because: [`${saidBy(found)} ${found.detail ?? ''}`.trim()] }
   }
   if (attempts.length === 0)
     return {

@@ -1,7 +1,7 @@
 /** Why a transfer failed. */
 export interface TransferFailure {
-  /** Which part refused it. */
-  readonly type: 'rejected' | 'returned' | 'expired' | 'insufficient_balance' | 'service_error' | 'unknown'
+  /** Which part refused it. `not_paid` comes from no service: a person said so. */
+  readonly type: 'rejected' | 'returned' | 'expired' | 'insufficient_balance' | 'service_error' | 'not_paid' | 'unknown'
   /** Code of the service or the rail, for example `invalid_account_number` or `R03`. */
   readonly code: string
   readonly detail: string

@@ -12,7 +12,7 @@ export const isKnowable = (transferId: unknown): boolean => Id.is(transferId)
 /** Cancels a transfer, or says why it cannot be. */
 export async function cancelTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<void> {
   if (isKnowable(transferId) && (await backend.cancel(tx, transferId))) return
-  const { stage, status, reason } = await find(backend, tx, transferId)
+  const { stage, status, reason } = await findTransfer(backend, tx, transferId)
   const why =
     stage === 'settled'
       ? `it is ${status}`
@@ -22,7 +22,7 @@ export async function cancelTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferI
 
 /** A transfer that failed or was canceled: the ones whose request may be enqueued again. */
 export async function findEnded<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
-  const transfer = await find(backend, tx, transferId)
+  const transfer = await findTransfer(backend, tx, transferId)
   if (isAdopted(transfer)) {
     throw new OutlayError('conflict', `The transfer ${transferId} was adopted; whoever made it may make it again.`)
   }
@@ -51,7 +51,8 @@ export async function findOrder<Tx>(
   return { ...request, accountId, destination: { ...leg, address: details.address } }
 }
 
-async function find<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
+/** A transfer as the transaction sees it; throws `transfer_not_found`. */
+export async function findTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
   const transfer = isKnowable(transferId) ? await backend.get(transferId, tx) : undefined
   if (transfer !== undefined) return transfer
   throw new OutlayError(

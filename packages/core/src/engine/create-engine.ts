@@ -24,6 +24,7 @@ import { readObservations } from './observation.ts'
 import { decidePace } from './pacing.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
+import { resolveTransfer } from './resolving.ts'
 import { anyClient, checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
 import { createPermit, createPlaceCommands, putBack } from './stopping.ts'
 import { decideSubmission, unknownLimitMs } from './submission.ts'
@@ -156,6 +157,7 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     getByKey: async (accountId, key) =>
       isText(accountId) && isText(key) ? backend.getByKey(accountId, key) : undefined,
     cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
+    resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
     async resubmit(tx, transferId, { idempotencyKey } = {}) {
       const order = await findOrder(backend, tx, await findEnded(backend, tx, transferId))
       return enqueue(tx, { ...order, idempotencyKey: idempotencyKey ?? resubmitKey(transferId) })

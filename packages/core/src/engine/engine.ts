@@ -2,7 +2,7 @@ import type { EventType } from '../event.ts'
 import type { AccountLimitsChange, AccountState } from '../ports/accounts.ts'
 import type { Backlog } from '../ports/backlog.ts'
 import type { Observation } from '../ports/gateway.ts'
-import type { Adoption, OperatorNote, SendingState, Stop, StopTarget } from '../ports/operations.ts'
+import type { Adoption, OperatorNote, Resolution, SendingState, Stop, StopTarget } from '../ports/operations.ts'
 import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { EventHandler, WorkOptions } from '../ports/work.ts'
@@ -61,6 +61,17 @@ export interface Transfers<Tx> {
    * @throws OutlayError `transfer_not_found`; `transfer_not_cancelable` when its money may have moved, or it is final.
    */
   cancel(tx: Tx, transferId: string): Promise<void>
+  /**
+   * Ends the doubt about a blocked transfer as a person says who has asked the service. With `remoteId` the service has it: it is
+   * submitted under that id and followed at once. With `notPaid` it has failed as `not_paid`, and its request may be resubmitted.
+   * An answer to an earlier attempt that comes in later changes neither. Who and why is in the attempts.
+   *
+   * The engine takes the word: whoever says `notPaid` of what was paid, or still will be, and resubmits it, pays twice. A refusal of
+   * the input happens before any SQL.
+   * @throws OutlayError `missing_field`, `invalid_id`, `invalid_request` with the field; `transfer_not_found`; `conflict` when it is
+   *   not blocked, or when another transfer of the account has that id at the service.
+   */
+  resolve(tx: Tx, transferId: string, resolution: Resolution): Promise<void>
   /**
    * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same
    * address at the service; one that was given whole and never registered is given whole again.

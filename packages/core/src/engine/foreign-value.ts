@@ -13,7 +13,7 @@ export class NotUnderstood extends Error {
 }
 
 /** Longest id of a transfer or an address at the other side. */
-const longestId = 255
+export const longestId = 255
 
 /** Longest text that is kept of an answer; the rest is cut off. */
 export const longestText = 2_000
@@ -23,7 +23,7 @@ export const longestText = 2_000
 const unusual = /[\u0000-\u001f\u007f-\u009f\p{Surrogate}]/u
 
 /** True for what can be an id at the other side. */
-const isForeignId = (value: unknown): value is string =>
+export const isForeignId = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= longestId && !unusual.test(value)
 
 /** Members of a value that somebody else's code gave. Each is read once, since what stands behind it may change or throw. */

@@ -2,7 +2,7 @@ import type { CounterpartyDetails } from '../counterparty.ts'
 import type { AccountLimitsChange, AccountState } from './accounts.ts'
 import type { Backlog, Delays } from './backlog.ts'
 import type { Observation } from './gateway.ts'
-import type { Operations } from './operations.ts'
+import type { Operations, OperatorNote } from './operations.ts'
 import type { Runtime } from './runtime.ts'
 import type { EnqueuedTransfer, NewTransfer, StoredTransfer } from './stored-transfer.ts'
 import type { Claim, ObserveRules, SubscriptionRemoval, Workers, WorkHandlers, WorkOptions } from './work.ts'
@@ -81,6 +81,15 @@ export interface Backend<Tx> {
   release(tx: Tx, transferId: string): Promise<boolean>
   /** Ends a transfer without an effect. False when it may have one, when it is final, or when there is none. */
   cancel(tx: Tx, transferId: string): Promise<boolean>
+  /**
+   * Ends the doubt about a blocked transfer: it has this id at the service, or, with null, failed as `not_paid`. Not done when it is
+   * not blocked, or there is none; or when `otherId`, a transfer of the same account, has that id at the service.
+   */
+  resolve(
+    tx: Tx,
+    transferId: string,
+    resolution: OperatorNote & { readonly remoteId: string | null },
+  ): Promise<{ readonly done: boolean; readonly otherId: string | null }>
   /** Keeps an account's transfers from being submitted. False when it is paused already. */
   pause(tx: Tx, accountId: string): Promise<boolean>
   /** Lets a paused account go on. False when it is not paused. */

@@ -15,6 +15,21 @@ export interface OperatorNote {
   readonly actor?: string | undefined
 }
 
+/** What a person has found out about a blocked transfer, and who and why: one of the two, not both. */
+export type Resolution = OperatorNote &
+  (
+    | {
+        /** The service has it, under this id: 1 to 255 characters without control characters. */
+        readonly remoteId: string
+        readonly notPaid?: undefined
+      }
+    | {
+        /** It is certain that nothing was paid, and that nothing will be. */
+        readonly notPaid: true
+        readonly remoteId?: undefined
+      }
+  )
+
 /** A stop as it is committed. */
 export interface Stop {
   readonly scope: StopTarget['scope']

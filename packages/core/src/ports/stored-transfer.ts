@@ -57,8 +57,12 @@ export const stageTransitions = [
   { from: 'submitted', to: 'settled', when: 'status is final' },
   { from: 'submitted', to: 'queued', when: 'release of one that the service has lost, by a person' },
   { from: 'blocked', to: 'queued', when: 'release, by a person' },
-  { from: 'blocked', to: 'submitted', when: 'reconciliation, as a person said' },
-  { from: 'blocked', to: 'settled', when: 'cancel, while no outcome is unknown' },
+  { from: 'blocked', to: 'submitted', when: 'resolve or reconciliation, as a person said: the service has it' },
+  {
+    from: 'blocked',
+    to: 'settled',
+    when: 'cancel, while no outcome is unknown; or resolve, as a person said: not paid',
+  },
 ] as const satisfies readonly { readonly from: Stage; readonly to: Stage; readonly when: string }[]
 
 /** A transfer to be written in the host's transaction. */

@@ -1,0 +1,80 @@
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+
+describe('outlay transfers resolve', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let host: Host
+  beforeAll(() => {
+    host = openHost(database.url)
+  })
+  afterEach(() => host.reset())
+  afterAll(() => host.close())
+
+  const run = (...args: string[]) => outlay(args, { DATABASE_URL: database.url })
+  const resolve = (...args: string[]) => run('transfers', 'resolve', ...args)
+  const verdict = async (id: string) => JSON.parse((await run('prove', id, '--json')).stdout).verdict
+
+  /** A transfer whose one request got no answer for longer than a day. */
+  async function block(): Promise<string> {
+    const { id } = await host.enqueue()
+    await host.pool.query(`select * from outlay.fetch_and_take(1, 'gone', '')`)
+    await host.pool.query(
+      `update outlay.transfer set stage = 'blocked', reason = 'key_expired', unknown_since = now() - interval '25 hours',
+         event_sequence = 2 where id = $1`,
+      [id],
+    )
+    await host.pool.query(
+      `insert into outlay.event (transfer_id, sequence, type, stage, status, reason, attempt)
+       values ($1, 2, 'transfer.blocked', 'blocked', 'pending', 'key_expired', 1)`,
+      [id],
+    )
+    return id
+  }
+
+  it('takes the id that the service has, and the proof tells who said so and why', async () => {
+    const id = await block()
+    expect(await verdict(id)).toMatchObject({ conclusion: 'unknown' })
+    expect((await run('transfers', 'list', '--stuck')).stdout).toContain('outlay transfers resolve')
+    expect((await run('doctor')).stdout).toContain('outlay transfers resolve')
+    const done = await resolve(id, '--remote-id', 'r-1', '--reason', 'ticket 4711', '--actor', 'ann')
+    expect(done).toMatchObject({ code: 0 })
+    expect(done.stdout).toContain(`${id}  blocked/pending (key_expired) → submitted/pending`)
+    const proof = await run('prove', id)
+    expect(proof.code).toBe(0)
+    expect(proof.stdout).toContain('ONE EFFECT. An operator ended the doubt at')
+    expect(proof.stdout).toContain('(resolve by ann). A person said that it is r-1. Reason: ticket 4711')
+    const again = await resolve(id, '--not-paid')
+    expect(again).toMatchObject({ code: 1, stdout: '' })
+    expect(again.stderr).toContain('only a blocked one is resolved')
+    const other = await block()
+    expect((await resolve(other, '--remote-id', 'r-1')).stderr).toContain(
+      `The transfer ${id} of the account has the id r-1`,
+    )
+  })
+
+  it('takes that nothing was paid, after which it is resubmitted', async () => {
+    const id = await block()
+    expect((await run('transfers', 'cancel', id)).code).toBe(1)
+    const done = await resolve(id, '--not-paid', '--reason', 'no such payment')
+    expect(done.stdout).toContain('blocked/pending (key_expired) → settled/failed')
+    const { conclusion, because } = await verdict(id)
+    expect([conclusion, because.join(' ')]).toEqual(['no_effect', expect.stringContaining('no such payment')])
+    expect((await run('transfers', 'resubmit', id)).code).toBe(0)
+    // The answer came after all: money moved, and the proof must not hide it.
+    await host.pool.query(`update outlay.attempt set outcome = 'accepted' where transfer_id = $1 and attempt = 1`, [id])
+    expect(await run('prove', id)).toMatchObject({ code: 1, stdout: expect.stringContaining('CONTRADICTION') })
+  })
+
+  it('wants one of the two, and an id that can be one', async () => {
+    const id = await block()
+    for (const options of [[], ['--remote-id', 'r-1', '--not-paid']]) {
+      const refused = await resolve(id, ...options)
+      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused.stderr).toContain('Give either --remote-id <id> or --not-paid.')
+    }
+    expect((await resolve(id, '--remote-id', 'r\n1')).stderr).toContain('remoteId')
+    expect((await resolve('01J0000000000000000000000Z', '--not-paid')).stderr).toContain('outlay transfers list')
+    expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'blocked', attempt: 1 })
+  })
+})

@@ -1,0 +1,60 @@
+import { OutlayError } from '../error.ts'
+import { Id } from '../id.ts'
+import { closeInput, type Input, member, openInput, read, readText, refuse } from '../input.ts'
+import type { Backend } from '../ports/backend.ts'
+import type { Resolution } from '../ports/operations.ts'
+import { findTransfer } from './commands.ts'
+import { isForeignId, longestId, longestText } from './foreign-value.ts'
+
+const members = {
+  remoteId: member('remoteId'),
+  notPaid: member('notPaid'),
+  reason: member('reason'),
+  actor: member('actor'),
+} as const
+
+/** Ends the doubt about a blocked transfer, or says why it cannot. A refusal of the input happens before any SQL. */
+export async function resolveTransfer<Tx>(
+  backend: Backend<Tx>,
+  tx: Tx,
+  transferId: string,
+  resolution: Resolution,
+): Promise<void> {
+  const id = Id.parse(transferId, 'transferId')
+  const decided = readResolution(resolution)
+  const { done, otherId } = await backend.resolve(tx, id, decided)
+  if (done) return
+  if (otherId !== null) {
+    const message = `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant.`
+    throw new OutlayError('conflict', message, { field: 'remoteId' })
+  }
+  const { stage, status } = await findTransfer(backend, tx, id)
+  throw new OutlayError('conflict', `The transfer ${id} is ${stage} and ${status}; only a blocked one is resolved.`)
+}
+
+function readResolution(resolution: Resolution) {
+  const input = openInput(resolution, { spelling: 'camel' })
+  const remoteId = readRemoteId(input)
+  const reason = readText(input, members.reason, { optional: true, max: longestText })
+  const actor = readText(input, members.actor, { optional: true })
+  closeInput(input)
+  return { remoteId, reason, actor }
+}
+
+/** Null for one that was not paid. */
+function readRemoteId(input: Input): string | null {
+  const remoteId = read(input.record, members.remoteId)
+  const notPaid = read(input.record, members.notPaid)
+  const both = 'give either remoteId or notPaid: true'
+  if (notPaid !== undefined && notPaid !== true) {
+    refuse(input, members.notPaid, 'invalid_request', 'must be true; say remoteId when it was paid')
+  } else if (remoteId === undefined && notPaid === undefined) {
+    refuse(input, members.remoteId, 'missing_field', both)
+  } else if (remoteId !== undefined && notPaid === true) {
+    refuse(input, members.notPaid, 'invalid_request', `${both}, not both`)
+  } else if (remoteId !== undefined && !isForeignId(remoteId)) {
+    const rule = `must be 1 to ${longestId} characters without control characters`
+    refuse(input, members.remoteId, 'invalid_id', rule)
+  }
+  return typeof remoteId === 'string' ? remoteId : null
+}
