@@ -34,6 +34,12 @@ begin
   if not found then
     return 'not_blocked';
   end if;
+  -- A request that left a moment ago may still arrive there.
+  if p_remote_id is null and exists (
+    select 1 from {{schema}}.attempt a
+    where a.transfer_id = p_id and a.answered_at is null and a.claimed_at > clock_timestamp() - interval '10 minutes') then
+    return 'under_way';
+  end if;
   v_said := case when p_remote_id is null then 'A person said that nothing was or will be paid.'
     else 'A person said that it is ' || p_remote_id || '.' end;
   if p_remote_id is not null then

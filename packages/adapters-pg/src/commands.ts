@@ -41,7 +41,8 @@ export function createCommandStore<Tx>(
       const [row] = await driver.execute(tx, sql.resolve, values)
       const obstacle = row?.['obstacle'] as string | null
       if (obstacle === null && notifies) await driver.execute(tx, sql.notify, [])
-      return { done: obstacle === null, otherId: obstacle === 'not_blocked' ? null : obstacle }
+      const isOther = obstacle !== null && Id.is(obstacle)
+      return { done: obstacle === null, isUnderWay: obstacle === 'under_way', otherId: isOther ? obstacle : null }
     },
     /** Keeps an account's transfers from being claimed. False when it is paused already. */
     async pause(tx: Tx, accountId: string): Promise<boolean> {

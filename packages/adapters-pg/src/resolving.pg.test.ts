@@ -54,6 +54,7 @@ describe('a person who has asked the service', async () => {
       `update outlay.transfer set stage = 'blocked', reason = $2, unknown_since = now() - interval '25 hours' where id = $1`,
       [id, reason],
     )
+    await pool.query(`update outlay.attempt set claimed_at = now() - interval '25 hours' where transfer_id = $1`, [id])
     await pool.query('delete from outlay_queue.job where id = outlay.job_id($1)', [id])
   }
 
@@ -245,5 +246,19 @@ describe('a person who has asked the service', async () => {
     await expect(engine.transfers.resolve(tx, nobody, resolution as Resolution)).rejects.toMatchObject(refused)
     const broken = engine.transfers.resolve(tx, 'nonsense', { notPaid: true })
     await expect(broken).rejects.toMatchObject({ code: 'invalid_id', field: 'transferId' })
+  })
+
+  it('cannot say that nothing was paid while a request may still arrive', async () => {
+    const { engine } = make()
+    const { id } = await enqueue(engine)
+    await block(id)
+    await pool.query('update outlay.attempt set claimed_at = now() where transfer_id = $1', [id])
+    await expect(resolve(engine, id, { notPaid: true })).rejects.toMatchObject({ code: 'conflict', field: 'notPaid' })
+    expect(await read(id)).toMatchObject({ stage: 'blocked', status: 'pending' })
+    await pool.query(`update outlay.attempt set claimed_at = now() - interval '11 minutes' where transfer_id = $1`, [
+      id,
+    ])
+    await resolve(engine, id, { notPaid: true })
+    expect(await read(id)).toMatchObject({ stage: 'settled', status: 'failed' })
   })
 })

@@ -22,8 +22,12 @@ export async function resolveTransfer<Tx>(
 ): Promise<void> {
   const id = Id.parse(transferId, 'transferId')
   const decided = readResolution(resolution)
-  const { done, otherId } = await backend.resolve(tx, id, decided)
+  const { done, isUnderWay, otherId } = await backend.resolve(tx, id, decided)
   if (done) return
+  if (isUnderWay) {
+    const message = `A request of the transfer ${id} left less than ten minutes ago and may still arrive; ask the service again then.`
+    throw new OutlayError('conflict', message, { field: 'notPaid' })
+  }
   if (otherId !== null) {
     const message = `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant.`
     throw new OutlayError('conflict', message, { field: 'remoteId' })

@@ -83,13 +83,14 @@ export interface Backend<Tx> {
   cancel(tx: Tx, transferId: string): Promise<boolean>
   /**
    * Ends the doubt about a blocked transfer: it has this id at the service, or, with null, failed as `not_paid`. Not done when it is
-   * not blocked, or there is none; or when `otherId`, a transfer of the same account, has that id at the service.
+   * not blocked, or there is none; or when `otherId`, a transfer of the same account, has that id at the service;
+   * or when it is said that nothing was paid, and `isUnderWay`: a request left a moment ago.
    */
   resolve(
     tx: Tx,
     transferId: string,
     resolution: OperatorNote & { readonly remoteId: string | null },
-  ): Promise<{ readonly done: boolean; readonly otherId: string | null }>
+  ): Promise<{ readonly done: boolean; readonly isUnderWay: boolean; readonly otherId: string | null }>
   /** Keeps an account's transfers from being submitted. False when it is paused already. */
   pause(tx: Tx, accountId: string): Promise<boolean>
   /** Lets a paused account go on. False when it is not paused. */
