@@ -168,4 +168,32 @@ describe('a database that was restored', async () => {
     expect(gateway.transfers.size).toBe(2)
     expect(released).toBe(false)
   })
+
+  it('keeps a release whose request a stop kept from leaving', async () => {
+    const gateway = serve()
+    let isStopped = false
+    const engine = make({
+      ...gateway,
+      async submit(submission, sending) {
+        if (isStopped) return gateway.submit(submission, sending)
+        isStopped = true
+        await commit((tx) => engine.stops.add(tx, { scope: 'all' }))
+        await waitUntil(() => sending.mayBegin?.() === false)
+        return { outcome: 'throttled', detail: 'not sent' }
+      },
+    })
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await pool.query(
+      `update outlay.transfer set attempt = 1, stage = 'blocked', reason = 'outcome_unknown', client = '',
+         unknown_since = now() - interval '2 days'`,
+    )
+    await commit((tx) => engine.transfers.release(tx, id))
+    await engine.start()
+    await waitUntil(async () => (await engine.transfers.get(id))?.attempt === 2 && isStopped)
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'queued')
+    await commit((tx) => engine.stops.end(tx, { scope: 'all' }))
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage !== 'queued' || gateway.submissions.length > 0)
+    await isSent(engine, id)
+    expect(gateway.transfers.size).toBe(1)
+  })
 })
