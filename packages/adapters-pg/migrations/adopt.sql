@@ -33,6 +33,10 @@ declare
   v_sequences integer[];
   v_types text[];
 begin
+  -- After a restore the service has what was sent from rows that are here as if it had not been: a reconciliation tells first.
+  if exists (select 1 from {{schema}}.home h where h.fenced_since is not null) then
+    return;
+  end if;
   with known as (
     select f.account_id, f.remote_id, t.id from {{schema}}.found_transfer f
     join {{schema}}.transfer t on t.remote_id = f.remote_id and t.account_id = f.account_id
@@ -47,11 +51,13 @@ begin
 
   with uncertain as materialized (
     -- Per account, when the first request left whose outcome is not certain. Read once, not for each of what was found.
-    select t.account_id, min(coalesce(a.claimed_at, t.created_at)) as left_at from {{schema}}.transfer t
+    -- What left before a restore is known by the age of its doubt, not by attempts.
+    select t.account_id, min(case when t.reason = 'reconcile' then t.created_at
+      else least(coalesce(a.claimed_at, t.created_at), t.unknown_since) end) as left_at from {{schema}}.transfer t
     left join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = 1
     where t.remote_id is null and t.status = 'pending'
       and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.attempt > 0
-      and (t.stage = 'submitting' or t.unknown_since is not null or t.reason = 'rate_limited')
+      and (t.stage = 'submitting' or t.unknown_since is not null or t.reason in ('rate_limited', 'reconcile'))
     group by t.account_id
   ), ready as (
     select f.account_id, f.remote_id from {{schema}}.found_transfer f

@@ -22,6 +22,9 @@ begin
         reason = case when c.remote_id is null and c.failure is null then 'reconcile' end,
         unknown_since = case when c.remote_id is null and c.failure is null then t.unknown_since end,
         follow_at = case when c.remote_id is not null then clock_timestamp() end,
+        -- It is no first attempt any more, and the first one is what writes the key: as it was sent before the restore.
+        submission_key = case when t.attempt = 0
+          then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end,
         attempt = t.attempt + 1, event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
     from c
     where t.id = c.id and t.attempt = c.attempt and t.remote_id is null and t.status = 'pending'

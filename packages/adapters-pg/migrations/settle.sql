@@ -150,12 +150,13 @@ begin
   with s as materialized (
     select * from jsonb_to_recordset(p_settlements) as s (
       id text, job uuid, attempt integer, stage text, status text, failure jsonb, remote_id text, reason text,
-      unknown_since timestamptz, reached_at timestamptz, retry_ms bigint, follow_ms bigint, events text[], credentials text)
+      unknown_since timestamptz, reached_at timestamptz, retry_ms bigint, follow_ms bigint, events text[], credentials text, outcome text)
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
         reason = s.reason, unknown_since = case when s.unknown_since is not null then coalesce(t.unknown_since, s.unknown_since) end,
-        released_at = null, reached_at = s.reached_at,
+        -- What a stop kept from leaving goes back as it was, a release included.
+        released_at = case when s.outcome = 'stopped' then t.released_at end, reached_at = s.reached_at,
         follow_at = clock_timestamp() + s.follow_ms * interval '1 millisecond',
         event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
         updated_at = clock_timestamp()

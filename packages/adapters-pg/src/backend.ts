@@ -265,7 +265,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const dispatcher = startDispatcher({ ...parts, ...limits, pacer, guard, worker, onSettled: tell })
   const follower = startFollower({ ...parts, pacer, slowAfterMs, onObserved: tell })
   const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: tell })
-  const sweeper = startSweeper(parts)
+  const sweeper = startSweeper({ ...parts, guard })
   const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: tell })
   const clockWatch = startClockWatch(parts)
   const archiver =

@@ -71,19 +71,30 @@ const texts = {
     )
     update {{queue_table}} j set start_after = greatest(clock_timestamp(), c.not_before) from cleared c
     where j.name = '{{queue}}' and j.id = {{schema}}.job_id(c.id) and j.state < 'active' returning j.id`,
+  // What others made is theirs to make again: the engine has no key of it.
   lock_waiting: `select t.id from {{schema}}.transfer t
-    where t.id = $1 and (t.stage in ('blocked', 'awaiting_funds', 'queued') or t.reason = 'missing_at_service') for no key update`,
+    where t.id = $1 and (t.stage in ('blocked', 'awaiting_funds', 'queued') or t.reason = 'missing_at_service')
+      and t.idempotency_key not like 'adopted %' for no key update`,
   // What is unknown stays so, and since when. A release lets one more attempt go, whose answer is judged by that age again.
-  // One that the service has lost is sent again under its key; what the service gave it has no meaning any more.
-  requeue: `with changed as (
+  // One that the service has lost is sent again under its key; what the service gave it has no meaning any more. Its doubt, and
+  // that of one that a restore left behind, is as old as its first request may be, and so is the key.
+  requeue: `with doubtful as (
+      select t.id, case when t.stage <> 'submitted' and t.reason is distinct from 'reconcile' then t.unknown_since
+        else least(t.unknown_since, coalesce(
+          (select case when not bool_or(a.outcome is not distinct from 'reconciled') then min(a.claimed_at) filter (where a.step is null) end
+            from {{schema}}.attempt a where a.transfer_id = t.id),
+          greatest(t.created_at, t.not_before))) end as since
+      from {{schema}}.transfer t where t.id = any ($1::text[])
+    ), changed as (
       update {{schema}}.transfer t
-      set stage = 'queued', reason = case when $2::boolean and t.unknown_since is not null then 'released' end,
-          released_at = case when $2 and t.unknown_since is not null then clock_timestamp() else t.released_at end,
+      set stage = 'queued', reason = case when $2::boolean and f.since is not null then 'released' end,
+          released_at = case when $2 and f.since is not null then clock_timestamp() else t.released_at end,
+          unknown_since = f.since,
           remote_id = case when t.stage <> 'submitted' then t.remote_id end, follow_at = null,
           status = case when t.stage <> 'submitted' then t.status else 'pending' end,
           failure = case when t.stage <> 'submitted' then t.failure end,
           event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
-      where t.id = any ($1::text[]) returning t.id, t.event_sequence
+      from doubtful f where t.id = f.id returning t.id, t.event_sequence
     ), doubtless as (
       -- No money moves by a registration, so it gets its time anew.
       update {{schema}}.counterparty_details d set unknown_since = null

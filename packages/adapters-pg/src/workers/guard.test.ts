@@ -36,15 +36,15 @@ describe('the guard', () => {
   it('says once why nothing is sent, and what to do', async () => {
     let state: Recognition = { ...free, unfamiliar: 'other_server' }
     const { guard, logger } = await open(() => Promise.resolve(state))
-    expect(guard.mayBegin('acme')).toBe(false)
+    expect([guard.mayBegin('acme'), guard.isAtHome()]).toEqual([false, false])
     const said = () => logger.entries.map(({ message }) => message)
     expect(said()).toEqual([expect.stringContaining('outlay adopt-database')])
     state = { ...free, fence: { since: 'now', reason: 'restored', actor: null } }
     await waitUntil(() => said().length === 2)
     expect(said()[1]).toContain('outlay reconcile')
-    expect(guard.mayClaim()).toBe(false)
+    expect([guard.mayClaim(), guard.isAtHome()]).toEqual([false, false])
     state = free
-    await waitUntil(() => guard.mayClaim())
+    await waitUntil(() => guard.mayClaim() && guard.isAtHome())
     expect(said()).toHaveLength(3)
   })
 

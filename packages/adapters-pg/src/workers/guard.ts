@@ -4,6 +4,8 @@ import { type Loop, startLoop } from './loop.ts'
 
 /** Knows whether anything may be sent, as it was at most a second ago. */
 export interface Guard extends Pick<Loop, 'wake' | 'stop'> {
+  /** True when this is the database that workers know, and no restore of it. */
+  isAtHome(): boolean
   /** True when transfers may be claimed. */
   mayClaim(): boolean
   /** True when a request for the account may begin now. Asked as late as possible. */
@@ -76,6 +78,7 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
   return {
     wake: () => loop.wake(),
     stop: () => loop.stop(),
+    isAtHome: () => known?.unfamiliar === null && known.fence === null && isYoung(),
     mayClaim: () => !isAllStopped && isYoung(),
     mayBegin: (accountId) => !isAllStopped && isYoung() && !stopped.has(accountId),
     ready() {

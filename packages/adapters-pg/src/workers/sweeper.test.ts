@@ -18,7 +18,12 @@ it('walks a backlog page by page, each from where the last one ended, and sees t
   }
   const nothing = new Proxy({}, { get: () => async () => 0 })
   const others = { transfers: nothing, credentials: nothing, looks: nothing, counterparties: nothing }
-  const sweeper = startSweeper({ attempts, ...others, logger: silent } as unknown as SweeperOptions<unknown>)
+  const sweeper = startSweeper({
+    attempts,
+    ...others,
+    guard: { isAtHome: () => true },
+    logger: silent,
+  } as unknown as SweeperOptions<unknown>)
   await waitUntil(() => clockAt.length > 0)
   await sweeper.stop()
   expect(checked).toEqual(backlog)

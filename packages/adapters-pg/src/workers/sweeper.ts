@@ -4,6 +4,7 @@ import type { CounterpartyStore } from '../counterparties.ts'
 import type { CredentialStore } from '../credentials.ts'
 import type { LookStore } from '../looks.ts'
 import type { TransferStore } from '../transfers.ts'
+import type { Guard } from './guard.ts'
 import { type Loop, startLoop } from './loop.ts'
 
 /** Pause between sweeps, in milliseconds. */
@@ -34,6 +35,7 @@ export interface SweeperOptions<Tx> {
   readonly credentials: CredentialStore
   readonly looks: LookStore
   readonly counterparties: CounterpartyStore<Tx>
+  readonly guard: Pick<Guard, 'isAtHome'>
   readonly logger: Logger
 }
 
@@ -101,7 +103,7 @@ function startCredentials<Tx>({ credentials, logger }: SweeperOptions<Tx>): Loop
   })
 }
 
-function startFindings<Tx>({ looks, transfers, logger }: SweeperOptions<Tx>): readonly Loop[] {
+function startFindings<Tx>({ looks, transfers, guard, logger }: SweeperOptions<Tx>): readonly Loop[] {
   const sightings = startLoop({
     name: 'sweep sightings',
     logger,
@@ -114,6 +116,8 @@ function startFindings<Tx>({ looks, transfers, logger }: SweeperOptions<Tx>): re
     name: 'sweep found transfers',
     logger,
     async turn() {
+      // In a copy, and after a restore, what was sent from here may be taken for somebody else's.
+      if (!guard.isAtHome()) return newsPauseMs
       const adopted = await transfers.adoptFound(adoptedAtOnce)
       if (adopted > 0) logger.info({ adopted }, 'Some transfers of others were adopted.')
       return adopted === adoptedAtOnce ? 0 : newsPauseMs
