@@ -220,7 +220,7 @@ describe('when the service answers', async () => {
       expect(await scene.cancel(id)).toBe(true)
       const { id: corrected } = await host.transaction((tx) => host.engine.transfers.resubmit(tx, id))
       await scene.arrive(corrected)
-      expect(keysOf(scene)).toEqual([idempotencyKey, await sentKeyOf(scene, `${id}:resubmit`)])
+      expect(keysOf(scene)).toEqual([idempotencyKey, await sentKeyOf(scene, 'taken:resubmit')])
       expect(scene.news).toEqual(['transfer.blocked', 'transfer.released', 'transfer.blocked'])
       await settleAll(stage, host)
     })

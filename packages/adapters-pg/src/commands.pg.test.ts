@@ -121,7 +121,7 @@ describe('a command in the transaction of the host', async () => {
     await engine.start()
     await drain(engine)
     const again = await commit((tx) => engine.transfers.resubmit(tx, id))
-    expect(again).toMatchObject({ reused: false, accountId: 'acme', idempotencyKey: `${id}:resubmit` })
+    expect(again).toMatchObject({ reused: false, accountId: 'acme', idempotencyKey: 'first:resubmit' })
     await drain(engine)
     expect(await engine.transfers.get(again.id)).toMatchObject({ status: 'complete' })
     await expect(commit((tx) => engine.transfers.resubmit(tx, again.id))).rejects.toMatchObject({ code: 'conflict' })

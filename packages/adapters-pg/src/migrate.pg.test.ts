@@ -41,6 +41,7 @@ describe('migrations', async () => {
       '0011_subscription_types',
       '0012_refused_transfers',
       '0014_operations_safety',
+      '0015_no_old_claims',
       ...[
         'adopt',
         'archive',

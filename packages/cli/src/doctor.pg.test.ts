@@ -109,7 +109,7 @@ describe('the doctor', async () => {
     await sql(`update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown'`)
     expect((await find('blocked')).cure).toContain('the same key once more')
     await sql(`update outlay.transfer set reason = 'idempotency_key_mismatch'`)
-    expect((await find('blocked')).cure).toContain('new key')
+    expect((await find('blocked')).cure).toContain('outlay transfers resolve')
   })
 
   it('finds refused credentials', async () => {

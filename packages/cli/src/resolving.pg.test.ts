@@ -29,6 +29,9 @@ describe('outlay transfers resolve', async () => {
        values ($1, 2, 'transfer.blocked', 'blocked', 'pending', 'key_expired', 1)`,
       [id],
     )
+    await host.pool.query(`update outlay.attempt set claimed_at = now() - interval '25 hours' where transfer_id = $1`, [
+      id,
+    ])
     return id
   }
 

@@ -1,6 +1,7 @@
 import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
+import { fingerprint, IdempotencyKey } from '../idempotency.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import { isAdopted } from './adoption.ts'
@@ -31,8 +32,14 @@ export async function findEnded<Tx>(backend: Backend<Tx>, tx: Tx, transferId: st
   throw new OutlayError('conflict', message)
 }
 
-/** The key of the one transfer that a failed one is enqueued again as, unless its caller asks for another. Ids are ULIDs. */
-export const resubmitKey = (transferId: string): string => `${transferId}:resubmit`
+/**
+ * The key of the one transfer that a failed one is enqueued again as, unless its caller asks for another. It is made of the key of
+ * the failed one, since that is the same in a database that was restored, and an id is not.
+ */
+export function resubmitKey({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyKey'>): string {
+  const key = `${idempotencyKey}:resubmit`
+  return IdempotencyKey.is(key) ? key : `${fingerprint(idempotencyKey)}:resubmit`
+}
 
 /** What was asked for by a transfer: to the address at the service, or to the counterparty in full where there is none yet. */
 export async function findOrder<Tx>(

@@ -159,8 +159,9 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
     async resubmit(tx, transferId, { idempotencyKey } = {}) {
-      const order = await findOrder(backend, tx, await findEnded(backend, tx, transferId))
-      return enqueue(tx, { ...order, idempotencyKey: idempotencyKey ?? resubmitKey(transferId) })
+      const ended = await findEnded(backend, tx, transferId)
+      const order = await findOrder(backend, tx, ended)
+      return enqueue(tx, { ...order, idempotencyKey: idempotencyKey ?? resubmitKey(ended) })
     },
     release: async (tx, transferId) => isKnowable(transferId) && backend.release(tx, transferId),
     async observe(tx, accountId, observations) {

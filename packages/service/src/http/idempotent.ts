@@ -53,7 +53,7 @@ const notStored = new Set(['insufficient_balance', 'account_not_ready', 'bank_lo
 /**
  * Runs a create of one account once per idempotency key and answers it. Key, effect and stored response commit together;
  * a later request with the same key gets the same octets and `Idempotent-Replayed: true`, also when the account is not the
- * client's any more. What was decided behind the key has `Idempotency-Key-Evaluated: true`, and nothing else has. Specification:
+ * client's any more. What proves what became of the key has `Idempotency-Key-Evaluated: true`, and nothing else has. Specification:
  * "Idempotency behaviour".
  *
  * Refusals that would come out the same again are kept and replayed. 5xx, 409, 429, `insufficient_balance`,
@@ -148,22 +148,20 @@ interface KeyStanding {
 const evaluatedHeader = 'idempotency-key-evaluated'
 
 /**
- * Marks refusals that were decided behind the key. All others were not, or not for good: a key in flight, a request that failed
- * or may be sent again later.
+ * Marks refusals that prove what became of every request with the key: those that are kept are answers and marked as such, so
+ * that a request which is still on its way gets them too. Of those that leave nothing behind only a lack of funds is marked: the
+ * same key is sent again until it is decided.
  */
 async function markingEvaluated<T>(c: ServiceRequest, standing: KeyStanding, answer: () => Promise<T>): Promise<T> {
   try {
     return await answer()
   } catch (error) {
     const isMismatch = OutlayError.is(error, 'idempotency_key_mismatch')
-    const isRefusal = OutlayError.is(error) && decidingStatuses.has(problemOf(error, c.get('requestId')).problem.status)
-    const isInFlight = OutlayError.is(error, 'idempotency_key_in_flight')
-    if (isMismatch || (standing.isClaimed && isRefusal && !isInFlight)) c.header(evaluatedHeader, 'true')
+    const isShort = standing.isClaimed && OutlayError.is(error, 'insufficient_balance')
+    if (isMismatch || isShort) c.header(evaluatedHeader, 'true')
     throw error
   }
 }
-
-const decidingStatuses: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422])
 
 /**
  * The key of a request: 1 to 255 visible ASCII characters, bare or as a quoted string.

@@ -87,13 +87,9 @@ describe('an answer that was decided behind the idempotency key says so', () => 
     }
   })
 
-  it.each([
-    [422, 'insufficient_balance'],
-    [422, 'account_not_ready'],
-    [409, 'conflict'],
-  ] as const)('when it is a refusal that is not kept: %i %s', async (status, code) => {
-    const answer = await failing(new OutlayError(code, 'Not now.'))
-    expect([answer.status, answer.json['code'], answer.headers.get(header)]).toEqual([status, code, 'true'])
+  it('when it is a lack of funds, which is not kept', async () => {
+    const answer = await failing(new OutlayError('insufficient_balance', 'Not now.'))
+    expect([answer.status, answer.headers.get(header)]).toEqual([422, 'true'])
   })
 
   it('when the key is another request’s', async () => {
@@ -105,6 +101,18 @@ describe('an answer that was decided behind the idempotency key says so', () => 
 })
 
 describe('an answer that was not decided behind the idempotency key does not say so', () => {
+  it.each([
+    [422, 'account_not_ready'],
+    [422, 'bank_login_required'],
+    [409, 'conflict'],
+  ] as const)(
+    'a refusal that is not kept, so that a request which is on its way may still succeed: %i %s',
+    async (status, code) => {
+      const answer = await failing(new OutlayError(code, 'Not now.'))
+      expect([answer.status, answer.json['code'], answer.headers.get(header)]).toEqual([status, code, null])
+    },
+  )
+
   it.each([
     ['401', { token: 'nobody' }, 401],
     ['an account of somebody else', { at: '/accounts/01J0000000000000000000000Z/things' }, 404],
