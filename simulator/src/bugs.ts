@@ -67,7 +67,11 @@ export const bugs: readonly Bug[] = [
           : driver.execute(tx, statement, values),
     }),
   },
-  { name: 'handler_failure_is_acknowledged', breaks: ['effects_once'], handlerFailureIsSwallowed: true },
+  {
+    name: 'handler_failure_is_acknowledged',
+    breaks: ['effects_once', 'events_reach_their_handler'],
+    handlerFailureIsSwallowed: true,
+  },
   { name: 'handler_writes_outside_the_transaction', breaks: ['effects_once'], handlerWritesOutside: true },
   {
     name: 'insufficient_balance_is_remembered',
@@ -152,7 +156,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'an_event_is_not_recorded',
-    breaks: ['status_path', 'effects_once'],
+    breaks: ['status_path', 'effects_once', 'events_reach_their_handler'],
     sql: {
       on: 'host',
       name: 'record_events',
@@ -162,7 +166,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a_delivery_is_not_written',
-    breaks: ['effects_once'],
+    breaks: ['effects_once', 'events_reach_their_handler'],
     sql: {
       on: 'host',
       name: 'record_events',

@@ -1,7 +1,9 @@
 import { type Bug, bugs } from './bugs.ts'
 import type { Violation } from './invariants.ts'
+import { unmended } from './known.ts'
 import { type Lane, openLane } from './lane.ts'
-import { drawPlan } from './plan.ts'
+import { drawPlan, type Plan } from './plan.ts'
+import { type Player, players } from './players.ts'
 import { type Outcome, run } from './run.ts'
 import { shrink } from './shrink.ts'
 
@@ -11,6 +13,8 @@ export interface CampaignOptions {
   /** Stops before the next seed when this many minutes are over. */
   readonly minutes?: number | undefined
   readonly bug?: string | undefined
+  /** Who takes part. Default: all but those who find what is known. */
+  readonly players?: ReadonlySet<Player> | undefined
   /** Runs side by side, each with a server and a service of its own. Default 1. */
   readonly lanes?: number | undefined
   /** Makes a failing plan smaller. Default true. */
@@ -43,6 +47,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1_000
   const bug = findBug(options.bug)
+  const playing = options.players ?? new Set(players.filter((one) => unmended.every(({ player }) => player !== one)))
   const totals = { seeds: 0, payouts: 0, faults: 0 }
   const left = options.seeds.values()
   let failure: Failure | undefined
@@ -55,14 +60,14 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
     for (let used = 0; used < runsPerLane; used += 1) {
       const seed = nextSeed()
       if (seed === undefined) return false
-      const outcome = await run(lane, drawPlan(seed), bug)
+      const outcome = await run(lane, drawPlan(seed, playing), bug)
       totals.seeds += 1
       totals.payouts += outcome.payouts
       totals.faults += outcome.faults
       options.onSeed?.(seed, outcome)
       if (outcome.violations.length === 0 || failure !== undefined) continue
       failure = { seed, violations: outcome.violations, trace: outcome.trace }
-      if (options.shrinks !== false) failure = await explain(lane, seed, outcome, bug)
+      if (options.shrinks !== false) failure = await explain(lane, drawPlan(seed, playing), outcome, bug)
     }
     return true
   }
@@ -81,7 +86,7 @@ function findBug(name: string | undefined): Bug | undefined {
   return found
 }
 
-async function explain(lane: Lane, seed: number, outcome: Outcome, bug: Bug | undefined): Promise<Failure> {
-  const least = await shrink(drawPlan(seed), outcome, (plan) => run(lane, plan, bug))
-  return { seed, violations: least.outcome.violations, trace: least.outcome.trace }
+async function explain(lane: Lane, plan: Plan, outcome: Outcome, bug: Bug | undefined): Promise<Failure> {
+  const least = await shrink(plan, outcome, (candidate) => run(lane, candidate, bug))
+  return { seed: plan.seed, violations: least.outcome.violations, trace: least.outcome.trace }
 }

@@ -1,13 +1,16 @@
+import type { Gateway } from '@outlay/core'
 import type { Bug } from './bugs.ts'
+import { endHolds, type Hold, noteVictim } from './holds.ts'
 import { checkAll, type ForeignTransfer, type Violation } from './invariants.ts'
 import { watchStatuses } from './invariants-events.ts'
 import { watchWallets } from './invariants-ledger.ts'
 import type { Lane } from './lane.ts'
+import { createMisconduct } from './misconduct.ts'
 import type { Plan } from './plan.ts'
 import { settle } from './settle.ts'
 import { take } from './steps.ts'
-import { makeTenant, type Tenant } from './tenant.ts'
-import { type Surroundings, startWorker, type Worker } from './worker.ts'
+import { makeTenants, type Tenant, type TenantOptions } from './tenant.ts'
+import { openGateway, type Surroundings, startWorker, type Worker } from './worker.ts'
 
 /** What became of one run. */
 export interface Outcome {
@@ -31,10 +34,13 @@ export interface Run extends Surroundings {
   readonly foreign: Map<string, ForeignTransfer>
   /** Accounts whose foreign transfers are adopted. */
   readonly watched: Set<string>
-  /** What went wrong in a way that is never right, whatever the faults. */
-  readonly mistakes: string[]
+  /** Transactions of hosts that are open. */
+  readonly holds: Set<Hold>
+  readonly sharesClient: boolean
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
   faults: number
+  /** Closes what several workers share, as the end of their processes does. */
+  closeCommonGateway(): Promise<void>
   /** Notes the keys that reach the service from now on. */
   watch(): void
 }
@@ -43,20 +49,19 @@ export interface Run extends Surroundings {
 export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise<Outcome> {
   await lane.clean()
   lane.proxy.faults.clear()
-  const tenants: Tenant[] = []
-  const links = plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit'))
-  for (let index = 0; index < plan.tenants; index += 1) tenants.push(await makeTenant(lane, plan.seed, index, links))
-  const around = { lane, seed: plan.seed, bug, tenants, handlersToFail: 0 }
-  const office = await startWorker(around, { works: false, isSteady: true })
+  const tenants = await makeTenants(lane, plan.seed, tenantOptions(plan))
+  const around = surround(lane, plan, bug, tenants)
+  const office = guard(await startWorker(around, { works: false, isSteady: true }), around.mistakes)
   const at: Run = Object.assign(around, {
     plan,
+    sharesClient: plan.sharesClient,
     office,
     workers: new Map(),
     retired: [],
     keysSeen: new Set<string>(),
     foreign: new Map(),
     watched: new Set<string>(),
-    mistakes: [],
+    holds: new Set<Hold>(),
     faults: 0,
     watch: () => watchKeys(at),
   })
@@ -82,8 +87,65 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
     }
   } finally {
     lane.mailroom.reader = async () => 503
+    await endHolds(at)
+    at.misconduct.heal()
     for (const worker of [...at.workers.values(), ...at.retired, office]) await worker.stop()
+    await at.closeCommonGateway()
     for (const { client } of tenants) await client.close()
+  }
+}
+
+function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOptions {
+  const places = new Map<number, number>()
+  const counts = new Map<number, number>()
+  for (const step of steps) {
+    if (!('payouts' in step)) continue
+    const tenant = step.tenant % count
+    for (const { number } of step.payouts) {
+      const place = counts.get(tenant) ?? 0
+      counts.set(tenant, place + 1)
+      places.set(number, place)
+    }
+  }
+  return {
+    count,
+    sharesClient,
+    links: steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit')),
+    hasTwoClients: steps.some((step) => step.do === 'change_client'),
+    placeOf: ({ number }) => places.get(number) ?? number,
+  }
+}
+
+function surround(lane: Lane, plan: Plan, bug: Bug | undefined, tenants: readonly Tenant[]) {
+  const misconduct = createMisconduct()
+  let common: Gateway | undefined
+  return {
+    lane,
+    seed: plan.seed,
+    bug,
+    tenants,
+    handlersToFail: 0,
+    misconduct,
+    mistakes: [] as Violation[],
+    sent: new Set<string>(),
+    commonGateway: () => (common ??= openGateway({ lane, tenants, misconduct })),
+    async closeCommonGateway() {
+      const closing = common
+      common = undefined
+      await closing?.close?.()
+    },
+  }
+}
+
+/** The transactions of a host, of which none may be aborted for the good of workers. */
+function guard(office: Worker, mistakes: Violation[]): Worker {
+  return {
+    ...office,
+    transaction: (work) =>
+      office.transaction(work).catch((error: unknown) => {
+        noteVictim({ mistakes }, error)
+        throw error
+      }),
   }
 }
 

@@ -1,7 +1,9 @@
 import { OutlayError, type TransferDestination } from '@outlay/core'
 import type { PoolClient } from 'pg'
+import type { PlannedPayout } from './draw.ts'
 import { breakNetwork } from './network.ts'
-import type { PlannedPayout, Step } from './plan.ts'
+import type { PlannedStart, Step } from './plan.ts'
+import { takePlayerStep } from './player-steps.ts'
 import type { Run } from './run.ts'
 import { simulate, type Tenant } from './tenant.ts'
 import { startWorker } from './worker.ts'
@@ -41,6 +43,19 @@ export async function take(at: Run, step: Step): Promise<string> {
       const { rowCount } = await at.lane.host.query(`delete from outlay_queue.job where state < 'active'`)
       return `${rowCount} jobs`
     }
+    case 'hold':
+    case 'end_holds':
+    case 'page':
+    case 'revoke':
+    case 'grant':
+    case 'idle':
+    case 'change_client':
+    case 'stop':
+    case 'misbehave':
+    case 'firewall':
+    case 'resubmit_twice':
+    case 'serve':
+      return takePlayerStep(at, step)
     default:
       return disturb(at, step)
   }
@@ -121,7 +136,7 @@ async function disturb(at: Run, step: Step): Promise<string> {
       for (const worker of at.workers.values()) worker.letGo()
       return ''
     case 'start':
-      return restart(at, step.worker, step.skewSeconds)
+      return restart(at, step)
     case 'webhooks':
       at.lane.mailroom.mischief = step.mischief
       if (step.mischief === 'none') await at.lane.mailroom.handOutLate()
@@ -155,12 +170,20 @@ export const tenantOf = (at: Run, index: number): Tenant => {
   return tenant
 }
 
-async function restart(at: Run, number: number, skewSeconds: number): Promise<string> {
+/** Starts a worker where no other one lives. */
+export async function ensureWorker(at: Run): Promise<void> {
+  if (![...at.workers.values()].some(({ fate }) => !fate.isDead)) await restart(at, { worker: 0, skewSeconds: 0 })
+}
+
+async function restart(
+  at: Run,
+  { worker: number, ...how }: { readonly worker: number } & PlannedStart,
+): Promise<string> {
   const old = at.workers.get(number)
   if (old !== undefined && !old.fate.isDead) return 'it runs'
   at.workers.delete(number)
   if (old !== undefined) at.retired.push(old)
-  at.workers.set(number, await startWorker(at, { skewSeconds }))
+  at.workers.set(number, await startWorker(at, how))
   return ''
 }
 
@@ -187,7 +210,8 @@ async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[]
   }
 }
 
-const keepPayout = (tx: PoolClient, number: number, transferId: string, accountId: string) =>
+/** Writes a payout down beside its transfer, as hosts do. */
+export const keepPayout = (tx: PoolClient, number: number, transferId: string, accountId: string) =>
   tx.query(
     `insert into payout (number, transfer_id, account_id) select $1, $2, $3
      where not exists (select from payout where transfer_id = $2)`,
@@ -195,7 +219,7 @@ const keepPayout = (tx: PoolClient, number: number, transferId: string, accountI
   )
 
 /** The payout of a plan as the host committed it; undefined when it was rolled back or comes later. */
-async function findPayout(at: Run, number: number) {
+export async function findPayout(at: Run, number: number) {
   const { rows } = await at.lane.host.query<{ readonly transfer_id: string; readonly account_id: string }>(
     'select transfer_id, account_id from payout where number = $1',
     [number],
@@ -214,7 +238,9 @@ async function repeat(at: Run, number: number, changed: boolean): Promise<string
   return at.office
     .transaction(async (tx) => {
       const { id, reused } = await at.office.engine.transfers.enqueue(tx, wanted)
-      if (changed || !reused || id !== found.transfer_id) at.mistakes.push(`Repeating payout ${number} gave ${id}`)
+      if (changed || !reused || id !== found.transfer_id) {
+        at.mistakes.push({ invariant: 'keys', detail: `Repeating payout ${number} gave ${id}` })
+      }
       return 'reused'
     })
     .catch((error: unknown) => {
