@@ -17,6 +17,8 @@ export interface CampaignOptions {
   readonly players?: ReadonlySet<Player> | undefined
   /** Runs side by side, each with a server and a service of its own. Default 1. */
   readonly lanes?: number | undefined
+  /** Goes on after a seed that fails; the last one is the failure. Default false. */
+  readonly keepsGoing?: boolean | undefined
   /** Makes a failing plan smaller. Default true. */
   readonly shrinks?: boolean | undefined
   readonly onSeed?: (seed: number, outcome: Outcome) => void
@@ -52,7 +54,9 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   const left = options.seeds.values()
   let failure: Failure | undefined
   const nextSeed = () => {
-    const isOver = failure !== undefined || (options.minutes !== undefined && seconds() > options.minutes * 60)
+    const isOver =
+      (failure !== undefined && options.keepsGoing !== true) ||
+      (options.minutes !== undefined && seconds() > options.minutes * 60)
     return isOver ? undefined : left.next().value
   }
   const useLane = async () => {
@@ -65,7 +69,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       totals.payouts += outcome.payouts
       totals.faults += outcome.faults
       options.onSeed?.(seed, outcome)
-      if (outcome.violations.length === 0 || failure !== undefined) continue
+      if (outcome.violations.length === 0 || (failure !== undefined && options.keepsGoing !== true)) continue
       failure = { seed, violations: outcome.violations, trace: outcome.trace }
       if (options.shrinks !== false) failure = await explain(lane, drawPlan(seed, playing), outcome, bug)
     }

@@ -14,16 +14,18 @@ export interface Hold {
   end(): Promise<void>
 }
 
+/** What is done to one transfer. */
+const touching: ReadonlySet<HoldStep['holding']> = new Set(['row', 'cancel', 'lock'])
+
 /** Most transactions that stay open at once. */
 const mostHolds = 6
 
 /** Opens a transaction that does something for a tenant and stays open. */
 export async function hold(at: Run, step: HoldStep): Promise<string> {
   if (at.holds.size >= mostHolds) return 'enough are open'
-  const found =
-    step.holding === 'row' || step.holding === 'cancel' || step.holding === 'lock'
-      ? await findPayout(at, step.payout)
-      : undefined
+  const number = step.payouts.at(-1)?.number
+  if (number !== undefined && step.holding !== 'enqueue') await at.office.transaction((tx) => enqueue(at, step, tx))
+  const found = touching.has(step.holding) ? await findPayout(at, number ?? step.payout) : undefined
   const accountId = found?.account_id ?? tenantOf(at, step.tenant).accountId
   const client = await at.lane.holders.connect()
   const onError = () => undefined
@@ -73,14 +75,9 @@ async function begin(
   const { engine } = at.office
   const { accounts, transfers } = engine
   switch (step.holding) {
-    case 'enqueue': {
-      const tenant = tenantOf(at, step.tenant)
-      for (const payout of step.payouts) {
-        const { id } = await transfers.enqueue(tx, tenant.request(payout))
-        await keepPayout(tx, payout.number, id, accountId)
-      }
+    case 'enqueue':
+      await enqueue(at, step, tx)
       return
-    }
     case 'row':
       await remark(tx, transferId)
       return
@@ -98,6 +95,14 @@ async function begin(
       return
     case 'limit':
       await accounts.configure(tx, accountId, { concurrency: 2 })
+  }
+}
+
+async function enqueue(at: Run, step: HoldStep, tx: PoolClient): Promise<void> {
+  const tenant = tenantOf(at, step.tenant)
+  for (const payout of step.payouts) {
+    const { id } = await at.office.engine.transfers.enqueue(tx, tenant.request(payout))
+    await keepPayout(tx, payout.number, id, tenant.accountId)
   }
 }
 

@@ -2,6 +2,8 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { bugs } from './bugs.ts'
 import { campaign, type Failure } from './campaign.ts'
+import type { Violation } from './invariants.ts'
+import { type Player, players } from './players.ts'
 
 const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] [--bug NAME | --bugs] [--no-shrink]
 
@@ -11,6 +13,8 @@ const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] 
   --lanes L     runs side by side; default 2
   --bug NAME    plant a mistake, to see that it is found: ${bugs.map(({ name }) => name).join(', ')}
   --bugs        plant each of them in turn, and say which seed finds it
+  --players P   only these, with commas between: ${players.join(', ')}
+  --keep-going  go on after a seed that fails, and name each
   --no-shrink   do not look for the shortest plan that still fails
 `
 
@@ -25,6 +29,15 @@ function tell({ seed, violations, trace }: Failure): void {
   for (const line of trace) say(`  ${line}`)
   say(`\nAgain: npx -y pnpm@12 simulate --seed ${seed} --seeds 1`)
 }
+
+/** One line for a seed that failed: how often each invariant was broken, and how first. */
+function tellShortly(seed: number, violations: readonly Violation[]): void {
+  const broken = [...Map.groupBy(violations, ({ invariant }) => invariant)]
+  say(`seed ${seed}: ${broken.map(([name, found]) => `${name} (${found.length}: ${found[0]?.detail})`).join('; ')}`)
+}
+
+const readPlayers = (text: string | undefined): ReadonlySet<Player> | undefined =>
+  text === undefined ? undefined : new Set(players.filter((player) => text.split(',').includes(player)))
 
 /** Plants each mistake and says after how many seeds which invariant found it. */
 async function findAll(seeds: readonly number[], lanes: number): Promise<number> {
@@ -48,6 +61,8 @@ async function main(): Promise<number> {
       lanes: { type: 'string', default: '2' },
       bug: { type: 'string' },
       bugs: { type: 'boolean', default: false },
+      players: { type: 'string' },
+      'keep-going': { type: 'boolean', default: false },
       'no-shrink': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -71,9 +86,12 @@ async function main(): Promise<number> {
     lanes,
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     bug: values.bug,
-    shrinks: !values['no-shrink'],
-    onSeed: (seed, { payouts, faults, trace }) => {
+    players: readPlayers(values.players),
+    keepsGoing: values['keep-going'],
+    shrinks: !values['no-shrink'] && !values['keep-going'],
+    onSeed: (seed, { payouts, faults, trace, violations }) => {
       done += 1
+      if (values['keep-going'] && violations.length > 0) tellShortly(seed, violations)
       const line = `${done}/${count} seed ${seed}: ${payouts} payouts, ${faults} faults, ${trace.at(-1)}`
       if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`)
       else if (done % 25 === 0 || count <= 25) say(line)

@@ -12,7 +12,8 @@ describe('a plan', () => {
   it('numbers its payouts without holes', () => {
     for (const seed of seeds) {
       const numbers = drawPlan(seed).steps.flatMap((step) => ('payouts' in step ? step.payouts : []))
-      expect(numbers.map(({ number }) => number)).toEqual(numbers.map((_, index) => index))
+      const sorted = numbers.map(({ number }) => number).sort((a, b) => a - b)
+      expect(sorted).toEqual(numbers.map((_, index) => index))
     }
   })
 

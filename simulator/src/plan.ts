@@ -177,12 +177,24 @@ const administration = ({ below, oneOf, tenants }: Draw): Choices<Step> => [
   [2, () => ({ do: 'archive', olderThanMs: oneOf([0, 60_000, 3_600_000]) })],
 ]
 
+/** Something to be served for each tenant. */
+const enqueueForAll = ({ tenants, payouts }: Draw): readonly Step[] =>
+  Array.from({ length: tenants }, (_, tenant) => ({
+    do: 'enqueue',
+    tenant,
+    payouts: payouts(1).map((payout) => ({ number: payout.number, kind: 'token', amount: 1 })),
+    rollBack: false,
+  }))
+
 /** Draws the plan of a seed, in which some of the `playing` take part. Pure. */
 export function drawPlan(seed: number, playing: ReadonlySet<Player> = new Set(players)): Plan {
-  const draw = startDrawing(seed)
-  const { fraction, below, tenants } = draw
-  const taking = drawPlayers(draw, playing)
-  draw.isScheduling = taking.has('schedules')
+  const dice = startDrawing(seed)
+  const { fraction, below } = dice
+  const taking = drawPlayers(dice, playing)
+  dice.isScheduling = taking.has('schedules')
+  // With one tenant alone nobody could suffer from what is wrong with another.
+  const tenants = dice.tenants + (taking.size === 0 ? 0 : 1)
+  const draw = { ...dice, tenants }
   const choices: Choices<Step> = [
     ...hostSteps(draw),
     ...disturbances(draw, taking),
@@ -200,6 +212,7 @@ export function drawPlan(seed: number, playing: ReadonlySet<Player> = new Set(pl
     return { do: 'wait', ms: 1 }
   }
   const first: Step = { do: 'start', worker: 0, ...drawStart(draw, taking) }
-  const steps = Array.from({ length: 12 + below(24) }, step)
-  return { seed, tenants, sharesClient: taking.has('equal_keys'), steps: [first, ...steps, { do: 'serve' }] }
+  const drawn: readonly Step[] = [first, ...Array.from({ length: 12 + below(24) }, step), { do: 'serve' }]
+  const steps = drawn.flatMap((one) => (one.do === 'serve' ? [...enqueueForAll(draw), one] : [one]))
+  return { seed, tenants, sharesClient: taking.has('equal_keys'), steps }
 }

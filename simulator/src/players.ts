@@ -36,7 +36,7 @@ export type ForeignPlace = (typeof foreignPlaces)[number]
 
 /** Steps of the players. */
 export type PlayerStep =
-  /** A host's transaction that stays open after it has done something. */
+  /** A host's transaction that stays open after it has done something, to the last of `payouts` where it has such. */
   | {
       readonly do: 'hold'
       readonly tenant: number
@@ -106,7 +106,7 @@ const drawHold = ({ below, oneOf, fraction, tenants, payouts, some }: Draw): Pla
     tenant: below(tenants),
     holding,
     payout: some(),
-    payouts: holding === 'enqueue' ? payouts(1 + below(2)) : [],
+    payouts: holding === 'enqueue' || fraction() < 0.6 ? payouts(1 + below(2)) : [],
     forMs: fraction() < 0.4 ? null : oneOf([50, 500, 2_000]),
     ends: oneOf(['commit', 'rollback']),
     later: oneOf(['nothing', 'row', 'cancel']),
@@ -155,8 +155,12 @@ export function playerSteps(draw: Draw, taking: ReadonlySet<Player>): Choices<Pl
   return [...[...taking].flatMap((player) => steps[player]?.(draw) ?? []), [4, () => ({ do: 'serve' })]]
 }
 
+/** So few are asked for by name, and take part in every plan. */
+const fewPlayers = 3
+
 /** Draws who of the players takes part in a plan: few at a time, or each would always meet the others. */
 export function drawPlayers({ fraction }: Draw, playing: ReadonlySet<Player>): ReadonlySet<Player> {
+  const chance = playing.size <= fewPlayers ? 1 : 0.2
   // Everybody is drawn, so that a seed means the same whoever is left out.
-  return new Set(players.filter((player) => fraction() < 0.2 && playing.has(player)))
+  return new Set(players.filter((player) => fraction() < chance && playing.has(player)))
 }
