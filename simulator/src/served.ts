@@ -24,6 +24,8 @@ interface Waiting {
  * What was tried once is served. Notes those that nobody served although time passed, on the clock and for the engine.
  */
 export async function serve(at: Run): Promise<string> {
+  // It takes long to find out, and once is enough.
+  if (at.mistakes.some(({ invariant }) => invariant === 'tenant_served')) return 'not again'
   for (const worker of at.workers.values()) worker.letGo()
   await ensureWorker(at)
   const began = performance.now()
