@@ -27,12 +27,13 @@ export async function serve(at: Run): Promise<string> {
   // It takes long to find out, and once is enough.
   if (at.mistakes.some(({ invariant }) => invariant === 'tenant_served')) return 'not again'
   for (const worker of at.workers.values()) worker.letGo()
-  await ensureWorker(at)
   const began = performance.now()
   let left = await findWaiting(at)
   const count = left.length
   let moved = performance.now()
   for (let turns = 0; left.length > 0; ) {
+    // What was planned for one may have killed it meanwhile.
+    await ensureWorker(at)
     const tries = new Map((await findWaiting(at)).map((one) => [one.name, one.tries]))
     const still = left.filter(({ name, tries: before }) => (tries.get(name) ?? Number.POSITIVE_INFINITY) <= before)
     if (still.length < left.length) moved = performance.now()
