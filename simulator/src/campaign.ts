@@ -4,6 +4,7 @@ import { unmended } from './known.ts'
 import { type Lane, openLane } from './lane.ts'
 import { drawPlan, type Plan } from './plan.ts'
 import { type Player, players } from './players.ts'
+import type { KeptFailure } from './replay.ts'
 import { type Outcome, run } from './run.ts'
 import { shrink } from './shrink.ts'
 
@@ -30,6 +31,8 @@ export interface Failure {
   readonly violations: readonly Violation[]
   /** The shortest plan found that still does. */
   readonly trace: readonly string[]
+  /** The same as it is kept for a replay. */
+  readonly kept: KeptFailure
 }
 
 /** What a campaign found. */
@@ -70,7 +73,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       totals.faults += outcome.faults
       options.onSeed?.(seed, outcome)
       if (outcome.violations.length === 0 || (failure !== undefined && options.keepsGoing !== true)) continue
-      failure = { seed, violations: outcome.violations, trace: outcome.trace }
+      failure = describe(drawPlan(seed, playing), outcome, bug)
       if (options.shrinks !== false) failure = await explain(lane, drawPlan(seed, playing), outcome, bug)
     }
     return true
@@ -82,7 +85,8 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   return { ...totals, seconds: seconds(), failure }
 }
 
-function findBug(name: string | undefined): Bug | undefined {
+/** Finds a mistake by its name. */
+export function findBug(name: string | undefined): Bug | undefined {
   if (name === undefined) return undefined
   const found = bugs.find((bug) => bug.name === name)
   if (found === undefined)
@@ -92,5 +96,10 @@ function findBug(name: string | undefined): Bug | undefined {
 
 async function explain(lane: Lane, plan: Plan, outcome: Outcome, bug: Bug | undefined): Promise<Failure> {
   const least = await shrink(plan, outcome, (candidate) => run(lane, candidate, bug))
-  return { seed: plan.seed, violations: least.outcome.violations, trace: least.outcome.trace }
+  return describe(least.plan, least.outcome, bug)
+}
+
+function describe(plan: Plan, { violations, trace, order }: Outcome, bug: Bug | undefined): Failure {
+  const broken = [...new Set(violations.map(({ invariant }) => invariant))]
+  return { seed: plan.seed, violations, trace, kept: { bug: bug?.name ?? null, broken, plan, order } }
 }

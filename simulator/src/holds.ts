@@ -102,7 +102,7 @@ async function enqueue(at: Run, step: HoldStep, tx: PoolClient): Promise<void> {
   const tenant = tenantOf(at, step.tenant)
   for (const payout of step.payouts) {
     const { id } = await at.office.engine.transfers.enqueue(tx, tenant.request(payout))
-    await keepPayout(tx, payout.number, id, tenant.accountId)
+    await keepPayout(at, tx, payout.number, id, tenant.accountId)
   }
 }
 

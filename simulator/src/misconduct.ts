@@ -67,8 +67,10 @@ export function createMisconduct(): Misconduct {
       if (found.how === 'throw') throw new TypeError('Cannot read properties of undefined')
       if (found.how === 'hang') return hang(accountId, found.forMs).then(properly)
       const answer = nonsense[found.nonsense % nonsense.length]
-      // Odd ones come after the deed.
-      return found.nonsense % 2 === 0 ? Promise.resolve(answer as never) : properly().then(() => answer as never)
+      // Odd ones come after the deed; a handler that returns has done its own.
+      return found.nonsense % 2 === 0 && place !== 'handler'
+        ? Promise.resolve(answer as never)
+        : properly().then(() => answer as never)
     },
     hangUp,
     heal() {

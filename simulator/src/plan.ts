@@ -119,7 +119,7 @@ const drawMoment = ({ below, oneOf }: Draw): Moment => ({
 
 const drawStart = ({ fraction, below, oneOf }: Draw, taking: ReadonlySet<Player>): PlannedStart => ({
   skewSeconds: fraction() < 0.2 ? below(600) - 300 : 0,
-  concurrency: oneOf([2, 8, 8]),
+  concurrency: oneOf([2, 2, 8]),
   ...(taking.has('two_releases') ? { release: oneOf(['earlier', 'later']) } : {}),
   ...(taking.has('common_gateways') ? { sharesGateway: fraction() < 0.7 } : {}),
 })
@@ -177,14 +177,20 @@ const administration = ({ below, oneOf, tenants }: Draw): Choices<Step> => [
   [2, () => ({ do: 'archive', olderThanMs: oneOf([0, 60_000, 3_600_000]) })],
 ]
 
-/** Something to be served for each tenant. */
-const enqueueForAll = ({ tenants, payouts }: Draw): readonly Step[] =>
-  Array.from({ length: tenants }, (_, tenant) => ({
+/** Steps with those before them without which they would mean little. */
+function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[] {
+  const enqueue = (tenant: number, count: number): Step => ({
     do: 'enqueue',
     tenant,
-    payouts: payouts(1).map((payout) => ({ number: payout.number, kind: 'token', amount: 1 })),
+    payouts: payouts(count).map(({ number }) => ({ number, kind: 'token', amount: 1 })),
     rollBack: false,
-  }))
+  })
+  // Something to be served for each tenant.
+  if (step.do === 'serve') return [...Array.from({ length: tenants }, (_, tenant) => enqueue(tenant, 1)), step]
+  // Something that meets the foreign code.
+  if (step.do === 'misbehave') return [step, enqueue(step.tenant, 1 + below(4))]
+  return [step]
+}
 
 /** Draws the plan of a seed, in which some of the `playing` take part. Pure. */
 export function drawPlan(seed: number, playing: ReadonlySet<Player> = new Set(players)): Plan {
@@ -213,6 +219,6 @@ export function drawPlan(seed: number, playing: ReadonlySet<Player> = new Set(pl
   }
   const first: Step = { do: 'start', worker: 0, ...drawStart(draw, taking) }
   const drawn: readonly Step[] = [first, ...Array.from({ length: 12 + below(24) }, step), { do: 'serve' }]
-  const steps = drawn.flatMap((one) => (one.do === 'serve' ? [...enqueueForAll(draw), one] : [one]))
+  const steps = drawn.flatMap((one) => precede(draw, one))
   return { seed, tenants, sharesClient: taking.has('equal_keys'), steps }
 }

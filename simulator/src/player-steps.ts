@@ -75,7 +75,7 @@ async function resubmitTwice(at: Run, number: number): Promise<string> {
   const resubmit = () =>
     at.office.transaction(async (tx) => {
       const { id } = await at.office.engine.transfers.resubmit(tx, found.transfer_id)
-      await keepPayout(tx, 1_000 + number, id, found.account_id)
+      await keepPayout(at, tx, 1_000 + number, id, found.account_id)
       return id
     })
   const settled = await Promise.allSettled([resubmit(), resubmit()])

@@ -6,6 +6,7 @@ import { watchStatuses } from './invariants-events.ts'
 import { watchWallets } from './invariants-ledger.ts'
 import type { Lane } from './lane.ts'
 import { createMisconduct } from './misconduct.ts'
+import { createOrder, type Happening, type Order } from './order.ts'
 import type { Plan } from './plan.ts'
 import { settle } from './settle.ts'
 import { take } from './steps.ts'
@@ -19,6 +20,10 @@ export interface Outcome {
   readonly trace: readonly string[]
   readonly payouts: number
   readonly faults: number
+  /** What happened in which order while the steps were taken. */
+  readonly order: readonly Happening[]
+  /** How far an earlier order was kept. */
+  readonly enforced: Order['enforced']
 }
 
 /** One run while it goes on. */
@@ -39,6 +44,8 @@ export interface Run extends Surroundings {
   readonly sharesClient: boolean
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
   faults: number
+  /** Workers that were started so far. */
+  starts: number
   /** Closes what several workers share, as the end of their processes does. */
   closeCommonGateway(): Promise<void>
   /** Notes the keys that reach the service from now on. */
@@ -46,11 +53,16 @@ export interface Run extends Surroundings {
 }
 
 /** Carries out a plan on a lane, lets everything settle, and checks what must hold. */
-export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise<Outcome> {
+export async function run(
+  lane: Lane,
+  plan: Plan,
+  bug: Bug | undefined,
+  earlier?: readonly Happening[],
+): Promise<Outcome> {
   await lane.clean()
   lane.proxy.faults.clear()
   const tenants = await makeTenants(lane, plan.seed, tenantOptions(plan))
-  const around = surround(lane, plan, bug, tenants)
+  const around = surround(lane, plan, bug, tenants, createOrder(earlier))
   const office = guard(await startWorker(around, { works: false, isSteady: true }), around.mistakes)
   const at: Run = Object.assign(around, {
     plan,
@@ -63,6 +75,7 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
     watched: new Set<string>(),
     holds: new Set<Hold>(),
     faults: 0,
+    starts: 0,
     watch: () => watchKeys(at),
   })
   at.watch()
@@ -72,11 +85,13 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
   const look = () => Promise.all(watches.map((watch) => watch.look()))
   const trace: string[] = []
   try {
-    for (const step of plan.steps) {
-      const note = await take(at, step).catch((error: Error) => `failed: ${error.message}`)
+    for (const [place, step] of plan.steps.entries()) {
+      const taking = () => take(at, step).catch((error: Error) => `failed: ${error.message}`)
+      const note = await at.order.pass('plan', `step ${place}`, [], taking)
       trace.push(`${JSON.stringify(step)}${note === '' ? '' : ` -> ${note}`}`)
       await look()
     }
+    at.order.stop()
     trace.push(await settle(at))
     await look()
     return {
@@ -84,8 +99,11 @@ export async function run(lane: Lane, plan: Plan, bug: Bug | undefined): Promise
       trace,
       payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
       faults: at.faults,
+      order: at.order.happened,
+      enforced: at.order.enforced,
     }
   } finally {
+    at.order.stop()
     lane.mailroom.reader = async () => 503
     await endHolds(at)
     at.misconduct.heal()
@@ -116,7 +134,7 @@ function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOpt
   }
 }
 
-function surround(lane: Lane, plan: Plan, bug: Bug | undefined, tenants: readonly Tenant[]) {
+function surround(lane: Lane, plan: Plan, bug: Bug | undefined, tenants: readonly Tenant[], order: Order) {
   const misconduct = createMisconduct()
   let common: Gateway | undefined
   return {
@@ -128,6 +146,8 @@ function surround(lane: Lane, plan: Plan, bug: Bug | undefined, tenants: readonl
     misconduct,
     mistakes: [] as Violation[],
     sent: new Set<string>(),
+    order,
+    numbers: new Map<string, number>(),
     commonGateway: () => (common ??= openGateway({ lane, tenants, misconduct })),
     async closeCommonGateway() {
       const closing = common

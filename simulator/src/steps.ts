@@ -183,7 +183,8 @@ async function restart(
   if (old !== undefined && !old.fate.isDead) return 'it runs'
   at.workers.delete(number)
   if (old !== undefined) at.retired.push(old)
-  at.workers.set(number, await startWorker(at, how))
+  at.starts += 1
+  at.workers.set(number, await startWorker(at, { ...how, name: `worker ${number}, start ${at.starts}` }))
   return ''
 }
 
@@ -199,7 +200,7 @@ async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[]
       const transfers =
         requests.length === 1 && only !== undefined ? [await enqueue(tx, only)] : await enqueueMany(tx, requests)
       for (const [place, { id }] of transfers.entries()) {
-        await keepPayout(tx, payouts[place]?.number ?? -1, id, tenant.accountId)
+        await keepPayout(at, tx, payouts[place]?.number ?? -1, id, tenant.accountId)
       }
       if (rollBack) throw new RolledBack()
     })
@@ -211,12 +212,14 @@ async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[]
 }
 
 /** Writes a payout down beside its transfer, as hosts do. */
-export const keepPayout = (tx: PoolClient, number: number, transferId: string, accountId: string) =>
-  tx.query(
+export const keepPayout = (at: Run, tx: PoolClient, number: number, transferId: string, accountId: string) => {
+  at.numbers.set(transferId, number)
+  return tx.query(
     `insert into payout (number, transfer_id, account_id) select $1, $2, $3
      where not exists (select from payout where transfer_id = $2)`,
     [number, transferId, accountId],
   )
+}
 
 /** The payout of a plan as the host committed it; undefined when it was rolled back or comes later. */
 export async function findPayout(at: Run, number: number) {
@@ -257,7 +260,7 @@ async function command(at: Run, what: 'cancel' | 'release' | 'resubmit', number:
     await at.office.transaction(async (tx) => {
       if (what !== 'resubmit') return transfers[what](tx, found.transfer_id)
       const { id } = await transfers.resubmit(tx, found.transfer_id)
-      return keepPayout(tx, 1_000 + number, id, found.account_id)
+      return keepPayout(at, tx, 1_000 + number, id, found.account_id)
     })
     return 'done'
   } catch (error) {

@@ -9,9 +9,11 @@ import type { Violation } from './invariants.ts'
 import type { Lane } from './lane.ts'
 import { type Misconduct, misconductedGateway, senselessCredentials } from './misconduct.ts'
 import { createFate, type Fate, mortalDriver } from './mortal-driver.ts'
+import type { Order } from './order.ts'
 import type { PlannedStart } from './plan.ts'
 import { earlierSubscriptions, subscriptions } from './subscriptions.ts'
 import type { Tenant } from './tenant.ts'
+import { inTurns } from './turns.ts'
 
 /** What the workers of one run share. */
 export interface Surroundings {
@@ -27,6 +29,9 @@ export interface Surroundings {
   readonly mistakes: Violation[]
   /** Attempts that were given to the gateway, as transfer and attempt. */
   readonly sent: Set<string>
+  readonly order: Order
+  /** Numbers of payouts by their transfers. */
+  readonly numbers: Map<string, number>
   /** A gateway that several workers share, made when the first one asks for it. */
   commonGateway(): Gateway
 }
@@ -49,6 +54,8 @@ const deadWorkerStopMs = 1_000
 
 /** How a worker is started. */
 export interface WorkerOptions extends Partial<PlannedStart> {
+  /** What it is called in the order of a run. */
+  readonly name?: string
   /** False for a host that only enqueues. */
   readonly works?: boolean
   /** Default 100. */
@@ -63,10 +70,11 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   const cable = options.isSteady ? undefined : lane.cables.take()
   const pool = cable?.pool ?? (options.works === false ? lane.office : lane.steady)
   const fate = createFate(() => cable?.cut())
-  const mortal = mortalDriver(pgDriver(pool), fate)
+  const turns = inTurns(around, options.name ?? 'nobody')
+  const mortal = mortalDriver(pgDriver(pool), fate, turns.statement)
   const backend = postgres({ driver: bug?.driver?.(mortal, lane) ?? mortal })
   const stalling = createStall()
-  const gateway = openWorkersGateway(around, options, fate, stalling)
+  const gateway = openWorkersGateway(around, options, fate, stalling, turns)
   const { fraction } = seededRandom(around.seed)
   const skewMs = (options.skewSeconds ?? 0) * 1_000
   const engine = createEngine<PoolClient>({
@@ -109,6 +117,7 @@ function openWorkersGateway(
   { sharesGateway = false }: WorkerOptions,
   fate: Fate,
   stalling: ReturnType<typeof createStall>,
+  turns: ReturnType<typeof inTurns>,
 ): Gateway {
   const { misconduct, sent } = around
   const gateway = mortalGateway(sharesGateway ? around.commonGateway() : openGateway(around), fate, stalling)
@@ -116,7 +125,7 @@ function openWorkersGateway(
     ...gateway,
     submit: (submission, options) => {
       sent.add(`${submission.transferId} ${submission.attempt}`)
-      return gateway.submit(submission, options)
+      return turns.submission(submission.transferId, () => gateway.submit(submission, options))
     },
   }
   return misconductedGateway(noting, misconduct)
