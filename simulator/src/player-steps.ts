@@ -44,7 +44,7 @@ export async function takePlayerStep(at: Run, step: PlayerStep): Promise<string>
       return ''
     }
     case 'resubmit_twice':
-      return resubmitTwice(at, step.payout)
+      return resubmitTwice(at, step.choice)
     case 'serve':
       return serve(at)
   }
@@ -68,10 +68,19 @@ async function idle(at: Run, days: number, isKilled: boolean): Promise<string> {
   return `${await at.lane.forgetKeys(days)} keys forgotten`
 }
 
-/** Two of the host's processes do the same at once. */
-async function resubmitTwice(at: Run, number: number): Promise<string> {
-  const found = await findPayout(at, number)
-  if (found === undefined) return 'there is none'
+/** Two of the host's processes do the same at once, with one of those that failed. */
+async function resubmitTwice(at: Run, choice: number): Promise<string> {
+  const { rows } = await at.lane.host.query<{
+    readonly number: number
+    readonly transfer_id: string
+    readonly account_id: string
+  }>(
+    `select p.number, p.transfer_id, p.account_id from payout p join outlay.transfer t on t.id = p.transfer_id
+     where t.stage = 'settled' and t.status in ('failed', 'canceled') and p.number < 1000 order by p.number, t.id`,
+  )
+  const found = rows[choice % Math.max(1, rows.length)]
+  if (found === undefined) return 'none has failed'
+  const { number } = found
   const resubmit = () =>
     at.office.transaction(async (tx) => {
       const { id } = await at.office.engine.transfers.resubmit(tx, found.transfer_id)
@@ -84,5 +93,5 @@ async function resubmitTwice(at: Run, number: number): Promise<string> {
     const detail = `payout ${number} was resubmitted twice at once: ${[...ids].join(' and ')}`
     at.mistakes.push({ invariant: 'one_effect', detail })
   }
-  return `${ids.size} resubmitted`
+  return `${ids.size} of payout ${number}`
 }

@@ -81,7 +81,8 @@ export type PlayerStep =
     }
   /** Something between host and service refuses one transfer for what it says, again and again. */
   | { readonly do: 'firewall'; readonly payout: number; readonly status: 403 | 502 }
-  | { readonly do: 'resubmit_twice'; readonly payout: number }
+  /** `choice` is among those that have failed. */
+  | { readonly do: 'resubmit_twice'; readonly choice: number }
   /** Whoever is well must be served now. */
   | { readonly do: 'serve' }
 
@@ -146,7 +147,7 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
   hanging_handlers: (draw) => [[8, () => misbehaving(draw, ['handler'], 'hang')]],
   nonsense: (draw) => [[10, () => misbehaving(draw, foreignPlaces, 'nonsense')]],
   throwing: (draw) => [[8, () => misbehaving(draw, foreignPlaces, 'throw')]],
-  resubmitted_twice: ({ some }) => [[10, () => ({ do: 'resubmit_twice', payout: some() })]],
+  resubmitted_twice: ({ some }) => [[10, () => ({ do: 'resubmit_twice', choice: some() })]],
   common_gateways: ({ below }) => [[8, () => ({ do: 'stop', worker: below(3) })]],
   firewalls: ({ some, oneOf }) => [[8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]) })]],
 }
