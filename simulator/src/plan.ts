@@ -121,7 +121,7 @@ const drawStart = ({ fraction, below, oneOf }: Draw, taking: ReadonlySet<Player>
   skewSeconds: fraction() < 0.2 ? below(600) - 300 : 0,
   concurrency: oneOf([2, 2, 8]),
   ...(taking.has('two_releases') ? { release: oneOf(['earlier', 'later']) } : {}),
-  ...(taking.has('common_gateways') ? { sharesGateway: fraction() < 0.7 } : {}),
+  ...(taking.has('common_gateways') ? { sharesGateway: fraction() < 0.9 } : {}),
 })
 
 /** What goes wrong, and what time does. */

@@ -148,7 +148,7 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
   nonsense: (draw) => [[10, () => misbehaving(draw, foreignPlaces, 'nonsense')]],
   throwing: (draw) => [[8, () => misbehaving(draw, foreignPlaces, 'throw')]],
   resubmitted_twice: ({ some }) => [[10, () => ({ do: 'resubmit_twice', choice: some() })]],
-  common_gateways: ({ below }) => [[8, () => ({ do: 'stop', worker: below(3) })]],
+  common_gateways: ({ below }) => [[16, () => ({ do: 'stop', worker: below(3) })]],
   firewalls: ({ some, oneOf }) => [[8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]) })]],
 }
 

@@ -24,7 +24,7 @@ interface Waiting {
 
 /**
  * Waits until everything is served that waits now and belongs to tenants which are well, whatever is wrong with the others.
- * What was tried once is served. Notes those that nobody served although time passed, on the clock and for the engine.
+ * What was sent once is served. Notes those that nobody served although time passed, on the clock and for the engine.
  */
 export async function serve(at: Run): Promise<string> {
   // It takes long to find out, and once is enough.
@@ -81,7 +81,7 @@ async function findWaiting(at: Run): Promise<readonly Waiting[]> {
   const changed = at.tenants.filter(({ hasChanged }) => hasChanged).map(({ accountId }) => accountId)
   const { rows } = await at.lane.host.query<Waiting>(
     `select t.id || ' to be sent' as name, t.account_id,
-       (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.answered_at is not null) as tries
+       (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.outcome not in ('throttled', 'unauthorized')) as tries
      from outlay.transfer t
      where t.account_id = any ($1) and t.id <> all ($2) and t.stage in ('queued', 'submitting')
        and (t.not_before is null or t.not_before < now())
