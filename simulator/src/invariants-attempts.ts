@@ -1,4 +1,4 @@
-import { allAttempts } from './histories.ts'
+import { allAttempts, allEvents } from './histories.ts'
 import type { Evidence, Violation } from './invariants.ts'
 
 /** Nothing is sent before its time. Time travel moves both moments. */
@@ -35,6 +35,38 @@ export async function checkLifetimes(at: Evidence): Promise<readonly Violation[]
       invariant: 'key_lifetime',
       detail: `attempt ${attempt} of ${id} was sent ${after} after one without an answer`,
     }))
+}
+
+/** How long an outcome may stay unknown until a person has to decide; an hour more than the engine says, for the clocks of workers. */
+const longestUnknown = '25 hours'
+
+/** What is unknown for too long is not tried twice more, whatever is answered, unless a person releases it. */
+export async function checkUnknown(at: Evidence): Promise<readonly Violation[]> {
+  const { rows } = await at.lane.host.query<{
+    readonly id: string
+    readonly attempt: number
+    readonly outcome: string
+  }>(
+    `with attempt as materialized (select * from ${allAttempts} a where a.step is null),
+     released as materialized (select e.transfer_id, e.occurred_at from ${allEvents} e where e.type = 'transfer.released'),
+     unanswered as (
+       select a.transfer_id, min(a.claimed_at) as since from attempt a
+       where a.outcome is null or a.outcome = 'unknown' group by 1
+     ), late as (
+       select a.*, lead(a.claimed_at) over (partition by a.transfer_id order by a.attempt) as next_at
+       from attempt a join unanswered u using (transfer_id)
+       where a.claimed_at > $1::interval + greatest(u.since, (
+         select max(r.occurred_at) from released r where r.transfer_id = a.transfer_id and r.occurred_at < a.claimed_at))
+     )
+     select l.transfer_id as id, l.attempt, l.outcome from late l
+     where l.outcome is not null and l.next_at is not null and not exists (
+       select from released r where r.transfer_id = l.transfer_id and r.occurred_at between l.claimed_at and l.next_at)`,
+    [longestUnknown],
+  )
+  return rows.map(({ id, attempt, outcome }) => ({
+    invariant: 'unknown_is_bounded',
+    detail: `${id} went on after attempt ${attempt}, ${outcome}, although an outcome was unknown for too long`,
+  }))
 }
 
 const wasSent = (at: Evidence, { id, attempt }: { readonly id: string; readonly attempt: number }): boolean =>

@@ -1,4 +1,4 @@
-import { checkClients, checkLifetimes, checkTimes } from './invariants-attempts.ts'
+import { checkClients, checkLifetimes, checkTimes, checkUnknown } from './invariants-attempts.ts'
 import { checkEffects, checkEvents } from './invariants-events.ts'
 import { checkLedger } from './invariants-ledger.ts'
 import { checkKeys, checkOneEffect, checkSides, checkTenants, checkWaiting } from './invariants-transfers.ts'
@@ -17,6 +17,7 @@ export const invariants = {
   tenants_apart: 'Nothing of one tenant is seen by another.',
   never_before_its_time: 'Nothing is sent before its time.',
   key_lifetime: 'No key is sent beyond its lifetime after an attempt that was not answered.',
+  unknown_is_bounded: 'An outcome that stays unknown for a day waits for a person, whatever else is answered.',
   one_client_while_unknown: 'No key reaches the service for one account from two of its clients.',
   events_reach_their_handler: 'A handler is given every event of the types that it asked for, and no other.',
   tenant_served: 'A tenant whose own side is well is served, whatever others do.',
@@ -74,6 +75,7 @@ export async function checkAll(at: Evidence): Promise<readonly Violation[]> {
     checkLedger,
     checkTimes,
     checkLifetimes,
+    checkUnknown,
     checkClients,
   ]
   const found: Violation[] = [...at.mistakes]

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
-import { createEngine, type Engine, type Gateway, OutlayError, type TransferEvent } from '@outlay/core'
+import { type Backend, createEngine, type Engine, type Gateway, OutlayError, type TransferEvent } from '@outlay/core'
 import { httpGateway, httpWebhooks } from '@outlay/http-client'
 import { seededRandom } from '@outlay/testing'
 import type { Pool, PoolClient } from 'pg'
@@ -77,15 +77,17 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   const gateway = openWorkersGateway(around, options, fate, stalling, turns)
   const { fraction } = seededRandom(around.seed)
   const skewMs = (options.skewSeconds ?? 0) * 1_000
-  const engine = createEngine<PoolClient>({
-    backend: bug?.backend?.(backend) ?? backend,
-    gateway: bug?.gateway?.(gateway) ?? gateway,
+  const usedGateway = bug?.gateway?.(gateway) ?? gateway
+  const made = createEngine<PoolClient>({
+    backend: plantInBackend(bug, backend),
+    gateway: usedGateway,
     webhooks: bug?.webhooks?.() ?? openWebhooks(around),
     runtime: {
       clock: { now: () => new Date(Date.now() + skewMs) },
       random: { ...backend.runtime.random, fraction: () => fraction() * 0.2 },
     },
   })
+  const engine = bug?.engine?.(made, { gateway: usedGateway }) ?? made
   const { release = 'later' } = options
   subscribe(engine, around, pool, release)
   const close = async () => {
@@ -102,6 +104,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
         pollIntervalMs: options.pollIntervalMs ?? 100,
         subscriptionConcurrency: 2,
         stopTimeoutMs: 500,
+        ...bug?.work,
       })
     }
   } catch (error) {
@@ -109,6 +112,15 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
     throw error
   }
   return { engine, fate, release, transaction: (work) => mortal.transaction(work), ...stalling, stop: close }
+}
+
+/** A backend with the mistake in it, and in what the core decides for it. */
+function plantInBackend(bug: Bug | undefined, backend: Backend<PoolClient>): Backend<PoolClient> {
+  const planted = bug?.backend?.(backend) ?? backend
+  const change = bug?.handlers
+  return change === undefined
+    ? planted
+    : { ...planted, work: (handlers, options) => planted.work(change(handlers), options) }
 }
 
 /** The gateway of a worker, in foreign code that may misbehave. */
