@@ -97,18 +97,17 @@ interface Turn {
 
 const noTurn: Turn = { begin: async () => undefined, end: async () => undefined, giveBack: () => undefined }
 
-/** Enforces an order. */
-function createTurns(earlier: readonly Happening[]) {
+/** Goes through an order, and waits for what is next no longer than patience allows. */
+function createLine(earlier: readonly Happening[]) {
   const done = new Set<number>()
   const waiting = new Set<() => void>()
   const counts = { kept: 0, missed: 0 }
   let next = 0
   let misses = 0
   let timer: NodeJS.Timeout | undefined
-  const isOver = () => next >= earlier.length
   const wind = () => {
     clearTimeout(timer)
-    if (isOver() || waiting.size === 0) return
+    if (next >= earlier.length || waiting.size === 0) return
     timer = setTimeout(skip, misses >= patience.misses ? patience.shortMs : patience.ms)
   }
   const advance = () => {
@@ -122,63 +121,70 @@ function createTurns(earlier: readonly Happening[]) {
     done.add(next)
     advance()
   }
-  const keep = (place: number) => {
-    if (!done.has(place)) {
-      misses = 0
-      counts.kept += 1
-    }
-    done.add(place)
-    advance()
-  }
-  /** Resolves when everything before a place has happened. */
-  const reach = (place: number) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (next < place) return
-        waiting.delete(look)
-        resolve()
-      }
-      waiting.add(look)
-      look()
-      wind()
-    })
-  const seek = (
-    phase: Happening['phase'],
-    actor: string,
-    what: string,
-    about: readonly number[] | null,
-    from: number,
-  ) =>
-    earlier.findIndex((one, place) => {
-      if (place < from || taken.has(place) || done.has(place) || one.phase !== phase) return false
-      if (one.actor !== actor || one.what !== what) return false
-      return about === null || about.length === 0 || about.some((payout) => one.payouts.includes(payout))
-    })
-  const taken = new Set<number>()
   return {
     counts,
-    stop() {
+    done,
+    isOver: () => next >= earlier.length,
+    first: () => next,
+    end() {
       next = earlier.length
       advance()
     },
+    /** Something has happened. */
+    keep(place: number) {
+      if (!done.has(place)) {
+        misses = 0
+        counts.kept += 1
+      }
+      done.add(place)
+      advance()
+    },
+    /** Resolves when everything before a place has happened. */
+    reach: (place: number) =>
+      new Promise<void>((resolve) => {
+        const look = () => {
+          if (next < place) return
+          waiting.delete(look)
+          resolve()
+        }
+        waiting.add(look)
+        look()
+        wind()
+      }),
+  }
+}
+
+/** Enforces an order. */
+function createTurns(earlier: readonly Happening[]) {
+  const line = createLine(earlier)
+  const taken = new Set<number>()
+  const seek = (phase: Happening['phase'], actor: string, what: string, about: readonly number[], from: number) =>
+    earlier.findIndex((one, place) => {
+      if (place < from || taken.has(place) || line.done.has(place) || one.phase !== phase) return false
+      if (one.actor !== actor || one.what !== what) return false
+      return about.length === 0 || about.some((payout) => one.payouts.includes(payout))
+    })
+  return {
+    counts: line.counts,
+    stop: line.end,
     find(actor: string, what: string, about: readonly number[] | null): Turn {
-      if (isOver()) return noTurn
-      const begin = seek('begin', actor, what, about, next)
+      if (line.isOver()) return noTurn
+      const begin = seek('begin', actor, what, about ?? [], line.first())
       // A poll whose turn never comes would take what others are to find.
-      if (begin < 0) return about === null ? { ...noTurn, begin: () => reach(earlier.length) } : noTurn
+      if (begin < 0) return about === null ? { ...noTurn, begin: () => line.reach(earlier.length) } : noTurn
       taken.add(begin)
       return {
         async begin() {
-          await reach(begin)
-          if (about !== null) keep(begin)
+          await line.reach(begin)
+          if (about !== null) line.keep(begin)
         },
         async end() {
-          keep(begin)
-          const end = seek('end', actor, what, earlier[begin]?.payouts ?? null, begin + 1)
+          line.keep(begin)
+          const end = seek('end', actor, what, earlier[begin]?.payouts ?? [], begin + 1)
           if (end < 0) return
           taken.add(end)
-          await reach(end)
-          keep(end)
+          await line.reach(end)
+          line.keep(end)
         },
         giveBack: () => void taken.delete(begin),
       }
