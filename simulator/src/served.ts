@@ -14,6 +14,9 @@ const turnMs = 400
 /** How far time goes on in a turn, in seconds. */
 const turnSeconds = 60
 
+/** After so long the status of whatever was sent has to be read, in seconds. */
+const readSeconds = 3_600
+
 /** Something that waits for a worker. */
 interface Waiting {
   readonly name: string
@@ -30,6 +33,13 @@ export async function serve(at: Run): Promise<string> {
   // It takes long to find out, and once is enough.
   if (at.mistakes.some(({ invariant }) => invariant === 'tenant_served')) return 'not again'
   for (const worker of at.workers.values()) worker.letGo()
+  const first = await waitUntilServed(at)
+  // By then what was sent is due to be read.
+  await at.lane.travel(readSeconds)
+  return `${first}, then ${await waitUntilServed(at)}`
+}
+
+async function waitUntilServed(at: Run): Promise<string> {
   const began = performance.now()
   let left = await findWaiting(at)
   const count = left.length
