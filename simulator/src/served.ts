@@ -21,6 +21,8 @@ const readSeconds = 3_600
 interface Waiting {
   readonly name: string
   readonly account_id: string
+  /** For whoever reads of a violation. */
+  readonly state: string
   /** Grows whenever a worker has tried. */
   readonly tries: number
 }
@@ -48,14 +50,20 @@ async function waitUntilServed(at: Run): Promise<string> {
   for (let looks = 0; left.length > 0; looks += 1) {
     // What was planned for one may have killed it meanwhile.
     await ensureWorker(at)
-    const tries = new Map((await findWaiting(at)).map((one) => [one.name, one.tries]))
-    const still = left.filter(({ name, tries: before }) => (tries.get(name) ?? Number.POSITIVE_INFINITY) <= before)
+    const now = new Map((await findWaiting(at)).map((one) => [one.name, one]))
+    const still = left.flatMap(({ name, tries }) => {
+      const one = now.get(name)
+      return one === undefined || one.tries > tries ? [] : [{ ...one, tries }]
+    })
     if (still.length < left.length) moved = performance.now()
     left = still
     const isOver = turns >= bound.turns && looks >= bound.looks && performance.now() - began > bound.ms
     if (left.length > 0 && isOver) {
-      for (const { name, account_id } of left.slice(0, 5))
-        at.mistakes.push({ invariant: 'tenant_served', detail: `${account_id} is well, and nobody serves ${name}` })
+      for (const { name, account_id, state } of still.slice(0, 5))
+        at.mistakes.push({
+          invariant: 'tenant_served',
+          detail: `${account_id} is well, and nobody serves ${name}: ${state}`,
+        })
       return `${left.length} of ${count} not served`
     }
     if (performance.now() - moved > turnMs && turns < bound.turns) {
@@ -91,16 +99,19 @@ async function findWaiting(at: Run): Promise<readonly Waiting[]> {
   const changed = at.tenants.filter(({ hasChanged }) => hasChanged).map(({ accountId }) => accountId)
   const { rows } = await at.lane.host.query<Waiting>(
     `select t.id || ' to be sent' as name, t.account_id,
+       concat_ws(', ', t.stage, t.reason, 'attempt ' || t.attempt) as state,
        (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.outcome not in ('throttled', 'unauthorized')) as tries
      from outlay.transfer t
      where t.account_id = any ($1) and t.id <> all ($2) and t.stage in ('queued', 'submitting')
        and (t.not_before is null or t.not_before < now())
        and (t.account_id <> all ($4) or t.unknown_since is null)
+       -- A job that was lost is found by a sweep, which takes its time.
+       and exists (select from outlay_queue.job j where j.id = outlay.job_id(t.id))
      union all
-     select t.id || ' to be read', t.account_id, t.looks from outlay.transfer t
+     select t.id || ' to be read', t.account_id, 'due at ' || t.follow_at, t.looks from outlay.transfer t
      where t.account_id = any ($1) and t.stage = 'submitted' and t.follow_at < now()
      union all
-     select d.transfer_id || ' to be told to ' || d.subscription, t.account_id, d.failures
+     select d.transfer_id || ' to be told to ' || d.subscription, t.account_id, 'due at ' || d.due_at, d.failures
      from outlay.delivery d join outlay.transfer t on t.id = d.transfer_id
      where $3 and t.account_id = any ($1) and not d.dead and d.due_at < now() and not exists (
        select from outlay.delivery b
