@@ -6,6 +6,7 @@ export const unmended: readonly { readonly player: Player; readonly finds: strin
   { player: 'pages', finds: 'a page of a proxy is taken for a refusal while an outcome is unknown' },
   { player: 'revoked_accounts', finds: 'an answer that was given before the key was looked at is taken for a refusal' },
   { player: 'forgotten_keys', finds: 'a key is sent again after the service has forgotten it' },
+  { player: 'idle_days', finds: 'another answer puts off what is unknown for a day' },
   { player: 'changed_clients', finds: 'a key is sent again by another client of the service' },
   { player: 'equal_keys', finds: 'two accounts of one client cannot have one key' },
   { player: 'two_releases', finds: 'an earlier release takes types of a subscription away' },
