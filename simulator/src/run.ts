@@ -11,6 +11,7 @@ import type { Plan } from './plan.ts'
 import { settle } from './settle.ts'
 import { take } from './steps.ts'
 import { makeTenants, type Tenant, type TenantOptions } from './tenant.ts'
+import { inTurns } from './turns.ts'
 import { openGateway, type Surroundings, startWorker, type Worker } from './worker.ts'
 
 /** What became of one run. */
@@ -183,5 +184,6 @@ function watchKeys(at: Run): void {
 
 async function readLetter(at: Run, letter: Parameters<Lane['mailroom']['reader']>[0]): Promise<number> {
   const { accountId, body, headers } = letter
-  return (await at.office.engine.webhook({ body, headers }, { accountId })).status
+  const read = () => at.office.engine.webhook({ body, headers }, { accountId })
+  return (await inTurns(at, 'mail').letter(body.toString('utf8'), read)).status
 }

@@ -1,3 +1,4 @@
+import type { Gateway } from '@outlay/core'
 import type { QueueUp } from './mortal-driver.ts'
 import type { Surroundings } from './worker.ts'
 
@@ -22,6 +23,24 @@ export function inTurns({ order, numbers }: Pick<Surroundings, 'order' | 'number
   }
   return {
     statement,
-    submission: <T>(transferId: string, run: () => Promise<T>) => order.pass(actor, 'submit', about([transferId]), run),
+    /** Calls of the gateway that send or learn something. */
+    gateway: (gateway: Gateway): Gateway => ({
+      ...gateway,
+      submit: (submission, options) =>
+        order.pass(actor, 'submit', about([submission.transferId]), async () => {
+          const result = await gateway.submit(submission, options)
+          const number = numbers.get(submission.transferId)
+          // From now on the payout is known by this id too.
+          if (result.outcome === 'accepted' && number !== undefined) numbers.set(result.remoteId, number)
+          return result
+        }),
+      get: (accountId, remoteId, options) =>
+        order.pass(actor, 'read', about([remoteId]), () => gateway.get(accountId, remoteId, options)),
+    }),
+    /** A webhook, with its body. */
+    letter: <T>(body: string, run: () => Promise<T>) => {
+      const type = /"type":"([a-z_.]+)"/.exec(body)?.[1] ?? 'unknown'
+      return order.pass(actor, `letter ${type}`, about(body), run)
+    },
   }
 }

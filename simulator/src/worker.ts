@@ -133,11 +133,12 @@ function openWorkersGateway(
 ): Gateway {
   const { misconduct, sent } = around
   const gateway = mortalGateway(sharesGateway ? around.commonGateway() : openGateway(around), fate, stalling)
+  const inTurn = turns.gateway(gateway)
   const noting: Gateway = {
-    ...gateway,
+    ...inTurn,
     submit: (submission, options) => {
       sent.add(`${submission.transferId} ${submission.attempt}`)
-      return turns.submission(submission.transferId, () => gateway.submit(submission, options))
+      return inTurn.submit(submission, options)
     },
   }
   return misconductedGateway(noting, misconduct)
