@@ -1,7 +1,7 @@
 import { seededRandom } from '@outlay/testing'
 
 /** What a payout is like: where it goes, and what the simulated rails do with it. */
-export const payoutKinds = [
+const payoutKinds = [
   'token',
   'swap',
   'wire',
