@@ -1,7 +1,8 @@
 import type { Driver } from '@outlay/adapters-pg'
-import type { Backend, Gateway, SubmitResult, WebhookVerifier } from '@outlay/core'
+import type { Backend, Engine, Gateway, SubmitResult, WebhookVerifier, WorkHandlers, WorkOptions } from '@outlay/core'
 import { readObservation } from '@outlay/http-client'
 import type { Pool, PoolClient } from 'pg'
+import { reviewedBugs } from './bugs-reviewed.ts'
 import type { InvariantName } from './invariants.ts'
 import type { Lane } from './lane.ts'
 
@@ -18,6 +19,12 @@ export interface Bug {
   readonly backend?: (backend: Backend<PoolClient>) => Backend<PoolClient>
   readonly driver?: (driver: Driver<PoolClient>, lane: Pick<Lane, 'host'>) => Driver<PoolClient>
   readonly webhooks?: () => WebhookVerifier
+  /** Changes what hosts call. */
+  readonly engine?: (engine: Engine<PoolClient>, around: { readonly gateway: Gateway }) => Engine<PoolClient>
+  /** Changes what the core decides about claims, attempts and events. */
+  readonly handlers?: (handlers: WorkHandlers<PoolClient>) => WorkHandlers<PoolClient>
+  /** Changes how workers work. */
+  readonly work?: Partial<WorkOptions>
   readonly handlerWritesOutside?: boolean
   readonly handlerFailureIsSwallowed?: boolean
 }
@@ -34,6 +41,7 @@ const refusedEver = new Map<string, SubmitResult>()
 
 /** The mistakes that the simulator is tested with. */
 export const bugs: readonly Bug[] = [
+  ...reviewedBugs,
   {
     name: 'a_new_key_per_attempt',
     breaks: ['one_effect', 'keys'],
@@ -67,7 +75,11 @@ export const bugs: readonly Bug[] = [
           : driver.execute(tx, statement, values),
     }),
   },
-  { name: 'handler_failure_is_acknowledged', breaks: ['effects_once'], handlerFailureIsSwallowed: true },
+  {
+    name: 'handler_failure_is_acknowledged',
+    breaks: ['effects_once', 'events_reach_their_handler'],
+    handlerFailureIsSwallowed: true,
+  },
   { name: 'handler_writes_outside_the_transaction', breaks: ['effects_once'], handlerWritesOutside: true },
   {
     name: 'insufficient_balance_is_remembered',
@@ -152,7 +164,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'an_event_is_not_recorded',
-    breaks: ['status_path', 'effects_once'],
+    breaks: ['status_path', 'effects_once', 'events_reach_their_handler'],
     sql: {
       on: 'host',
       name: 'record_events',
@@ -162,7 +174,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a_delivery_is_not_written',
-    breaks: ['effects_once'],
+    breaks: ['effects_once', 'events_reach_their_handler'],
     sql: {
       on: 'host',
       name: 'record_events',

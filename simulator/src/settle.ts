@@ -1,7 +1,9 @@
 import type { Backlog } from '@outlay/core'
+import { endHolds } from './holds.ts'
 import type { Run } from './run.ts'
 import { tenantOf } from './steps.ts'
 import { simulate } from './tenant.ts'
+import { grant } from './tenant-access.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /** Most rounds of time that a run gets to come to rest. */
@@ -21,6 +23,8 @@ export async function settle(at: Run): Promise<string> {
     // In this order, since what is adopted is work that is left.
     if ((await areOthersDone(at)) && isDone(await at.office.engine.backlog())) return `settled in ${round + 1} rounds`
     await release(at)
+    // Whoever began what is unknown may have been another client of the tenant.
+    for (const tenant of at.tenants) tenant.changeClient()
     await at.lane.travel(roundSeconds[Math.min(round, roundSeconds.length - 1)] ?? 0)
     await simulate(at.lane, tenantOf(at, 0), 'clock/advance', { seconds: 86_400 })
   }
@@ -30,6 +34,8 @@ export async function settle(at: Run): Promise<string> {
 async function heal(at: Run): Promise<void> {
   const { lane, office } = at
   at.handlersToFail = 0
+  await endHolds(at)
+  at.misconduct.heal()
   lane.proxy.faults.clear()
   at.watch()
   lane.mailroom.mischief = 'none'
@@ -45,6 +51,7 @@ async function heal(at: Run): Promise<void> {
   at.faults += at.retired.splice(0).reduce((sum, { fate }) => sum + fate.befell.length, 0)
   for (const tenant of at.tenants) {
     tenant.isLockedOut = false
+    await grant(lane, tenant)
     await tenant.fund(100_000)
     await office.transaction(async (tx) => {
       await office.engine.accounts.resume(tx, tenant.accountId)

@@ -18,7 +18,9 @@ export async function prepareTimeTravel(
   )
   const updates = rows.map(({ name, columns }) => {
     const moved = columns.map((column) => `${column} = ${column} - make_interval(secs => $1::float8)`)
-    return `update ${name} set ${moved.join(', ')}`
+    // What a host's open transaction has locked stays where it is, or time would wait for that host.
+    return `update ${name} set ${moved.join(', ')}
+      where ctid = any (array(select ctid from ${name} for no key update skip locked))`
   })
   return async (seconds) => {
     for (const update of updates) await retried(() => pool.query(update, [seconds]))
