@@ -15,15 +15,20 @@ export async function checkTimes(at: Evidence): Promise<readonly Violation[]> {
     }))
 }
 
-/** For so long the service keeps keys. */
-const lifetime = '30 days'
+/** For so long the gateway says that keys are kept. */
+const lifetime = '20 days'
+
+/** Attempts that nobody answered, but for those before an answer that only the service behind the key gives: nothing had happened. */
+const unanswered = `select a.transfer_id, min(a.claimed_at) as since from attempt a
+  where (a.outcome is null or a.outcome = 'unknown') and not exists (
+    select from attempt l where l.transfer_id = a.transfer_id and l.attempt > a.attempt and l.outcome = 'insufficient_balance')
+  group by 1`
 
 /** No key is sent beyond its lifetime after an attempt that was not answered. */
 export async function checkLifetimes(at: Evidence): Promise<readonly Violation[]> {
   const { rows } = await at.lane.host.query<{ readonly id: string; readonly attempt: number; readonly after: string }>(
     `with attempt as materialized (select * from ${allAttempts} a where a.step is null), unanswered as (
-       select a.transfer_id, min(a.claimed_at) as since from attempt a
-       where a.outcome is null or a.outcome = 'unknown' group by 1
+       ${unanswered}
      )
      select a.transfer_id as id, a.attempt, (a.claimed_at - u.since)::text as after
      from attempt a join unanswered u using (transfer_id) where a.claimed_at > u.since + $1::interval`,
@@ -50,8 +55,7 @@ export async function checkUnknown(at: Evidence): Promise<readonly Violation[]> 
     `with attempt as materialized (select * from ${allAttempts} a where a.step is null),
      released as materialized (select e.transfer_id, e.occurred_at from ${allEvents} e where e.type = 'transfer.released'),
      unanswered as (
-       select a.transfer_id, min(a.claimed_at) as since from attempt a
-       where a.outcome is null or a.outcome = 'unknown' group by 1
+       ${unanswered}
      ), late as (
        select a.*, lead(a.claimed_at) over (partition by a.transfer_id order by a.attempt) as next_at
        from attempt a join unanswered u using (transfer_id)

@@ -21,7 +21,8 @@ export async function settle(at: Run): Promise<string> {
     await comeToRest(worker)
     await worker.stop()
     // In this order, since what is adopted is work that is left.
-    if ((await areOthersDone(at)) && isDone(await at.office.engine.backlog())) return `settled in ${round + 1} rounds`
+    if ((await areOthersDone(at)) && isDone(await at.office.engine.backlog(), await countDecisions(at)))
+      return `settled in ${round + 1} rounds`
     await release(at)
     // Whoever began what is unknown may have been another client of the tenant.
     for (const tenant of at.tenants) tenant.changeClient()
@@ -79,14 +80,23 @@ async function comeToRest({ engine }: Worker): Promise<void> {
   }
 }
 
-const isDone = (backlog: Backlog): boolean =>
+/** Whether nothing is left but what waits for a person to decide. */
+const isDone = (backlog: Backlog, decisions = 0): boolean =>
   backlog.queued +
     backlog.submitting +
     backlog.awaitingFunds +
     backlog.submitted +
     backlog.blocked +
     backlog.undelivered ===
-  0
+  decisions
+
+/** Transfers whose keys are too old to be sent again: a person has to find out what became of them, and none does here. */
+async function countDecisions({ lane }: Run): Promise<number> {
+  const { rows } = await lane.host.query<{ readonly count: number }>(
+    `select count(*)::integer as count from outlay.transfer where stage = 'blocked' and reason = 'key_expired'`,
+  )
+  return rows[0]?.count ?? 0
+}
 
 /** Whether what others made has ended, and is adopted where it has to be. */
 async function areOthersDone(at: Run): Promise<boolean> {
@@ -103,7 +113,7 @@ async function areOthersDone(at: Run): Promise<boolean> {
 /** An operator looks at what is blocked and sends the same key again. */
 async function release(at: Run): Promise<void> {
   const { rows } = await at.lane.host.query<{ readonly id: string }>(
-    `select id from outlay.transfer where stage = 'blocked'`,
+    `select id from outlay.transfer where stage = 'blocked' and reason is distinct from 'key_expired'`,
   )
   for (const { id } of rows) await at.office.transaction((tx) => at.office.engine.transfers.release(tx, id))
 }

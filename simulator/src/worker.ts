@@ -49,6 +49,9 @@ export interface Worker {
   stop(): Promise<void>
 }
 
+/** How long foreign code may take, in milliseconds: well below what a tenant that is well may have to wait. */
+const bounds = { calls: { submitMs: 3_000, readMs: 2_000, lookupMs: 1_000 }, handlerMs: 2_000 }
+
 /** How long the loops of a dead worker get to end, in milliseconds. */
 const deadWorkerStopMs = 1_000
 
@@ -86,6 +89,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
       clock: { now: () => new Date(Date.now() + skewMs) },
       random: { ...backend.runtime.random, fraction: () => fraction() * 0.2 },
     },
+    timeouts: bounds.calls,
   })
   const engine = bug?.engine?.(made, { gateway: usedGateway }) ?? made
   const { release = 'later' } = options
@@ -221,12 +225,13 @@ function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool,
       }
       throw new Error('The handler fails.')
     }
-    engine.subscribe(name, types, (event, tx) => {
+    const take = (event: TransferEvent, tx: PoolClient) => {
       if (!types.includes(event.type)) {
         const detail = `${name} was given ${event.type}, which its handler did not ask for`
         mistakes.push({ invariant: 'events_reach_their_handler', detail })
       }
       return misconduct.meet(event.accountId, 'handler', () => handle(event, tx), [10n])
-    })
+    }
+    engine.subscribe(name, types, take, { timeoutMs: bounds.handlerMs })
   }
 }
