@@ -25,6 +25,20 @@ const readingOneByOne = (gateway: Gateway): Gateway => {
 const isRefusal = (status = 0): boolean =>
   status >= 400 && status < 500 && ![401, 403, 408, 409, 425, 429].includes(status)
 
+/** Locks that wait for whoever has a row, as long as that takes. */
+const waitingLocks = ['take_free', 'settle'].map((name) => ({
+  on: 'host' as const,
+  name,
+  from: 'order by t.id for no key update skip locked',
+  to: 'order by t.id for update',
+}))
+const endlessWaits = ['take', 'settle'].map((name) => ({
+  on: 'host' as const,
+  name,
+  from: ` SET lock_timeout TO '250ms'\n`,
+  to: '',
+}))
+
 /** Mistakes that a review has found in the engine. They are planted as they were. */
 export const reviewedBugs: readonly Bug[] = [
   {
@@ -36,9 +50,76 @@ export const reviewedBugs: readonly Bug[] = [
         const result = await gateway.submit(submission, options)
         const { httpStatus } = result
         if (result.outcome !== 'unknown' || !isRefusal(httpStatus)) return result
-        return { outcome: 'rejected', code: `http_${httpStatus}`, detail: result.detail, httpStatus }
+        const code = `http_${httpStatus}`
+        return { outcome: 'rejected', code, detail: result.detail, httpStatus, keyEvaluated: true }
       },
     }),
+  },
+  {
+    name: 'keys_live_for_ever',
+    breaks: ['key_lifetime', 'one_effect'],
+    gateway: (gateway) => ({ ...gateway, keyLifetimeMs: Number.MAX_SAFE_INTEGER }),
+  },
+  {
+    name: 'another_answer_ends_what_is_unknown',
+    breaks: ['unknown_is_bounded', 'key_lifetime', 'one_client_while_unknown', 'one_effect', 'same_on_both_sides'],
+    handlers: (handlers) => ({
+      ...handlers,
+      submit: (claim, signal, mayBegin) => handlers.submit({ ...claim, unknownSince: null }, signal, mayBegin),
+    }),
+  },
+  {
+    name: 'a_key_without_its_account',
+    breaks: ['nothing_stuck', 'one_effect', 'tenant_served'],
+    sql: {
+      on: 'host',
+      name: 'submission_key',
+      from: `octet_length(p_account_id), ':', p_account_id, `,
+      to: '',
+    },
+  },
+  {
+    name: 'whoever_has_the_account_sends',
+    breaks: ['one_client_while_unknown', 'one_effect'],
+    gateway: ({ identify: _whoever, ...gateway }) => gateway,
+  },
+  {
+    name: 'workers_wait_for_hosts',
+    breaks: ['tenant_served', 'host_is_no_victim'],
+    sql: [...waitingLocks, ...endlessWaits],
+  },
+  {
+    name: 'foreign_code_has_no_bounds',
+    breaks: ['tenant_served'],
+    runtime: { timer: { after: () => () => undefined } },
+    credentialsMs: 86_400_000,
+  },
+  {
+    name: 'handlers_have_no_bounds',
+    breaks: ['tenant_served'],
+    handlers: (handlers) => ({
+      ...handlers,
+      subscriptions: handlers.subscriptions.map((one) => ({ ...one, timeoutMs: 86_400_000 })),
+    }),
+  },
+  {
+    name: 'an_answer_that_cannot_be_written',
+    breaks: ['tenant_served', 'nothing_stuck'],
+    handlers: (handlers) => ({
+      ...handlers,
+      async submit(claim, signal, mayBegin) {
+        const settlement = await handlers.submit(claim, signal, mayBegin)
+        const { answer } = settlement
+        return answer.outcome === 'unknown'
+          ? { ...settlement, answer: { ...answer, detail: 10n as never } }
+          : settlement
+      },
+    }),
+  },
+  {
+    name: 'the_same_transfer_probes_again',
+    breaks: ['tenant_served'],
+    sql: { on: 'host', name: 'park_refused', from: 'm.was_probed is true, m.id', to: 'm.id' },
   },
   {
     name: 'an_earlier_release_takes_types_away',

@@ -164,7 +164,7 @@ function surround(lane: Lane, plan: Plan, bug: Bug | undefined, tenants: readonl
     sent: new Set<string>(),
     order,
     numbers: new Map<string, number>(),
-    commonGateway: () => (common ??= openGateway({ lane, tenants, misconduct })),
+    commonGateway: () => (common ??= openGateway({ lane, tenants, misconduct, bug })),
     async closeCommonGateway() {
       const closing = common
       common = undefined

@@ -88,6 +88,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
     runtime: {
       clock: { now: () => new Date(Date.now() + skewMs) },
       random: { ...backend.runtime.random, fraction: () => fraction() * 0.2 },
+      ...bug?.runtime,
     },
     timeouts: bounds.calls,
   })
@@ -153,7 +154,8 @@ export function openGateway({
   lane,
   tenants,
   misconduct,
-}: Pick<Surroundings, 'lane' | 'tenants' | 'misconduct'>): Gateway {
+  bug,
+}: Pick<Surroundings, 'lane' | 'tenants' | 'misconduct' | 'bug'>): Gateway {
   return httpGateway({
     keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: lane.proxy.url,
@@ -164,7 +166,7 @@ export function openGateway({
       const known = isLockedOut ? { ...credentials, clientSecret: 'no-longer-right' } : credentials
       return misconduct.meet(accountId, 'vault', async () => known, senselessCredentials)
     },
-    timeouts: { headersMs: 2_000, bodyMs: 2_000 },
+    timeouts: { headersMs: 2_000, bodyMs: 2_000, credentialsMs: bug?.credentialsMs ?? 1_000 },
   })
 }
 
