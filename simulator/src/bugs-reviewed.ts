@@ -70,7 +70,7 @@ export const reviewedBugs: readonly Bug[] = [
   },
   {
     name: 'a_key_without_its_account',
-    breaks: ['nothing_stuck', 'one_effect', 'tenant_served'],
+    breaks: ['judge', 'nothing_stuck', 'one_effect', 'tenant_served'],
     sql: {
       on: 'host',
       name: 'submission_key',

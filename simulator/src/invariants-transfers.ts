@@ -74,12 +74,15 @@ export async function checkOneEffect(at: Evidence): Promise<readonly Violation[]
       found.push(`transfer ${id} names ${remote_id}, which is another's or nobody's`)
   }
   const undecided = host.filter(awaitsDecision)
+  // What may be that of a transfer which waits for a decision is adopted after it.
+  const accounts = new Set(undecided.map(({ account_id }) => account_id))
   for (const { id, account_id, note } of service.values()) {
     const foreign = at.foreign.get(id)
     const place = undecided.findIndex((one) => one.account_id === account_id && one.note === note)
     if (foreign === undefined && place >= 0) undecided.splice(place, 1)
     else if (foreign === undefined) found.push(`transfer ${id} of the service belongs to no payout`)
-    else if (foreign.watched) found.push(`transfer ${id} of the service was not adopted`)
+    else if (foreign.watched && !accounts.has(foreign.accountId))
+      found.push(`transfer ${id} of the service was not adopted`)
   }
   const twice = await at.lane.service.query<{ readonly account_id: string; readonly name: string }>(
     `select account_id, name from outlay_service.address where name like 'New payee %' and account_id = any ($1)
