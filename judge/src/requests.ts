@@ -1,4 +1,4 @@
-import type { Case, Create, Payout, Violation } from './case.ts'
+import { type Case, type Create, type Payout, readJson, type Violation } from './case.ts'
 import { compareLegs, isUnknown } from './effects.ts'
 import type { Exchange, Intent } from './history.ts'
 
@@ -98,9 +98,11 @@ function judgeKeys({ history, travelled }: Case): readonly Violation[] {
         evidence: [first, late],
       })
     // To the service a key belongs to the client that sent it.
-    const stranger = later.find(
-      ({ client }) => client !== undefined && first.client !== undefined && client !== first.client,
-    )
+    const stranger = later.find(({ client, at }) => {
+      const before = sent.filter((one) => one.at < at)
+      const open = before.slice(before.findLastIndex(isUnfunded) + 1).find(isUnknown)
+      return client !== undefined && open?.client !== undefined && client !== open.client
+    })
     if (stranger !== undefined)
       found.push({
         rule: 'key_of_two_clients',
@@ -111,6 +113,9 @@ function judgeKeys({ history, travelled }: Case): readonly Violation[] {
   }
   return found
 }
+
+/** Nothing had happened under its key by then, and none was kept. */
+const isUnfunded = ({ answer }: Exchange): boolean => readJson(answer)['code'] === 'insufficient_balance'
 
 const noteOf = (exchange: Exchange | undefined): string | undefined =>
   /"note":"([^"]*)"/.exec(exchange?.body ?? '')?.[1]
