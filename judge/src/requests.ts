@@ -97,7 +97,8 @@ function judgeKeys({ history, travelled }: Case): readonly Violation[] {
         what: `${key} was unanswered, and sent again too late`,
         evidence: [first, late],
       })
-    // To the service a key belongs to the client that sent it.
+    // To the service a key belongs to the client that sent it. A refusal for lack of funds proves that nothing had happened.
+    const isUnfunded = ({ answer }: Exchange) => readJson(answer)['code'] === 'insufficient_balance'
     const stranger = later.find(({ client, at }) => {
       const before = sent.filter((one) => one.at < at)
       const open = before.slice(before.findLastIndex(isUnfunded) + 1).find(isUnknown)
@@ -113,9 +114,6 @@ function judgeKeys({ history, travelled }: Case): readonly Violation[] {
   }
   return found
 }
-
-/** Nothing had happened under its key by then, and none was kept. */
-const isUnfunded = ({ answer }: Exchange): boolean => readJson(answer)['code'] === 'insufficient_balance'
 
 const noteOf = (exchange: Exchange | undefined): string | undefined =>
   /"note":"([^"]*)"/.exec(exchange?.body ?? '')?.[1]
