@@ -65,7 +65,7 @@ function judgeIntent(at: Case, payout: Payout, intent: Intent): readonly Violati
         ? []
         : say('lost', 'it has no effect, no end, and nothing that it waits for', ...creates.slice(-2))
     }
-    if (!at.history.run.atRest) return []
+    if (!at.history.run.atRest || awaitsDecision(notices)) return []
     return isFinal(effect)
       ? say('not_notified', `${effect.id} is ${effect.status}, and the host was never notified`, effect, ...notices)
       : say('stuck', `${effect.id} is still ${effect.status}`, effect)
@@ -78,6 +78,10 @@ function judgeIntent(at: Case, payout: Payout, intent: Intent): readonly Violati
     return say('ended_and_moved', `the host was told ${end.type}, and ${effect.id} is ${effect.status}`, end, effect)
   return effect === undefined ? judgeGuess(at, payout, intent, end, say) : []
 }
+
+/** Reliability: what stayed unknown for too long waits for a person, who was told so. Only the engine knows what reached it. */
+const awaitsDecision = (notices: readonly Notice[]): boolean =>
+  notices.findLast(({ type }) => type.startsWith('transfer.'))?.type === 'transfer.blocked'
 
 /** Reliability: "an outcome that is not known is never guessed". Nothing came of the payout; what proved that it would not? */
 function judgeGuess(
@@ -126,7 +130,7 @@ function openReason(
 ): string | undefined {
   const { run, host } = at.history
   if (!run.atRest) return 'the run was cut short'
-  if (notices.findLast(({ type }) => type.startsWith('transfer.'))?.type === 'transfer.blocked') return 'blocked'
+  if (awaitsDecision(notices)) return 'blocked'
   const last = creates.at(-1)
   if (last !== undefined && codeOf(last) === 'insufficient_balance') return 'awaiting funds'
   const due = intent.notBefore === undefined ? 0 : Date.parse(intent.notBefore) + at.travelled(intent.at)

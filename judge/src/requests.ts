@@ -1,4 +1,4 @@
-import type { Case, Create, Payout, Violation } from './case.ts'
+import { type Case, type Create, type Payout, readJson, type Violation } from './case.ts'
 import { compareLegs, isUnknown } from './effects.ts'
 import type { Exchange, Intent } from './history.ts'
 
@@ -97,10 +97,13 @@ function judgeKeys({ history, travelled }: Case): readonly Violation[] {
         what: `${key} was unanswered, and sent again too late`,
         evidence: [first, late],
       })
-    // To the service a key belongs to the client that sent it.
-    const stranger = later.find(
-      ({ client }) => client !== undefined && first.client !== undefined && client !== first.client,
-    )
+    // To the service a key belongs to the client that sent it. A refusal for lack of funds proves that nothing had happened.
+    const isUnfunded = ({ answer }: Exchange) => readJson(answer)['code'] === 'insufficient_balance'
+    const stranger = later.find(({ client, at }) => {
+      const before = sent.filter((one) => one.at < at)
+      const open = before.slice(before.findLastIndex(isUnfunded) + 1).find(isUnknown)
+      return client !== undefined && open?.client !== undefined && client !== open.client
+    })
     if (stranger !== undefined)
       found.push({
         rule: 'key_of_two_clients',

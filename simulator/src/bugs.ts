@@ -1,23 +1,50 @@
 import type { Driver } from '@outlay/adapters-pg'
-import type { Backend, Gateway, SubmitResult, WebhookVerifier } from '@outlay/core'
+import type {
+  Backend,
+  Engine,
+  Gateway,
+  Runtime,
+  SubmitResult,
+  WebhookVerifier,
+  WorkHandlers,
+  WorkOptions,
+} from '@outlay/core'
 import { readObservation } from '@outlay/http-client'
 import type { Pool, PoolClient } from 'pg'
+import { reviewedBugs } from './bugs-reviewed.ts'
 import type { InvariantName } from './invariants.ts'
 import type { Lane } from './lane.ts'
+
+/** What is changed in the text of a function. */
+interface SqlChange {
+  readonly on: 'host' | 'service'
+  readonly name: string
+  readonly from: string
+  readonly to: string
+}
 
 /** A mistake that somebody could make, to be planted, so that it is seen that the simulator finds it. */
 export interface Bug {
   readonly name: string
   /** Invariants any of which finds it. */
   readonly breaks: readonly InvariantName[]
-  /** A function of a database, and what is changed in its text. */
-  readonly sql?: { readonly on: 'host' | 'service'; readonly name: string; readonly from: string; readonly to: string }
+  /** Functions of databases, and what is changed in their texts. */
+  readonly sql?: SqlChange | readonly SqlChange[]
   /** A second line of defence at the service that would hide the mistake: a constraint of a table. */
   readonly withoutConstraint?: readonly [table: string, name: string]
   readonly gateway?: (gateway: Gateway) => Gateway
   readonly backend?: (backend: Backend<PoolClient>) => Backend<PoolClient>
   readonly driver?: (driver: Driver<PoolClient>, lane: Pick<Lane, 'host'>) => Driver<PoolClient>
   readonly webhooks?: () => WebhookVerifier
+  /** Changes what hosts call. */
+  readonly engine?: (engine: Engine<PoolClient>, around: { readonly gateway: Gateway }) => Engine<PoolClient>
+  /** Changes what the core decides about claims, attempts and events. */
+  readonly handlers?: (handlers: WorkHandlers<PoolClient>) => WorkHandlers<PoolClient>
+  readonly runtime?: Partial<Runtime>
+  /** How long a vault may take, in milliseconds. */
+  readonly credentialsMs?: number
+  /** Changes how workers work. */
+  readonly work?: Partial<WorkOptions>
   readonly handlerWritesOutside?: boolean
   readonly handlerFailureIsSwallowed?: boolean
 }
@@ -34,6 +61,7 @@ const refusedEver = new Map<string, SubmitResult>()
 
 /** The mistakes that the simulator is tested with. */
 export const bugs: readonly Bug[] = [
+  ...reviewedBugs,
   {
     name: 'a_new_key_per_attempt',
     breaks: ['one_effect', 'keys'],
@@ -67,7 +95,11 @@ export const bugs: readonly Bug[] = [
           : driver.execute(tx, statement, values),
     }),
   },
-  { name: 'handler_failure_is_acknowledged', breaks: ['effects_once'], handlerFailureIsSwallowed: true },
+  {
+    name: 'handler_failure_is_acknowledged',
+    breaks: ['effects_once', 'events_reach_their_handler'],
+    handlerFailureIsSwallowed: true,
+  },
   { name: 'handler_writes_outside_the_transaction', breaks: ['effects_once'], handlerWritesOutside: true },
   {
     name: 'insufficient_balance_is_remembered',
@@ -152,7 +184,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'an_event_is_not_recorded',
-    breaks: ['status_path', 'effects_once'],
+    breaks: ['status_path', 'effects_once', 'events_reach_their_handler'],
     sql: {
       on: 'host',
       name: 'record_events',
@@ -162,7 +194,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a_delivery_is_not_written',
-    breaks: ['effects_once'],
+    breaks: ['effects_once', 'events_reach_their_handler'],
     sql: {
       on: 'host',
       name: 'record_events',
@@ -194,8 +226,13 @@ export async function plantInDatabase(bug: Bug, pools: Readonly<Record<'host' | 
     const [table, name] = bug.withoutConstraint
     await pools.service.query(`alter table outlay_service.${table} drop constraint ${name}`)
   }
-  if (bug.sql === undefined) return
-  const { on, name, from, to } = bug.sql
+  for (const change of [bug.sql ?? []].flat()) await changeFunction(change, pools)
+}
+
+async function changeFunction(
+  { on, name, from, to }: SqlChange,
+  pools: Readonly<Record<'host' | 'service', Pool>>,
+): Promise<void> {
   const schema = on === 'host' ? 'outlay' : 'outlay_service'
   const fill = (text: string) => text.replaceAll('{{schema}}', `"${schema}"`)
   const { rows } = await pools[on].query<{ readonly text: string }>(

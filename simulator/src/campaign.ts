@@ -1,8 +1,11 @@
 import { type Bug, bugs } from './bugs.ts'
 import type { Violation } from './invariants.ts'
 import { type Court, openCourt } from './judging/court.ts'
+import { unmended } from './known.ts'
 import { type Lane, openLane } from './lane.ts'
-import { drawPlan } from './plan.ts'
+import { drawPlan, type Plan } from './plan.ts'
+import { type Player, players } from './players.ts'
+import type { KeptFailure } from './replay.ts'
 import { type Outcome, run } from './run.ts'
 import { shrink } from './shrink.ts'
 
@@ -12,8 +15,12 @@ export interface CampaignOptions {
   /** Stops before the next seed when this many minutes are over. */
   readonly minutes?: number | undefined
   readonly bug?: string | undefined
+  /** Who takes part. Default: all but those who find what is known. */
+  readonly players?: ReadonlySet<Player> | undefined
   /** Runs side by side, each with a server and a service of its own. Default 1. */
   readonly lanes?: number | undefined
+  /** Goes on after a seed that fails; the last one is the failure. Default false. */
+  readonly keepsGoing?: boolean | undefined
   /** Makes a failing plan smaller. Default true. */
   readonly shrinks?: boolean | undefined
   /** The judge looks at one in so many seeds. Default none. */
@@ -29,6 +36,8 @@ export interface Failure {
   readonly violations: readonly Violation[]
   /** The shortest plan found that still does. */
   readonly trace: readonly string[]
+  /** The same as it is kept for a replay. */
+  readonly kept: KeptFailure
 }
 
 /** What a campaign found. */
@@ -48,11 +57,14 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1_000
   const bug = findBug(options.bug)
+  const playing = options.players ?? new Set(players.filter((one) => unmended.every(({ player }) => player !== one)))
   const totals = { seeds: 0, payouts: 0, faults: 0 }
   const left = options.seeds.values()
   let failure: Failure | undefined
   const nextSeed = () => {
-    const isOver = failure !== undefined || (options.minutes !== undefined && seconds() > options.minutes * 60)
+    const isOver =
+      (failure !== undefined && options.keepsGoing !== true) ||
+      (options.minutes !== undefined && seconds() > options.minutes * 60)
     return isOver ? undefined : left.next().value
   }
   const useLane = async () => {
@@ -62,15 +74,16 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       const seed = nextSeed()
       if (seed === undefined) return false
       const judged = seed % (options.judgeEvery ?? 1) === 0 ? court : undefined
-      const outcome = await run(lane, drawPlan(seed), bug, judged)
+      const plan = drawPlan(seed, playing)
+      const outcome = await run(lane, plan, bug, { court: judged })
       totals.seeds += 1
       totals.payouts += outcome.payouts
       totals.faults += outcome.faults
       options.onSeed?.(seed, outcome)
       const violations = outcome.violations.filter(({ invariant }) => !options.judgeOnly || invariant === 'judge')
-      if (violations.length === 0 || failure !== undefined) continue
-      failure = { seed, violations, trace: outcome.trace }
-      if (options.shrinks !== false) failure = await explain(lane, seed, outcome, bug, judged)
+      if (violations.length === 0 || (failure !== undefined && options.keepsGoing !== true)) continue
+      failure = describe(plan, { ...outcome, violations }, bug)
+      if (options.shrinks !== false) failure = await explain(lane, plan, { ...outcome, violations }, bug, judged)
     }
     return true
   }
@@ -81,7 +94,8 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   return { ...totals, seconds: seconds(), failure }
 }
 
-function findBug(name: string | undefined): Bug | undefined {
+/** Finds a mistake by its name. */
+export function findBug(name: string | undefined): Bug | undefined {
   if (name === undefined) return undefined
   const found = bugs.find((bug) => bug.name === name)
   if (found === undefined)
@@ -91,11 +105,16 @@ function findBug(name: string | undefined): Bug | undefined {
 
 async function explain(
   lane: Lane,
-  seed: number,
+  plan: Plan,
   outcome: Outcome,
   bug: Bug | undefined,
   court: Court | undefined,
 ): Promise<Failure> {
-  const least = await shrink(drawPlan(seed), outcome, (plan) => run(lane, plan, bug, court))
-  return { seed, violations: least.outcome.violations, trace: least.outcome.trace }
+  const least = await shrink(plan, outcome, (candidate) => run(lane, candidate, bug, { court }))
+  return describe(least.plan, least.outcome, bug)
+}
+
+function describe(plan: Plan, { violations, trace, order }: Outcome, bug: Bug | undefined): Failure {
+  const broken = [...new Set(violations.map(({ invariant }) => invariant))]
+  return { seed: plan.seed, violations, trace, kept: { bug: bug?.name ?? null, broken, plan, order } }
 }

@@ -54,13 +54,25 @@ export async function checkLedger(at: Evidence): Promise<readonly Violation[]> {
      where status = 'complete' and (remote_id = any ($1)) is not true group by 1`,
     [[...at.foreign.keys()]],
   )
+  // What nobody could find out in time may be paid all the same.
+  const undecided = await at.lane.host.query<{ readonly note: string }>(
+    `select request ->> 'note' as note from outlay.transfer where stage = 'blocked' and reason = 'key_expired'`,
+  )
+  const foundOut = await service.query<{ readonly account_id: string; readonly sum: string }>(
+    `select account_id, sum(amount_value * case source_transfer_type when 'ach_debit' then -1 else 1 end)::text as sum
+     from outlay_service.transfer
+     where status = 'complete' and note = any ($1) and account_id = any ($2) and id <> all ($3) group by 1`,
+    [undecided.rows.map(({ note }) => note), accounts, [...at.foreign.keys()]],
+  )
   const others = await service.query<{ readonly account_id: string; readonly sum: string }>(
     `select account_id, sum(amount_value)::text as sum from outlay_service.transfer
      where status = 'complete' and id = any ($1) group by 1`,
     [[...at.foreign.keys()]],
   )
   for (const { accountId, funded } of at.tenants) {
-    const spent = [paid, others].map(({ rows }) => cents(rows.find((row) => row.account_id === accountId)?.sum))
+    const spent = [paid, others, foundOut].map(({ rows }) =>
+      cents(rows.find((row) => row.account_id === accountId)?.sum),
+    )
     const left = funded * 100 - spent.reduce((sum, one) => sum + one, 0)
     const has = cents(balances.rows.find((row) => row.account_id === accountId && row.value_type === 'USDC')?.available)
     if (has !== left) found.push(`${accountId} has ${has} cents of USDC, and ${left} are left of what it got`)

@@ -18,8 +18,12 @@ export interface Lane extends AsyncDisposable {
   readonly cables: Cables
   /** For looking at the hosts' database, and for its accidents. */
   readonly host: Pool
-  /** For hosts and workers that nothing befalls. */
+  /** For workers that nothing befalls. */
   readonly steady: Pool
+  /** For hosts, which wait for each other's locks no longer than hosts do. */
+  readonly office: Pool
+  /** For transactions of hosts that stay open. */
+  readonly holders: Pool
   /** For looking at the service's database. */
   readonly service: Pool
   readonly sandbox: Sandbox
@@ -28,6 +32,8 @@ export interface Lane extends AsyncDisposable {
   readonly mailroom: Mailroom
   /** Lets time pass for the engines of both sides, and hands the jobs of dead workers out again. */
   travel(seconds: number): Promise<void>
+  /** Lets so many days pass for the keys that the service keeps, and lets it forget those that are too old. Says how many. */
+  forgetKeys(days: number): Promise<number>
   /** Empties the hosts' database for the next run. */
   clean(): Promise<void>
 }
@@ -60,6 +66,8 @@ export async function openLane(bug: Bug | undefined): Promise<Lane> {
   await host.query(`set scram_iterations = 1; alter role current_user password '${new URL(hostUrl).password}'`)
   const service = openPool(serviceUrl)
   const steady = openPool(hostUrl, 16)
+  const office = openPool(hostUrl, 16, '-c lock_timeout=1s')
+  const holders = openPool(hostUrl, 8)
   const cables = storeCables(hostUrl)
   await migrateHost(host)
   const sandbox = await startSandbox({ databaseUrl: serviceUrl, engine: { concurrency: 20, pollIntervalMs: 100 } })
@@ -76,6 +84,8 @@ export async function openLane(bug: Bug | undefined): Promise<Lane> {
     cables,
     host,
     steady,
+    office,
+    holders,
     service,
     sandbox,
     proxy,
@@ -85,22 +95,34 @@ export async function openLane(bug: Bug | undefined): Promise<Lane> {
       await Promise.all([travelHost(seconds), travelService(seconds), webhooks])
       for (const boss of bosses) await boss.supervise().catch(() => undefined)
     },
+    async forgetKeys(days) {
+      await service.query(
+        'update outlay_service.idempotency_key set created_at = created_at - make_interval(days => $1)',
+        [days],
+      )
+      const { rowCount } = await service.query(
+        `delete from outlay_service.idempotency_key where created_at < now() - interval '30 days'`,
+      )
+      return rowCount ?? 0
+    },
     async clean() {
       await Promise.all([cleanHost(), cleanService()])
+      for (const { name, types } of subscriptions)
+        await host.query('update outlay.subscription set types = $2 where name = $1', [name, types])
       await service.query('delete from outlay_service.webhook_delivery')
     },
     async [Symbol.asyncDispose]() {
       await mailroom.stop()
       await proxy.stop()
       await sandbox.stop()
-      await Promise.all([...[host, steady, service].map((pool) => pool.end()), cables.end()])
+      await Promise.all([...[host, steady, office, holders, service].map((pool) => pool.end()), cables.end()])
       await server.stop()
     },
   }
 }
 
-function openPool(connectionString: string, max = 4): Pool {
-  const pool = new Pool({ connectionString, max, idleTimeoutMillis: 0 })
+function openPool(connectionString: string, max = 4, options?: string): Pool {
+  const pool = new Pool({ connectionString, max, options, idleTimeoutMillis: 0 })
   pool.on('error', () => undefined)
   return pool
 }
@@ -110,7 +132,13 @@ export async function migrateHost(pool: Pool): Promise<void> {
   const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
   await engine.migrate()
   await pool.query(`
-    create table payout (number integer not null, transfer_id text not null, account_id text not null, asked jsonb);
+    create table payout (
+      number integer not null,
+      transfer_id text collate "C" not null references outlay.transfer (id),
+      account_id text not null,
+      asked jsonb
+    );
+    create table remark (transfer_id text collate "C" not null references outlay.transfer (id));
     create table effect (
       position bigserial, subscription text not null, event_id text not null, type text not null,
       transfer_id text collate "C" not null, sequence integer not null, account_id text not null,

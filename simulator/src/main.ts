@@ -1,9 +1,13 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { bugs } from './bugs.ts'
-import { campaign, type Failure } from './campaign.ts'
+import { campaign, type Failure, findBug } from './campaign.ts'
+import type { Violation } from './invariants.ts'
+import { type Player, players } from './players.ts'
+import { keepFailure, readFailure, replay } from './replay.ts'
 
 const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] [--bug NAME | --bugs] [--judge N | --judge-only] [--no-shrink]
+       simulate --replay FILE [--times N]
 
   --seeds N     how many seeds, from S on; default 20
   --seed S      the first seed; default: drawn from the time
@@ -13,20 +17,33 @@ const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] 
   --bugs        plant each of them in turn, and say which seed finds it
   --judge N     the judge looks at one in N seeds, too; default 10, and every seed with --bugs
   --judge-only  every seed, and only what the judge finds counts
+  --players P   only these, with commas between: ${players.join(', ')}
+  --keep-going  go on after a seed that fails, and name each
   --no-shrink   do not look for the shortest plan that still fails
+  --replay FILE run the plan of a failure in the order that was recorded
+  --times N     how often; default 1
 `
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-function tell({ seed, violations, trace }: Failure): void {
+async function tell({ seed, violations, trace, kept }: Failure): Promise<void> {
   say(`\nSeed ${seed} breaks what must hold:`)
   for (const { invariant, detail } of violations.slice(0, 12)) say(`  ${invariant}: ${detail}`)
   say('\nThe shortest plan found that does:')
   for (const line of trace) say(`  ${line}`)
-  say(`\nAgain: npx -y pnpm@12 simulate --seed ${seed} --seeds 1`)
+  say(`\nAgain: npx -y pnpm@12 simulate --replay ${await keepFailure('.outlay/failures', kept)}`)
 }
+
+/** One line for a seed that failed: how often each invariant was broken, and how first. */
+function tellShortly(seed: number, violations: readonly Violation[]): void {
+  const broken = [...Map.groupBy(violations, ({ invariant }) => invariant)]
+  say(`seed ${seed}: ${broken.map(([name, found]) => `${name} (${found.length}: ${found[0]?.detail})`).join('; ')}`)
+}
+
+const readPlayers = (text: string | undefined): ReadonlySet<Player> | undefined =>
+  text === undefined ? undefined : new Set(players.filter((player) => text.split(',').includes(player)))
 
 /** Plants each mistake and says after how many seeds which invariant found it. */
 async function findAll(seeds: readonly number[], lanes: number, judgeOnly: boolean): Promise<number> {
@@ -42,6 +59,18 @@ async function findAll(seeds: readonly number[], lanes: number, judgeOnly: boole
   return missed === 0 ? 0 : 1
 }
 
+async function again(path: string, times: number): Promise<number> {
+  const failure = await readFailure(path)
+  const bug = findBug(failure.bug ?? undefined)
+  const failed = await replay(failure, bug, times, (fails, { enforced: { kept, missed }, trace, violations }) => {
+    if (times === 1) for (const line of trace) say(`  ${line}`)
+    const found = fails ? `breaks ${[...new Set(violations.map(({ invariant }) => invariant))].join(', ')}` : 'holds'
+    say(`${found}; ${kept} happened in their turn, ${missed} did not`)
+  })
+  say(`${failed} of ${times} failed again.`)
+  return failed === 0 ? 1 : 0
+}
+
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
@@ -53,6 +82,10 @@ async function main(): Promise<number> {
       bugs: { type: 'boolean', default: false },
       judge: { type: 'string', default: '10' },
       'judge-only': { type: 'boolean', default: false },
+      replay: { type: 'string' },
+      times: { type: 'string', default: '1' },
+      players: { type: 'string' },
+      'keep-going': { type: 'boolean', default: false },
       'no-shrink': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -61,6 +94,7 @@ async function main(): Promise<number> {
     say(usage)
     return 0
   }
+  if (values.replay !== undefined) return again(values.replay, Number(values.times))
   const first = values.seed === undefined ? Math.floor(Date.now() / 1_000) % 1_000_000_000 : Number(values.seed)
   const count = Number(values.seeds)
   const lanes = Number(values.lanes)
@@ -81,11 +115,14 @@ async function main(): Promise<number> {
     lanes,
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     bug: values.bug,
-    shrinks: !values['no-shrink'],
+    players: readPlayers(values.players),
+    keepsGoing: values['keep-going'],
+    shrinks: !values['no-shrink'] && !values['keep-going'],
     judgeOnly,
     judgeEvery: judgeOnly ? 1 : judgeEvery,
-    onSeed: (seed, { payouts, faults, trace }) => {
+    onSeed: (seed, { payouts, faults, trace, violations }) => {
       done += 1
+      if (values['keep-going'] && violations.length > 0) tellShortly(seed, violations)
       const line = `${done}/${count} seed ${seed}: ${payouts} payouts, ${faults} faults, ${trace.at(-1)}`
       if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`)
       else if (done % 25 === 0 || count <= 25) say(line)
@@ -93,7 +130,7 @@ async function main(): Promise<number> {
   })
   const { payouts, faults, seconds, failure } = result
   say(`\n${result.seeds} seeds from ${first}, ${payouts} payouts, ${faults} faults, ${seconds.toFixed(0)} s`)
-  if (failure !== undefined) tell(failure)
+  if (failure !== undefined) await tell(failure)
   else say('Every invariant held.')
   return failure === undefined ? 0 : 1
 }

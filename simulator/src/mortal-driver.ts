@@ -49,11 +49,25 @@ export function createFate(onDeath: () => void): Fate {
   }
 }
 
+/** Lets a statement run in its turn. */
+export type QueueUp = (
+  statement: Statement,
+  values: readonly unknown[],
+  run: () => Promise<readonly Row[]>,
+) => Promise<readonly Row[]>
+
+type Statement = Parameters<Driver<unknown>['query']>[0]
+type Row = Awaited<ReturnType<Driver<unknown>['query']>>[number]
+
 /**
  * A driver whose worker can die or lose its connection before and after each statement. To a dead one every statement
  * answers with nothing, so that its loops come to an end without an effect.
  */
-export function mortalDriver<Tx>(driver: Driver<Tx>, fate: Fate): Driver<Tx> {
+export function mortalDriver<Tx>(
+  driver: Driver<Tx>,
+  fate: Fate,
+  queueUp: QueueUp = (_statement, _values, run) => run(),
+): Driver<Tx> {
   const passing = async <T>(at: Moment['at'] | undefined, run: () => Promise<T>): Promise<T> => {
     if (at === undefined) return run()
     await fate.meet(at, 'before')
@@ -73,10 +87,13 @@ export function mortalDriver<Tx>(driver: Driver<Tx>, fate: Fate): Driver<Tx> {
   const { listen } = driver
   return {
     ...driver,
-    execute: (tx, statement, values) => passing(momentOf(statement.name), () => driver.execute(tx, statement, values)),
+    execute: (tx, statement, values) =>
+      queueUp(statement, values, () => passing(momentOf(statement.name), () => driver.execute(tx, statement, values))),
     transaction: (work) => passing('transaction', () => driver.transaction(work)),
     query: (statement, values) =>
-      orNothing([], () => passing(momentOf(statement.name), () => driver.query(statement, values))),
+      orNothing([], () =>
+        queueUp(statement, values, () => passing(momentOf(statement.name), () => driver.query(statement, values))),
+      ),
     run: (text, values) => orNothing({ rows: [] }, () => driver.run(text, values)),
     ...(listen === undefined
       ? {}

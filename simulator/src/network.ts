@@ -23,3 +23,17 @@ export function breakNetwork(proxy: FaultProxy, step: Extract<Step, { readonly d
   proxy.faults.add({ ...targets[step.on], fault: faults[step.fault], times: step.times })
   return ''
 }
+
+const pages = {
+  html: { contentType: 'text/html', body: '<html><head><title>Sorry</title></head><body><h1>Sorry</h1></body></html>' },
+  empty: { contentType: 'text/plain', body: '' },
+  json: { contentType: 'application/json', body: '{"message":"Something between you and us was not pleased."}' },
+} as const
+
+/** Lets a proxy answer the next so many requests of a kind with a page of its own. */
+export function answerWithPages(proxy: FaultProxy, step: Extract<Step, { readonly do: 'page' }>): string {
+  const { on, status, body, isAfter, times } = step
+  const kind = isAfter ? 'fail_after' : 'refuse'
+  proxy.faults.add({ ...targets[on], fault: { kind, status, page: pages[body] }, times })
+  return ''
+}

@@ -12,13 +12,14 @@ describe('a plan', () => {
   it('numbers its payouts without holes', () => {
     for (const seed of seeds) {
       const numbers = drawPlan(seed).steps.flatMap((step) => ('payouts' in step ? step.payouts : []))
-      expect(numbers.map(({ number }) => number)).toEqual(numbers.map((_, index) => index))
+      const sorted = numbers.map(({ number }) => number).sort((a, b) => a - b)
+      expect(sorted).toEqual(numbers.map((_, index) => index))
     }
   })
 
   it('comes to every kind of step and of payout within two hundred seeds', () => {
     const steps = seeds.flatMap((seed) => drawPlan(seed).steps)
-    expect(new Set(steps.map((step) => step.do)).size).toBe(31)
+    expect(new Set(steps.map((step) => step.do)).size).toBe(43)
     const payouts = steps.flatMap((step) => ('payouts' in step ? step.payouts : []))
     expect(new Set(payouts.map(({ kind }) => kind)).size).toBe(13)
   })

@@ -1,32 +1,5 @@
-import { seededRandom } from '@outlay/testing'
-
-/** What a payout is like: where it goes, and what the simulated rails do with it. */
-export const payoutKinds = [
-  'token',
-  'swap',
-  'wire',
-  'ach',
-  'ach_returned',
-  'bank_rejects',
-  'reverted',
-  'answer_lost',
-  'rail_busy',
-  'refused',
-  'new_wallet',
-  'new_bank',
-  'debit',
-] as const
-
-/** What a payout is like. */
-export type PayoutKind = (typeof payoutKinds)[number]
-
-/** One payout of a plan; its number is its place among all payouts of the plan. */
-export interface PlannedPayout {
-  readonly number: number
-  readonly kind: PayoutKind
-  /** Whole units. */
-  readonly amount: number
-}
+import { type Choices, type Draw, type PlannedPayout, startDrawing } from './draw.ts'
+import { drawPlayers, type Player, type PlayerStep, playerSteps, players } from './players.ts'
 
 /** Limits of an account; null takes one away. */
 export interface PlannedLimits {
@@ -62,8 +35,20 @@ export interface Moment {
 /** What a worker does that a fault can hit; all but `submit` are statements. */
 export const moments = ['fetch', 'take', 'submit', 'settle', 'take_due', 'next', 'acknowledge', 'transaction'] as const
 
+/** How a worker is started. */
+export interface PlannedStart {
+  readonly skewSeconds: number
+  /** Default 8. */
+  readonly concurrency?: number
+  /** An earlier release subscribes to fewer types of event under the same names. Default `later`. */
+  readonly release?: 'earlier' | 'later'
+  /** True when it shares its gateway with the others that do. */
+  readonly sharesGateway?: boolean
+}
+
 /** One step of a plan. Workers and tenants are numbered from 0. */
 export type Step =
+  | PlayerStep
   | {
       readonly do: 'enqueue'
       readonly tenant: number
@@ -89,7 +74,7 @@ export type Step =
   | { readonly do: 'lose_connection' | 'kill'; readonly worker: number; readonly moment: Moment }
   | { readonly do: 'stall'; readonly worker: number }
   | { readonly do: 'wake_stalled' }
-  | { readonly do: 'start'; readonly worker: number; readonly skewSeconds: number }
+  | ({ readonly do: 'start'; readonly worker: number } & PlannedStart)
   | { readonly do: 'webhooks'; readonly mischief: 'none' | 'twice' | 'late' | 'lost' | 'forged' }
   | { readonly do: 'handlers_fail'; readonly times: number }
   | { readonly do: 'travel' | 'rails'; readonly seconds: number }
@@ -101,31 +86,16 @@ export type Step =
 export interface Plan {
   readonly seed: number
   readonly tenants: number
+  /** True when one client of the service has the accounts of all tenants. */
+  readonly sharesClient: boolean
   readonly steps: readonly Step[]
 }
 
 /** Workers that a plan may name. */
 const workerCount = 3
 
-interface Dice {
-  fraction(): number
-  below(count: number): number
-  oneOf<T>(choices: readonly T[]): T
-}
-
-/** What steps are drawn from: the dice, how many tenants there are, and the payouts so far. */
-interface Draw extends Dice {
-  readonly tenants: number
-  /** The next payouts of the plan. */
-  payouts(count: number): PlannedPayout[]
-  /** The number of a payout of the plan so far. */
-  some(): number
-}
-
-type Choices = readonly (readonly [weight: number, draw: () => Step])[]
-
 /** What hosts do. */
-const hostSteps = ({ fraction, below, oneOf, tenants, payouts, some }: Draw): Choices => [
+const hostSteps = ({ fraction, below, oneOf, tenants, payouts, some }: Draw): Choices<Step> => [
   [
     22,
     () => ({
@@ -141,14 +111,21 @@ const hostSteps = ({ fraction, below, oneOf, tenants, payouts, some }: Draw): Ch
   [4, () => ({ do: oneOf(['pause', 'resume', 'fund', 'funds_arrived']), tenant: below(tenants) })],
 ]
 
-const drawMoment = ({ below, oneOf }: Dice): Moment => ({
+const drawMoment = ({ below, oneOf }: Draw): Moment => ({
   at: oneOf(moments),
   phase: oneOf(['before', 'after']),
   nth: 1 + below(3),
 })
 
+const drawStart = ({ fraction, below, oneOf }: Draw, taking: ReadonlySet<Player>): PlannedStart => ({
+  skewSeconds: fraction() < 0.2 ? below(600) - 300 : 0,
+  concurrency: oneOf([2, 2, 8]),
+  ...(taking.has('two_releases') ? { release: oneOf(['earlier', 'later']) } : {}),
+  ...(taking.has('common_gateways') ? { sharesGateway: fraction() < 0.9 } : {}),
+})
+
 /** What goes wrong, and what time does. */
-const disturbances = (draw: Draw): Choices => {
+const disturbances = (draw: Draw, taking: ReadonlySet<Player>): Choices<Step> => {
   const { fraction, below, oneOf } = draw
   const moment = () => drawMoment(draw)
   return [
@@ -165,7 +142,7 @@ const disturbances = (draw: Draw): Choices => {
     [6, () => ({ do: 'kill', worker: below(workerCount), moment: moment() })],
     [4, () => ({ do: 'stall', worker: below(workerCount) })],
     [3, () => ({ do: 'wake_stalled' })],
-    [8, () => ({ do: 'start', worker: below(workerCount), skewSeconds: fraction() < 0.2 ? below(600) - 300 : 0 })],
+    [8, () => ({ do: 'start', worker: below(workerCount), ...drawStart(draw, taking) })],
     [5, () => ({ do: 'webhooks', mischief: oneOf(['none', 'twice', 'late', 'lost', 'forged']) })],
     [4, () => ({ do: 'handlers_fail', times: 1 + below(4) })],
     [7, () => ({ do: 'travel', seconds: oneOf([1, 5, 15, 60, 900]) })],
@@ -176,7 +153,7 @@ const disturbances = (draw: Draw): Choices => {
 }
 
 /** What operators do, and others to the accounts of hosts. */
-const administration = ({ below, oneOf, tenants }: Draw): Choices => [
+const administration = ({ below, oneOf, tenants }: Draw): Choices<Step> => [
   [2, () => ({ do: 'watch', tenant: below(tenants) })],
   [
     3,
@@ -200,14 +177,35 @@ const administration = ({ below, oneOf, tenants }: Draw): Choices => [
   [2, () => ({ do: 'archive', olderThanMs: oneOf([0, 60_000, 3_600_000]) })],
 ]
 
-/** Draws the plan of a seed. Pure. */
-export function drawPlan(seed: number): Plan {
-  const draw = startDrawing(seed)
-  const { fraction, below, tenants } = draw
-  const choices: Choices = [
+/** Steps with those before them without which they would mean little. */
+function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[] {
+  const enqueue = (tenant: number, count: number): Step => ({
+    do: 'enqueue',
+    tenant,
+    payouts: payouts(count).map(({ number }) => ({ number, kind: 'token', amount: 1 })),
+    rollBack: false,
+  })
+  // Something to be served for each tenant.
+  if (step.do === 'serve') return [...Array.from({ length: tenants }, (_, tenant) => enqueue(tenant, 1)), step]
+  // Something that meets the foreign code.
+  if (step.do === 'misbehave') return [step, enqueue(step.tenant, 1 + below(4))]
+  return [step]
+}
+
+/** Draws the plan of a seed, in which some of the `playing` take part. Pure. */
+export function drawPlan(seed: number, playing: ReadonlySet<Player> = new Set(players)): Plan {
+  const dice = startDrawing(seed)
+  const { fraction, below } = dice
+  const taking = drawPlayers(dice, playing)
+  dice.isScheduling = taking.has('schedules')
+  // With one tenant alone nobody could suffer from what is wrong with another.
+  const tenants = dice.tenants + (taking.size === 0 ? 0 : 1)
+  const draw = { ...dice, tenants }
+  const choices: Choices<Step> = [
     ...hostSteps(draw),
-    ...disturbances(draw),
+    ...disturbances(draw, taking),
     ...administration(draw),
+    ...playerSteps(draw, taking),
     [fraction() < 0.04 ? 4 : 0, () => ({ do: 'restart_postgres' })],
   ]
   const total = choices.reduce((sum, [weight]) => sum + weight, 0)
@@ -219,27 +217,8 @@ export function drawPlan(seed: number): Plan {
     }
     return { do: 'wait', ms: 1 }
   }
-  const first: Step = { do: 'start', worker: 0, skewSeconds: 0 }
-  return { seed, tenants, steps: [first, ...Array.from({ length: 12 + below(24) }, step)] }
-}
-
-function startDrawing(seed: number): Draw {
-  const { fraction } = seededRandom(seed)
-  const below = (count: number) => Math.floor(fraction() * count)
-  const oneOf = <T>(choices: readonly T[]): T => choices[below(choices.length)] as T
-  let drawn = 0
-  return {
-    fraction,
-    below,
-    oneOf,
-    tenants: 1 + below(3),
-    payouts: (count) =>
-      Array.from({ length: count }, () => ({
-        number: drawn++,
-        // Half of them are plain, or a fault would always meet another one.
-        kind: fraction() < 0.5 ? 'token' : oneOf(payoutKinds),
-        amount: 1 + below(fraction() < 0.15 ? 900 : 40),
-      })),
-    some: () => below(Math.max(1, drawn)),
-  }
+  const first: Step = { do: 'start', worker: 0, ...drawStart(draw, taking) }
+  const drawn: readonly Step[] = [first, ...Array.from({ length: 12 + below(24) }, step), { do: 'serve' }]
+  const steps = drawn.flatMap((one) => precede(draw, one))
+  return { seed, tenants, sharesClient: taking.has('equal_keys'), steps }
 }

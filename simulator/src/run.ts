@@ -1,14 +1,19 @@
+import type { Gateway } from '@outlay/core'
 import type { Bug } from './bugs.ts'
+import { endHolds, type Hold, noteVictim } from './holds.ts'
 import { checkAll, type ForeignTransfer, type Violation } from './invariants.ts'
 import { watchStatuses } from './invariants-events.ts'
 import { watchWallets } from './invariants-ledger.ts'
 import type { Court } from './judging/court.ts'
 import type { Lane } from './lane.ts'
+import { createMisconduct } from './misconduct.ts'
+import { createOrder, type Happening, type Order } from './order.ts'
 import type { Plan } from './plan.ts'
 import { settle } from './settle.ts'
 import { take } from './steps.ts'
-import { makeTenant, type Tenant } from './tenant.ts'
-import { type Surroundings, startWorker, type Worker } from './worker.ts'
+import { makeTenants, type Tenant, type TenantOptions } from './tenant.ts'
+import { inTurns } from './turns.ts'
+import { openGateway, type Surroundings, startWorker, type Worker } from './worker.ts'
 
 /** What became of one run. */
 export interface Outcome {
@@ -17,6 +22,10 @@ export interface Outcome {
   readonly trace: readonly string[]
   readonly payouts: number
   readonly faults: number
+  /** What happened in which order while the steps were taken. */
+  readonly order: readonly Happening[]
+  /** How far an earlier order was kept. */
+  readonly enforced: Order['enforced']
 }
 
 /** One run while it goes on. */
@@ -32,35 +41,53 @@ export interface Run extends Surroundings {
   readonly foreign: Map<string, ForeignTransfer>
   /** Accounts whose foreign transfers are adopted. */
   readonly watched: Set<string>
-  /** What went wrong in a way that is never right, whatever the faults. */
-  readonly mistakes: string[]
+  /** Transactions of hosts that are open. */
+  readonly holds: Set<Hold>
+  readonly sharesClient: boolean
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
   faults: number
+  /** Workers that were started so far. */
+  starts: number
+  /** Closes what several workers share, as the end of their processes does. */
+  closeCommonGateway(): Promise<void>
   /** Notes the keys that reach the service from now on. */
   watch(): void
 }
 
+/** What a run can be given beside its plan. */
+export interface RunOptions {
+  /** The judge looks at the run, too. */
+  readonly court?: Court | undefined
+  /** The order of an earlier run, which this one is held to. */
+  readonly earlier?: readonly Happening[]
+}
+
 /** Carries out a plan on a lane, lets everything settle, and checks what must hold; with a court, the judge does so too. */
-export async function run(found: Lane, plan: Plan, bug: Bug | undefined, court?: Court): Promise<Outcome> {
+export async function run(
+  found: Lane,
+  plan: Plan,
+  bug: Bug | undefined,
+  { court, earlier }: RunOptions = {},
+): Promise<Outcome> {
   const lane = court?.lane ?? found
   await lane.clean()
   lane.proxy.faults.clear()
-  const tenants: Tenant[] = []
-  const links = plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit'))
-  for (let index = 0; index < plan.tenants; index += 1) tenants.push(await makeTenant(lane, plan.seed, index, links))
+  const tenants = await makeTenants(lane, plan.seed, tenantOptions(plan))
   await court?.begin(tenants)
-  const around = { lane, seed: plan.seed, bug, tenants, handlersToFail: 0 }
-  const office = await startWorker(around, { works: false, isSteady: true })
+  const around = surround(lane, plan, bug, tenants, createOrder(earlier))
+  const office = guard(await startWorker(around, { works: false, isSteady: true }), around.mistakes)
   const at: Run = Object.assign(around, {
     plan,
+    sharesClient: plan.sharesClient,
     office,
     workers: new Map(),
     retired: [],
     keysSeen: new Set<string>(),
     foreign: new Map(),
     watched: new Set<string>(),
-    mistakes: [],
+    holds: new Set<Hold>(),
     faults: 0,
+    starts: 0,
     watch: () => watchKeys(at),
   })
   at.watch()
@@ -70,11 +97,13 @@ export async function run(found: Lane, plan: Plan, bug: Bug | undefined, court?:
   const look = () => Promise.all([...watches.map((watch) => watch.look()), court?.look()])
   const trace: string[] = []
   try {
-    for (const step of plan.steps) {
-      const note = await take(at, step).catch((error: Error) => `failed: ${error.message}`)
+    for (const [place, step] of plan.steps.entries()) {
+      const taking = () => take(at, step).catch((error: Error) => `failed: ${error.message}`)
+      const note = await at.order.pass('plan', `step ${place}`, [], taking)
       trace.push(`${JSON.stringify(step)}${note === '' ? '' : ` -> ${note}`}`)
       await look()
     }
+    at.order.stop()
     trace.push(await settle(at))
     await look()
     return {
@@ -86,11 +115,73 @@ export async function run(found: Lane, plan: Plan, bug: Bug | undefined, court?:
       trace,
       payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
       faults: at.faults,
+      order: at.order.happened,
+      enforced: at.order.enforced,
     }
   } finally {
+    at.order.stop()
     lane.mailroom.reader = async () => 503
+    await endHolds(at)
+    at.misconduct.heal()
     for (const worker of [...at.workers.values(), ...at.retired, office]) await worker.stop()
+    await at.closeCommonGateway()
     for (const { client } of tenants) await client.close()
+  }
+}
+
+function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOptions {
+  const places = new Map<number, number>()
+  const counts = new Map<number, number>()
+  for (const step of steps) {
+    if (!('payouts' in step)) continue
+    const tenant = step.tenant % count
+    for (const { number } of step.payouts) {
+      const place = counts.get(tenant) ?? 0
+      counts.set(tenant, place + 1)
+      places.set(number, place)
+    }
+  }
+  return {
+    count,
+    sharesClient,
+    links: steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit')),
+    hasTwoClients: steps.some((step) => step.do === 'change_client'),
+    placeOf: ({ number }) => places.get(number) ?? number,
+  }
+}
+
+function surround(lane: Lane, plan: Plan, bug: Bug | undefined, tenants: readonly Tenant[], order: Order) {
+  const misconduct = createMisconduct()
+  let common: Gateway | undefined
+  return {
+    lane,
+    seed: plan.seed,
+    bug,
+    tenants,
+    handlersToFail: 0,
+    misconduct,
+    mistakes: [] as Violation[],
+    sent: new Set<string>(),
+    order,
+    numbers: new Map<string, number>(),
+    commonGateway: () => (common ??= openGateway({ lane, tenants, misconduct, bug })),
+    async closeCommonGateway() {
+      const closing = common
+      common = undefined
+      await closing?.close?.()
+    },
+  }
+}
+
+/** The transactions of a host, of which none may be aborted for the good of workers. */
+function guard(office: Worker, mistakes: Violation[]): Worker {
+  return {
+    ...office,
+    transaction: (work) =>
+      office.transaction(work).catch((error: unknown) => {
+        noteVictim({ mistakes }, error)
+        throw error
+      }),
   }
 }
 
@@ -108,5 +199,6 @@ function watchKeys(at: Run): void {
 
 async function readLetter(at: Run, letter: Parameters<Lane['mailroom']['reader']>[0]): Promise<number> {
   const { accountId, body, headers } = letter
-  return (await at.office.engine.webhook({ body, headers }, { accountId })).status
+  const read = () => at.office.engine.webhook({ body, headers }, { accountId })
+  return (await inTurns(at, 'mail').letter(body.toString('utf8'), read)).status
 }

@@ -1,7 +1,9 @@
 import type { Backlog } from '@outlay/core'
+import { endHolds } from './holds.ts'
 import type { Run } from './run.ts'
 import { tenantOf } from './steps.ts'
 import { simulate } from './tenant.ts'
+import { grant } from './tenant-access.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /** Most rounds of time that a run gets to come to rest. */
@@ -19,8 +21,11 @@ export async function settle(at: Run): Promise<string> {
     await comeToRest(worker)
     await worker.stop()
     // In this order, since what is adopted is work that is left.
-    if ((await areOthersDone(at)) && isDone(await at.office.engine.backlog())) return `settled in ${round + 1} rounds`
+    if ((await areOthersDone(at)) && isDone(await at.office.engine.backlog(), await countDecisions(at)))
+      return `settled in ${round + 1} rounds`
     await release(at)
+    // Whoever began what is unknown may have been another client of the tenant.
+    for (const tenant of at.tenants) tenant.changeClient()
     await at.lane.travel(roundSeconds[Math.min(round, roundSeconds.length - 1)] ?? 0)
     await simulate(at.lane, tenantOf(at, 0), 'clock/advance', { seconds: 86_400 })
   }
@@ -30,6 +35,8 @@ export async function settle(at: Run): Promise<string> {
 async function heal(at: Run): Promise<void> {
   const { lane, office } = at
   at.handlersToFail = 0
+  await endHolds(at)
+  at.misconduct.heal()
   lane.proxy.faults.clear()
   at.watch()
   lane.mailroom.mischief = 'none'
@@ -45,6 +52,7 @@ async function heal(at: Run): Promise<void> {
   at.faults += at.retired.splice(0).reduce((sum, { fate }) => sum + fate.befell.length, 0)
   for (const tenant of at.tenants) {
     tenant.isLockedOut = false
+    await grant(lane, tenant)
     await tenant.fund(100_000)
     await office.transaction(async (tx) => {
       await office.engine.accounts.resume(tx, tenant.accountId)
@@ -72,31 +80,45 @@ async function comeToRest({ engine }: Worker): Promise<void> {
   }
 }
 
-const isDone = (backlog: Backlog): boolean =>
+/** Whether nothing is left but what waits for a person to decide. */
+const isDone = (backlog: Backlog, decisions = 0): boolean =>
   backlog.queued +
     backlog.submitting +
     backlog.awaitingFunds +
     backlog.submitted +
     backlog.blocked +
     backlog.undelivered ===
-  0
+  decisions
+
+/** Transfers whose keys are too old to be sent again: a person has to find out what became of them, and none does here. */
+async function countDecisions({ lane }: Run): Promise<number> {
+  const { rows } = await lane.host.query<{ readonly count: number }>(
+    `select count(*)::integer as count from outlay.transfer where stage = 'blocked' and reason = 'key_expired'`,
+  )
+  return rows[0]?.count ?? 0
+}
 
 /** Whether what others made has ended, and is adopted where it has to be. */
 async function areOthersDone(at: Run): Promise<boolean> {
   const made = [...at.foreign.keys()]
-  const due = made.filter((id) => at.foreign.get(id)?.watched)
+  // What may be that of a transfer which waits for a decision is nobody else's until then.
+  const { rows: undecided } = await at.lane.host.query<{ readonly account_id: string }>(
+    `select account_id from outlay.transfer where stage = 'blocked' and reason = 'key_expired'`,
+  )
+  const isUndecided = (accountId?: string) => undecided.some(({ account_id }) => account_id === accountId)
+  const due = made.filter((id) => at.foreign.get(id)?.watched && !isUndecided(at.foreign.get(id)?.accountId))
   const { rows: open } = await at.lane.service.query(
     `select 1 from outlay_service.transfer where id = any ($1) and status in ('pending', 'processing')`,
     [made],
   )
   const { rows: adopted } = await at.lane.host.query('select 1 from outlay.transfer where remote_id = any ($1)', [due])
-  return open.length === 0 && adopted.length === due.length
+  return open.length === 0 && adopted.length >= due.length
 }
 
 /** An operator looks at what is blocked and sends the same key again. */
 async function release(at: Run): Promise<void> {
   const { rows } = await at.lane.host.query<{ readonly id: string }>(
-    `select id from outlay.transfer where stage = 'blocked'`,
+    `select id from outlay.transfer where stage = 'blocked' and reason is distinct from 'key_expired'`,
   )
   for (const { id } of rows) await at.office.transaction((tx) => at.office.engine.transfers.release(tx, id))
 }

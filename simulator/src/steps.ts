@@ -1,8 +1,10 @@
 import { OutlayError, type TransferDestination } from '@outlay/core'
 import type { PoolClient } from 'pg'
+import type { PlannedPayout } from './draw.ts'
 import { askedOf } from './judging/asked.ts'
 import { breakNetwork } from './network.ts'
-import type { PlannedPayout, Step } from './plan.ts'
+import type { PlannedStart, Step } from './plan.ts'
+import { takePlayerStep } from './player-steps.ts'
 import type { Run } from './run.ts'
 import { simulate, type Tenant } from './tenant.ts'
 import { startWorker } from './worker.ts'
@@ -42,6 +44,19 @@ export async function take(at: Run, step: Step): Promise<string> {
       const { rowCount } = await at.lane.host.query(`delete from outlay_queue.job where state < 'active'`)
       return `${rowCount} jobs`
     }
+    case 'hold':
+    case 'end_holds':
+    case 'page':
+    case 'revoke':
+    case 'grant':
+    case 'idle':
+    case 'change_client':
+    case 'stop':
+    case 'misbehave':
+    case 'firewall':
+    case 'resubmit_twice':
+    case 'serve':
+      return takePlayerStep(at, step)
     default:
       return disturb(at, step)
   }
@@ -122,7 +137,7 @@ async function disturb(at: Run, step: Step): Promise<string> {
       for (const worker of at.workers.values()) worker.letGo()
       return ''
     case 'start':
-      return restart(at, step.worker, step.skewSeconds)
+      return restart(at, step)
     case 'webhooks':
       at.lane.mailroom.mischief = step.mischief
       if (step.mischief === 'none') await at.lane.mailroom.handOutLate()
@@ -156,12 +171,21 @@ export const tenantOf = (at: Run, index: number): Tenant => {
   return tenant
 }
 
-async function restart(at: Run, number: number, skewSeconds: number): Promise<string> {
+/** Starts a worker where no other one lives. */
+export async function ensureWorker(at: Run): Promise<void> {
+  if (![...at.workers.values()].some(({ fate }) => !fate.isDead)) await restart(at, { worker: 0, skewSeconds: 0 })
+}
+
+async function restart(
+  at: Run,
+  { worker: number, ...how }: { readonly worker: number } & PlannedStart,
+): Promise<string> {
   const old = at.workers.get(number)
   if (old !== undefined && !old.fate.isDead) return 'it runs'
   at.workers.delete(number)
   if (old !== undefined) at.retired.push(old)
-  at.workers.set(number, await startWorker(at, { skewSeconds }))
+  at.starts += 1
+  at.workers.set(number, await startWorker(at, { ...how, name: `worker ${number}, start ${at.starts}` }))
   return ''
 }
 
@@ -179,7 +203,7 @@ async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[]
       for (const [place, { id }] of transfers.entries()) {
         const request = requests[place]
         const asked = request === undefined ? null : askedOf(request)
-        await keepPayout(tx, payouts[place]?.number ?? -1, id, tenant.accountId, asked)
+        await keepPayout(at, tx, payouts[place]?.number ?? -1, id, tenant.accountId, asked)
       }
       if (rollBack) throw new RolledBack()
     })
@@ -190,15 +214,25 @@ async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[]
   }
 }
 
-const keepPayout = (tx: PoolClient, number: number, transferId: string, accountId: string, asked: object | null) =>
-  tx.query(
+/** Writes a payout down beside its transfer, as hosts do, with what was asked for. */
+export const keepPayout = (
+  at: Run,
+  tx: PoolClient,
+  number: number,
+  transferId: string,
+  accountId: string,
+  asked: object | null,
+) => {
+  at.numbers.set(transferId, number)
+  return tx.query(
     `insert into payout (number, transfer_id, account_id, asked) select $1, $2, $3, $4
      where not exists (select from payout where transfer_id = $2)`,
     [number, transferId, accountId, asked],
   )
+}
 
 /** The payout of a plan as the host committed it; undefined when it was rolled back or comes later. */
-async function findPayout(at: Run, number: number) {
+export async function findPayout(at: Run, number: number) {
   interface Found {
     readonly transfer_id: string
     readonly account_id: string
@@ -222,7 +256,9 @@ async function repeat(at: Run, number: number, changed: boolean): Promise<string
   return at.office
     .transaction(async (tx) => {
       const { id, reused } = await at.office.engine.transfers.enqueue(tx, wanted)
-      if (changed || !reused || id !== found.transfer_id) at.mistakes.push(`Repeating payout ${number} gave ${id}`)
+      if (changed || !reused || id !== found.transfer_id) {
+        at.mistakes.push({ invariant: 'keys', detail: `Repeating payout ${number} gave ${id}` })
+      }
       return 'reused'
     })
     .catch((error: unknown) => {
@@ -240,7 +276,7 @@ async function command(at: Run, what: 'cancel' | 'release' | 'resubmit', number:
       if (what !== 'resubmit') return transfers[what](tx, found.transfer_id)
       const { id, reused } = await transfers.resubmit(tx, found.transfer_id)
       const asked = { ...found.asked, repeats: found.transfer_id }
-      return reused ? undefined : keepPayout(tx, 1_000 + number, id, found.account_id, asked)
+      return reused ? undefined : keepPayout(at, tx, 1_000 + number, id, found.account_id, asked)
     })
     return 'done'
   } catch (error) {

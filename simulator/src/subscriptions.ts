@@ -1,7 +1,26 @@
-import { eventTypes } from '@outlay/core'
+import { type EventType, eventTypes } from '@outlay/core'
 
-/** The subscriptions of a simulated host: one hears everything, the other how transfers end. */
-export const subscriptions = [
+/** Subscriptions of a host: one hears everything, the other how transfers end. */
+interface SubscribedTypes {
+  readonly name: 'everything' | 'endings'
+  readonly types: readonly EventType[]
+}
+
+/** The subscriptions of a simulated host. */
+export const subscriptions: readonly SubscribedTypes[] = [
   { name: 'everything', types: eventTypes },
   { name: 'endings', types: ['transfer.completed', 'transfer.failed', 'transfer.canceled'] },
-] as const
+]
+
+const addedLater: readonly EventType[] = [
+  'transfer.blocked',
+  'transfer.released',
+  'transfer.processing',
+  'transfer.canceled',
+]
+
+/** The same of an earlier release of the host, which did not know every type. */
+export const earlierSubscriptions: readonly SubscribedTypes[] = subscriptions.map(({ name, types }) => ({
+  name,
+  types: types.filter((type) => !addedLater.includes(type)),
+}))

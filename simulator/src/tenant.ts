@@ -1,9 +1,10 @@
 import type { EnqueueRequest, ExternalAddressDetails } from '@outlay/core'
 import { type Client, createClient } from '@outlay/http-client'
+import type { SeededClient } from '@outlay/service/sandbox'
 import { addresses, usBankAccount } from '@outlay/testing'
+import type { PlannedPayout } from './draw.ts'
 import type { Lane } from './lane.ts'
 import { type LinkedBank, linkBank } from './linked-bank.ts'
-import type { PlannedPayout } from './plan.ts'
 
 interface Credentials {
   readonly clientId: string
@@ -14,9 +15,16 @@ interface Credentials {
 export interface Tenant {
   readonly accountId: string
   readonly walletId: string
-  readonly credentials: Credentials
+  /** Those that its host uses now. */
+  credentials: Credentials
+  /** Clients of the service that may use the account. */
+  readonly clientIds: readonly string[]
   /** Whether the secret that its host knows is a wrong one. */
   isLockedOut: boolean
+  /** Whether the service has taken the account away. */
+  isRevoked: boolean
+  /** Whether its host has ever changed the client. */
+  hasChanged: boolean
   /** A bank account that payouts can come from; only where a plan has such. */
   readonly bank: LinkedBank | undefined
   readonly webhookSecret: string
@@ -26,6 +34,8 @@ export interface Tenant {
   funded: number
   /** Puts USDC into the wallet. */
   fund(amount: number): Promise<void>
+  /** Lets the host use another client of the service; says so when there is none. */
+  changeClient(): string
   /** What a planned payout asks for. */
   request(payout: PlannedPayout): EnqueueRequest
 }
@@ -33,16 +43,61 @@ export interface Tenant {
 /** USDC of a new tenant: little enough that some payouts wait for more. */
 const firstFunds = 600
 
-/** Makes a tenant at the service; `links` says whether it has a bank account that can be debited. */
-export async function makeTenant(lane: Lane, seed: number, index: number, links: boolean): Promise<Tenant> {
-  const name = `Tenant ${seed}-${index}`
+/** How the tenants of a run are. */
+export interface TenantOptions {
+  readonly count: number
+  /** Whether they have bank accounts that can be debited. */
+  readonly links: boolean
+  /** One client of the service has all accounts. */
+  readonly sharesClient: boolean
+  /** Two clients of the service may use each account. */
+  readonly hasTwoClients: boolean
+  /** Place of a payout among those of its tenant: its key at the host, which other tenants have too. */
+  readonly placeOf: (payout: PlannedPayout) => number
+}
+
+/** Makes the tenants of a run at the service. */
+export async function makeTenants(lane: Lane, seed: number, options: TenantOptions): Promise<Tenant[]> {
   const funds = [{ valueType: 'USDC', transferType: 'base', amount: String(firstFunds) }]
-  const seeded = await lane.sandbox.seedClient({ name, accounts: [{ businessName: name, funds }] })
-  const account = seeded.accounts[0]
-  const wallet = account?.wallets.find(({ transferTypes }) => transferTypes.includes('base'))
-  if (account === undefined || wallet === undefined) throw new Error('The sandbox made no wallet on Base.')
+  const names = Array.from({ length: options.count }, (_, index) => `Tenant ${seed}-${index}`)
+  const seedOne = (of: readonly string[]) =>
+    lane.sandbox.seedClient({
+      name: of[0] ?? '',
+      accounts: of.map((businessName) => ({ businessName, funds })),
+    })
+  const seeded = options.sharesClient ? [await seedOne(names)] : await Promise.all(names.map((name) => seedOne([name])))
+  const tenants: Tenant[] = []
+  for (const { clientId, clientSecret, accounts } of seeded) {
+    for (const account of accounts) {
+      const clients = [{ clientId, clientSecret }]
+      if (options.hasTwoClients && !options.sharesClient) clients.push(await addClient(lane, account.accountId))
+      tenants.push(await makeTenant(lane, seed, account, clients, options))
+    }
+  }
+  return tenants
+}
+
+/** Registers another client of the service that may use the account. */
+async function addClient(lane: Lane, accountId: string): Promise<Credentials> {
+  const { clientId, clientSecret } = await lane.sandbox.seedClient({ name: `Second of ${accountId}`, accounts: [] })
+  await lane.service.query(
+    'insert into outlay_service.client_account (client_id, account_id, created_at) values ($1, $2, now())',
+    [clientId, accountId],
+  )
+  return { clientId, clientSecret }
+}
+
+async function makeTenant(
+  lane: Lane,
+  seed: number,
+  account: SeededClient['accounts'][number],
+  clients: readonly Credentials[],
+  { links, placeOf }: TenantOptions,
+): Promise<Tenant> {
+  const wallet = account.wallets.find(({ transferTypes }) => transferTypes.includes('base'))
+  const [credentials] = clients
+  if (credentials === undefined || wallet === undefined) throw new Error('The sandbox made no wallet on Base.')
   const { accountId } = account
-  const credentials = { clientId: seeded.clientId, clientSecret: seeded.clientSecret }
   const client = createClient({ baseUrl: lane.sandbox.url, credentials })
   const register = async (last4: string) => {
     const bank = { ...usBankAccount, accountNumber: `70000${last4}`, transferTypes: ['wire', 'ach_credit'] }
@@ -63,19 +118,30 @@ export async function makeTenant(lane: Lane, seed: number, index: number, links:
     accountId,
     walletId: wallet.addressId,
     credentials,
+    clientIds: clients.map(({ clientId }) => clientId),
     isLockedOut: false,
+    isRevoked: false,
+    hasChanged: false,
     bank,
     webhookSecret: secret,
     client,
     funded: firstFunds,
     async fund(amount) {
-      tenant.funded += amount
       await deposit(lane, tenant, amount)
+      tenant.funded += amount
+    },
+    changeClient() {
+      const next = clients.find(({ clientId }) => clientId !== tenant.credentials.clientId)
+      if (next === undefined) return 'there is no other one'
+      tenant.credentials = next
+      tenant.hasChanged = true
+      return next.clientId
     },
     request: (payout) => ({
       accountId,
-      idempotencyKey: `payout-${seed}-${payout.number}`,
+      idempotencyKey: `payout-${seed}-${placeOf(payout)}`,
       note: `payout ${payout.number}`,
+      ...(payout.inSeconds === undefined ? {} : { notBefore: new Date(Date.now() + payout.inSeconds * 1_000) }),
       amount: amountOf(payout),
       source:
         payout.kind === 'debit'

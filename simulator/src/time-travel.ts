@@ -2,7 +2,8 @@ import type { Pool } from 'pg'
 
 /**
  * Lets time pass for an engine by moving everything it has written into the past, since Postgres' own clock cannot be set.
- * Returns the function that does it, for the schemas as they are now.
+ * Returns the function that does it, for the schemas as they are now. When workers saw their database last stays as it is: a sight
+ * that is earlier than one which they know of is what a restored database has.
  */
 export async function prepareTimeTravel(
   pool: Pool,
@@ -12,13 +13,15 @@ export async function prepareTimeTravel(
     `select format('%I.%I', c.table_schema, c.table_name) as name, array_agg(quote_ident(c.column_name)::text) as columns
      from information_schema.columns c
      join pg_class t on t.relname = c.table_name and t.relnamespace = c.table_schema::regnamespace and t.relkind = 'r'
-     where c.table_schema = any ($1) and c.table_name <> 'migration' and c.data_type = 'timestamp with time zone' and c.is_generated = 'NEVER'
+     where c.table_schema = any ($1) and c.table_name not in ('migration', 'home') and c.data_type = 'timestamp with time zone' and c.is_generated = 'NEVER'
      group by 1 order by 1`,
     [schemas],
   )
   const updates = rows.map(({ name, columns }) => {
     const moved = columns.map((column) => `${column} = ${column} - make_interval(secs => $1::float8)`)
-    return `update ${name} set ${moved.join(', ')}`
+    // What a host's open transaction has locked stays where it is, or time would wait for that host.
+    return `update ${name} set ${moved.join(', ')}
+      where ctid = any (array(select ctid from ${name} for no key update skip locked))`
   })
   return async (seconds) => {
     for (const update of updates) await retried(() => pool.query(update, [seconds]))

@@ -1,14 +1,19 @@
 import { setTimeout } from 'node:timers/promises'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
-import { createEngine, type Engine, type Gateway, OutlayError } from '@outlay/core'
+import { type Backend, createEngine, type Engine, type Gateway, OutlayError, type TransferEvent } from '@outlay/core'
 import { httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { seededRandom } from '@outlay/testing'
 import type { Pool, PoolClient } from 'pg'
 import type { Bug } from './bugs.ts'
+import type { Violation } from './invariants.ts'
 import type { Lane } from './lane.ts'
+import { type Misconduct, misconductedGateway, senselessCredentials } from './misconduct.ts'
 import { createFate, type Fate, mortalDriver } from './mortal-driver.ts'
-import { subscriptions } from './subscriptions.ts'
+import type { Order } from './order.ts'
+import type { PlannedStart } from './plan.ts'
+import { earlierSubscriptions, subscriptions } from './subscriptions.ts'
 import type { Tenant } from './tenant.ts'
+import { inTurns } from './turns.ts'
 
 /** What the workers of one run share. */
 export interface Surroundings {
@@ -18,12 +23,24 @@ export interface Surroundings {
   readonly tenants: readonly Tenant[]
   /** How many handlers fail from now on, after they wrote. */
   handlersToFail: number
+  /** How foreign code behaves. */
+  readonly misconduct: Misconduct
+  /** What went wrong in a way that is never right, whatever the faults. */
+  readonly mistakes: Violation[]
+  /** Attempts that were given to the gateway, as transfer and attempt. */
+  readonly sent: Set<string>
+  readonly order: Order
+  /** Numbers of payouts by their transfers. */
+  readonly numbers: Map<string, number>
+  /** A gateway that several workers share, made when the first one asks for it. */
+  commonGateway(): Gateway
 }
 
 /** A worker: an engine with connections of its own, which can be cut and killed. */
 export interface Worker {
   readonly engine: Engine<PoolClient>
   readonly fate: Fate
+  readonly release: 'earlier' | 'later'
   transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
   /** Holds the next answer of the service back until it is let go, while the worker lives on. */
   stall(): void
@@ -32,12 +49,16 @@ export interface Worker {
   stop(): Promise<void>
 }
 
+/** How long foreign code may take, in milliseconds: well below what a tenant that is well may have to wait. */
+const bounds = { calls: { submitMs: 3_000, readMs: 2_000, lookupMs: 1_000 }, handlerMs: 2_000 }
+
 /** How long the loops of a dead worker get to end, in milliseconds. */
 const deadWorkerStopMs = 1_000
 
 /** How a worker is started. */
-export interface WorkerOptions {
-  readonly skewSeconds?: number
+export interface WorkerOptions extends Partial<PlannedStart> {
+  /** What it is called in the order of a run. */
+  readonly name?: string
   /** False for a host that only enqueues. */
   readonly works?: boolean
   /** Default 100. */
@@ -50,24 +71,30 @@ export interface WorkerOptions {
 export async function startWorker(around: Surroundings, options: WorkerOptions = {}): Promise<Worker> {
   const { lane, bug } = around
   const cable = options.isSteady ? undefined : lane.cables.take()
-  const pool = cable?.pool ?? lane.steady
+  const pool = cable?.pool ?? (options.works === false ? lane.office : lane.steady)
   const fate = createFate(() => cable?.cut())
-  const mortal = mortalDriver(pgDriver(pool), fate)
+  const turns = inTurns(around, options.name ?? 'nobody')
+  const mortal = mortalDriver(pgDriver(pool), fate, turns.statement)
   const backend = postgres({ driver: bug?.driver?.(mortal, lane) ?? mortal })
   const stalling = createStall()
-  const gateway = mortalGateway(openGateway(around), fate, stalling)
+  const gateway = openWorkersGateway(around, options, fate, stalling, turns)
   const { fraction } = seededRandom(around.seed)
   const skewMs = (options.skewSeconds ?? 0) * 1_000
-  const engine = createEngine<PoolClient>({
-    backend: bug?.backend?.(backend) ?? backend,
-    gateway: bug?.gateway?.(gateway) ?? gateway,
+  const usedGateway = bug?.gateway?.(gateway) ?? gateway
+  const made = createEngine<PoolClient>({
+    backend: plantInBackend(bug, backend),
+    gateway: usedGateway,
     webhooks: bug?.webhooks?.() ?? openWebhooks(around),
     runtime: {
       clock: { now: () => new Date(Date.now() + skewMs) },
       random: { ...backend.runtime.random, fraction: () => fraction() * 0.2 },
+      ...bug?.runtime,
     },
+    timeouts: bounds.calls,
   })
-  subscribe(engine, around, pool)
+  const engine = bug?.engine?.(made, { gateway: usedGateway }) ?? made
+  const { release = 'later' } = options
+  subscribe(engine, around, pool, release)
   const close = async () => {
     stalling.letGo()
     // A dead worker has nothing to end, and no database to write to what it still knows.
@@ -78,29 +105,68 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   try {
     if (options.works !== false) {
       await engine.start({
-        concurrency: 8,
+        concurrency: options.concurrency ?? 8,
         pollIntervalMs: options.pollIntervalMs ?? 100,
         subscriptionConcurrency: 2,
         stopTimeoutMs: 500,
+        ...bug?.work,
       })
     }
   } catch (error) {
     await close()
     throw error
   }
-  return { engine, fate, transaction: (work) => mortal.transaction(work), ...stalling, stop: close }
+  return { engine, fate, release, transaction: (work) => mortal.transaction(work), ...stalling, stop: close }
 }
 
-function openGateway({ lane, tenants }: Surroundings): Gateway {
+/** A backend with the mistake in it, and in what the core decides for it. */
+function plantInBackend(bug: Bug | undefined, backend: Backend<PoolClient>): Backend<PoolClient> {
+  const planted = bug?.backend?.(backend) ?? backend
+  const change = bug?.handlers
+  return change === undefined
+    ? planted
+    : { ...planted, work: (handlers, options) => planted.work(change(handlers), options) }
+}
+
+/** The gateway of a worker, in foreign code that may misbehave. */
+function openWorkersGateway(
+  around: Surroundings,
+  { sharesGateway = false }: WorkerOptions,
+  fate: Fate,
+  stalling: ReturnType<typeof createStall>,
+  turns: ReturnType<typeof inTurns>,
+): Gateway {
+  const { misconduct, sent } = around
+  const gateway = mortalGateway(sharesGateway ? around.commonGateway() : openGateway(around), fate, stalling)
+  const inTurn = turns.gateway(gateway)
+  const noting: Gateway = {
+    ...inTurn,
+    submit: (submission, options) => {
+      sent.add(`${submission.transferId} ${submission.attempt}`)
+      return inTurn.submit(submission, options)
+    },
+  }
+  return misconductedGateway(noting, misconduct)
+}
+
+/** Makes the way to the service, with the credentials that the vault of the host has at each moment. */
+export function openGateway({
+  lane,
+  tenants,
+  misconduct,
+  bug,
+}: Pick<Surroundings, 'lane' | 'tenants' | 'misconduct' | 'bug'>): Gateway {
   return httpGateway({
     keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: lane.proxy.url,
     credentials: (accountId) => {
       const found = tenants.find((tenant) => tenant.accountId === accountId)
       if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
-      return found.isLockedOut ? { ...found.credentials, clientSecret: 'no-longer-right' } : found.credentials
+      const { credentials, isLockedOut } = found
+      const known = isLockedOut ? { ...credentials, clientSecret: 'no-longer-right' } : credentials
+      return misconduct.meet(accountId, 'vault', async () => known, senselessCredentials)
     },
-    timeouts: { headersMs: 2_000, bodyMs: 2_000 },
+    timeouts: { headersMs: 2_000, bodyMs: 2_000, credentialsMs: bug?.credentialsMs ?? 1_000 },
   })
 }
 
@@ -140,9 +206,10 @@ function createStall() {
   }
 }
 
-function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool): void {
-  for (const { name, types } of subscriptions) {
-    engine.subscribe(name, types, async (event, tx) => {
+function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool, release: 'earlier' | 'later'): void {
+  const { bug, misconduct, mistakes } = around
+  for (const { name, types } of release === 'later' ? subscriptions : earlierSubscriptions) {
+    const handle = async (event: TransferEvent, tx: PoolClient) => {
       const insert = `insert into effect (subscription, event_id, type, transfer_id, sequence, account_id, status, retriable, remote_id)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
       const { status, failure, remoteId } = event.transfer
@@ -150,15 +217,23 @@ function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool)
         ...[name, event.id, event.type, event.transferId, event.sequence, event.accountId],
         ...[status, failure?.retriable === true, remoteId],
       ]
-      const through = around.bug?.handlerWritesOutside === true ? pool : tx
+      const through = bug?.handlerWritesOutside === true ? pool : tx
       await through.query(insert, values)
       if (around.handlersToFail <= 0) return
       around.handlersToFail -= 1
-      if (around.bug?.handlerFailureIsSwallowed === true) {
+      if (bug?.handlerFailureIsSwallowed === true) {
         await tx.query('delete from effect where event_id = $1 and subscription = $2', [event.id, name])
         return
       }
       throw new Error('The handler fails.')
-    })
+    }
+    const take = (event: TransferEvent, tx: PoolClient) => {
+      if (!types.includes(event.type)) {
+        const detail = `${name} was given ${event.type}, which its handler did not ask for`
+        mistakes.push({ invariant: 'events_reach_their_handler', detail })
+      }
+      return misconduct.meet(event.accountId, 'handler', () => handle(event, tx), [10n])
+    }
+    engine.subscribe(name, types, take, { timeoutMs: bounds.handlerMs })
   }
 }

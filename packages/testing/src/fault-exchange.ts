@@ -8,7 +8,7 @@ import {
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Plan } from './faults.ts'
+import type { Page, Plan } from './faults.ts'
 
 /** One request on its way through a fault proxy. */
 export interface Exchange {
@@ -39,7 +39,8 @@ export async function exchange(link: Exchange): Promise<void> {
   if (fault?.kind === 'refuse') {
     request.resume()
     const retryAfter = fault.retryAfterSeconds
-    return refuse(response, fault.status ?? 429, retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) })
+    const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+    return refuse(response, fault.status ?? 429, headers, fault.page)
   }
   const answer = await send(link, body, isLate)
   if (fault === undefined && plan.holdResponse.length === 0 && plan.delayResponseMs === 0) {
@@ -80,7 +81,7 @@ async function settle({ request, response, plan }: Exchange, answer: IncomingMes
   await delay(plan.delayResponseMs)
   if (request.socket.destroyed) return
   if (fault?.kind === 'drop_response') return reset(request)
-  if (fault?.kind === 'fail_after') return refuse(response, fault.status ?? 500, {})
+  if (fault?.kind === 'fail_after') return refuse(response, fault.status ?? 500, {}, fault.page)
   writeHead(response, answer)
   if (fault?.kind !== 'reset_body') {
     response.end(body)
@@ -92,9 +93,10 @@ async function settle({ request, response, plan }: Exchange, answer: IncomingMes
   reset(request)
 }
 
-function refuse(response: ServerResponse, status: number, headers: OutgoingHttpHeaders): void {
+function refuse(response: ServerResponse, status: number, headers: OutgoingHttpHeaders, page?: Page): void {
   const problem = { type: 'about:blank', title: 'Injected by the fault proxy', status }
-  response.writeHead(status, { 'content-type': 'application/problem+json', ...headers }).end(JSON.stringify(problem))
+  const { contentType, body } = page ?? { contentType: 'application/problem+json', body: JSON.stringify(problem) }
+  response.writeHead(status, { 'content-type': contentType, ...headers }).end(body)
 }
 
 function writeHead(response: ServerResponse, answer: IncomingMessage): void {

@@ -18,22 +18,29 @@ export interface RequestMatch {
   readonly where?: ((request: ProxiedRequest) => boolean) | undefined
 }
 
+/** Body of an answer that the target did not give. */
+export interface Page {
+  readonly contentType: string
+  readonly body: string
+}
+
 /**
  * What goes wrong.
  *
  * - `drop_request`: the connection is reset before the target sees anything
- * - `refuse`: an answer without the target seeing anything; status 429 unless given
+ * - `refuse`: an answer without the target seeing anything; status 429 unless given. `page` is its body, for example that of
+ *   a proxy, instead of a problem document without a code
  * - `drop_response`: the target acts, then the connection is reset
  * - `reset_body`: the target acts; the connection is reset after half of the answer's body, or after `bytes` of it
- * - `fail_after`: the target acts, but the client is told `status`, 500 unless given
+ * - `fail_after`: the target acts, but the client is told `status`, 500 unless given, with `page` if that is given
  * - `delay_request`, `delay_response`: everything goes well, `ms` milliseconds later
  */
 export type Fault =
   | { readonly kind: 'drop_request' }
-  | { readonly kind: 'refuse'; readonly status?: number; readonly retryAfterSeconds?: number }
+  | { readonly kind: 'refuse'; readonly status?: number; readonly retryAfterSeconds?: number; readonly page?: Page }
   | { readonly kind: 'drop_response' }
   | { readonly kind: 'reset_body'; readonly bytes?: number }
-  | { readonly kind: 'fail_after'; readonly status?: number }
+  | { readonly kind: 'fail_after'; readonly status?: number; readonly page?: Page }
   | { readonly kind: 'delay_request'; readonly ms: number }
   | { readonly kind: 'delay_response'; readonly ms: number }
 

@@ -48,8 +48,9 @@ export async function openCourt(lane: Lane): Promise<Court> {
       await follower.drain()
       scribe = keepInMemory()
       tenants = those
-      for (const { accountId: account, credentials } of tenants)
-        scribe.host({ kind: 'tenant', at: Date.now(), account, client: digest(credentials.clientId) })
+      for (const { accountId: account, clientIds } of tenants)
+        for (const clientId of clientIds)
+          scribe.host({ kind: 'tenant', at: Date.now(), account, client: digest(clientId) })
       const accounts = tenants.map(({ accountId }) => accountId)
       statements = createStatements(queryOf(lane.service), accounts)
     },

@@ -1,0 +1,99 @@
+import { waitUntil } from '@outlay/testing'
+import { endHolds, hold } from './holds.ts'
+import { answerWithPages } from './network.ts'
+import type { PlayerStep } from './players.ts'
+import type { Run } from './run.ts'
+import { serve } from './served.ts'
+import { findPayout, keepPayout, tenantOf } from './steps.ts'
+import { grant, revoke } from './tenant-access.ts'
+
+/** Takes one step of a player; answers with what came of it. */
+export async function takePlayerStep(at: Run, step: PlayerStep): Promise<string> {
+  switch (step.do) {
+    case 'hold':
+      return hold(at, step)
+    case 'end_holds':
+      await endHolds(at)
+      return ''
+    case 'page':
+      at.faults += step.times
+      return answerWithPages(at.lane.proxy, step)
+    case 'revoke':
+    case 'grant':
+      return (step.do === 'revoke' ? revoke : grant)(at.lane, tenantOf(at, step.tenant))
+    case 'idle':
+      return idle(at, step.days, step.isKilled)
+    case 'change_client':
+      return tenantOf(at, step.tenant).changeClient()
+    case 'stop': {
+      const worker = at.workers.get(step.worker)
+      if (worker === undefined) return 'it does not run'
+      at.workers.delete(step.worker)
+      at.retired.push(worker)
+      await worker.stop()
+      return ''
+    }
+    case 'misbehave':
+      at.faults += 1
+      at.misconduct.plan(tenantOf(at, step.tenant).accountId, step.place, step)
+      return ''
+    case 'firewall': {
+      const found = await findPayout(at, step.payout)
+      if (found === undefined) return 'there is none'
+      at.misconduct.refuse(found.transfer_id, step.status)
+      return ''
+    }
+    case 'resubmit_twice':
+      return resubmitTwice(at, step.choice)
+    case 'serve':
+      return serve(at)
+  }
+}
+
+/** Days without workers; the service keeps its retention. */
+async function idle(at: Run, days: number, isKilled: boolean): Promise<string> {
+  // No host keeps a transaction open for days.
+  await endHolds(at)
+  at.misconduct.hangUp()
+  for (const worker of at.workers.values()) {
+    worker.letGo()
+    if (isKilled) worker.fate.kill()
+    at.retired.push(worker)
+  }
+  at.workers.clear()
+  for (const worker of at.retired) await worker.stop()
+  await at.closeCommonGateway()
+  await waitUntil(() => at.lane.proxy.connections === 0, { timeoutMs: 3_000 }).catch(() => undefined)
+  await at.lane.travel(days * 86_400)
+  return `${await at.lane.forgetKeys(days)} keys forgotten`
+}
+
+/** Two of the host's processes do the same at once, with one of those that failed. */
+async function resubmitTwice(at: Run, choice: number): Promise<string> {
+  const { rows } = await at.lane.host.query<{
+    readonly number: number
+    readonly transfer_id: string
+    readonly account_id: string
+    readonly asked: object | null
+  }>(
+    `select p.number, p.transfer_id, p.account_id, p.asked from payout p join outlay.transfer t on t.id = p.transfer_id
+     where t.stage = 'settled' and t.status in ('failed', 'canceled') and p.number < 1000 order by p.number, t.id`,
+  )
+  const found = rows[choice % Math.max(1, rows.length)]
+  if (found === undefined) return 'none has failed'
+  const { number } = found
+  const resubmit = () =>
+    at.office.transaction(async (tx) => {
+      const { id, reused } = await at.office.engine.transfers.resubmit(tx, found.transfer_id)
+      const asked = { ...found.asked, repeats: found.transfer_id }
+      if (!reused) await keepPayout(at, tx, 1_000 + number, id, found.account_id, asked)
+      return id
+    })
+  const settled = await Promise.allSettled([resubmit(), resubmit()])
+  const ids = new Set(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
+  if (ids.size > 1) {
+    const detail = `payout ${number} was resubmitted twice at once: ${[...ids].join(' and ')}`
+    at.mistakes.push({ invariant: 'one_effect', detail })
+  }
+  return `${ids.size} of payout ${number}`
+}

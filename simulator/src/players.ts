@@ -1,0 +1,168 @@
+import type { Choices, Draw, PlannedPayout } from './draw.ts'
+
+/** Who takes part in plans beside hosts, workers and a network that loses things. Each plan has some of them. */
+export const players = [
+  'open_transactions',
+  'pages',
+  'revoked_accounts',
+  'idle_days',
+  'forgotten_keys',
+  'changed_clients',
+  'equal_keys',
+  'two_releases',
+  'hanging_gateways',
+  'hanging_reads',
+  'hanging_vaults',
+  'hanging_handlers',
+  'nonsense',
+  'throwing',
+  'schedules',
+  'resubmitted_twice',
+  'common_gateways',
+  'firewalls',
+] as const
+
+/** Name of a player. */
+export type Player = (typeof players)[number]
+
+/** What a host transaction has done that stays open. */
+export const holdings = ['row', 'enqueue', 'cancel', 'credentials_mended', 'lock', 'pause', 'limit'] as const
+
+/** Foreign code that the engine calls. */
+export const foreignPlaces = ['gateway', 'reads', 'vault', 'handler'] as const
+
+/** Foreign code that the engine calls. */
+export type ForeignPlace = (typeof foreignPlaces)[number]
+
+/** Steps of the players. */
+export type PlayerStep =
+  /** A host's transaction that stays open after it has done something, to the last of `payouts` where it has such. */
+  | {
+      readonly do: 'hold'
+      readonly tenant: number
+      readonly holding: (typeof holdings)[number]
+      /** Of the tenant that has it. */
+      readonly payout: number
+      readonly payouts: readonly PlannedPayout[]
+      /** Null: until the plan is over. */
+      readonly forMs: number | null
+      readonly ends: 'commit' | 'rollback'
+      /** What it does before it ends, to another payout of its tenant. */
+      readonly later: 'nothing' | 'row' | 'cancel'
+      readonly laterPayout: number
+    }
+  | { readonly do: 'end_holds' }
+  /** A proxy answers with a page of its own, before or after the service has acted. */
+  | {
+      readonly do: 'page'
+      readonly on: 'creates' | 'reads' | 'tokens' | 'registrations'
+      readonly status: number
+      readonly body: 'html' | 'empty' | 'json'
+      readonly isAfter: boolean
+      readonly times: number
+    }
+  /** The service takes the account away from its client, or gives it back. */
+  | { readonly do: 'revoke' | 'grant'; readonly tenant: number }
+  /** Nobody works while so many days pass. */
+  | { readonly do: 'idle'; readonly days: number; readonly isKilled: boolean }
+  /** The vault has another client of the service that may use the account. */
+  | { readonly do: 'change_client'; readonly tenant: number }
+  | { readonly do: 'stop'; readonly worker: number }
+  | {
+      readonly do: 'misbehave'
+      readonly tenant: number
+      readonly place: ForeignPlace
+      readonly how: 'hang' | 'throw' | 'nonsense'
+      /** How long it hangs; null for ever. */
+      readonly forMs: number | null
+      readonly nonsense: number
+      /** Null: until the plan is over. */
+      readonly times: number | null
+    }
+  /** Something between host and service refuses one transfer for what it says, again and again. */
+  | { readonly do: 'firewall'; readonly payout: number; readonly status: 403 | 502 }
+  /** `choice` is among those that have failed. */
+  | { readonly do: 'resubmit_twice'; readonly choice: number }
+  /** Whoever is well must be served now. */
+  | { readonly do: 'serve' }
+
+const misbehaving = (
+  { below, oneOf, fraction, tenants }: Draw,
+  places: readonly ForeignPlace[],
+  how: 'hang' | 'throw' | 'nonsense',
+): PlayerStep => ({
+  do: 'misbehave',
+  tenant: below(tenants),
+  place: oneOf(places),
+  how,
+  forMs: fraction() < 0.6 ? null : oneOf([50, 1_000, 5_000]),
+  nonsense: below(16),
+  times: oneOf([1, 3, null, null]),
+})
+
+const drawHold = ({ below, oneOf, fraction, tenants, payouts, some }: Draw): PlayerStep => {
+  // A row with a foreign key is what hosts write most.
+  const holding = fraction() < 0.4 ? 'row' : oneOf(holdings)
+  return {
+    do: 'hold',
+    tenant: below(tenants),
+    holding,
+    payout: some(),
+    payouts: holding === 'enqueue' || fraction() < 0.6 ? payouts(1 + below(2)) : [],
+    forMs: fraction() < 0.6 ? null : oneOf([50, 500, 2_000]),
+    ends: oneOf(['commit', 'rollback']),
+    later: oneOf(['nothing', 'row', 'cancel']),
+    laterPayout: some(),
+  }
+}
+
+const drawPage = ({ below, oneOf, fraction }: Draw): PlayerStep => ({
+  do: 'page',
+  on: fraction() < 0.7 ? 'creates' : oneOf(['reads', 'tokens', 'registrations']),
+  status: oneOf([400, 403, 404, 405, 410, 413, 422, 502]),
+  body: oneOf(['html', 'empty', 'json']),
+  isAfter: fraction() < 0.4,
+  times: 1 + below(3),
+})
+
+/** The steps of each player, with their weights; what is no step is an option of others. */
+const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>>>> = {
+  open_transactions: (draw) => [
+    [30, () => drawHold(draw)],
+    [3, () => ({ do: 'end_holds' })],
+  ],
+  pages: (draw) => [[14, () => drawPage(draw)]],
+  revoked_accounts: ({ below, tenants }) => [
+    [5, () => ({ do: 'revoke', tenant: below(tenants) })],
+    [5, () => ({ do: 'grant', tenant: below(tenants) })],
+  ],
+  idle_days: ({ oneOf, fraction }) => [
+    [5, () => ({ do: 'idle', days: oneOf([1, 3, 19]), isKilled: fraction() < 0.5 })],
+  ],
+  forgotten_keys: ({ fraction }) => [[5, () => ({ do: 'idle', days: 31, isKilled: fraction() < 0.5 })]],
+  changed_clients: ({ below, tenants }) => [[8, () => ({ do: 'change_client', tenant: below(tenants) })]],
+  hanging_gateways: (draw) => [[8, () => misbehaving(draw, ['gateway'], 'hang')]],
+  hanging_reads: (draw) => [[8, () => misbehaving(draw, ['reads'], 'hang')]],
+  hanging_vaults: (draw) => [[8, () => misbehaving(draw, ['vault'], 'hang')]],
+  hanging_handlers: (draw) => [[8, () => misbehaving(draw, ['handler'], 'hang')]],
+  nonsense: (draw) => [[10, () => misbehaving(draw, foreignPlaces, 'nonsense')]],
+  throwing: (draw) => [[8, () => misbehaving(draw, foreignPlaces, 'throw')]],
+  resubmitted_twice: ({ some }) => [[10, () => ({ do: 'resubmit_twice', choice: some() })]],
+  common_gateways: ({ below }) => [[16, () => ({ do: 'stop', worker: below(3) })]],
+  firewalls: ({ some, oneOf }) => [[8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]) })]],
+}
+
+/** What the players of a plan may do. */
+export function playerSteps(draw: Draw, taking: ReadonlySet<Player>): Choices<PlayerStep> {
+  return [...[...taking].flatMap((player) => steps[player]?.(draw) ?? []), [4, () => ({ do: 'serve' })]]
+}
+
+/** So few are asked for by name, and take part in every plan. */
+const fewPlayers = 3
+
+/** Draws who of the players takes part in a plan: few at a time, or each would always meet the others. */
+export function drawPlayers({ fraction }: Draw, playing: ReadonlySet<Player>): ReadonlySet<Player> {
+  const chance = playing.size <= fewPlayers ? 1 : 0.2
+  // Everybody is drawn, so that a seed means the same whoever is left out.
+  return new Set(players.filter((player) => fraction() < chance && playing.has(player)))
+}

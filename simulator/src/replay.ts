@@ -1,0 +1,47 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import type { Bug } from './bugs.ts'
+import type { InvariantName } from './invariants.ts'
+import { openLane } from './lane.ts'
+import type { Happening } from './order.ts'
+import type { Plan } from './plan.ts'
+import { type Outcome, run } from './run.ts'
+
+/** A failure as it is kept, to be had again. */
+export interface KeptFailure {
+  /** Name of the mistake that was planted; null for none. */
+  readonly bug: string | null
+  readonly broken: readonly InvariantName[]
+  readonly plan: Plan
+  readonly order: readonly Happening[]
+}
+
+/** Keeps a failure in a file; answers with its path. */
+export async function keepFailure(folder: string, failure: KeptFailure): Promise<string> {
+  await mkdir(folder, { recursive: true })
+  const path = `${folder}/${failure.plan.seed}${failure.bug === null ? '' : `-${failure.bug}`}.json`
+  await writeFile(path, `${JSON.stringify(failure)}\n`)
+  return path
+}
+
+/** Reads a failure that {@link keepFailure} wrote. */
+export async function readFailure(path: string): Promise<KeptFailure> {
+  return JSON.parse(await readFile(path, 'utf8')) as KeptFailure
+}
+
+/** Runs the plan of a failure again and again in the order that was recorded; answers with how often it failed again. */
+export async function replay(
+  { plan, order, broken }: KeptFailure,
+  bug: Bug | undefined,
+  times: number,
+  onRun: (fails: boolean, outcome: Outcome) => void,
+): Promise<number> {
+  await using lane = await openLane(bug)
+  let failed = 0
+  for (let runs = 0; runs < times; runs += 1) {
+    const outcome = await run(lane, plan, bug, { earlier: order })
+    const fails = outcome.violations.some(({ invariant }) => broken.includes(invariant))
+    if (fails) failed += 1
+    onRun(fails, outcome)
+  }
+  return failed
+}

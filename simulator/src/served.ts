@@ -1,0 +1,122 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Run } from './run.ts'
+import { ensureWorker } from './steps.ts'
+
+/**
+ * How long a tenant that is well may wait: in milliseconds, in looks of ours, which take turns with the workers and are as slow as
+ * they on a busy machine, and in turns of time.
+ */
+const bound = { ms: 30_000, looks: 500, turns: 10 }
+
+/** Pause before time goes on when nothing has moved, in milliseconds. */
+const turnMs = 400
+
+/** How far time goes on in a turn, in seconds. */
+const turnSeconds = 60
+
+/** After so long the status of whatever was sent has to be read, in seconds. */
+const readSeconds = 3_600
+
+/** Something that waits for a worker. */
+interface Waiting {
+  readonly name: string
+  readonly account_id: string
+  /** For whoever reads of a violation. */
+  readonly state: string
+  /** Grows whenever a worker has tried. */
+  readonly tries: number
+}
+
+/**
+ * Waits until everything is served that waits now and belongs to tenants which are well, whatever is wrong with the others.
+ * What was sent once is served. Notes those that nobody served although time passed, on the clock and for the engine.
+ */
+export async function serve(at: Run): Promise<string> {
+  // It takes long to find out, and once is enough.
+  if (at.mistakes.some(({ invariant }) => invariant === 'tenant_served')) return 'not again'
+  for (const worker of at.workers.values()) worker.letGo()
+  const first = await waitUntilServed(at)
+  // By then what was sent is due to be read.
+  await at.lane.travel(readSeconds)
+  return `${first}, then ${await waitUntilServed(at)}`
+}
+
+async function waitUntilServed(at: Run): Promise<string> {
+  const began = performance.now()
+  let left = await findWaiting(at)
+  const count = left.length
+  let moved = performance.now()
+  let turns = 0
+  for (let looks = 0; left.length > 0; looks += 1) {
+    // What was planned for one may have killed it meanwhile.
+    await ensureWorker(at)
+    const now = new Map((await findWaiting(at)).map((one) => [one.name, one]))
+    const still = left.flatMap(({ name, tries }) => {
+      const one = now.get(name)
+      return one === undefined || one.tries > tries ? [] : [{ ...one, tries }]
+    })
+    if (still.length < left.length) moved = performance.now()
+    left = still
+    const isOver = turns >= bound.turns && looks >= bound.looks && performance.now() - began > bound.ms
+    if (left.length > 0 && isOver) {
+      for (const { name, account_id, state } of still.slice(0, 5))
+        at.mistakes.push({
+          invariant: 'tenant_served',
+          detail: `${account_id} is well, and nobody serves ${name}: ${state}`,
+        })
+      return `${left.length} of ${count} not served`
+    }
+    if (performance.now() - moved > turnMs && turns < bound.turns) {
+      turns += 1
+      moved = performance.now()
+      await at.lane.travel(turnSeconds)
+    }
+    await setTimeout(20)
+  }
+  return `${count} served`
+}
+
+/** Accounts whose own side is well: credentials, foreign code and limits, and no transaction of their host is open. */
+async function findWell(at: Run): Promise<readonly string[]> {
+  const { rows } = await at.lane.host.query<{ readonly account_id: string }>(
+    'select account_id from outlay.account where paused or rate_per_second is not null or concurrency is not null',
+  )
+  const unwell = new Set(rows.map(({ account_id }) => account_id))
+  for (const { accountId } of at.holds) unwell.add(accountId)
+  return at.tenants
+    .filter(({ accountId, isLockedOut, isRevoked }) => {
+      const isHindered = isLockedOut || isRevoked || at.misconduct.concerns(accountId)
+      return !isHindered && !unwell.has(accountId)
+    })
+    .map(({ accountId }) => accountId)
+}
+
+/** What waits for a worker now and belongs to those. */
+async function findWaiting(at: Run): Promise<readonly Waiting[]> {
+  const well = await findWell(at)
+  // One of an earlier release leaves to others what it does not know.
+  const delivers = [...at.workers.values()].some(({ fate, release }) => !fate.isDead && release === 'later')
+  const changed = at.tenants.filter(({ hasChanged }) => hasChanged).map(({ accountId }) => accountId)
+  const { rows } = await at.lane.host.query<Waiting>(
+    `select t.id || ' to be sent' as name, t.account_id,
+       concat_ws(', ', t.stage, t.reason, 'attempt ' || t.attempt) as state,
+       (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.outcome not in ('throttled', 'unauthorized')) as tries
+     from outlay.transfer t
+     where t.account_id = any ($1) and t.id <> all ($2) and t.stage in ('queued', 'submitting')
+       and (t.not_before is null or t.not_before < now())
+       and (t.account_id <> all ($4) or t.unknown_since is null)
+       -- A job that was lost is found by a sweep, which takes its time.
+       and exists (select from outlay_queue.job j where j.id = outlay.job_id(t.id))
+     union all
+     select t.id || ' to be read', t.account_id, 'due at ' || t.follow_at, t.looks from outlay.transfer t
+     where t.account_id = any ($1) and t.stage = 'submitted' and t.follow_at < now()
+     union all
+     select d.transfer_id || ' to be told to ' || d.subscription, t.account_id, 'due at ' || d.due_at, d.failures
+     from outlay.delivery d join outlay.transfer t on t.id = d.transfer_id
+     where $3 and t.account_id = any ($1) and not d.dead and d.due_at < now() and not exists (
+       select from outlay.delivery b
+       where b.subscription = d.subscription and b.transfer_id = d.transfer_id and b.sequence < d.sequence)`,
+    [well, [...at.misconduct.refused.keys()], delivers, changed],
+  )
+  return rows
+}
