@@ -273,7 +273,8 @@ describe('when the service answers', async () => {
 
     it.concurrent('429: not before Retry-After, then slower; it can be canceled meanwhile, and others wait with it', async () => {
       await using scene = await open({ host: { jitter: 0.001 } })
-      const fault = { kind: 'refuse', status: 429, retryAfterSeconds: 1 } as const
+      const page = { contentType: 'application/problem+json', body: '{"code":"rate_limited"}' }
+      const fault = { kind: 'refuse', status: 429, retryAfterSeconds: 1, page } as const
       scene.proxy.faults.add({ ...creates, times: 2, fault })
       const { id } = await scene.enqueue()
       const other = await scene.enqueue()

@@ -186,3 +186,19 @@ test('a client of its own takes a page without a code for no refusal', async () 
   server.script(answer(404, { code: 'not_found' }))
   await expect(create()).rejects.toMatchObject({ code: 'not_found' })
 })
+
+test.each([
+  ['a 403 of the service', 403, { code: 'forbidden' }, {}, false],
+  ['the page of a firewall', 403, '<html>forbidden</html>', {}, true],
+  ['a 429 of the service', 429, { code: 'rate_limited' }, {}, false],
+  ['a 429 without a word', 429, '', {}, true],
+  ['a 401 of the service', 401, { code: 'unauthenticated' }, {}, false],
+  ['a 401 that asks for credentials', 401, '', { 'www-authenticate': 'Bearer' }, false],
+  ['a 401 of somebody', 401, '<html>who are you</html>', {}, true],
+] as const)(
+  '%s leaves open whether the request was carried out, or not',
+  async (_, status, body, headers, mayHaveActed) => {
+    server.script(answer(status, body, headers), answer(status, body, headers))
+    expect(await submit()).toMatchObject({ httpStatus: status, mayHaveActed })
+  },
+)

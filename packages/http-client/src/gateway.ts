@@ -12,7 +12,7 @@ import {
 } from '@outlay/core'
 import { type Attempt, type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { createAttemptError, readAttemptRefusal } from './errors.ts'
-import type { HttpAnswer } from './exchange.ts'
+import { type HttpAnswer, readHeader } from './exchange.ts'
 import { decodePage, encodePageQuery, type ForwardCursor } from './pagination.ts'
 import { isDecidedBehindKey, isMarked } from './proof.ts'
 import { type Refusal, readRequestId } from './refusal.ts'
@@ -198,19 +198,30 @@ const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Dat
     requestId,
     keyEvaluated: isDecidedBehindKey(attempt.answer, refusal),
   }
+  const mayHaveActed = !isOwnAnswer(attempt.answer, refusal)
   const outcome = classifyAnswer({ status, code: refusal.stated || isHarmless(code) ? code : undefined })
   switch (outcome) {
     case 'rejected':
       return { ...marks, outcome, code: code ?? `http_${status}`, detail: tellMembers(refusal, under) }
     case 'throttled':
+      return { ...marks, outcome, retryAfterMs, detail, mayHaveActed }
     case 'unknown':
       return { ...marks, outcome, retryAfterMs, detail }
     case 'accepted':
       throw new Error('readRefused is for refusals')
+    case 'unauthorized':
+      return { ...marks, outcome, detail, mayHaveActed }
     default:
       return { ...marks, outcome, detail }
   }
 }
+
+/**
+ * Whether the service itself refused. A page without a code may be a proxy's, written after the service has acted; but who asks
+ * for credentials as RFC 9110 says has passed nothing on.
+ */
+const isOwnAnswer = (answer: HttpAnswer, { stated }: Refusal): boolean =>
+  stated || (answer.status === 401 && readHeader(answer, 'www-authenticate') !== undefined)
 
 /** Codes that end nothing: the same key goes out again, or a person decides. They are believed when a sentence gives them away. */
 const isHarmless = (code: string | undefined): boolean =>

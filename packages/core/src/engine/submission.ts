@@ -95,13 +95,17 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
     case 'key_mismatch':
       return blocked(claim, result, 'idempotency_key_mismatch')
     case 'unauthorized':
-      if (isOwnRefusal(claim, result)) return decideOwnRefusal(claim, result, context)
-      return waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))
+      return {
+        ...(isOwnRefusal(claim, result)
+          ? decideOwnRefusal(claim, result, context)
+          : waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))),
+        unknownSince: result.mayHaveActed === true ? claim.claimedAt : null,
+      }
     case 'throttled':
       return {
         ...waiting(claim, result, 'rate_limited', pauseMs(claim, context, {}, result.retryAfterMs)),
         // A key in flight is a request at the service that nobody here has the answer to.
-        unknownSince: result.httpStatus === 409 ? claim.claimedAt : null,
+        unknownSince: result.httpStatus === 409 || result.mayHaveActed === true ? claim.claimedAt : null,
       }
     case 'unknown':
       return {

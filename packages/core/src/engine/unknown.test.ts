@@ -112,3 +112,24 @@ describe('an outcome that is unknown', () => {
     }
   })
 })
+
+describe('a refusal that may be somebody else’s, after the request had gone on', () => {
+  const open = [
+    { outcome: 'unauthorized', detail, httpStatus: 403 },
+    { outcome: 'throttled', detail, httpStatus: 429 },
+  ] as const satisfies readonly SubmitResult[]
+
+  it.each(open)('begins an unknown outcome: $outcome', (result) => {
+    expect(decide(result, null)).toMatchObject({ stage: 'queued', unknownSince: null })
+    expect(decide({ ...result, mayHaveActed: true }, null)).toMatchObject({
+      stage: 'queued',
+      unknownSince: now.toISOString(),
+    })
+    expect(decide({ ...result, mayHaveActed: true }, hoursAgo(1))).toMatchObject({ unknownSince: hoursAgo(1) })
+  })
+
+  it.each(open)('keeps what the answer says about the account: $outcome', (result) => {
+    const [plain, doubtful] = [decide(result, null), decide({ ...result, mayHaveActed: true }, null)]
+    expect({ ...doubtful, unknownSince: null }).toEqual(plain)
+  })
+})

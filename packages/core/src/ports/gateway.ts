@@ -38,6 +38,11 @@ export interface AnswerMarks {
    * says nothing about an earlier request with the key whose answer was lost.
    */
   readonly keyEvaluated?: boolean | undefined
+  /**
+   * True for `unauthorized` and `throttled` when somebody else may have answered, such as a proxy with a page of its own, after
+   * the request had gone on: the outcome then counts as unknown. Default false: nothing has happened.
+   */
+  readonly mayHaveActed?: boolean | undefined
 }
 
 /**
