@@ -8,6 +8,10 @@ const tests = (suffix: string) => [
   `simulator/src/**/*${suffix}`,
 ]
 
+// Where tests decide about a change, those of the database and of whole processes get a second try, and the report names those
+// that needed it. Nowhere else: a test that needs an idle machine is wrong.
+const retry = process.env['CI'] === undefined ? 0 : 1
+
 export default defineConfig({
   test: {
     projects: [
@@ -27,6 +31,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
+          retry,
         },
       },
       {
@@ -37,6 +42,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 1,
+          retry,
           maxConcurrency: 8,
         },
       },

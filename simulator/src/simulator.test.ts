@@ -13,8 +13,8 @@ describe('the simulator', () => {
     expect(faults).toBeGreaterThan(10)
   }, 300_000)
 
-  it('finds nothing on seeds that nobody has run', async () => {
-    const first = Math.floor(Date.now() / 1_000) % 1_000_000_000
+  it('finds nothing on seeds that nobody has run, and where tests decide about a change, on the same ones each time', async () => {
+    const first = process.env['CI'] === undefined ? Math.floor(Date.now() / 1_000) % 1_000_000_000 : 7_000
     const seeds = Array.from({ length: 12 }, (_, index) => first + index)
     const { failure } = await campaign({ seeds, lanes: 2, minutes: 0.5, shrinks: false, judgeEvery: 4 })
     expect(failure).toBeUndefined()
