@@ -37,7 +37,7 @@ begin
   -- A request that left a moment ago may still arrive there.
   if p_remote_id is null and exists (
     select 1 from {{schema}}.attempt a
-    where a.transfer_id = p_id and a.answered_at is null and a.claimed_at > clock_timestamp() - interval '10 minutes') then
+    where a.transfer_id = p_id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '10 minutes') then
     return 'under_way';
   end if;
   v_said := case when p_remote_id is null then 'A person said that nothing was or will be paid.'

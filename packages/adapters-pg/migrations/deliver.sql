@@ -52,11 +52,12 @@ begin
   from (
     select l.transfer_id, l.sequence from unnest(p_ids, p_sequences) as n (id, sequence)
     cross join lateral (
-      select x.sequence from {{schema}}.delivery x
+      -- Its time is asked of what the key has found: an index of times has all that is put off.
+      select x.sequence, x.due_at from {{schema}}.delivery x
       where x.subscription = p_subscription and x.transfer_id = n.id and x.sequence > n.sequence order by x.sequence limit 1
     ) m
     join {{schema}}.delivery l on l.subscription = p_subscription and l.transfer_id = n.id and l.sequence = m.sequence
-    where l.due_at > statement_timestamp() and l.failures = 0 and not l.dead
+    where m.due_at > statement_timestamp() and l.failures = 0 and not l.dead
     for no key update of l skip locked
   ) w
   where d.subscription = p_subscription and d.transfer_id = w.transfer_id and d.sequence = w.sequence;
