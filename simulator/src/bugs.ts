@@ -86,7 +86,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'job_outside_the_transaction',
-    breaks: ['one_effect'],
+    breaks: ['one_effect', 'judge'],
     driver: (driver, { host }) => ({
       ...driver,
       execute: async (tx, statement, values) =>

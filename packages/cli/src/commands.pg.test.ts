@@ -142,7 +142,7 @@ describe('the command line', async () => {
     host.gateway.script(() => ({ outcome: 'throttled', detail: 'busy', httpStatus: 429, retryAfterMs: 600_000 }))
     await host.engine.start()
     await host.enqueue()
-    await waitUntil(async () => (await host.engine.accounts.get('acme')).heldUntil)
+    await waitUntil(async () => (await host.engine.accounts.get('acme')).heldUntil !== null)
     expect((await run('accounts', 'list')).stdout).toMatch(/slowed to 0\.5\/s by the service, held until 20/)
     await host.enqueue()
     const waiting = await waitUntil(async () => {

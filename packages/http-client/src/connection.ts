@@ -46,6 +46,11 @@ export interface ConnectionOptions {
   /** Default: the system's randomness. */
   readonly random?: Pick<Random, 'fraction'> | undefined
   readonly userAgent?: string | undefined
+  /**
+   * Names the service where processes reach one under several addresses: idempotency keys are unique within a service and a
+   * client. Default: the base address.
+   */
+  readonly serviceName?: string | undefined
   /** Traces requests and sends the trace along, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none. */
   readonly telemetry?: Telemetry | undefined
   /** Allows http to hosts other than loopback, where secrets can be read on the way. Default false. */
@@ -151,7 +156,10 @@ const unavailable = {
 const otherClient = { kind: 'unavailable', detail: 'the credentials are those of another client now' } as const
 
 /** Tells clients apart, and services: what keys are unique within. No space is in an address. */
-const clientName = (baseUrl: URL, clientId: string): string => `${clientId} ${baseUrl.origin}${baseUrl.pathname}`
+const nameClients =
+  (serviceName: string | undefined) =>
+  (baseUrl: URL, clientId: string): string =>
+    `${clientId} ${serviceName ?? baseUrl.origin + baseUrl.pathname}`
 
 /** Finds the addresses of an account; those that are the same for all are checked at once. */
 const readAddresses = ({ baseUrl, tokenUrl }: ConnectionOptions, allowInsecure: boolean) => {
@@ -249,6 +257,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const limiter = createLimiter(options.limits ?? (() => undefined), (accountId) =>
     typeof options.credentials === 'function' ? accountId : '',
   )
+  const clientName = nameClients(options.serviceName)
   let closed: Promise<void> | undefined
 
   const perform = async (

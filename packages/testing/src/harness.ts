@@ -51,19 +51,19 @@ function isDrained(backlog: Backlog, options: DrainOptions): boolean {
 }
 
 /**
- * Asks `probe` again and again until it answers with something else than `undefined`, `null` or `false`, and returns that.
+ * Asks `probe` again and again until it answers with something else than `undefined` or `false`, and returns that.
  *
  * @throws Error that says what was waited for when `timeoutMs` have passed; what `probe` throws is passed on at once.
  */
 export async function waitUntil<T>(
-  probe: () => T | undefined | null | false | Promise<T | undefined | null | false>,
+  probe: () => T | undefined | false | Promise<T | undefined | false>,
   options: WaitOptions = {},
 ): Promise<T> {
   const { timeoutMs = 60_000, describe = 'the condition' } = options
   const deadline = performance.now() + timeoutMs
   for (;;) {
     const answer = await probe()
-    if (answer !== undefined && answer !== null && answer !== false) return answer
+    if (answer !== undefined && answer !== false) return answer
     if (performance.now() >= deadline) {
       throw new Error(`Waited ${timeoutMs} ms for ${typeof describe === 'string' ? describe : describe()}`)
     }

@@ -16,6 +16,8 @@ const engine = createEngine({
   gateway: httpGateway({
     keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: serviceUrl,
+    // Each worker has a proxy of its own before it.
+    serviceName: 'service',
     credentials: (accountId) => {
       const found = customers.find((customer) => customer.accountId === accountId)
       if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
