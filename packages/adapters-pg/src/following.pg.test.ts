@@ -138,6 +138,33 @@ describe('following', async () => {
     expect(gateway.requests.get).toBe(0)
   })
 
+  it('waits for a reader that died no longer for a list than for a transfer', async () => {
+    const gateway = listedGateway()
+    await using engine = make(gateway)
+    await submit(20, engine)
+    let listing = 0
+    gateway.onList = (_, signal) => {
+      listing += 1
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }
+    await pool.query('update outlay.transfer set follow_at = now()')
+    await waitUntil(() => listing === 1)
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    await waitUntil(() => listing === 2)
+    const { rows } = await pool.query(
+      `select extract(epoch from at - now())::integer as seconds from (
+         select leased_until as at from outlay.list_reading union all select look_at from outlay.watched_account
+       ) l`,
+    )
+    expect(rows).toHaveLength(2)
+    for (const { seconds } of rows) expect(seconds).toBeLessThanOrEqual(15)
+    // One that stops leaves it at once.
+    await engine.stop()
+    const left = `select 1 from outlay.list_reading where leased_until > now()
+      union all select 1 from outlay.watched_account where look_at > now()`
+    expect((await pool.query(left)).rowCount).toBe(0)
+  })
+
   it('begins a list anew when the service does not take the cursor any more', async () => {
     const gateway = listedGateway()
     await using engine = make(gateway)

@@ -2,7 +2,7 @@ import type { FollowedTransfer, Readings } from '@outlay/core'
 import { inHurry } from '../hurry.ts'
 import { thrownText } from '../thrown-text.ts'
 import { createAccountTasks } from './account-tasks.ts'
-import { type ListReaderOptions, readList, turnMs } from './list-reader.ts'
+import { type ListReaderOptions, readingLeaseMs, readList, turnMs } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
 import type { Pacer } from './pacer.ts'
 
@@ -16,9 +16,6 @@ const readListFrom = 10
 
 /** Most transfers that one turn looks at. */
 const maxLooks = 500
-
-/** How long other workers keep away from transfers that are being looked at, in milliseconds. */
-const leaseMs = 15_000
 
 /** Pause between looks for due transfers, in milliseconds. */
 const pauseMs = 500
@@ -81,8 +78,8 @@ export function startFollower<Tx>(options: FollowerOptions<Tx>): Loop & { readon
       isMore = tasks.free() === 0
       if (isMore) return pauseMs
       const except = [...tasks.excluded(), ...waiting.keys()]
-      const due = await looks.takeDue(maxLooks, leaseMs, except, handlers.traced)
-      const untilMs = performance.now() + leaseMs / 2
+      const due = await looks.takeDue(maxLooks, readingLeaseMs, except, handlers.traced)
+      const untilMs = performance.now() + readingLeaseMs / 2
       for (const [accountId, transfers] of Map.groupBy(due, (transfer) => transfer.accountId)) {
         waiting.set(accountId, { transfers, untilMs })
       }

@@ -17,8 +17,11 @@ export const turnMs = ({ slowAfterMs }: { readonly slowAfterMs: number }): numbe
 /** Most pages of one account's list that one turn reads. */
 const maxPages = 50
 
-/** How long other workers keep away from a list that is being read, in milliseconds; each page renews it. */
-const leaseMs = 60_000
+/**
+ * How long other workers keep away from what one reads at the service, in milliseconds; each page renews it. Statuses of an
+ * account wait for as long when its reader dies. Two readers of one list cost requests and nothing else.
+ */
+export const readingLeaseMs = 15_000
 
 /** What is left of the transfers that were taken for a look. */
 export interface UnreadTransfers {
@@ -43,7 +46,7 @@ export async function readList<Tx>(
   const { readings, looks, handlers, logger } = options
   const missing = new Map(transfers.map((transfer) => [transfer.remoteId, transfer]))
   const left = () => [...missing.values()]
-  const reading = await readings.take(accountId, transfers.length, leaseMs)
+  const reading = await readings.take(accountId, transfers.length, readingLeaseMs)
   if (reading === undefined) return { single: [], later: left(), failed: [] }
   const taken = new Set(transfers.map(({ transferId }) => transferId))
   const untilMs = performance.now() + turnMs(options)
@@ -61,7 +64,7 @@ export async function readList<Tx>(
         return { single: left(), later: [], failed: [] }
       }
       cursor = page.next
-      await readings.keep(accountId, { cursor, patience }, leaseMs)
+      await readings.keep(accountId, { cursor, patience }, readingLeaseMs)
     }
     await readings.keep(accountId, { cursor, patience }, 0)
     return { single: [], later: left(), failed: [] }

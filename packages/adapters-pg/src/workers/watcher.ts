@@ -2,7 +2,7 @@ import type { Logger, Observation } from '@outlay/core'
 import { thrownText } from '../thrown-text.ts'
 import type { WatchedAccount, WatchedAccountStore } from '../watched-accounts.ts'
 import { createAccountTasks } from './account-tasks.ts'
-import { turnMs } from './list-reader.ts'
+import { readingLeaseMs, turnMs } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
 import { type PageTakerOptions, takePage } from './page-taker.ts'
 
@@ -19,9 +19,6 @@ const accountsAtOnce = 4
 
 /** Most pages of one account's list that one turn reads. */
 const maxPages = 20
-
-/** How long other workers keep away from an account that is being read, in milliseconds. */
-const leaseMs = 60_000
 
 /** Pause between looks for accounts that are due, in milliseconds. */
 const pauseMs = 500
@@ -48,7 +45,7 @@ export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
       const free = tasks.free()
       isMore = free === 0
       if (isMore) return pauseMs
-      const due = await watched.take(free, leaseMs, tasks.excluded())
+      const due = await watched.take(free, readingLeaseMs, tasks.excluded())
       for (const account of due) {
         if (tasks.mayBegin(account.accountId)) {
           tasks.begin(account.accountId, () => watchAccount(options, account, abort.signal))
@@ -83,7 +80,7 @@ async function watchAccount<Tx>(
   const untilMs = performance.now() + turnMs(options)
   try {
     for (let count = 0; count < maxPages && (count === 0 || performance.now() < untilMs); count += 1) {
-      if (signal.aborted) return
+      if (signal.aborted) break
       const page = await handlers.readPage(accountId, cursor, signal)
       const observations = page?.observations ?? []
       const created = observations.map(createdAt).filter((time) => !Number.isNaN(time))
@@ -97,7 +94,7 @@ async function watchAccount<Tx>(
     }
     await watched.keep({ accountId, seenTo, cursor, readingFrom, idle: found ? 0 : account.idle })
   } catch (error) {
-    if (signal.aborted) return
+    if (signal.aborted) return await watched.keep({ accountId, seenTo, cursor, readingFrom, idle: account.idle })
     const message = thrownText(error)
     logger.warn(
       { accountId, error: message },
