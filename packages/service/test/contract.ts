@@ -1,9 +1,9 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { writeOpenApi } from '../src/http/openapi.ts'
-import { operations } from '../src/http/openapi-operations.ts'
-import { components } from '../src/http/schemas/component.ts'
-import type { Operation } from '../src/http/schemas/operation.ts'
-import { problemSchema } from '../src/http/schemas/problem.ts'
+import { problemSchema } from '../src/http/problem-schema.ts'
+import { components } from '../src/openapi/component.ts'
+import { writeOpenApi } from '../src/openapi/openapi.ts'
+import type { Operation } from '../src/openapi/operation.ts'
+import { operations } from '../src/openapi/operations.ts'
 
 type JsonObject = Record<string, unknown>
 

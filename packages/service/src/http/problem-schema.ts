@@ -1,0 +1,71 @@
+import { errorCodes } from '@outlay/core'
+import { z } from 'zod'
+import { component } from '../openapi/component.ts'
+
+const codes = [...errorCodes, 'internal_error'] as const
+
+/** `application/problem+json`. Specification: "Errors". */
+export const problemSchema = component(
+  'Problem',
+  z.object({
+    type: z.string().meta({ description: 'URN of the code.' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().meta({ description: `Stable code. Known ones: ${codes.join(', ')}.` }),
+    message: z.string().meta({ description: 'The same sentence as `detail`.' }),
+    request_id: z.string().meta({ description: 'The same as the header `x-request-id`.' }),
+    errors: z.array(
+      z.object({
+        code: z.string(),
+        status: z.string(),
+        title: z.string(),
+        detail: z.string(),
+        source: z
+          .union([
+            z.object({ pointer: z.string() }),
+            z.object({ parameter: z.string() }),
+            z.object({ header: z.string() }),
+          ])
+          .optional()
+          .meta({ description: 'JSON pointer into the body, or name of the query parameter or header.' }),
+      }),
+    ),
+  }),
+  {
+    description: 'Why a request was refused, with every broken rule and where it lies.',
+    examples: [
+      {
+        type: 'urn:outlay:error:insufficient_balance',
+        title: 'The request cannot be processed',
+        status: 422,
+        detail: 'The wallet does not have 1250.00 USDC on base available.',
+        code: 'insufficient_balance',
+        message: 'The wallet does not have 1250.00 USDC on base available.',
+        request_id: '5f2b8c1de07a4963b1f0c2d4',
+        errors: [
+          {
+            code: 'insufficient_balance',
+            status: '422',
+            title: 'The request cannot be processed',
+            detail: 'The wallet does not have 1250.00 USDC on base available.',
+            source: { pointer: '/amount/value' },
+          },
+        ],
+      },
+    ],
+  },
+)
+
+/** RFC 6749 section 5.2. */
+export const oauthErrorSchema = component(
+  'OAuthError',
+  z.object({
+    error: z.enum(['invalid_request', 'invalid_client', 'unsupported_grant_type', 'invalid_scope']),
+    error_description: z.string(),
+  }),
+  {
+    description: 'Why the token endpoint refused, as in RFC 6749 section 5.2.',
+    examples: [{ error: 'invalid_client', error_description: 'The client credentials are wrong.' }],
+  },
+)
