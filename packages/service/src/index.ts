@@ -1,3 +1,4 @@
+export type { MountedRoute } from './app.ts'
 export type { AutomationResource } from './automations/automations.ts'
 export type { BalanceResource } from './balances/balances.ts'
 export type { BankLinkingOptions } from './bank-links/linking.ts'
@@ -10,15 +11,11 @@ export type {
   OpenedFlow,
 } from './bank-links/port.ts'
 export {
-  type Caller,
   type ClientCredentials,
-  type Environment,
   grantAccount,
   type NewClient,
   registerClient,
   rotateClientSecret,
-  type Scope,
-  scopes,
 } from './clients/clients.ts'
 export { inTransaction, type KybReview, type ServiceContext, type Tx } from './context.ts'
 export type {
@@ -26,7 +23,7 @@ export type {
   FinancialInstitutionStateResource,
 } from './financial-institutions/financial-institutions.ts'
 export type { Retention } from './housekeeping.ts'
-export type { MountedRoute } from './http/app.ts'
+export { type Caller, type Environment, type Scope, scopes } from './http/caller.ts'
 export { limitedServer, type ServerLimits } from './http/server-limits.ts'
 export { type Deposit, deposit, type NewDeposit } from './ledger/deposits.ts'
 export * from './rails/port.ts'

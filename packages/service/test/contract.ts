@@ -1,9 +1,9 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { problemSchema } from '../src/http/problem-schema.ts'
-import { components } from '../src/openapi/component.ts'
 import { writeOpenApi } from '../src/openapi/openapi.ts'
-import type { Operation } from '../src/openapi/operation.ts'
 import { operations } from '../src/openapi/operations.ts'
+import { components } from '../src/schema/component.ts'
+import type { Operation } from '../src/schema/operation.ts'
+import { problemSchema } from '../src/schema/problem.ts'
 
 type JsonObject = Record<string, unknown>
 

@@ -8,7 +8,7 @@ import { sampleAccount, sampleBankAddress, testContext, testSchema, testService 
 import type { AddressResource } from '../addresses/routes.ts'
 import { inTransaction } from '../context.ts'
 import { migrateService } from '../database/migrations.ts'
-import type { RouteModule } from '../http/app.ts'
+import type { RouteModule } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
 import { setAccountStatus } from './accounts.ts'
 

@@ -1,7 +1,7 @@
 import { notFound, requireAccount, requireClient } from '../clients/authenticate.ts'
 import { listAccountIds } from '../clients/clients.ts'
 import { asClient } from '../database/tenant.ts'
-import type { RouteModule } from '../http/app.ts'
+import type { RouteModule } from '../http/request.ts'
 import { answerOnce } from '../idempotency/idempotent.ts'
 import { createAccount, findAccount } from './accounts.ts'
 import { parseNewAccount } from './input.ts'

@@ -6,9 +6,9 @@ import {
   type PostalAddress as PostalAddressInput,
   parseExternalAddress,
 } from '@outlay/core'
-import type { Environment } from '../clients/clients.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
+import type { Environment } from '../http/caller.ts'
 import {
   type AddressRow,
   accountNumberPlace,

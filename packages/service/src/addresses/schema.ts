@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
 import {
   idSchema,
   pageParameters,
@@ -9,7 +9,7 @@ import {
   sample,
   timestampSchema,
   transferTypeSchema,
-} from '../openapi/primitive.ts'
+} from '../schema/primitive.ts'
 import { addressChangeSchema } from './changes.ts'
 
 const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }

@@ -2,9 +2,9 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { Address, type Catalog, type ChainFamily, Id, type Random } from '@outlay/core'
 import { base32nopad, base58, base58xrp } from '@scure/base'
-import type { Environment } from '../clients/clients.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
+import type { Environment } from '../http/caller.ts'
 
 /** The chains that one wallet covers: all EVM chains of an environment, or a single other one. */
 export interface WalletPlan {

@@ -1,8 +1,8 @@
 import { automationStatuses } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
-import { idSchema, sample, timestampSchema, transferTypeSchema, valueTypeSchema } from '../openapi/primitive.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { idSchema, sample, timestampSchema, transferTypeSchema, valueTypeSchema } from '../schema/primitive.ts'
 import { instructionsSchema } from '../transfers/schema.ts'
 
 const automationId = '01K8AVT0MAT10N5R8T1V4W7X0Y'

@@ -1,9 +1,9 @@
 import { isId, notFound, requireAccount, requireClient } from '../clients/authenticate.ts'
 import { listAccountIds } from '../clients/clients.ts'
 import { asClient } from '../database/tenant.ts'
-import type { RouteModule, ServiceRequest } from '../http/app.ts'
 import { readParameter } from '../http/pagination.ts'
 import { parameterError } from '../http/problem.ts'
+import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { type BalanceFilters, balanceFilters, findBalance, listBalances } from './balances.ts'
 
 /** Mounts the reading of balances. Specification: "Balances"; scope `addresses:read`. */

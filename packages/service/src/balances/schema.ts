@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
-import { amountSchema, idSchema, sample, transferTypeSchema, valueTypeSchema } from '../openapi/primitive.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { amountSchema, idSchema, sample, transferTypeSchema, valueTypeSchema } from '../schema/primitive.ts'
 
 const balanceSchema = component(
   'Balance',

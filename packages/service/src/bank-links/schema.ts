@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { institutionStateSchema } from '../financial-institutions/schema.ts'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
-import { idSchema, sample, timestampSchema } from '../openapi/primitive.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { idSchema, sample, timestampSchema } from '../schema/primitive.ts'
 
 const text = z.string().nullish()
 

@@ -1,10 +1,11 @@
 import { OutlayError } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 import { asClient, asSystem } from '../database/tenant.ts'
-import type { ServiceRequest } from '../http/app.ts'
+import type { Caller, Scope } from '../http/caller.ts'
+import type { CachedCaller } from '../http/caller-cache.ts'
+import type { ServiceRequest } from '../http/request.ts'
 import { digestOf } from '../secrets.ts'
-import type { CachedCaller } from './caller-cache.ts'
-import { type Caller, findCaller, isAccountOfClient, type Scope } from './clients.ts'
+import { findCaller, isAccountOfClient } from './clients.ts'
 
 /** A caller together with the account that the request's path names. */
 export type AccountCaller = Caller & { readonly accountId: string }

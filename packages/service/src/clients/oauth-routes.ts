@@ -1,9 +1,10 @@
 import type { ServiceContext } from '../context.ts'
 import { asClient, asSystem } from '../database/tenant.ts'
-import type { RouteModule, ServiceRequest } from '../http/app.ts'
 import { readForm } from '../http/body.ts'
+import type { Caller, Scope } from '../http/caller.ts'
+import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { digestOf } from '../secrets.ts'
-import { type Caller, findClientBySecret, type Scope } from './clients.ts'
+import { findClientBySecret } from './clients.ts'
 import { issueToken, revokeToken } from './tokens.ts'
 
 type Client = Omit<Caller, 'expiresAt'>

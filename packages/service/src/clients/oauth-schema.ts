@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { oauthErrorSchema } from '../http/problem-schema.ts'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { oauthErrorSchema } from '../schema/problem.ts'
 
 const credentials = {
   client_id: z.string().optional().meta({ description: 'When the credentials are not in the Authorization header.' }),

@@ -1,8 +1,8 @@
 import { Limits } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
+import type { Caller, Scope } from '../http/caller.ts'
 import { digestOf } from '../secrets.ts'
-import type { Caller, Scope } from './clients.ts'
 
 /** A new access token; it cannot be read again. */
 export interface AccessToken {

@@ -1,9 +1,9 @@
 import { BankAccount, FinancialInstitution, type FinancialInstitutionStatus } from '@outlay/core'
 import { addressColumns, type PostalAddress, type StoredAddress } from '../addresses/addresses.ts'
 import { createExternalAddress } from '../addresses/external.ts'
-import type { Environment } from '../clients/clients.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
+import type { Environment } from '../http/caller.ts'
 
 /** A bank address in its older form, as the API answers it. Specification: "Financial institution". */
 export interface FinancialInstitutionResource {

@@ -1,7 +1,7 @@
 import { isId, notFound, requireAccount } from '../clients/authenticate.ts'
 import { asClient } from '../database/tenant.ts'
-import type { RouteModule, ServiceRequest } from '../http/app.ts'
 import { asObject } from '../http/body.ts'
+import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
 import {
   createFinancialInstitution,

@@ -1,8 +1,8 @@
 import { financialInstitutionStatuses } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
-import { idSchema, postalAddressSchema, sample, timestampSchema, transferTypeSchema } from '../openapi/primitive.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { idSchema, postalAddressSchema, sample, timestampSchema, transferTypeSchema } from '../schema/primitive.ts'
 
 const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }
 const statuses = z.enum(financialInstitutionStatuses)

@@ -1,4 +1,4 @@
-import type { RouteModule } from '../http/app.ts'
+import type { RouteModule } from '../http/request.ts'
 import { createReadiness } from './readiness.ts'
 
 /**

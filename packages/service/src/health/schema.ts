@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
 
 const healthSchema = component('Health', z.object({ healthy: z.literal(true) }), {
   description: 'The process answers.',

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { testContext, testSchema, testService } from '../../test/service.ts'
 import { migrateService } from '../database/migrations.ts'
 import { beginAs } from '../database/tenant.ts'
-import type { RouteModule } from '../http/app.ts'
+import type { RouteModule } from '../http/request.ts'
 import { createIdempotently } from './idempotent.ts'
 
 const database = await testDatabase({

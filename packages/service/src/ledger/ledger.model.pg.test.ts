@@ -7,7 +7,7 @@ import { checkedFetch } from '../../test/contract.ts'
 import { type GatedPool, gatedPool, statementSchedulers } from '../../test/gated-pool.ts'
 import { modelRuns } from '../../test/model.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
-import { createApp } from '../http/app.ts'
+import { createApp } from '../app.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { transfersRoutes } from '../transfers/routes.ts'
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { OutlayError } from '@outlay/core'
-import { type RouteModule, routesOf, type ServiceApp, type ServiceRequest } from '../http/app.ts'
+import { routesOf } from '../app.ts'
+import type { RouteModule, ServiceApp, ServiceRequest } from '../http/request.ts'
 import { writeOpenApi } from './openapi.ts'
 import { operations } from './operations.ts'
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import { scopes } from '../clients/clients.ts'
+import { scopes } from '../http/caller.ts'
+import type { Operation, OperationAnswer, OperationTag } from '../schema/operation.ts'
 import { eventSchema } from '../webhooks/schema.ts'
-import type { Operation, OperationAnswer, OperationTag } from './operation.ts'
 import { writeHeaderComponents, writeRefusalComponents, writeRefusals } from './refusals.ts'
 import { examplesOf, type JsonObject, writeSchema, writeSchemas } from './schemas.ts'
 

@@ -6,10 +6,10 @@ import { bankLinkSimulationsOperations, bankLinksOperations } from '../bank-link
 import { oauthOperations } from '../clients/oauth-schema.ts'
 import { financialInstitutionsOperations } from '../financial-institutions/schema.ts'
 import { serviceOperations } from '../health/schema.ts'
+import type { Operation } from '../schema/operation.ts'
 import { simulationsOperations } from '../simulations/schema.ts'
 import { transfersOperations } from '../transfers/schema.ts'
 import { webhooksOperations } from '../webhooks/schema.ts'
-import type { Operation } from './operation.ts'
 
 /** Every operation of the API, in the order of the document. A service shows those whose routes it has. */
 export const operations: readonly Operation[] = [

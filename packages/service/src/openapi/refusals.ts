@@ -1,5 +1,5 @@
-import { problemSchema } from '../http/problem-schema.ts'
-import type { Operation } from './operation.ts'
+import type { Operation } from '../schema/operation.ts'
+import { problemSchema } from '../schema/problem.ts'
 import { type JsonObject, writeSchema } from './schemas.ts'
 
 const requestId = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }

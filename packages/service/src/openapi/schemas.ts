@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { components } from './component.ts'
+import { components } from '../schema/component.ts'
 
 /** A JSON Schema or a part of an OpenAPI document. */
 export type JsonObject = Readonly<Record<string, unknown>>

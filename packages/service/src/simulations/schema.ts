@@ -1,7 +1,7 @@
 import { accountStatuses } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
 import {
   amountSchema,
   idSchema,
@@ -9,7 +9,7 @@ import {
   timestampSchema,
   transferTypeSchema,
   valueTypeSchema,
-} from '../openapi/primitive.ts'
+} from '../schema/primitive.ts'
 import { transferSchema } from '../transfers/schema.ts'
 
 const money = z

@@ -7,9 +7,9 @@ import {
   type WireInstructions,
 } from '@outlay/core'
 import type { PostalAddress } from '../addresses/addresses.ts'
-import type { Caller } from '../clients/clients.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
+import type { Caller } from '../http/caller.ts'
 import { type LedgerAnswer, type LedgerLeg, type LedgerPlan, planTransfer } from '../ledger/ledger.ts'
 import type { RailInstruction, RailLeg } from '../rails/port.ts'
 import { recordEvent } from '../webhooks/events.ts'

@@ -7,9 +7,9 @@ import {
   type PostalAddress,
   type StoredAddress,
 } from '../addresses/addresses.ts'
-import type { Environment } from '../clients/clients.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
+import type { Environment } from '../http/caller.ts'
 import type { RailBankAccount } from '../rails/port.ts'
 
 /** An address that a transfer names, with what only the service knows about it. */

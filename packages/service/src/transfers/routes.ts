@@ -1,7 +1,7 @@
 import { isId, notFound, requireAccount } from '../clients/authenticate.ts'
 import { asClient } from '../database/tenant.ts'
-import type { RouteModule, ServiceRequest } from '../http/app.ts'
 import { pageOf, readPage } from '../http/pagination.ts'
+import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
 import { createTransfer } from './creation.ts'
 import { findTransfer, listTransfers, transferFilters } from './transfers.ts'

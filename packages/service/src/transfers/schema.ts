@@ -1,7 +1,7 @@
 import { transferStatuses } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
 import {
   amountSchema,
   idSchema,
@@ -11,7 +11,7 @@ import {
   timestampSchema,
   transferTypeSchema,
   valueTypeSchema,
-} from '../openapi/primitive.ts'
+} from '../schema/primitive.ts'
 
 const text = z.string().nullish()
 const wireMemo = text.meta({ maxLength: 140, description: 'Outbound wire only.' })

@@ -1,8 +1,8 @@
 import { webhookEventTypes } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../openapi/component.ts'
-import type { Operation } from '../openapi/operation.ts'
-import { idSchema, pageParameters, paginationSchema, sample, timestampSchema } from '../openapi/primitive.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { idSchema, pageParameters, paginationSchema, sample, timestampSchema } from '../schema/primitive.ts'
 import { newWebhookSchema, webhookChangeSchema } from './registrations.ts'
 
 const newWebhook = component('NewWebhook', newWebhookSchema, {

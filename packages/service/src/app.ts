@@ -1,32 +1,14 @@
 import { OutlayError, type Telemetry } from '@outlay/core'
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { type CallerCache, createCallerCache } from '../clients/caller-cache.ts'
-import type { ServiceContext } from '../context.ts'
-import { createInFlight, type InFlight } from '../idempotency/in-flight.ts'
-import { traceRequest } from '../telemetry.ts'
-import { problemOf } from './problem.ts'
-import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
-
-/** What a request carries beside itself. */
-export interface ServiceEnv {
-  readonly Variables: {
-    readonly requestId: string
-    readonly callers: CallerCache
-    readonly rateLimiter: RateLimiter
-    readonly inFlight: InFlight
-  }
-}
-
-/** The application that routes are mounted on. */
-export type ServiceApp = Hono<ServiceEnv>
-
-/** One request on its way through the application. */
-export type ServiceRequest = Context<ServiceEnv>
-
-/** Mounts the routes of one noun. */
-export type RouteModule = (app: ServiceApp, context: ServiceContext) => void
+import type { ServiceContext } from './context.ts'
+import { createCallerCache } from './http/caller-cache.ts'
+import { createInFlight } from './http/in-flight.ts'
+import { problemOf } from './http/problem.ts'
+import { createRateLimiter } from './http/rate-limit.ts'
+import type { RouteModule, ServiceApp, ServiceEnv, ServiceRequest } from './http/request.ts'
+import { traceRequest } from './telemetry.ts'
 
 /** One route that is mounted: its method in capitals and its path as the router has it. */
 export interface MountedRoute {

@@ -1,6 +1,6 @@
 import { errorCodes } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../openapi/component.ts'
+import { component } from './component.ts'
 
 const codes = [...errorCodes, 'internal_error'] as const
 
