@@ -11,5 +11,5 @@ export async function listNumbered(name: 'adapters-pg' | 'service'): Promise<rea
 
 /** The folder of a package's migrations in this workspace. */
 export function migrationsOf(name: 'adapters-pg' | 'service'): string {
-  return join(packagesFolder, name, 'migrations')
+  return join(packagesFolder, name, name === 'service' ? 'sql/migrations' : 'migrations')
 }

@@ -17,7 +17,7 @@ export interface Readiness {
 export function createReadiness(
   context: Pick<ServiceContext, 'pool' | 'schema' | 'isRunning'>,
 ): () => Promise<Readiness> {
-  const known = readMigrations(new URL('../../migrations/', import.meta.url)).then((all) => all.map(({ name }) => name))
+  const known = readMigrations(new URL('../../sql/', import.meta.url)).then((all) => all.map(({ name }) => name))
   known.catch(() => {})
   return async () => {
     const { database, applied } = await readApplied(context)

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { testDatabase } from '@outlay/testing/vitest'
 import fc from 'fast-check'
 import { Pool } from 'pg'
 import { afterAll, expect, it } from 'vitest'
 import { inTransaction } from '../context.ts'
+import { migrateService } from '../database/migrations.ts'
 import { book, type LedgerLeg, type LedgerLine, planDeposit, planReverse, planTransfer } from './ledger.ts'
 
 const schema = 'ledger_test'
@@ -11,8 +11,7 @@ const database = await testDatabase({
   role: 'ordinary',
   prepare: async (url) => {
     const pool = new Pool({ connectionString: url })
-    const sql = await readFile(new URL('../../migrations/0010_ledger.sql', import.meta.url), 'utf8')
-    await pool.query(`create schema ${schema}; ${sql.replaceAll('{{schema}}', schema)}`)
+    await migrateService({ pool, schema })
     await pool.end()
   },
 })
@@ -20,6 +19,8 @@ const pool = new Pool({ connectionString: database.url, max: 16 })
 afterAll(() => pool.end())
 
 const context = { pool, schema }
+/** Runs a statement on everybody's rows. */
+const query = (text: string, values?: unknown[]) => inTransaction(context, (tx) => tx.query(text, values))
 let counter = 0
 const nextId = (): string => {
   counter += 1
@@ -40,7 +41,7 @@ const offramp = (accountId: string, amount: string) =>
 const apply = (id: string, step: 'hold' | 'post' | 'void' | 'reverse', lines: readonly LedgerLine[]) =>
   inTransaction(context, (tx) => book(tx, context, id, step, lines))
 const holding = async (accountId: string) => {
-  const { rows } = await pool.query(
+  const { rows } = await query(
     `select trim_scale(available)::text as available, trim_scale(held)::text as held
        from ${schema}.ledger_balance where account_id = $1`,
     [accountId],
@@ -49,7 +50,7 @@ const holding = async (accountId: string) => {
 }
 
 const drift = async (): Promise<number> => {
-  const { rows } = await pool.query(
+  const { rows } = await query(
     `select count(*)::int as drift from ${schema}.ledger_balance
       where kind = 'custodial' and (available <> entries_available or held <> entries_held)`,
   )
@@ -114,8 +115,8 @@ it('lines that do not sum to zero are refused at commit', async () => {
 })
 
 it('an entry cannot be changed or deleted', async () => {
-  await expect(pool.query(`update ${schema}.ledger_entry set amount = amount * 2`)).rejects.toThrow('never changed')
-  await expect(pool.query(`delete from ${schema}.ledger_entry`)).rejects.toThrow('never changed')
+  await expect(query(`update ${schema}.ledger_entry set amount = amount * 2`)).rejects.toThrow('never changed')
+  await expect(query(`delete from ${schema}.ledger_entry`)).rejects.toThrow('never changed')
 })
 
 it('whatever happens in whatever order, balances equal entries, are never negative, and all value adds up', async () => {
@@ -141,7 +142,7 @@ it('whatever happens in whatever order, balances equal entries, are never negati
         }),
       )
       expect(await drift()).toBe(0)
-      const { rows } = await pool.query(
+      const { rows } = await query(
         `select value_type from ${schema}.ledger_entry group by value_type having sum(amount) <> 0`,
       )
       expect(rows).toEqual([])

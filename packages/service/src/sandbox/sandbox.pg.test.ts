@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 const start = async (seed?: unknown) => {
-  const child = spawn(process.execPath, [new URL('../dist/sandbox-main.js', import.meta.url).pathname], {
+  const child = spawn(process.execPath, [new URL('../../dist/sandbox/main.js', import.meta.url).pathname], {
     env: { ...process.env, DATABASE_URL: database.url, ...(seed === undefined ? {} : { SEED: JSON.stringify(seed) }) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

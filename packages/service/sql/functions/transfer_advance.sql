@@ -1,12 +1,7 @@
--- A payment that failed and is retried: the simulated rails present it again.
-alter table {{schema}}.rail_payment
-  -- 1 for the first presentment, which null stands for too.
-  add column presentment smallint check (presentment between 1 and 3),
-  -- Virtual time of the newest presentment after the first.
-  add column represented_at timestamptz;
-
--- As before, and what leaves a failure is later than the failure, whatever clock the rails go by: whoever watches tells
--- from the two times which of them was last.
+-- Moves a transfer forward and moves its money in one round trip. Gives the row as it is afterwards, or nothing when the
+-- transfer does not exist or its status is none of p_from; a failure is left only while it is retriable, and keeps its
+-- hold as long. What leaves a failure is later than the failure, whatever clock the rails go by: a reader tells from the two
+-- times which of them was last.
 create or replace function {{schema}}.transfer_advance(
   p_id text, p_from text[], p_to text, p_failure jsonb, p_reference text, p_now timestamptz
 ) returns setof {{schema}}.transfer language plpgsql as $$
