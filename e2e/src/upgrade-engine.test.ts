@@ -6,7 +6,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { migrateHost } from './host.ts'
-import { listNumbered, migrationsOf } from './migration-files.ts'
+import { listNumbered, sqlOf } from './migration-files.ts'
 import { openStageHost, type Stage, seedClient, setStage, settleAll, startService } from './stage.ts'
 
 /** The last migration of the code that left the rows of this test behind. */
@@ -120,7 +120,7 @@ async function goBack(url: string): Promise<void> {
     const migrations: readonly Migration[] = await Promise.all(
       files.map(async (file) => ({
         name: file.replace(/\.sql$/, ''),
-        sql: await readFile(join(migrationsOf('adapters-pg'), file), 'utf8'),
+        sql: await readFile(join(sqlOf('adapters-pg'), file), 'utf8'),
         repeatable: false,
       })),
     )

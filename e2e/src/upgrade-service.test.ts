@@ -1,25 +1,23 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { applyMigrations, type Migration } from '@outlay/adapters-pg'
+import { pathToFileURL } from 'node:url'
+import { applyMigrations, readMigrations } from '@outlay/adapters-pg'
 import { createClient } from '@outlay/http-client'
 import { type SeededClient, startSandbox } from '@outlay/service/sandbox'
 import { usBankAccount, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { listNumbered, migrationsOf } from './migration-files.ts'
+import { sqlOf } from './migration-files.ts'
 import { copyRows, describeTables, serviceSchema } from './rows.ts'
 import { type Stage, seedClient, setStage } from './stage.ts'
 
 describe('an upgrade of the service', { timeout: 300_000 }, async () => {
   const databases = await testDatabase()
-  const files = await listNumbered('service')
-  const migrations: readonly Migration[] = await Promise.all(
-    files.map(async (file) => ({
-      name: file.replace(/\.sql$/, ''),
-      sql: await readFile(join(migrationsOf('service'), file), 'utf8'),
-      repeatable: false,
-    })),
+  const all = await readMigrations(pathToFileURL(`${sqlOf('service')}/`))
+  const migrations = all.filter(({ repeatable }) => !repeatable)
+  // What triggers call is there before all tables.
+  const before = all.slice(
+    0,
+    all.findIndex(({ repeatable }) => !repeatable),
   )
   const seeded = await fill(databases.url)
   const head = new pg.Client(databases.url)
@@ -39,7 +37,7 @@ describe('an upgrade of the service', { timeout: 300_000 }, async () => {
       const url = await databases.another()
       const client = new pg.Client(url)
       await client.connect()
-      const upTo = migrations.filter(({ name }) => name <= number)
+      const upTo = [...before, ...migrations.filter(({ name }) => name <= number)]
       await applyMigrations(client, { schema: serviceSchema, migrations: upTo })
       const copied = await copyRows(databases.url, client)
       await client.end()

@@ -7,18 +7,21 @@ import type { SqlSession } from './driver.ts'
 import { asOneTransaction, isConcurrent, runConcurrently } from './migrate-statements.ts'
 import { fillTokens } from './statement.ts'
 
-/** One migration as its file has it: numbered ones run once and never change, repeatable ones run whenever they changed. */
+/**
+ * One file of SQL. Numbered ones are DDL: they run once and never change. Repeatable ones hold one function or view each, and
+ * are replaced as a whole whenever they changed.
+ */
 export interface Migration {
-  /** File name without its ending, for example `0001_transfers`. */
+  /** Path in its folder without the ending: `0001_transfers`, `functions/settle`. */
   readonly name: string
   /** SQL text with `{{tokens}}`. */
   readonly sql: string
   readonly repeatable: boolean
 }
 
-/** Reads the `*.sql` files of a folder: numbered ones in order, then repeatable ones (names without a number). */
+/** Reads the SQL of a folder, in the order in which it runs: `migrations/`, `functions/` and `views/` below it. */
 export async function readMigrations(folder: URL): Promise<readonly Migration[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'))
+  const files = listFiles(await readdir(folder, { recursive: true }))
   return arrange(
     await Promise.all(files.map(async (file) => [file, await readFile(new URL(file, folder), 'utf8')] as const)),
   )
@@ -26,14 +29,31 @@ export async function readMigrations(folder: URL): Promise<readonly Migration[]>
 
 /** The same, at once, for callers that cannot wait. */
 export function readMigrationsSync(folder: URL): readonly Migration[] {
-  const files = readdirSync(fileURLToPath(folder)).filter((file) => file.endsWith('.sql'))
+  const files = listFiles(readdirSync(fileURLToPath(folder), { recursive: true, encoding: 'utf8' }))
   return arrange(files.map((file) => [file, readFileSync(new URL(file, folder), 'utf8')] as const))
 }
 
+const listFiles = (names: readonly string[]): readonly string[] =>
+  names.filter((name) => name.endsWith('.sql')).map((name) => name.replaceAll('\\', '/'))
+
 function arrange(files: readonly (readonly [file: string, sql: string])[]): readonly Migration[] {
   return files
-    .map(([file, sql]) => ({ name: file.slice(0, -'.sql'.length), sql, repeatable: !/^\d/.test(file) }))
-    .sort((a, b) => Number(a.repeatable) - Number(b.repeatable) || (a.name < b.name ? -1 : 1))
+    .map(([file, sql]) => {
+      const name = file.slice(0, -'.sql'.length).replace(/^migrations\//, '')
+      return { name, sql, repeatable: !/^\d/.test(name) }
+    })
+    .sort((a, b) => rankOf(a) - rankOf(b) || (a.name < b.name ? -1 : 1))
+}
+
+/**
+ * Functions come before the tables whose triggers and policies call them, but for those whose signature names a table's rows;
+ * views come last. Bodies are checked when they run.
+ */
+function rankOf({ name, sql, repeatable }: Migration): number {
+  if (!repeatable) return 1
+  if (name.startsWith('views/')) return 3
+  const signature = /create or replace function \S+?\(([\s\S]*?)(?:\$\$|\bas\b)/.exec(sql)?.[1] ?? ''
+  return name.startsWith('functions/') && !signature.includes('{{schema}}.') ? 0 : 2
 }
 
 /** Where and what to migrate. */
@@ -234,7 +254,7 @@ function migrationText(
   sum = checksum(migration),
 ): string {
   return `begin;
-set local outlay.migrating = 'yes';${settings}
+set local outlay.migrating = 'yes';${migration.repeatable ? ' set local check_function_bodies = off;' : ''}${settings}
 ${fillTokens(migration.sql, tokensOf(options))}
 insert into "${options.schema}".migration (name, checksum) values ('${migration.name}', '${sum}')
   on conflict (name) do update set checksum = excluded.checksum, applied_at = now();

@@ -1,8 +1,8 @@
 import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/core'
 import type { Pool, PoolClient } from 'pg'
+import { beginAs } from './database/tenant.ts'
 import type { Rails } from './rails/port.ts'
 import type { Secrets } from './secrets.ts'
-import { beginAs } from './tenant.ts'
 
 /** A transaction of the service: one connection between `begin` and `commit`. */
 export type Tx = PoolClient

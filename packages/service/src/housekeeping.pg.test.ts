@@ -5,9 +5,9 @@ import { afterAll, expect, it } from 'vitest'
 import { inspect } from '../test/inspection.ts'
 import { sampleAccount, testContext, testSchema, testService } from '../test/service.ts'
 import { inTransaction } from './context.ts'
+import { migrateService } from './database/migrations.ts'
 import { keepHouse, migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
-import { migrateService } from './migrations.ts'
-import { recordEvent } from './webhooks.ts'
+import { recordEvent } from './webhooks/events.ts'
 
 const database = await testDatabase({
   role: 'ordinary',

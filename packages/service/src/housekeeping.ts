@@ -1,11 +1,11 @@
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
-import { pruneExchanges } from './bank-link-exchanges.ts'
+import { pruneExchanges } from './bank-links/exchanges.ts'
+import { pruneTokens } from './clients/tokens.ts'
 import type { ServiceContext } from './context.ts'
-import { pruneKeys } from './idempotency.ts'
-import { asSystem } from './tenant.ts'
-import { pruneTokens } from './tokens.ts'
-import { pruneEvents } from './webhook-deliveries.ts'
-import { prunePreviousSecrets } from './webhook-rotation.ts'
+import { asSystem } from './database/tenant.ts'
+import { pruneKeys } from './idempotency/keys.ts'
+import { pruneEvents } from './webhooks/delivery-store.ts'
+import { prunePreviousSecrets } from './webhooks/secret-rotation.ts'
 
 /** How long things are kept, in days. */
 export interface Retention {

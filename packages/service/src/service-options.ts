@@ -1,7 +1,7 @@
 import { checkNumbers, type NumberRange, timerRange } from '@outlay/core'
 import type { ServiceContext } from './context.ts'
 import type { Retention } from './housekeeping.ts'
-import type { WebhookDeliveryOptions } from './webhook-delivery.ts'
+import type { WebhookDeliveryOptions } from './webhooks/delivery-worker.ts'
 
 /** The options of a service that have numbers. */
 interface NumberedOptions {

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest'
-import type { AutomationResource } from '../src/automations.ts'
-import type { TransferResource } from '../src/transfer-view.ts'
+import type { AutomationResource } from '../src/automations/automations.ts'
+import type { TransferResource } from '../src/transfers/view.ts'
 import type { TestAnswer, TestSandbox } from './sandbox.ts'
 
 /** What a simulated deposit answers. */

@@ -1,4 +1,7 @@
-import type { FinancialInstitutionResource, FinancialInstitutionStateResource } from '../src/financial-institutions.ts'
+import type {
+  FinancialInstitutionResource,
+  FinancialInstitutionStateResource,
+} from '../src/financial-institutions/financial-institutions.ts'
 import type { Json, TestAnswer, TestSandbox } from './sandbox.ts'
 
 /** Bank linking of one account, driven as a client and its customer drive it. */

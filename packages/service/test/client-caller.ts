@@ -1,4 +1,4 @@
-import type { Sandbox, SeedClient, SeededClient } from '../src/sandbox.ts'
+import type { Sandbox, SeedClient, SeededClient } from '../src/sandbox/sandbox.ts'
 
 /** Sends as a client: a GET without a body, else a POST under a fresh idempotency key. */
 export type ClientCall = (

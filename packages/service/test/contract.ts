@@ -1,9 +1,9 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { writeOpenApi } from '../src/http/openapi.ts'
-import { operations } from '../src/http/openapi-operations.ts'
-import { components } from '../src/http/schemas/component.ts'
-import type { Operation } from '../src/http/schemas/operation.ts'
-import { problemSchema } from '../src/http/schemas/problem.ts'
+import { writeOpenApi } from '../src/openapi/openapi.ts'
+import { operations } from '../src/openapi/operations.ts'
+import { components } from '../src/schema/component.ts'
+import type { Operation } from '../src/schema/operation.ts'
+import { problemSchema } from '../src/schema/problem.ts'
 
 type JsonObject = Record<string, unknown>
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Sandbox, type SeedFunds, startSandbox } from '../src/sandbox.ts'
+import { type Sandbox, type SeedFunds, startSandbox } from '../src/sandbox/sandbox.ts'
 import { checkedFetch } from './contract.ts'
 
 /** JSON of an answer. */

@@ -1,6 +1,6 @@
 import { type ErrorCode, type Issue, OutlayError } from '@outlay/core'
 import type { z } from 'zod'
-import type { Operation } from './schemas/operation.ts'
+import type { Operation } from '../schema/operation.ts'
 
 /**
  * Checks the shape of a body: which members there are and of which type. The rules of the domain come after it. A body

@@ -1,8 +1,8 @@
 import { OutlayError } from '@outlay/core'
 import { routePath } from 'hono/route'
-import type { ServiceRequest } from './app.ts'
+import { findOperation } from '../openapi/operations.ts'
 import { checkShape } from './body-shape.ts'
-import { findOperation } from './openapi-operations.ts'
+import type { ServiceRequest } from './request.ts'
 
 /** Largest body that is read, in octets. */
 const maxBodyBytes = 256 * 1024

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { Limits } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
-import type { ServiceRequest } from './app.ts'
 import { parameterError } from './problem.ts'
+import type { ServiceRequest } from './request.ts'
 
 /** Which page of a list is asked for, with the filters of the list. */
 export interface Page {

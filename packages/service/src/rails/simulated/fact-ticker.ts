@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '@outlay/core'
 import type { Pool } from 'pg'
 import { inTransaction } from '../../context.ts'
-import { asSystem } from '../../tenant.ts'
+import { asSystem } from '../../database/tenant.ts'
 import type { RailFact, RailFactListener } from '../port.ts'
 import { advancePayments, lockDuePayments, lookForDue, type StoredRailPayment } from './rail-payments.ts'
 import { nextStep } from './representment.ts'

@@ -1,6 +1,6 @@
 import type { TransferFailure } from '@outlay/core'
 import type { PoolClient } from 'pg'
-import { type Executor, run, statement } from '../../statement.ts'
+import { type Executor, run, statement } from '../../database/statement.ts'
 import type { RailFact, RailFlow, RailLegDetails, RailPayment } from '../port.ts'
 import type { StatementLine } from './statement-line.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@outlay/core'
 import type { Pool } from 'pg'
-import { run, statement } from '../../statement.ts'
-import { asSystem } from '../../tenant.ts'
+import { run, statement } from '../../database/statement.ts'
+import { asSystem } from '../../database/tenant.ts'
 
 /**
  * The time of the simulated rails: real time plus an offset that only grows and that every process shares.

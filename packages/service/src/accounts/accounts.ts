@@ -1,0 +1,160 @@
+import { Account, type AccountStatus, Id } from '@outlay/core'
+import type { PostalAddress } from '../addresses/addresses.ts'
+import { createWallets } from '../addresses/wallets.ts'
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
+import type { Environment } from '../http/caller.ts'
+import { recordEvent } from '../webhooks/events.ts'
+import type { NewAccount } from './input.ts'
+
+/** An account as the API answers it: `ein` and each `ssn` show their last four digits. Specification: "Account". */
+export interface AccountResource {
+  readonly id: string
+  readonly status: AccountStatus
+  readonly business_name: string
+  readonly ein: string
+  readonly address: PostalAddress
+  readonly phone_number: string
+  readonly email: string
+  readonly website: string
+  readonly ultimate_beneficial_owners: readonly {
+    readonly name: string
+    readonly ssn: string
+    readonly address: PostalAddress
+  }[]
+}
+
+/**
+ * Registers an account for a client, with its custodial wallets on every supported chain of the client's environment, in
+ * the caller's transaction. Specification: "Accounts".
+ */
+export async function createAccount(
+  tx: Tx,
+  context: ServiceContext,
+  client: { readonly clientId: string; readonly environment: Environment },
+  account: NewAccount,
+): Promise<AccountResource> {
+  const id = Id.generate(context.clock, context.random)
+  const status = context.kybReview?.({ businessName: account.business_name }) ?? 'complete'
+  const owners = account.ultimate_beneficial_owners.map((owner, at) => ({
+    ...owner,
+    ssn: context.secrets.seal(owner.ssn, ssnPlace(id, at)),
+  }))
+  const controller = account.business_controller
+  const now = context.clock.now()
+  const written = {
+    id,
+    environment: client.environment,
+    status,
+    business_name: account.business_name,
+    ein: context.secrets.seal(account.ein, einPlace(id)),
+    address: account.address,
+    phone_number: account.phone_number,
+    email: account.email,
+    website: account.website,
+    ultimate_beneficial_owners: owners,
+    business_controller:
+      controller === undefined ? null : context.secrets.seal(JSON.stringify(controller), controllerPlace(id)),
+    tos_attestation: account.tos_attestation ?? null,
+    created_at: now,
+    updated_at: now,
+  }
+  const [row] = await run<StoredAccount>(tx, context, registerAccount, [JSON.stringify(written), client.clientId])
+  if (row === undefined) throw new Error('The account was not written.')
+  await createWallets(tx, context, {
+    id,
+    environment: client.environment,
+    status: status === 'complete' ? 'active' : 'pending',
+  })
+  return accountOf(context, row)
+}
+
+/** One account as the API answers it; `undefined` when there is none. */
+export async function findAccount(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  accountId: string,
+): Promise<AccountResource | undefined> {
+  const [row] = await run<StoredAccount>(executor, context, selectAccount, [accountId])
+  return row === undefined ? undefined : accountOf(context, row)
+}
+
+/**
+ * Sets what the onboarding review found, opens or closes the account's wallets with it, and tells `account.updated`.
+ * False when the account is unknown or has that status already.
+ */
+export async function setAccountStatus(
+  tx: Tx,
+  context: ServiceContext,
+  accountId: string,
+  status: AccountStatus,
+): Promise<boolean> {
+  const [row] = await run<StoredAccount>(tx, context, updateStatus, [accountId, status, context.clock.now()])
+  if (row === undefined) return false
+  const walletStatus = status === 'complete' ? 'active' : 'pending'
+  await run(tx, context, updateWallets, [accountId, walletStatus, context.clock.now()])
+  await recordEvent(tx, context, { accountId, type: 'account.updated', data: accountOf(context, row) })
+  return true
+}
+
+interface StoredAccount {
+  readonly id: string
+  readonly status: AccountStatus
+  readonly business_name: string
+  readonly ein: string
+  readonly address: PostalAddress
+  readonly phone_number: string
+  readonly email: string
+  readonly website: string
+  readonly ultimate_beneficial_owners: AccountResource['ultimate_beneficial_owners']
+}
+
+function accountOf(context: ServiceContext, row: StoredAccount): AccountResource {
+  return {
+    id: row.id,
+    status: row.status,
+    business_name: row.business_name,
+    ein: Account.maskEin(context.secrets.open(row.ein, einPlace(row.id))),
+    address: row.address,
+    phone_number: row.phone_number,
+    email: row.email,
+    website: row.website,
+    ultimate_beneficial_owners: row.ultimate_beneficial_owners.map((owner, at) => ({
+      name: owner.name,
+      ssn: Account.maskSsn(context.secrets.open(owner.ssn, ssnPlace(row.id, at))),
+      address: owner.address,
+    })),
+  }
+}
+
+function einPlace(accountId: string) {
+  return { table: 'account', column: 'ein', row: accountId }
+}
+
+function ssnPlace(accountId: string, at: number) {
+  return { table: 'account', column: `ultimate_beneficial_owners.${at}.ssn`, row: accountId }
+}
+
+function controllerPlace(accountId: string) {
+  return { table: 'account', column: 'business_controller', row: accountId }
+}
+
+const columns = `id, status, business_name, ein, address, phone_number, email, website, ultimate_beneficial_owners`
+
+const registerAccount = statement(
+  'account_register',
+  `select ${columns} from {{schema}}.account_register($1::jsonb, $2)`,
+)
+
+const selectAccount = statement('account_select', `select ${columns} from {{schema}}.account where id = $1`)
+
+const updateStatus = statement(
+  'account_update_status',
+  `update {{schema}}.account set status = $2, updated_at = $3 where id = $1 and status <> $2 returning ${columns}`,
+)
+
+const updateWallets = statement(
+  'address_update_wallets_status',
+  `update {{schema}}.address set status = $2, updated_at = $3
+    where account_id = $1 and type = 'internal' and status <> 'archived'`,
+)

@@ -1,0 +1,96 @@
+import { accountStatuses } from '@outlay/core'
+import { z } from 'zod'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { idSchema, postalAddressSchema, sample } from '../schema/primitive.ts'
+import { newAccountSchema } from './input.ts'
+
+const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }
+const fields = {
+  business_name: 'Acme Incorporated',
+  ein: '12-3456789',
+  address: place,
+  phone_number: '+1 217 555 0100',
+  email: 'finance@acme.example',
+  website: 'https://acme.example',
+  ultimate_beneficial_owners: [{ name: 'Ada Roe', ssn: '987-65-4321', address: place }],
+}
+
+/** The body of `POST /accounts`, as it is documented and parsed. */
+const newAccount = component('NewAccount', newAccountSchema, {
+  description: 'A business to register. `ein` and each `ssn` have nine digits, with or without dashes.',
+  examples: [fields],
+})
+
+/** An account in an answer. Specification: "Account". */
+const accountSchema = component(
+  'Account',
+  z.object({
+    id: idSchema,
+    status: z.enum(accountStatuses).meta({ description: 'How the onboarding review stands.' }),
+    business_name: z.string(),
+    ein: z.string().meta({ description: 'Shows its last four digits.' }),
+    address: postalAddressSchema,
+    phone_number: z.string(),
+    email: z.string(),
+    website: z.string(),
+    ultimate_beneficial_owners: z.array(
+      z.object({
+        name: z.string(),
+        ssn: z.string().meta({ description: 'Shows its last four digits.' }),
+        address: postalAddressSchema,
+      }),
+    ),
+  }),
+  {
+    description: 'A business, or one of its end customers.',
+    examples: [
+      {
+        id: sample.accountId,
+        status: 'complete',
+        ...fields,
+        ein: '**-***6789',
+        ultimate_beneficial_owners: [{ name: 'Ada Roe', ssn: '***-**-4321', address: place }],
+      },
+    ],
+  },
+)
+
+const accountListSchema = component('AccountList', z.object({ accounts: z.array(idSchema) }), {
+  description: 'Ids of the accounts of a client, its own first.',
+  examples: [{ accounts: [sample.accountId, sample.otherAccountId] }],
+})
+
+/** What can be done with accounts. Specification: "Accounts". */
+export const accountsOperations: readonly Operation[] = [
+  {
+    id: 'createAccount',
+    method: 'post',
+    path: '/accounts',
+    tag: 'Accounts',
+    summary: 'Register an account',
+    description: 'Custodial wallets on every supported chain are created with it.',
+    access: 'accounts:write',
+    keyed: true,
+    body: { schema: newAccount, check: 'route' },
+    answers: { 201: { description: 'The account.', schema: accountSchema } },
+  },
+  {
+    id: 'listAccounts',
+    method: 'get',
+    path: '/accounts',
+    tag: 'Accounts',
+    summary: 'List the accounts of the client',
+    access: 'accounts:read',
+    answers: { 200: { description: 'Ids, its own account first.', schema: accountListSchema } },
+  },
+  {
+    id: 'getAccount',
+    method: 'get',
+    path: '/accounts/:account_id',
+    tag: 'Accounts',
+    summary: 'Read an account',
+    access: 'accounts:read',
+    answers: { 200: { description: 'The account.', schema: accountSchema } },
+  },
+]

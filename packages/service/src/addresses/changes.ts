@@ -1,0 +1,85 @@
+import { Address, type Issue, OutlayError } from '@outlay/core'
+import { z } from 'zod'
+import type { ServiceContext, Tx } from '../context.ts'
+import { run, statement } from '../database/statement.ts'
+import { type AddressRow, addressColumns, addressOf, type StoredAddress } from './addresses.ts'
+import { checkEnvironment } from './external.ts'
+
+const names = z.array(z.string().min(1).max(64)).max(100)
+
+/** The body of `PATCH /addresses/{address_id}`. */
+export const addressChangeSchema = z.object({
+  transfer_types: names.optional(),
+  additional_transfer_types: names.optional(),
+  name: z.string().trim().min(1).max(255).optional(),
+  status: z.enum(['active', 'archived']).optional(),
+})
+
+/** What changes about an address. */
+export type AddressChange = z.infer<typeof addressChangeSchema>
+
+/**
+ * Reads the body of a change; unknown members are ignored.
+ * @throws OutlayError `invalid_request` naming the members, or when nothing is to change.
+ */
+export function parseAddressChange(body: unknown): AddressChange {
+  const parsed = addressChangeSchema.safeParse(body)
+  if (!parsed.success) {
+    const [first, ...rest] = parsed.error.issues.map(
+      (issue): Issue => ({ field: issue.path.map(String).join('.'), code: 'invalid_request', message: issue.message }),
+    )
+    if (first === undefined) throw new Error('A refused change has no issue.')
+    throw OutlayError.fromIssues([first, ...rest])
+  }
+  if (Object.keys(parsed.data).length === 0)
+    throw new OutlayError('invalid_request', 'Name transfer_types, name or status to change.', { field: '' })
+  return parsed.data
+}
+
+/**
+ * Changes an address in the caller's transaction: transfer types are added to those that are there, never taken away; the
+ * status of a custodial wallet is the service's own. Specification: "PATCH /addresses/{address_id}".
+ * @throws OutlayError `invalid_request`, `unknown_transfer_type`, `mixed_chains`, `mixed_environments`.
+ */
+export async function changeAddress(
+  tx: Tx,
+  context: ServiceContext,
+  address: AddressRow,
+  change: AddressChange,
+): Promise<AddressRow> {
+  if (change.status !== undefined && address.type === 'internal')
+    throw new OutlayError('invalid_request', 'The status of a custodial wallet cannot be set.', { field: 'status' })
+  const added = addedTransferTypes(context, address, change)
+  const values = [address.id, added, change.name ?? null, change.status ?? null, context.clock.now()]
+  const [row] = await run<StoredAddress>(tx, context, updateAddress, values)
+  if (row === undefined) throw new Error('The address is gone.')
+  return addressOf(row)
+}
+
+function addedTransferTypes(context: ServiceContext, address: AddressRow, change: AddressChange): readonly string[] {
+  for (const field of ['transfer_types', 'additional_transfer_types'] as const) {
+    const given = change[field] ?? []
+    if (given.length === 0) continue
+    // Names of the request come first, so that a refusal counts them as the caller does.
+    const merged = Address.checkTransferTypes([...given, ...address.transferTypes], context.catalog, field)
+    checkEnvironment(context, address.environment, merged)
+  }
+  const all = [...address.transferTypes, ...(change.transfer_types ?? []), ...(change.additional_transfer_types ?? [])]
+  const merged = Address.checkTransferTypes(all, context.catalog, 'transfer_types')
+  return merged.filter((name) => !address.transferTypes.includes(name))
+}
+
+// Two changes at once both keep what they add: the second one adds to what the first one wrote.
+const updateAddress = statement(
+  'address_update',
+  `update {{schema}}.address
+      set transfer_types = transfer_types
+            || (select coalesce(array_agg(t order by n), '{}')
+                  from unnest($2::text[]) with ordinality as added (t, n)
+                 where t <> all (transfer_types)),
+          name = coalesce($3, name),
+          status = coalesce($4, status),
+          updated_at = $5
+    where id = $1
+   returning ${addressColumns}`,
+)

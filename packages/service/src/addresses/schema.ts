@@ -1,0 +1,204 @@
+import { z } from 'zod'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import {
+  idSchema,
+  pageParameters,
+  paginationSchema,
+  postalAddressSchema,
+  sample,
+  timestampSchema,
+  transferTypeSchema,
+} from '../schema/primitive.ts'
+import { addressChangeSchema } from './changes.ts'
+
+const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }
+
+const newWallet = component(
+  'NewWalletAddress',
+  z.object({ name: z.string(), address: z.string(), transfer_types: z.array(z.string()) }),
+  {
+    description:
+      'An on-chain wallet or a Canton party. EVM chains of one environment share one entry; every other chain needs its own.',
+    examples: [{ name: 'Supplier', address: sample.address, transfer_types: ['ethereum', 'base'] }],
+  },
+)
+
+const newBank = component(
+  'NewBankAddress',
+  z.object({
+    owner: z.string(),
+    name: z.string(),
+    account_number: z.string().meta({ description: '4 to 17 digits; 18 digits for a CLABE (spei).' }),
+    routing_number: z.string().nullish().meta({ description: 'Nine digits; left out for a CLABE.' }),
+    account_type: z.string().meta({ examples: ['checking', 'savings'] }),
+    bank_address: postalAddressSchema,
+    beneficiary_address: postalAddressSchema,
+    transfer_types: z.array(z.string()),
+  }),
+  {
+    description: 'A bank account outside.',
+    examples: [
+      {
+        owner: 'Roe Supplies LLC',
+        name: 'Supplier',
+        account_number: '445566778899',
+        routing_number: '021000021',
+        account_type: 'checking',
+        bank_address: place,
+        beneficiary_address: place,
+        transfer_types: ['ach_credit', 'wire'],
+      },
+    ],
+  },
+)
+
+const newExternal = component('NewExternalAddress', z.union([newWallet, newBank]), {
+  description: 'A counterparty: an on-chain wallet, a Canton party or a bank account, told apart by their members.',
+})
+
+const addressChange = component('AddressChange', addressChangeSchema, {
+  description: 'Transfer types are added, never taken away. The status of a custodial wallet cannot be set.',
+  examples: [{ transfer_types: ['polygon'] }],
+})
+
+const createdSchema = component('Created', z.object({ id: idSchema }), {
+  description: 'The id of what was created.',
+  examples: [{ id: sample.bankAddressId }],
+})
+
+const addressSchema = component(
+  'Address',
+  z.object({
+    id: idSchema,
+    account_id: idSchema,
+    type: z.enum(['internal', 'external']).meta({ description: 'Custodial wallet, or counterparty.' }),
+    name: z.string(),
+    status: z.enum(['pending', 'active', 'archived']),
+    address: z.string().meta({ description: 'On-chain address or Canton party; empty for a bank account.' }),
+    transfer_types: z.array(transferTypeSchema),
+    created: timestampSchema,
+    ownership: z.enum(['custodial', 'counterparty']),
+    owner: z.string().optional(),
+    account_type: z.string().optional(),
+    routing_number: z.string().optional(),
+    account_number: z.string().optional().meta({ description: 'Shows its last four digits.' }),
+    bank_address: postalAddressSchema.optional(),
+    beneficiary_address: postalAddressSchema.optional(),
+  }),
+  {
+    description: 'The source or destination of value: a wallet or a bank account.',
+    examples: [
+      {
+        id: sample.walletId,
+        account_id: sample.accountId,
+        type: 'internal',
+        name: 'EVM wallet',
+        status: 'active',
+        address: sample.address,
+        transfer_types: ['ethereum', 'base', 'polygon', 'arbitrum'],
+        created: sample.time,
+        ownership: 'custodial',
+      },
+    ],
+  },
+)
+
+const addressListSchema = component(
+  'AddressList',
+  z.object({ addresses: z.array(addressSchema), pagination: paginationSchema }),
+  { description: 'One page of addresses.' },
+)
+
+const filters = {
+  type: z.string().optional().meta({ description: '`internal` or `external`.' }),
+  transfer_type: z.string().optional().meta({ description: 'Addresses that can be used with it.' }),
+  address: z.string().optional().meta({ description: 'Exact on-chain address.' }),
+  ...pageParameters,
+}
+
+// The members that tell a bank account, in either spelling.
+const bankMember = /^(owner|account_?number|routing_?number|account_?type|bank_?address|beneficiary_?address)$/i
+
+const isBankShaped = (body: unknown): boolean =>
+  typeof body === 'object' &&
+  body !== null &&
+  !('address' in body) &&
+  Object.keys(body).some((key) => bankMember.test(key))
+
+const list = { 200: { description: 'A page.', schema: addressListSchema } }
+const one = { 200: { description: 'The address.', schema: addressSchema } }
+
+/** What can be done with addresses. Specification: "Addresses". */
+export const addressesOperations: readonly Operation[] = [
+  {
+    id: 'createExternalAddress',
+    method: 'post',
+    path: '/accounts/:account_id/addresses/external',
+    tag: 'Addresses',
+    summary: 'Register a counterparty',
+    access: 'addresses:write',
+    keyed: true,
+    body: { schema: newExternal, check: (body) => (isBankShaped(body) ? newBank : newWallet) },
+    answers: { 201: { description: 'Its id, the `address_id` of transfers.', schema: createdSchema } },
+  },
+  {
+    id: 'listAccountAddresses',
+    method: 'get',
+    path: '/accounts/:account_id/addresses',
+    tag: 'Addresses',
+    summary: 'List the addresses of an account',
+    description: 'Without the filter `type` the list holds the custodial wallets.',
+    access: 'addresses:read',
+    query: filters,
+    answers: list,
+  },
+  {
+    id: 'listAddresses',
+    method: 'get',
+    path: '/addresses',
+    tag: 'Addresses',
+    summary: 'List the addresses of all accounts',
+    access: 'addresses:read',
+    query: filters,
+    answers: list,
+  },
+  {
+    id: 'getAccountAddress',
+    method: 'get',
+    path: '/accounts/:account_id/addresses/:address_id',
+    tag: 'Addresses',
+    summary: 'Read an address of an account',
+    access: 'addresses:read',
+    answers: one,
+  },
+  {
+    id: 'getAddress',
+    method: 'get',
+    path: '/addresses/:address_id',
+    tag: 'Addresses',
+    summary: 'Read an address',
+    access: 'addresses:read',
+    answers: one,
+  },
+  {
+    id: 'changeAccountAddress',
+    method: 'patch',
+    path: '/accounts/:account_id/addresses/:address_id',
+    tag: 'Addresses',
+    summary: 'Change an address of an account',
+    access: 'addresses:write',
+    body: { schema: addressChange, check: 'route' },
+    answers: one,
+  },
+  {
+    id: 'changeAddress',
+    method: 'patch',
+    path: '/addresses/:address_id',
+    tag: 'Addresses',
+    summary: 'Change an address',
+    access: 'addresses:write',
+    body: { schema: addressChange, check: 'route' },
+    answers: one,
+  },
+]

@@ -1,0 +1,110 @@
+import { OutlayError, type Telemetry } from '@outlay/core'
+import { Hono } from 'hono'
+import { routePath } from 'hono/route'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { ServiceContext } from './context.ts'
+import { createCallerCache } from './http/caller-cache.ts'
+import { createInFlight } from './http/in-flight.ts'
+import { problemOf } from './http/problem.ts'
+import { createRateLimiter } from './http/rate-limit.ts'
+import type { RouteModule, ServiceApp, ServiceEnv, ServiceRequest } from './http/request.ts'
+import { traceRequest } from './telemetry.ts'
+
+/** One route that is mounted: its method in capitals and its path as the router has it. */
+export interface MountedRoute {
+  readonly method: string
+  readonly path: string
+}
+
+/** Makes the HTTP side of the service: `Request` in, `Response` out, mountable in any server. */
+export function createApp(
+  context: ServiceContext,
+  routes: readonly RouteModule[],
+): { fetch(request: Request): Promise<Response>; readonly routes: readonly MountedRoute[] } {
+  const app: ServiceApp = new Hono<ServiceEnv>({ strict: false })
+  const callers = createCallerCache(context.tokenCacheMs ?? 3_000)
+  const rateLimiter = createRateLimiter(context.rateLimit ?? { perSecond: 2_000, burst: 2_000 })
+  const inFlight = createInFlight(context.idempotencyWaitMs ?? 10_000)
+  app.use(async (c, next) => {
+    c.set('requestId', requestIdOf(c, context))
+    c.set('callers', callers)
+    c.set('rateLimiter', rateLimiter)
+    c.set('inFlight', inFlight)
+    const startedMs = performance.now()
+    await (context.telemetry === undefined ? next() : traceNext(c, context.telemetry, next))
+    c.res.headers.set('x-request-id', c.get('requestId'))
+    logRequest(c, context, startedMs)
+  })
+  for (const mount of routes) mount(app, context)
+  app.notFound((c) => answerProblem(c, context, new OutlayError('not_found', 'There is nothing at this path.')))
+  app.onError((error, c) => answerProblem(c, context, error))
+  return { fetch: async (request) => app.fetch(request), routes: routesOf(app) }
+}
+
+/** The routes that are mounted on an application, in that order, without what runs before all of them. */
+export function routesOf(app: ServiceApp): readonly MountedRoute[] {
+  return app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => ({ method, path }))
+}
+
+/** Lets the request go on inside a span. */
+function traceNext(c: ServiceRequest, telemetry: Telemetry, next: () => Promise<void>): Promise<void> {
+  const request = { method: c.req.method, traceparent: c.req.header('traceparent') }
+  return traceRequest(telemetry, request, async () => {
+    await next()
+    return { route: routeOf(c), status: c.res.status }
+  })
+}
+
+function routeOf(c: ServiceRequest): string | undefined {
+  const route = routePath(c)
+  return route === '/*' ? undefined : route
+}
+
+/** One line per request: its route rather than its path, since a path has ids in it, and nothing of its body. */
+function logRequest(c: ServiceRequest, context: ServiceContext, startedMs: number): void {
+  const route = routePath(c)
+  const level = probes.has(route) ? 'debug' : 'info'
+  const fields = {
+    requestId: c.get('requestId'),
+    method: c.req.method,
+    route: route === '/*' ? null : route,
+    status: c.res.status,
+    durationMs: Math.round((performance.now() - startedMs) * 100) / 100,
+  }
+  context.logger[level](fields, 'A request was answered.')
+}
+
+const probes = new Set(['/health', '/ready'])
+
+/** Answers with the problem of an error; an unexpected one is logged under the request's id. */
+function answerProblem(c: ServiceRequest, context: ServiceContext, error: unknown): Response {
+  const { problem, headers, unexpected } = problemOf(error, c.get('requestId'))
+  if (unexpected)
+    context.logger.error(
+      { requestId: problem.request_id, method: c.req.method, route: routePath(c), ...describe(error) },
+      'A request failed.',
+    )
+  return c.body(JSON.stringify(problem), problem.status as ContentfulStatusCode, {
+    ...headers,
+    'content-type': 'application/problem+json',
+  })
+}
+
+/**
+ * What the log may say about an error. The message and detail of a database error can quote values of a row, so only its
+ * code, its constraint and the place in our own code are kept. So can that of a syntax error: it quotes what was parsed.
+ */
+function describe(error: unknown): Readonly<Record<string, unknown>> {
+  if (!(error instanceof Error)) return { error: typeof error }
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown }
+  const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at '))
+  if (code !== undefined && !OutlayError.is(error)) return { error: error.name, code, constraint, frames }
+  if (error instanceof SyntaxError) return { error: error.name, frames }
+  return { error: error.name, message: error.message, frames }
+}
+
+function requestIdOf(c: ServiceRequest, context: ServiceContext): string {
+  const given = c.req.header('x-request-id')
+  if (given !== undefined && /^[A-Za-z0-9_-]{8,64}$/.test(given)) return given
+  return Buffer.from(context.random.bytes(12)).toString('hex')
+}

@@ -1,0 +1,237 @@
+import { BankAccount } from '@outlay/core'
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestAutomations, testAutomations } from '../../test/automations.ts'
+import { checkedFetch } from '../../test/contract.ts'
+import { inspect } from '../../test/inspection.ts'
+import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
+import type { AutomationResource } from './automations.ts'
+import { startAutomationOpening } from './opening.ts'
+
+const fetch = checkedFetch(globalThis.fetch)
+
+const database = await testDatabase({ role: 'ordinary' })
+let api: TestSandbox
+let automations: TestAutomations
+let events: (type: string) => Promise<readonly { data: AutomationResource }[]>
+beforeAll(async () => {
+  api = await testSandbox(database.url)
+  automations = testAutomations(api)
+  const body = { url: 'http://127.0.0.1:9/', event_types: ['automation.*'] }
+  await api.call('POST', `/accounts/${api.accountId}/webhooks`, { body })
+  const { pool, schema } = api.sandbox.service.context
+  events = async (type) => {
+    const { rows } = await inspect(pool).query(`select body from ${schema}.webhook_event where type = $1 order by id`, [
+      type,
+    ])
+    return rows.map((row) => JSON.parse(row.body))
+  }
+})
+afterAll(() => api.stop())
+
+const base = (address_id: string) => ({ address_id, value_type: 'USDC', transfer_type: 'base' })
+
+describe('creating an automation', () => {
+  it('answers 201 in status pending, with transfer_type null and no funding instructions yet', async () => {
+    const { status, body } = await automations.create({ brand: { account_id: api.otherAccountId } })
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      id: expect.stringMatching(/^[0-9A-Z]{26}$/),
+      name: 'Treasury',
+      status: 'pending',
+      source: { value_type: 'USD', transfer_type: null, funding_instructions: null },
+      destination: base(api.walletId),
+      created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+      updated_at: body.created_at,
+    })
+  })
+
+  it('happens once per idempotency key, and needs one', async () => {
+    const first = await automations.create({ name: 'Once' }, 'automation-once')
+    const second = await automations.create({ name: 'Once' }, 'automation-once')
+    expect(second.body).toEqual(first.body)
+    expect(second.headers.get('idempotent-replayed')).toBe('true')
+    expect((await automations.create({ name: 'Twice' }, 'automation-once')).body.code).toBe('idempotency_key_mismatch')
+    const listed = await api.call<{ automations: AutomationResource[] }>(
+      'GET',
+      `/accounts/${api.accountId}/automations`,
+    )
+    expect(listed.body.automations.filter(({ name }) => name === 'Once')).toHaveLength(1)
+    expect((await automations.create({}, '')).status).toBe(400)
+  })
+
+  it.each([
+    ['a source of a token, as for an offramp or a swap', { source: { value_type: 'USDC' } }, 'unsupported_flow'],
+    ['a source of pesos', { source: { value_type: 'MXN' } }, 'unsupported_flow'],
+    ['no name', { name: undefined }, 'missing_field'],
+  ])('with %s is refused', async (_name, body, code) => {
+    const refused = await automations.create(body)
+    expect([refused.status, refused.body.code]).toEqual([422, code])
+  })
+
+  it('is refused for a destination that cannot be minted to, with the member', async () => {
+    const archived = await automations.addWallet('0x52908400098527886E0F7030069857D2E4169EE7')
+    await api.call('PATCH', `/accounts/${api.accountId}/addresses/${archived}`, { body: { status: 'archived' } })
+    const cases = [
+      [base('0'.repeat(26)), 'invalid_address'],
+      [base(api.otherWallet.addressId), 'invalid_address'],
+      [base(archived), 'address_archived'],
+      [{ ...base(api.walletId), transfer_type: 'solana' }, 'transfer_type_not_supported'],
+      [{ ...base(api.walletId), transfer_type: 'wire', value_type: 'USD' }, 'unsupported_flow'],
+      [{ ...base(api.walletId), transfer_type: 'base_sepolia' }, 'transfer_type_not_supported'],
+    ] as const
+    for (const [destination, code] of cases) {
+      const refused = await automations.create({ destination })
+      expect([refused.status, refused.body.code]).toEqual([422, code])
+      expect(refused.body.errors?.[0]?.source.pointer).toMatch(/^\/destination\//)
+    }
+  })
+
+  it('is refused for the brand of an account that the client neither owns nor manages', async () => {
+    const other = await api.sandbox.seedClient({ name: 'Other', accounts: [{ businessName: 'Other' }] })
+    const refused = await automations.create({ brand: { account_id: other.accounts[0]?.accountId } })
+    expect([refused.status, refused.body.code]).toEqual([422, 'invalid_id'])
+  })
+
+  it('is refused while the account is not complete', async () => {
+    const setStatus = (status: string) =>
+      api.call('POST', `/simulations/accounts/${api.accountId}/status`, { body: { status } })
+    await setStatus('rejected')
+    const refused = await automations.create()
+    await setStatus('complete')
+    expect([refused.status, refused.body.code]).toEqual([422, 'account_not_ready'])
+  })
+})
+
+describe('the bank', () => {
+  it('opens a virtual account: pending, processing, then active with funding instructions', async () => {
+    const { body } = await automations.create()
+    const processing = await automations.reaches(body.id, 'processing')
+    expect(processing.source.funding_instructions).toBeNull()
+    expect(processing.updated_at > processing.created_at).toBe(true)
+    await automations.advance(3)
+    const active = await automations.reaches(body.id, 'active')
+    expect(active.source).toEqual({
+      value_type: 'USD',
+      transfer_type: null,
+      funding_instructions: {
+        beneficiary_name: 'Acme Payments LLC',
+        beneficiary_address: '1 Sandbox Plaza, Chicago, IL 60601',
+        bank_name: expect.any(String),
+        bank_address: expect.any(String),
+        account_number: expect.stringMatching(/^\d{12}$/),
+        routing_number: expect.stringMatching(/^\d{9}$/),
+        memo: null,
+      },
+    })
+    expect(BankAccount.isRoutingNumber(active.source.funding_instructions?.routing_number)).toBe(true)
+  })
+
+  it('gives every automation an account number of its own', async () => {
+    const [one, two] = [await automations.open(), await automations.open()]
+    expect(automations.accountNumberOf(one)).not.toBe(automations.accountNumberOf(two))
+  })
+
+  it('shows the name and the address of the brand as beneficiary', async () => {
+    const branded = await automations.open({ brand: { account_id: api.otherAccountId } })
+    expect(branded.source.funding_instructions?.beneficiary_name).toBe('Managed Inc')
+    expect(branded).not.toHaveProperty('brand')
+  })
+
+  it('opens one account however often it is asked, and automation.active is recorded once', async () => {
+    const { context } = api.sandbox.service
+    const more = [startAutomationOpening(context, { pollIntervalMs: 5 }), startAutomationOpening(context)]
+    const { id } = await automations.open({ name: 'Contended' })
+    for (const one of more) await one.stop()
+    const order = { automationId: id, accountId: api.accountId, beneficiary: { name: '', address: '' } }
+    await context.rails.virtualAccounts?.open(order, { signal: new AbortController().signal })
+    await automations.advance(5)
+    const { rows } = await inspect(context.pool).query(
+      `select ready_at from ${context.schema}.rail_virtual_account where automation_id = $1`,
+      [id],
+    )
+    expect(rows).toEqual([{ ready_at: null }])
+    expect((await events('automation.active')).filter(({ data }) => data.id === id)).toHaveLength(1)
+  })
+
+  it('has an account number that is in clear in the answers only', async () => {
+    const active = await automations.open({ name: 'Sealed' })
+    const number = automations.accountNumberOf(active)
+    const event = (await events('automation.active')).find(({ data }) => data.id === active.id)
+    const shown = event?.data.source.funding_instructions
+    expect(shown).toEqual({ ...active.source.funding_instructions, account_number: `****${number.slice(-4)}` })
+    const { pool, schema } = api.sandbox.service.context
+    const { rows } = await inspect(pool).query(
+      `select to_jsonb(a)::text as row from ${schema}.automation a where id = $1`,
+      [active.id],
+    )
+    expect(rows[0]?.row).toContain('v1.')
+    expect(rows[0]?.row).not.toContain(number)
+  })
+})
+
+describe('reading automations', () => {
+  it('lists those of the account alone, newest first', async () => {
+    const { body } = await automations.create({ name: 'Newest' })
+    const path = (accountId: string) => `/accounts/${accountId}/automations`
+    const listed = await api.call<{ automations: AutomationResource[] }>('GET', path(api.accountId))
+    expect(listed.body.automations[0]).toMatchObject({ id: body.id, name: 'Newest' })
+    expect((await api.call('GET', path(api.otherAccountId))).body).toEqual({ automations: [] })
+    const foreign = await api.call('GET', `${path(api.otherAccountId)}/${body.id}`)
+    const malformed = await api.call('GET', `${path(api.accountId)}/nonsense`)
+    const unknown = await api.call('GET', `${path(api.accountId)}/${'0'.repeat(26)}`)
+    expect([foreign.status, malformed.status, unknown.status]).toEqual([404, 404, 404])
+  })
+
+  it('needs the scopes of automations', async () => {
+    const client = await api.sandbox.seedClient({
+      name: 'Narrow',
+      scopes: ['automations:read'],
+      accounts: [{ businessName: 'Narrow' }],
+    })
+    const form = { grant_type: 'client_credentials', client_id: client.clientId, client_secret: client.clientSecret }
+    const granted = await fetch(`${api.sandbox.url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
+    const { access_token: token } = (await granted.json()) as { access_token: string }
+    const url = `${api.sandbox.url}/accounts/${client.accounts[0]?.accountId}/automations`
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' }
+    expect((await fetch(url, { headers: { authorization: headers.authorization } })).status).toBe(200)
+    expect((await fetch(url, { method: 'POST', headers, body: '{}' })).status).toBe(403)
+  })
+})
+
+describe('changing an automation', () => {
+  it('disables it, takes it back into use, and archives it for good', async () => {
+    const { id, updated_at: before } = await automations.open()
+    const disabled = await automations.change(id, { status: 'disabled', name: 'Paused' })
+    expect(disabled.body).toMatchObject({ status: 'disabled', name: 'Paused' })
+    expect(disabled.body.updated_at > before).toBe(true)
+    expect((await automations.change(id, { status: 'disabled' })).body.updated_at).toBe(disabled.body.updated_at)
+    expect((await automations.change(id, { status: 'complete' })).body.status).toBe('active')
+    expect((await automations.change(id, { status: 'archived' })).body.status).toBe('archived')
+    const revived = await automations.change(id, { status: 'active' })
+    expect([revived.status, revived.body.code]).toEqual([409, 'conflict'])
+  })
+
+  it('cannot make it active before the bank has, and an archived one never becomes active', async () => {
+    const { id } = (await automations.create()).body
+    expect((await automations.change(id, { status: 'active' })).status).toBe(409)
+    expect((await automations.change(id, { status: 'disabled' })).status).toBe(409)
+    await automations.reaches(id, 'processing')
+    expect((await automations.change(id, { status: 'archived' })).status).toBe(200)
+    await automations.advance(5)
+    expect(await automations.read(id)).toMatchObject({ status: 'archived' })
+  })
+
+  it.each([[{}], [{ status: 'pending' }], [{ status: 'gone' }], [{ name: '' }], [{ name: 7 }]])(
+    'to %j is refused',
+    async (body) => {
+      const { id } = (await automations.create()).body
+      const refused = await automations.change(id, body)
+      expect([refused.status, refused.body.code]).toEqual([422, 'invalid_request'])
+    },
+  )
+
+  it('of an unknown one is 404', async () => {
+    expect((await automations.change('0'.repeat(26), { status: 'disabled' })).status).toBe(404)
+  })
+})

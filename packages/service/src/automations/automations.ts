@@ -1,0 +1,143 @@
+import type { AutomationStatus } from '@outlay/core'
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
+import type { Environment } from '../http/caller.ts'
+import { instructionsView, type WireInstructionsResource } from '../transfers/view.ts'
+
+/** An automation as the API answers it. Specification: "Automation". */
+export interface AutomationResource {
+  readonly id: string
+  readonly name: string
+  readonly status: AutomationStatus
+  readonly source: {
+    readonly value_type: string
+    readonly transfer_type: null
+    /** Null until the automation is active. */
+    readonly funding_instructions: WireInstructionsResource | null
+  }
+  readonly destination: {
+    readonly address_id: string
+    readonly value_type: string
+    readonly transfer_type: string
+  }
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+/** A row of the table `automation`, as it is read. */
+export interface AutomationRow {
+  readonly id: string
+  readonly account_id: string
+  readonly environment: Environment
+  readonly name: string
+  readonly status: AutomationStatus
+  readonly source_value_type: string
+  readonly destination_address_id: string
+  readonly destination_value_type: string
+  readonly destination_transfer_type: string
+  readonly brand_account_id: string | null
+  readonly beneficiary_name: string
+  readonly beneficiary_address: string
+  /** The virtual account, for the sources of the transfers. */
+  readonly financial_institution_id: string
+  readonly bank_name: string | null
+  readonly bank_address: string | null
+  readonly routing_number: string | null
+  /** Sealed. */
+  readonly account_number: string | null
+  readonly memo: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+/** Writes an automation the way the API answers it. */
+export function automationView(context: Pick<ServiceContext, 'secrets'>, row: AutomationRow): AutomationResource {
+  return {
+    id: row.id,
+    name: row.name,
+    status: row.status,
+    source: {
+      value_type: row.source_value_type,
+      transfer_type: null,
+      funding_instructions: fundingInstructions(context, row),
+    },
+    destination: {
+      address_id: row.destination_address_id,
+      value_type: row.destination_value_type,
+      transfer_type: row.destination_transfer_type,
+    },
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  }
+}
+
+function fundingInstructions(
+  context: Pick<ServiceContext, 'secrets'>,
+  row: AutomationRow,
+): WireInstructionsResource | null {
+  if (row.account_number === null) return null
+  return instructionsView({
+    beneficiaryName: row.beneficiary_name,
+    beneficiaryAddress: row.beneficiary_address,
+    bankName: row.bank_name ?? '',
+    bankAddress: row.bank_address ?? '',
+    accountNumber: context.secrets.open(row.account_number, virtualAccountPlace(row.id)),
+    routingNumber: row.routing_number ?? '',
+    memo: row.memo,
+  })
+}
+
+/** Where the account number of an automation is kept, for the seal. */
+export function virtualAccountPlace(automationId: string) {
+  return { table: 'automation', column: 'account_number', row: automationId }
+}
+
+/** The keyed digest by which a virtual account is found. */
+export function virtualAccountIndex(
+  context: Pick<ServiceContext, 'secrets'>,
+  account: { readonly routingNumber: string; readonly accountNumber: string },
+): string {
+  return context.secrets.mac('automation.account_number', `${account.routingNumber}/${account.accountNumber}`)
+}
+
+/** One automation of an account; `undefined` for an unknown id and for one of another account. */
+export async function findAutomation(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  accountId: string,
+  automationId: string,
+): Promise<AutomationRow | undefined> {
+  const [row] = await run<AutomationRow>(executor, context, selectAutomation, [accountId, automationId])
+  return row
+}
+
+/** The account that an automation belongs to; `undefined` for an unknown id. */
+export async function findAccountOfAutomation(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  automationId: string,
+): Promise<string | undefined> {
+  const [row] = await run<{ account_id: string }>(executor, context, selectAccountId, [automationId])
+  return row?.account_id
+}
+
+/** Every automation of an account, newest first, the archived ones included. */
+export function listAutomations(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  accountId: string,
+): Promise<readonly AutomationRow[]> {
+  return run(executor, context, selectAutomations, [accountId])
+}
+
+const selectAutomation = statement(
+  'automation_select',
+  'select * from {{schema}}.automation where account_id = $1 and id = $2',
+)
+
+const selectAccountId = statement('automation_account', 'select account_id from {{schema}}.automation where id = $1')
+
+const selectAutomations = statement(
+  'automation_list',
+  'select * from {{schema}}.automation where account_id = $1 order by id desc',
+)

@@ -1,0 +1,66 @@
+import { Id, OutlayError, parseAutomationRequest, TransferFlow } from '@outlay/core'
+import type { ServiceContext, Tx } from '../context.ts'
+import { run, statement } from '../database/statement.ts'
+import type { Caller } from '../http/caller.ts'
+import { findBrand } from '../transfers/brands.ts'
+import { oneLine } from '../transfers/creation.ts'
+import { findParties } from '../transfers/parties.ts'
+import { type AutomationResource, type AutomationRow, automationView } from './automations.ts'
+
+/**
+ * Creates an automation in the caller's transaction, in status pending; its virtual account is opened afterwards.
+ * Specification: "Automations", create.
+ *
+ * @throws OutlayError what `parseAutomationRequest` and `findParties` throw, `unsupported_flow` where the rails open no
+ *   virtual accounts, and `invalid_id` for a brand that the client neither owns nor manages.
+ */
+export async function createAutomation(
+  tx: Tx,
+  context: ServiceContext,
+  caller: Caller,
+  accountId: string,
+  body: unknown,
+): Promise<AutomationResource> {
+  const request = parseAutomationRequest(body, context.catalog)
+  if (context.rails.virtualAccounts === undefined) {
+    throw new OutlayError('unsupported_flow', 'There is no bank that opens virtual accounts.', { field: 'source' })
+  }
+  // The deposits come by wire or ACH: no source address, and the same flow.
+  const legs = {
+    source: { valueType: request.source.valueType, transferType: 'wire' },
+    destination: request.destination,
+  }
+  const parties = await findParties(tx, context, accountId, caller.environment, legs)
+  TransferFlow.classify(legs, context.catalog, { destination: parties.destination.type })
+  const beneficiary = (await findBrand(tx, context, caller.clientId, request.brand)) ?? {
+    business_name: parties.businessName,
+    address: parties.businessAddress,
+  }
+  const [row] = await run<AutomationRow>(tx, context, insertAutomation, [
+    Id.generate(context.clock, context.random),
+    accountId,
+    caller.environment,
+    request.name,
+    request.source.valueType,
+    request.destination.addressId,
+    request.destination.valueType,
+    request.destination.transferType,
+    request.brand?.accountId ?? null,
+    beneficiary.business_name,
+    oneLine(beneficiary.address),
+    Id.generate(context.clock, context.random),
+    context.clock.now(),
+  ])
+  if (row === undefined) throw new Error('The automation was not written.')
+  return automationView(context, row)
+}
+
+const insertAutomation = statement(
+  'automation_insert',
+  `insert into {{schema}}.automation
+     (id, account_id, environment, name, status, source_value_type, destination_address_id, destination_value_type,
+      destination_transfer_type, brand_account_id, beneficiary_name, beneficiary_address, financial_institution_id,
+      open_at, created_at, updated_at)
+   values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $13)
+   returning *`,
+)

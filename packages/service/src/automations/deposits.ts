@@ -1,0 +1,139 @@
+import { Amount, Id, Limits, OutlayError } from '@outlay/core'
+import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
+import type { DepositFact, DepositVerdict } from '../rails/port.ts'
+import { type AutomationRow, virtualAccountIndex } from './automations.ts'
+import { type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './transfers.ts'
+
+/** A payment that reached a virtual account, and what became of it. */
+export interface AutomationDeposit {
+  readonly id: string
+  readonly transfer_type: DepositFact['transferType']
+  /** The bank's: the IMAD of a wire, the trace number of an ACH entry. */
+  readonly reference: string
+  /** Null when no automation has the account number. */
+  readonly automation_id: string | null
+  readonly account_id: string | null
+  /** Decimal string. */
+  readonly amount_value: string
+  readonly amount_currency: string
+  /** The one transfer that it made; null when it went back. */
+  readonly transfer_id: string | null
+  /** Why it went back; null when it did not. */
+  readonly return_reason: string | null
+}
+
+/**
+ * Takes a deposit, once in effect per rail and bank reference: fact, transfer and ledger commit together. A deposit that
+ * cannot become a transfer is recorded as returned, and mints nothing. A repeat gets the verdict of the first time.
+ *
+ * Reasons of a return: `unknown_account`, `automation_disabled`, `automation_archived`, `currency_mismatch`,
+ * `ach_limit_exceeded`, or the code with which the transfer would have been refused, such as `address_archived`.
+ */
+export function takeDeposit(context: ServiceContext, fact: DepositFact): Promise<DepositVerdict> {
+  return inTransaction(context, async (tx) => {
+    const automation = await lockAutomation(tx, context, fact)
+    const deposit = await claimDeposit(tx, context, automation, fact)
+    if (deposit === undefined) return verdictOf(await findDeposit(tx, context, fact))
+    const transfer = await prepareOrRefuse(tx, context, automation, fact, deposit.transferId)
+    if (typeof transfer === 'object') {
+      await writeDepositTransfer(tx, context, transfer)
+      return { outcome: 'credited', transferId: deposit.transferId }
+    }
+    const reason = transfer
+    await run(tx, context, returnDeposit, [deposit.id, reason])
+    const about = { depositId: deposit.id, automationId: automation?.id, reason }
+    context.logger.warn(about, 'A deposit goes back to its sender.')
+    return { outcome: 'returned', reason }
+  })
+}
+
+/** A deposit by its rail and the bank's reference; `undefined` when there was none. */
+export async function findDeposit(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  key: Pick<DepositFact, 'transferType' | 'reference'>,
+): Promise<AutomationDeposit | undefined> {
+  const [row] = await run<AutomationDeposit>(executor, context, selectDeposit, [key.transferType, key.reference])
+  return row
+}
+
+function verdictOf(row: AutomationDeposit | undefined): DepositVerdict {
+  if (row?.transfer_id != null) return { outcome: 'credited', transferId: row.transfer_id }
+  if (row?.return_reason != null) return { outcome: 'returned', reason: row.return_reason }
+  throw new Error('A deposit was claimed by somebody else and then vanished.')
+}
+
+/** The automation with this account number, locked against a change of its status until the commit. */
+async function lockAutomation(tx: Tx, context: ServiceContext, fact: DepositFact): Promise<AutomationRow | undefined> {
+  const [row] = await run<AutomationRow>(tx, context, lockByAccount, [virtualAccountIndex(context, fact)])
+  return row
+}
+
+/** Writes the fact; `undefined` when it is there already. Waits for another transaction that is writing it. */
+async function claimDeposit(
+  tx: Tx,
+  context: ServiceContext,
+  automation: AutomationRow | undefined,
+  fact: DepositFact,
+): Promise<{ readonly id: string; readonly transferId: string } | undefined> {
+  const id = Id.generate(context.clock, context.random)
+  const transferId = Id.generate(context.clock, context.random)
+  const written = await run(tx, context, insertDeposit, [
+    id,
+    fact.transferType,
+    fact.reference,
+    automation?.id ?? null,
+    automation?.account_id ?? null,
+    fact.amount.value,
+    fact.amount.currency,
+    transferId,
+    context.clock.now(),
+  ])
+  return written.length === 0 ? undefined : { id, transferId }
+}
+
+/** The transfer to write, or why there is none. */
+async function prepareOrRefuse(
+  tx: Tx,
+  context: ServiceContext,
+  automation: AutomationRow | undefined,
+  fact: DepositFact,
+  transferId: string,
+): Promise<DepositTransfer | string> {
+  if (automation === undefined) return 'unknown_account'
+  if (automation.status !== 'active') return `automation_${automation.status}`
+  if (fact.amount.currency !== automation.source_value_type) return 'currency_mismatch'
+  const limit = { value: Limits.inboundAchUsd, currency: 'USD' }
+  if (fact.transferType === 'ach_credit' && Amount.compare(fact.amount, limit) > 0) return 'ach_limit_exceeded'
+  try {
+    return await prepareDepositTransfer(tx, context, automation, fact, transferId)
+  } catch (error) {
+    if (OutlayError.is(error)) return error.code
+    throw error
+  }
+}
+
+const lockByAccount = statement(
+  'automation_lock_by_account',
+  'select * from {{schema}}.automation where account_number_index = $1 for share',
+)
+
+const insertDeposit = statement(
+  'automation_deposit_insert',
+  `insert into {{schema}}.automation_deposit
+     (id, transfer_type, reference, automation_id, account_id, amount_value, amount_currency, transfer_id, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+   on conflict (transfer_type, reference) do nothing
+   returning id`,
+)
+
+const returnDeposit = statement(
+  'automation_deposit_return',
+  'update {{schema}}.automation_deposit set transfer_id = null, return_reason = $2 where id = $1',
+)
+
+const selectDeposit = statement(
+  'automation_deposit_select',
+  'select * from {{schema}}.automation_deposit where transfer_type = $1 and reference = $2',
+)

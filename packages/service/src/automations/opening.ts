@@ -1,0 +1,151 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { inTransaction, type ServiceContext } from '../context.ts'
+import { run, statement } from '../database/statement.ts'
+import { asSystem } from '../database/tenant.ts'
+import type { VirtualAccountBank, VirtualAccountFact } from '../rails/port.ts'
+import { recordEvent } from '../webhooks/events.ts'
+import { type AutomationRow, automationView, virtualAccountIndex, virtualAccountPlace } from './automations.ts'
+
+/** The opening of virtual accounts at work. */
+export interface AutomationOpening {
+  /** Asks for nothing more and lets what is on its way end. Safe to call twice. */
+  stop(): Promise<void>
+}
+
+/** How long a refused or failed opening rests before it is tried again. */
+const retryMs = 10_000
+
+/** Most automations of one look. */
+const batchSize = 50
+
+/**
+ * Starts to take new automations to the bank in this process: pending becomes processing, then the bank is asked for the
+ * virtual account. Asking twice opens one account, so several processes may do it, and a crash in between is repeated.
+ */
+export function startAutomationOpening(
+  context: ServiceContext,
+  options: { readonly pollIntervalMs?: number | undefined } = {},
+): AutomationOpening {
+  const bank = context.rails.virtualAccounts
+  const ending = new AbortController()
+  const { signal } = ending
+  const work = async (): Promise<void> => {
+    while (bank !== undefined && !signal.aborted) {
+      await openDue(context, bank, signal).catch((error: Error) => report(context, error))
+      await pause(options.pollIntervalMs ?? 250, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  const working = work()
+  return {
+    stop() {
+      ending.abort()
+      return working
+    },
+  }
+}
+
+async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal: AbortSignal): Promise<void> {
+  const now = context.clock.now()
+  const due = await run<AutomationRow>(asSystem(context), context, startDue, [now, batchSize])
+  // Side by side: one order that hangs must not keep the others from the bank.
+  await Promise.all(
+    due.map(async (row) => {
+      const beneficiary = { name: row.beneficiary_name, address: row.beneficiary_address }
+      const order = { automationId: row.id, accountId: row.account_id, beneficiary }
+      const asked = await orderInTime(bank, order, signal).then(
+        () => true,
+        (error: Error) => report(context, error, row.id),
+      )
+      const again = asked ? null : new Date(now.getTime() + retryMs)
+      await run(asSystem(context), context, setOpenAt, [row.id, again])
+    }),
+  )
+}
+
+/** How long a bank may take to take an order, in milliseconds; the same order is given again later. */
+const orderMs = 30_000
+
+/** Orders, and waits no longer than the limit, whatever the bank does with the signal. */
+async function orderInTime(
+  bank: VirtualAccountBank,
+  order: Parameters<VirtualAccountBank['open']>[0],
+  stopped: AbortSignal,
+): Promise<void> {
+  const late = AbortSignal.timeout(orderMs)
+  const signal = AbortSignal.any([stopped, late])
+  const givenUp = new Promise<never>((_, reject) =>
+    late.addEventListener('abort', () => reject(late.reason), { once: true }),
+  )
+  await Promise.race([Promise.resolve().then(() => bank.open(order, { signal })), givenUp])
+}
+
+function report(context: ServiceContext, error: Error, automationId?: string): false {
+  context.logger.warn({ automationId, error: error.name }, 'A virtual account could not be ordered; it is tried again.')
+  return false
+}
+
+/**
+ * Takes the fact that a virtual account is open: the automation gets its funding instructions and becomes active, and
+ * `automation.active` is recorded with the account number masked. Once in effect. One that was archived in the meantime
+ * keeps the number, so that whatever comes is recognized, and stays archived.
+ */
+export async function takeOpened(context: ServiceContext, fact: VirtualAccountFact): Promise<void> {
+  const { automationId, instructions } = fact
+  await inTransaction(context, async (tx) => {
+    const [row] = await run<AutomationRow>(tx, context, setInstructions, [
+      automationId,
+      instructions.bankName,
+      instructions.bankAddress,
+      instructions.routingNumber,
+      context.secrets.seal(instructions.accountNumber, virtualAccountPlace(automationId)),
+      virtualAccountIndex(context, instructions),
+      instructions.memo,
+      context.clock.now(),
+    ])
+    if (row?.status !== 'active') return
+    await recordEvent(tx, context, { accountId: row.account_id, type: 'automation.active', data: masked(context, row) })
+  })
+}
+
+/** An event is stored as it is sent, so it shows the last four digits; the API shows all of them. */
+function masked(context: ServiceContext, row: AutomationRow) {
+  const resource = automationView(context, row)
+  const { funding_instructions: instructions } = resource.source
+  if (instructions === null) return resource
+  const accountNumber = `****${instructions.account_number.slice(-4)}`
+  const shown = { ...instructions, account_number: accountNumber }
+  return { ...resource, source: { ...resource.source, funding_instructions: shown } }
+}
+
+const startDue = statement(
+  'automation_start_due',
+  `with due as (
+     select id from {{schema}}.automation
+      where open_at <= $1
+      order by open_at
+      limit $2
+        for update skip locked
+   )
+   update {{schema}}.automation a
+      set status = 'processing', updated_at = case when a.status = 'pending' then $1 else a.updated_at end
+     from due
+    where a.id = due.id and a.status in ('pending', 'processing')
+   returning a.*`,
+)
+
+const setOpenAt = statement(
+  'automation_set_open_at',
+  `update {{schema}}.automation set open_at = $2
+    where id = $1 and open_at is not null and status in ('pending', 'processing', 'active')`,
+)
+
+const setInstructions = statement(
+  'automation_set_instructions',
+  `update {{schema}}.automation
+      set bank_name = $2, bank_address = $3, routing_number = $4, account_number = $5, account_number_index = $6,
+          memo = $7, open_at = null,
+          status = case when status = 'archived' then status else 'active' end,
+          updated_at = case when status = 'archived' then updated_at else $8 end
+    where id = $1 and account_number is null
+   returning *`,
+)

@@ -1,0 +1,121 @@
+import { automationStatuses } from '@outlay/core'
+import { z } from 'zod'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { idSchema, sample, timestampSchema, transferTypeSchema, valueTypeSchema } from '../schema/primitive.ts'
+import { instructionsSchema } from '../transfers/schema.ts'
+
+const automationId = '01K8AVT0MAT10N5R8T1V4W7X0Y'
+const destination = { address_id: sample.walletId, value_type: 'USDC', transfer_type: 'base' }
+
+const newAutomation = component(
+  'NewAutomation',
+  z.object({
+    name: z.string(),
+    source: z.object({ value_type: z.string().meta({ description: 'USD.' }) }),
+    destination: z.object({ address_id: z.string(), value_type: z.string(), transfer_type: z.string() }),
+    brand: z
+      .object({ account_id: z.string() })
+      .nullish()
+      .meta({ description: 'The account whose name and address are the beneficiary.' }),
+  }),
+  {
+    description: 'A virtual bank account to open, and where its deposits go.',
+    examples: [{ name: 'Treasury', source: { value_type: 'USD' }, destination }],
+  },
+)
+
+const automationChange = component(
+  'AutomationChange',
+  z.object({
+    name: z.string().optional(),
+    status: z.string().optional().meta({ description: '`disabled`, `archived`, or `active` after `disabled`.' }),
+  }),
+  {
+    description: 'Deposits to a disabled or archived automation go back.',
+    examples: [{ status: 'disabled' }],
+  },
+)
+
+const automationSchema = component(
+  'Automation',
+  z.object({
+    id: idSchema,
+    name: z.string(),
+    status: z.enum(automationStatuses),
+    source: z.object({
+      value_type: valueTypeSchema,
+      transfer_type: z.null(),
+      funding_instructions: instructionsSchema.nullable().meta({ description: 'Null until the automation is active.' }),
+    }),
+    destination: z.object({ address_id: idSchema, value_type: valueTypeSchema, transfer_type: transferTypeSchema }),
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
+  }),
+  {
+    description: 'A virtual bank account whose deposits become transfers.',
+    examples: [
+      {
+        id: automationId,
+        name: 'Treasury',
+        status: 'pending',
+        source: { value_type: 'USD', transfer_type: null, funding_instructions: null },
+        destination,
+        created_at: sample.time,
+        updated_at: sample.time,
+      },
+    ],
+  },
+)
+
+const automationListSchema = component('AutomationList', z.object({ automations: z.array(automationSchema) }), {
+  description: 'The automations of an account.',
+})
+
+const path = '/accounts/:account_id/automations'
+const one = { 200: { description: 'The automation.', schema: automationSchema } }
+
+/** What can be done with automations. Specification: "Automations". */
+export const automationsOperations: readonly Operation[] = [
+  {
+    id: 'createAutomation',
+    method: 'post',
+    path,
+    tag: 'Automations',
+    summary: 'Create an automation',
+    description: 'It is active, with funding instructions, once its virtual account is open.',
+    access: 'automations:write',
+    keyed: true,
+    body: { schema: newAutomation },
+    answers: { 201: { description: 'The automation, pending.', schema: automationSchema } },
+  },
+  {
+    id: 'listAutomations',
+    method: 'get',
+    path,
+    tag: 'Automations',
+    summary: 'List the automations of an account',
+    access: 'automations:read',
+    answers: { 200: { description: 'All of them.', schema: automationListSchema } },
+  },
+  {
+    id: 'getAutomation',
+    method: 'get',
+    path: `${path}/:automation_id`,
+    tag: 'Automations',
+    summary: 'Read an automation',
+    access: 'automations:read',
+    answers: one,
+  },
+  {
+    id: 'changeAutomation',
+    method: 'patch',
+    path: `${path}/:automation_id`,
+    tag: 'Automations',
+    summary: 'Change an automation',
+    access: 'automations:write',
+    body: { schema: automationChange },
+    answers: one,
+    conflicts: true,
+  },
+]

@@ -1,0 +1,84 @@
+import { OutlayError, parseTransferRequest, type TransferRequest } from '@outlay/core'
+import type { ServiceContext, Tx } from '../context.ts'
+import { book, type LedgerLine, planTransfer } from '../ledger/ledger.ts'
+import type { DepositFact } from '../rails/port.ts'
+import { instructionOf, ledgerLeg, newRow, writeTransfer } from '../transfers/creation.ts'
+import { findParties } from '../transfers/parties.ts'
+import type { TransferRow } from '../transfers/row.ts'
+import type { AutomationRow } from './automations.ts'
+
+/** A transfer that a deposit makes, checked and not yet written. */
+export interface DepositTransfer {
+  readonly row: TransferRow
+  /** Dollars from outside into the settlement account; the mint is in the row's plan. */
+  readonly receipt: readonly LedgerLine[]
+  readonly request: TransferRequest
+}
+
+/**
+ * Prepares the transfer of a deposit; writes nothing. Specification: "Automations", onramp flow.
+ * @throws OutlayError what `findParties` and `parseTransferRequest` throw, or the code of a rail that would not mint.
+ */
+export async function prepareDepositTransfer(
+  tx: Tx,
+  context: ServiceContext,
+  automation: AutomationRow,
+  deposit: DepositFact,
+  transferId: string,
+): Promise<DepositTransfer> {
+  const { account_id: accountId, environment } = automation
+  const request = requestOf(automation, deposit)
+  // To the engine every deposit is a wire, the one rail whose source has no address: the money is here already.
+  const wire = { ...request, source: { ...request.source, transferType: 'wire' } }
+  const parties = await findParties(tx, context, accountId, environment, request)
+  const instruction = {
+    ...instructionOf(transferId, accountId, 'onramp', request, parties),
+    deposit: { reference: deposit.reference },
+  }
+  const refusal = await context.rails.validate(instruction)
+  if (refusal !== undefined) throw new OutlayError(refusal.code, refusal.detail, { field: refusal.field })
+  const source = ledgerLeg(request.source, undefined)
+  const destination = ledgerLeg(request.destination, parties.destination)
+  const { hold, post } = planTransfer({ flow: 'onramp', amount: request.amount.value, source, destination })
+  const isReceipt = (line: LedgerLine) => line.value === source.valueType
+  const plan = { hold, void: [], post: post.filter((line) => !isReceipt(line)) }
+  const now = context.clock.now()
+  const base = newRow({ id: transferId, accountId, flow: 'onramp', request, plan, wireInstructions: null, now })
+  return {
+    receipt: post.filter(isReceipt),
+    request: parseTransferRequest(wire, context.catalog),
+    row: {
+      ...base,
+      automation_id: automation.id,
+      source_financial_institution_id: automation.financial_institution_id,
+      source_transaction_id: deposit.reference,
+      source_payment_details: deposit.details,
+      reference_legs: 'destination',
+    },
+  }
+}
+
+/**
+ * Writes the transfer of a deposit in the caller's transaction: the dollars are booked as received, the mint goes to the
+ * engine. A mint that fails later leaves the dollars in the settlement account, where a person decides.
+ */
+export async function writeDepositTransfer(
+  tx: Tx,
+  context: ServiceContext,
+  { row, receipt, request }: DepositTransfer,
+): Promise<void> {
+  await writeTransfer(tx, context, { row, hold: [], request })
+  await book(tx, context, row.id, 'deposit', receipt)
+}
+
+function requestOf(automation: AutomationRow, deposit: DepositFact): TransferRequest {
+  return {
+    amount: deposit.amount,
+    source: { valueType: automation.source_value_type, transferType: deposit.transferType },
+    destination: {
+      addressId: automation.destination_address_id,
+      valueType: automation.destination_value_type,
+      transferType: automation.destination_transfer_type,
+    },
+  }
+}

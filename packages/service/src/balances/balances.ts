@@ -1,0 +1,127 @@
+import { Amount, OutlayError } from '@outlay/core'
+import { type AddressRow, findAddress } from '../addresses/addresses.ts'
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
+
+/** One holding as the API answers it. Specification: "Balances"; only internal addresses have any. */
+export interface BalanceResource {
+  readonly address: { readonly id: string; readonly address: string }
+  /** All of it, holds included. */
+  readonly balance: Amount
+  /** What a transfer can spend now. */
+  readonly available: Amount
+  readonly value_type: string
+  readonly transfer_type: string
+}
+
+/** Exact, case-sensitive filters of a list of balances. */
+export const balanceFilters = ['value_type', 'transfer_type', 'address_id'] as const
+
+/** Filters that are set. */
+export type BalanceFilters = Readonly<Partial<Record<(typeof balanceFilters)[number], string>>>
+
+/** What the wallets of some accounts hold, by account and wallet; nothing held is left out. */
+export async function listBalances(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  accountIds: readonly string[],
+  filters: BalanceFilters = {},
+): Promise<readonly BalanceResource[]> {
+  const values = [accountIds, ...balanceFilters.map((name) => filters[name] ?? null)]
+  const rows = await run<BalanceRow>(executor, context, selectBalances, values)
+  return rows.map((row) => balanceView(context, row))
+}
+
+/**
+ * What one wallet holds of one value type on one chain; zero when it holds none.
+ * @throws OutlayError `not_found` for an unknown address, `balance_not_available` for an external one,
+ *   `transfer_type_not_supported` for a chain that the wallet is not on.
+ */
+export async function findBalance(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  accountId: string,
+  addressId: string,
+  holding: { readonly valueType: string; readonly transferType: string },
+): Promise<BalanceResource> {
+  const address = await findAddress(executor, context, accountId, addressId)
+  if (address === undefined) throw new OutlayError('not_found', 'There is no such address.')
+  checkHolding(context, address, holding)
+  const [row] = await run<BalanceRow>(executor, context, selectBalances, [
+    [accountId],
+    holding.valueType,
+    holding.transferType,
+    addressId,
+  ])
+  return balanceView(context, row ?? emptyRow(address, holding))
+}
+
+function checkHolding(
+  context: ServiceContext,
+  address: AddressRow,
+  { valueType, transferType }: { readonly valueType: string; readonly transferType: string },
+): void {
+  if (address.type !== 'internal') {
+    throw new OutlayError('balance_not_available', 'Only custodial wallets have balances; this address is external.')
+  }
+  if (context.catalog.valueType(valueType)?.name !== valueType) {
+    throw new OutlayError('unknown_value_type', 'There is no such value type.', { field: '?value_type' })
+  }
+  if (!address.transferTypes.includes(transferType)) {
+    const message = 'The wallet is not on such a chain; its transfer_types say on which it is.'
+    throw new OutlayError('transfer_type_not_supported', message, { field: '?transfer_type' })
+  }
+}
+
+interface BalanceRow {
+  readonly address_id: string
+  readonly address: string
+  readonly value_type: string
+  readonly transfer_type: string
+  readonly available: string
+  readonly total: string
+}
+
+function emptyRow(
+  address: AddressRow,
+  holding: { readonly valueType: string; readonly transferType: string },
+): BalanceRow {
+  return {
+    address_id: address.id,
+    address: address.address,
+    value_type: holding.valueType,
+    transfer_type: holding.transferType,
+    available: '0',
+    total: '0',
+  }
+}
+
+/** Money is written with two decimals at least, with more where it has them. */
+function balanceView(context: ServiceContext, row: BalanceRow): BalanceResource {
+  const scale = Math.min(2, context.catalog.valueType(row.value_type)?.scale ?? 2)
+  const amount = (text: string): Amount => {
+    const fraction = text.split('.')[1]?.length ?? 0
+    const value = Amount.format({ value: text, currency: row.value_type }, Math.max(scale, fraction))
+    return { value, currency: row.value_type }
+  }
+  return {
+    address: { id: row.address_id, address: row.address },
+    balance: amount(row.total),
+    available: amount(row.available),
+    value_type: row.value_type,
+    transfer_type: row.transfer_type,
+  }
+}
+
+const selectBalances = statement(
+  'balance_list',
+  `select l.address_id, a.address, l.value_type, l.transfer_type,
+          trim_scale(l.available)::text as available, trim_scale(l.available + l.held)::text as total
+     from {{schema}}.ledger_account l
+     join {{schema}}.address a on a.id = l.address_id
+    where l.kind = 'custodial' and l.account_id = any ($1)
+      and ($2::text is null or l.value_type = $2)
+      and ($3::text is null or l.transfer_type = $3)
+      and ($4::text is null or l.address_id = $4)
+    order by array_position($1, l.account_id), l.address_id, l.id`,
+)

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { amountSchema, idSchema, sample, transferTypeSchema, valueTypeSchema } from '../schema/primitive.ts'
+
+const balanceSchema = component(
+  'Balance',
+  z.object({
+    address: z.object({ id: idSchema, address: z.string() }),
+    balance: amountSchema,
+    available: amountSchema,
+    value_type: valueTypeSchema,
+    transfer_type: transferTypeSchema,
+  }),
+  {
+    description: 'What one wallet holds of one value type on one chain: `balance` is all of it, holds included.',
+    examples: [
+      {
+        address: { id: sample.walletId, address: sample.address },
+        balance: { value: '100000.00', currency: 'USDC' },
+        available: { value: '98750.00', currency: 'USDC' },
+        value_type: 'USDC',
+        transfer_type: 'base',
+      },
+    ],
+  },
+)
+
+const balanceListSchema = component('BalanceList', z.object({ balances: z.array(balanceSchema) }), {
+  description: 'Holdings; a wallet that holds nothing is left out.',
+})
+
+const filters = {
+  value_type: z.string().optional().meta({ description: 'Exact value type.' }),
+  transfer_type: z.string().optional().meta({ description: 'Exact chain.' }),
+  address_id: z.string().optional().meta({ description: 'One wallet.' }),
+}
+
+/** What can be asked about balances. Specification: "Balances". */
+export const balancesOperations: readonly Operation[] = [
+  {
+    id: 'listBalances',
+    method: 'get',
+    path: '/balances',
+    tag: 'Balances',
+    summary: 'List the holdings of all accounts',
+    access: 'addresses:read',
+    query: filters,
+    answers: { 200: { description: 'Every holding.', schema: balanceListSchema } },
+  },
+  {
+    id: 'listAccountBalances',
+    method: 'get',
+    path: '/accounts/:account_id/balances',
+    tag: 'Balances',
+    summary: 'List the holdings of an account',
+    access: 'addresses:read',
+    query: filters,
+    answers: { 200: { description: 'Every holding of the account.', schema: balanceListSchema } },
+  },
+  {
+    id: 'getAddressBalance',
+    method: 'get',
+    path: '/accounts/:account_id/addresses/:address_id/balance',
+    tag: 'Balances',
+    summary: 'Read one holding of a wallet',
+    description: 'Zero when the wallet holds none. External addresses have no balances.',
+    access: 'addresses:read',
+    query: {
+      value_type: z.string().meta({ description: 'Exact value type.' }),
+      transfer_type: z.string().meta({ description: 'Chain of the wallet.' }),
+    },
+    answers: { 200: { description: 'The holding.', schema: balanceSchema } },
+  },
+]

@@ -1,0 +1,158 @@
+import { type LinkTokenRequest, OutlayError, type RegisterAccountRequest } from '@outlay/core'
+import { bankAccountIndex } from '../addresses/addresses.ts'
+import { createExternalAddress, postalAddressOf } from '../addresses/external.ts'
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
+import type { Environment } from '../http/caller.ts'
+import { type Exchange, findRegistered, markRegistered, publicTokenRefused } from './exchanges.ts'
+import { findItemOfAddress, saveItem } from './items.ts'
+import type { BankLinking, LinkedBankAccount, OpenedFlow } from './port.ts'
+import { askProvider } from './provider-call.ts'
+
+/** Which financial institutions came of a public token. Specification: "Bank-linking", 3. */
+export interface RegisteredAccounts {
+  /** The first one. */
+  readonly financial_institution_id: string
+  /** All of them, when several bank accounts were selected. */
+  readonly financial_institution_ids?: readonly string[]
+}
+
+/** What a linked bank account can be used for. */
+const linkedTransferTypes = ['ach_debit', 'ach_credit'] as const
+
+/** Opens a flow that links bank accounts of an account. Nothing of it is kept here. Specification: "Bank-linking", 1. */
+export async function openLinkFlow(
+  context: ServiceContext,
+  { provider }: BankLinking,
+  accountId: string,
+  person: LinkTokenRequest,
+): Promise<OpenedFlow> {
+  return await askProvider(context, (options) => provider.openFlow({ ownerId: accountId, person }, options))
+}
+
+/**
+ * Opens a flow that renews the login of a financial institution. Specification: "POST …/update-link-token".
+ * @throws OutlayError `conflict` when it was entered by hand, `service_unavailable`.
+ */
+export async function openUpdateFlow(
+  executor: Executor,
+  context: ServiceContext,
+  { provider }: BankLinking,
+  institution: { readonly accountId: string; readonly id: string },
+): Promise<OpenedFlow> {
+  const { accountId, id } = institution
+  const item = await findItemOfAddress(executor, context, accountId, id)
+  if (item === undefined)
+    throw new OutlayError(
+      'conflict',
+      'The financial institution was entered by hand; only one that was linked has a login.',
+    )
+  const flow = { ownerId: accountId, person: {}, accessToken: item.accessToken }
+  return await askProvider(context, (options) => provider.openFlow(flow, options))
+}
+
+/**
+ * Creates or updates one financial institution per selected bank account, in the caller's transaction. A bank account that
+ * the account has already, linked or entered by hand, keeps its id. Specification: "Bank-linking", 3.
+ *
+ * A token that is registered already gives the same answer and changes nothing.
+ * @throws OutlayError `invalid_request` when nothing was selected, and for a registered token once its login has ended.
+ */
+export async function registerAccounts(
+  tx: Tx,
+  context: ServiceContext,
+  owner: { readonly accountId: string; readonly environment: Environment },
+  request: RegisterAccountRequest,
+  exchange: Exchange | undefined,
+): Promise<RegisteredAccounts> {
+  const { accountId } = owner
+  await run(tx, context, lockAccount, [accountId])
+  const registered = await findRegistered(tx, context, accountId, request.publicToken)
+  if (registered !== null) return await repeat(tx, context, registered)
+  if (exchange === undefined) throw new Error('The public token is neither exchanged nor registered.')
+  if (exchange.accounts.length === 0)
+    throw new OutlayError('invalid_request', 'No bank account was selected.', { field: 'public_token' })
+  await saveItem(tx, context, accountId, exchange.item, request.customerWebhookUrl)
+  const ids = new Set<string>()
+  for (const account of exchange.accounts) {
+    ids.add(await linkBankAccount(tx, context, owner, exchange.item.itemId, account))
+  }
+  await markRegistered(tx, context, accountId, request.publicToken, [...ids])
+  return answerOf([...ids])
+}
+
+async function repeat(tx: Tx, context: ServiceContext, ids: readonly string[]): Promise<RegisteredAccounts> {
+  // An old token must not look as if it had renewed the login.
+  if ((await run(tx, context, selectLoginRequired, [ids])).length > 0) throw publicTokenRefused()
+  return answerOf(ids)
+}
+
+function answerOf(ids: readonly string[]): RegisteredAccounts {
+  const [first] = ids
+  if (first === undefined) throw new Error('A registered public token has no financial institution.')
+  return { financial_institution_id: first, ...(ids.length === 1 ? {} : { financial_institution_ids: ids }) }
+}
+
+async function linkBankAccount(
+  tx: Tx,
+  context: ServiceContext,
+  owner: { readonly accountId: string; readonly environment: Environment },
+  itemId: string,
+  account: LinkedBankAccount,
+): Promise<string> {
+  const { bankName, routingNumber = '', accountNumber, ...rest } = account
+  const index = bankAccountIndex(context, { routingNumber, accountNumber })
+  const [found] = await run<{ id: string }>(tx, context, selectSameBankAccount, [owner.accountId, index])
+  const { id } = found ?? (await createExternalAddress(tx, context, owner, newAddress(account)))
+  await run(tx, context, updateLinked, [
+    id,
+    itemId,
+    bankName,
+    rest.owner,
+    rest.accountType,
+    JSON.stringify(postalAddressOf(rest.bankAddress)),
+    JSON.stringify(postalAddressOf(rest.beneficiaryAddress)),
+    linkedTransferTypes,
+    context.clock.now(),
+  ])
+  return id
+}
+
+function newAddress({ bankName: _, ...account }: LinkedBankAccount) {
+  return { ...account, transferTypes: linkedTransferTypes }
+}
+
+// Registrations of an account go one after the other, so that none misses a bank account that another one writes.
+const lockAccount = statement('account_lock', 'select id from {{schema}}.account where id = $1 for no key update')
+
+const selectSameBankAccount = statement(
+  'address_select_same_bank_account',
+  `select id from {{schema}}.address
+    where account_id = $1 and bank_account_index = $2 and kind = 'bank'
+    order by bank_link_item_id is null, id
+    limit 1`,
+)
+
+const updateLinked = statement(
+  'address_update_linked',
+  `update {{schema}}.address
+      set bank_link_item_id = $2,
+          bank_name = $3,
+          bank_owner = $4,
+          bank_account_type = $5,
+          bank_address = $6,
+          beneficiary_address = $7,
+          transfer_types = transfer_types
+            || (select coalesce(array_agg(t order by n), '{}')
+                  from unnest($8::text[]) with ordinality as added (t, n)
+                 where t <> all (transfer_types)),
+          status = 'active',
+          bank_login_required_at = null,
+          updated_at = $9
+    where id = $1`,
+)
+
+const selectLoginRequired = statement(
+  'address_select_login_required',
+  'select id from {{schema}}.address where id = any ($1) and bank_login_required_at is not null',
+)

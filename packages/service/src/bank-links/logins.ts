@@ -1,0 +1,65 @@
+import { loginRequiredEventType } from '@outlay/core'
+import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { run, statement } from '../database/statement.ts'
+import {
+  institutionColumns,
+  type StoredInstitution,
+  stateOf,
+} from '../financial-institutions/financial-institutions.ts'
+import { recordEvent } from '../webhooks/events.ts'
+import { recordNotice } from '../webhooks/notices.ts'
+import { findNoticeRegistration } from './items.ts'
+
+/** What a bank-linking provider reports about an item. */
+export interface LoginRequiredReport {
+  /** The provider's id of the item. */
+  readonly itemId: string
+  /** Why, for a person. */
+  readonly reason: string
+}
+
+/**
+ * Takes the report that a linked item needs its owner again. For each of its financial institutions, in one transaction:
+ * ACH debits are refused from now on, the event `financial_institution.login_required` is recorded, and the notice goes to
+ * the `customer_webhook_url`. A repeated report changes nothing. Specification: "Events".
+ *
+ * @returns how many financial institutions need their owner because of this report.
+ */
+export async function reportLoginRequired(context: ServiceContext, report: LoginRequiredReport): Promise<number> {
+  return await inTransaction(context, async (tx) => {
+    const registrationId = await findNoticeRegistration(tx, context, report.itemId)
+    if (registrationId === undefined) return 0
+    const now = context.clock.now()
+    const rows = await run<StoredInstitution>(tx, context, requireLogin, [report.itemId, now])
+    for (const row of rows) if (row.status !== 'archived') await tell(tx, context, row, registrationId, report.reason)
+    return rows.length
+  })
+}
+
+async function tell(
+  tx: Tx,
+  context: ServiceContext,
+  row: StoredInstitution,
+  registrationId: string | null,
+  reason: string,
+): Promise<void> {
+  const accountId = row.account_id
+  const data = { ...stateOf(row), reason }
+  await recordEvent(tx, context, { accountId, type: 'financial_institution.login_required', data })
+  if (registrationId === null) return
+  const notice = {
+    reason,
+    timestamp: row.updated_at.toISOString(),
+    event_type: loginRequiredEventType,
+    financial_institution_id: row.id,
+  }
+  await recordNotice(tx, context, { accountId, registrationId, type: loginRequiredEventType, body: notice })
+}
+
+const requireLogin = statement(
+  'address_update_login_required',
+  `update {{schema}}.address
+      set bank_login_required_at = $2, updated_at = $2
+    where bank_link_item_id = $1 and bank_login_required_at is null
+   returning ${institutionColumns}`,
+)

@@ -1,0 +1,79 @@
+import { parseLinkTokenRequest, parseRegisterAccountRequest, type RegisterAccountRequest } from '@outlay/core'
+import { notFound, requireAccount } from '../clients/authenticate.ts'
+import type { ServiceContext } from '../context.ts'
+import { asClient } from '../database/tenant.ts'
+import { findFinancialInstitution } from '../financial-institutions/financial-institutions.ts'
+import { institutionIdOf } from '../financial-institutions/routes.ts'
+import { readJson } from '../http/body.ts'
+import type { RouteModule, ServiceRequest } from '../http/request.ts'
+import { answerOnce } from '../idempotency/idempotent.ts'
+import { parseOutgoingUrl } from '../webhooks/outgoing-url.ts'
+import { openLinkFlow, openUpdateFlow, registerAccounts } from './bank-links.ts'
+import { type Exchange, exchangePublicToken } from './exchanges.ts'
+import type { BankLinking } from './port.ts'
+
+/**
+ * Mounts bank linking. Specification: "Bank-linking".
+ *
+ * `register-account` creates, so it needs an `Idempotency-Key`, and answers 201 for an update too. The link tokens create
+ * nothing that lasts: a key is not needed there and not looked at, every call opens a flow of its own and answers 200.
+ */
+export function bankLinkRoutes(linking: BankLinking): RouteModule {
+  return (app, context) => {
+    const account = '/accounts/:account_id'
+    for (const segment of linking.segments) {
+      app.post(`${account}/${segment}/link_token`, (c) => linkToken(c, context, linking))
+      app.post(`${account}/financial-institutions/${segment}/link_token`, (c) => linkToken(c, context, linking))
+      app.post(`${account}/${segment}/register-account`, (c) => register(c, context, linking))
+    }
+    app.post(`${account}/financial-institutions/register-account`, (c) => register(c, context, linking))
+    app.post(`${account}/financial-institutions/:financial_institution_id/update-link-token`, async (c) => {
+      const { accountId, clientId } = await requireAccount(c, context, 'financial-institutions:write')
+      const id = institutionIdOf(c)
+      const client = asClient(context, clientId)
+      if ((await findFinancialInstitution(client, context, accountId, id)) === undefined)
+        throw notFound('financial institution')
+      const { linkToken: token } = await openUpdateFlow(client, context, linking, { accountId, id })
+      return c.json({ link_token: token })
+    })
+  }
+}
+
+async function linkToken(c: ServiceRequest, context: ServiceContext, linking: BankLinking): Promise<Response> {
+  const { accountId } = await requireAccount(c, context, 'financial-institutions:write')
+  const person = parseLinkTokenRequest(await readOptionalJson(c), { spelling: 'snake' })
+  const flow = await openLinkFlow(context, linking, accountId, person)
+  return c.json({
+    link_token: flow.linkToken,
+    expiration: flow.expiration,
+    callback_url: linking.callbackUrl(accountId, new URL(c.req.url).origin),
+  })
+}
+
+/** Every member of the body is optional, and so is the body. */
+async function readOptionalJson(c: ServiceRequest): Promise<unknown> {
+  const empty = c.req.raw.body === null || c.req.header('content-length') === '0'
+  return empty ? {} : await readJson(c)
+}
+
+async function register(c: ServiceRequest, context: ServiceContext, linking: BankLinking): Promise<Response> {
+  const caller = await requireAccount(c, context, 'financial-institutions:write')
+  const { accountId, clientId, environment } = caller
+  let exchange: Exchange | undefined
+  const prepare = async (body: unknown) => {
+    const { publicToken } = parse(context, body)
+    exchange = await exchangePublicToken(asClient(context, clientId), context, linking, { accountId, publicToken })
+  }
+  return await answerOnce(c, context, caller, { prepare }, (tx, { body }) =>
+    registerAccounts(tx, context, { accountId, environment }, parse(context, body), exchange),
+  )
+}
+
+/** Reads the body; its URL is checked before the token is exchanged, so that a bad one does not cost the token. */
+function parse(context: ServiceContext, body: unknown): RegisterAccountRequest {
+  const request = parseRegisterAccountRequest(body, { spelling: 'snake' })
+  const { customerWebhookUrl: url } = request
+  if (url === undefined) return request
+  const policy = { allowPrivate: context.allowPrivateWebhooks ?? false }
+  return { ...request, customerWebhookUrl: parseOutgoingUrl(url, 'customer_webhook_url', policy).href }
+}

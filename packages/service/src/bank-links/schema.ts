@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { institutionStateSchema } from '../financial-institutions/schema.ts'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { idSchema, sample, timestampSchema } from '../schema/primitive.ts'
+
+const text = z.string().nullish()
+
+const linkTokenRequest = component(
+  'LinkTokenRequest',
+  z.object({
+    legal_name: text,
+    email_address: text,
+    phone_number: text,
+    date_of_birth: text.meta({ description: 'YYYY-MM-DD.' }),
+  }),
+  { description: 'What the provider may know of the person beforehand.', examples: [{ legal_name: 'Ada Roe' }] },
+)
+
+const linkTokenSchema = component(
+  'LinkToken',
+  z.object({
+    link_token: z.string(),
+    expiration: timestampSchema,
+    callback_url: z.string().meta({ description: 'Where the public token goes after the flow.' }),
+  }),
+  {
+    description: 'Opens the flow of the provider at the front end.',
+    examples: [
+      {
+        link_token: 'link-7Qm2',
+        expiration: sample.time,
+        callback_url: 'https://api.example/accounts/01K8ACC0VNTX5R2D7Q3M9W1ZEB/financial-institutions/register-account',
+      },
+    ],
+  },
+)
+
+const updateTokenSchema = component('UpdateLinkToken', z.object({ link_token: z.string() }), {
+  description: 'Opens the flow of the provider to renew a link.',
+  examples: [{ link_token: 'link-8Rn3' }],
+})
+
+const registration = component(
+  'BankLinkRegistration',
+  z.object({ public_token: z.string(), customer_webhook_url: text }),
+  {
+    description: 'The public token of a flow. The URL gets notices when an owner has to log in again.',
+    examples: [{ public_token: 'public-4Kd9', customer_webhook_url: 'https://acme.example/banks' }],
+  },
+)
+
+const registeredSchema = component(
+  'BankLinkRegistered',
+  z.object({ financial_institution_id: idSchema, financial_institution_ids: z.array(idSchema).optional() }),
+  {
+    description:
+      'The financial institution that was made or updated; all of them where several accounts were selected.',
+    examples: [{ financial_institution_id: sample.bankAddressId }],
+  },
+)
+
+const account = '/accounts/:account_id'
+const link = { method: 'post', tag: 'Bank linking', access: 'financial-institutions:write' } as const
+const open = {
+  ...link,
+  body: { schema: linkTokenRequest, optional: true },
+  answers: { 200: { description: 'The link token.', schema: linkTokenSchema } },
+} as const
+const register = {
+  ...link,
+  keyed: true,
+  body: { schema: registration },
+  answers: { 201: { description: 'Registered.', schema: registeredSchema } },
+} as const
+
+/** How bank accounts are linked. Specification: "Bank-linking". The segment `banklink` can be another one. */
+export const bankLinksOperations: readonly Operation[] = [
+  {
+    ...open,
+    id: 'createLinkToken',
+    path: `${account}/banklink/link_token`,
+    summary: 'Open a flow of the provider',
+  },
+  {
+    ...open,
+    id: 'createLinkTokenAtInstitutions',
+    path: `${account}/financial-institutions/banklink/link_token`,
+    summary: 'Open a flow of the provider, at the older path',
+    deprecated: true,
+  },
+  {
+    ...register,
+    id: 'registerAccount',
+    path: `${account}/banklink/register-account`,
+    summary: 'Register the accounts that were linked',
+  },
+  {
+    ...register,
+    id: 'registerAccountAtInstitutions',
+    path: `${account}/financial-institutions/register-account`,
+    summary: 'Register the accounts that were linked, at the older path',
+  },
+  {
+    ...link,
+    id: 'createUpdateLinkToken',
+    path: `${account}/financial-institutions/:financial_institution_id/update-link-token`,
+    summary: 'Open a flow that renews a link',
+    answers: { 200: { description: 'The link token.', schema: updateTokenSchema } },
+    conflicts: true,
+  },
+]
+
+const completion = component(
+  'LinkCompletion',
+  z.object({ accounts: z.array(z.record(z.string(), z.unknown())).nullish() }),
+  { description: 'The bank accounts that the person selects; one new one by default.', examples: [{}] },
+)
+
+const publicTokenSchema = component('PublicToken', z.object({ public_token: z.string() }), {
+  description: 'What the flow gives to the front end.',
+  examples: [{ public_token: 'public-4Kd9' }],
+})
+
+const loginRequired = component('LoginRequired', z.object({ reason: text }), {
+  description: 'Why the owner has to log in again.',
+  examples: [{ reason: 'The login at the bank has ended.' }],
+})
+
+const sandbox = { method: 'post', tag: 'Sandbox', access: 'financial-institutions:write' } as const
+
+/** What a person does at the provider's front end, in a sandbox. */
+export const bankLinkSimulationsOperations: readonly Operation[] = [
+  {
+    ...sandbox,
+    id: 'simulateLinkCompletion',
+    path: '/simulations/bank-links/:link_token/complete',
+    summary: 'Go through the flow of a link token',
+    body: { schema: completion, optional: true },
+    answers: { 201: { description: 'The public token.', schema: publicTokenSchema } },
+  },
+  {
+    ...sandbox,
+    id: 'simulateLoginRequired',
+    path: '/simulations/financial-institutions/:financial_institution_id/login-required',
+    summary: 'Require a login at the bank',
+    body: { schema: loginRequired, optional: true },
+    answers: { 202: { description: 'How it stands now.', schema: institutionStateSchema } },
+  },
+]

@@ -1,0 +1,57 @@
+import { Limits } from '@outlay/core'
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
+import type { Caller, Scope } from '../http/caller.ts'
+import { digestOf } from '../secrets.ts'
+
+/** A new access token; it cannot be read again. */
+export interface AccessToken {
+  readonly accessToken: string
+  /** Seconds until it ends. */
+  readonly expiresIn: number
+  readonly scopes: readonly Scope[]
+}
+
+/** Issues a token of about an hour to a client. Only its digest is stored. Specification: "Authentication" 3. */
+export async function issueToken(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  client: Omit<Caller, 'expiresAt'>,
+  scopes: readonly Scope[],
+): Promise<AccessToken> {
+  const accessToken = Buffer.from(context.random.bytes(32)).toString('base64url')
+  const now = context.clock.now()
+  const expiresAt = new Date(now.getTime() + Limits.accessTokenMs)
+  await run(executor, context, insertToken, [digestOf(accessToken), client.clientId, scopes, expiresAt, now])
+  return { accessToken, expiresIn: Limits.accessTokenMs / 1000, scopes }
+}
+
+/** Ends a token of the client. False when the client has no such token. */
+export async function revokeToken(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  clientId: string,
+  accessToken: string,
+): Promise<boolean> {
+  return (await run(executor, context, deleteToken, [digestOf(accessToken), clientId])).length > 0
+}
+
+/** Forgets tokens that ended before `before`. Returns how many. */
+export async function pruneTokens(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
+  return (await run(executor, context, deleteEnded, [before])).length
+}
+
+const insertToken = statement(
+  'access_token_insert',
+  `insert into {{schema}}.access_token (digest, client_id, scopes, expires_at, created_at) values ($1, $2, $3, $4, $5)`,
+)
+
+const deleteToken = statement(
+  'access_token_delete',
+  `delete from {{schema}}.access_token where digest = $1 and client_id = $2 returning true as deleted`,
+)
+
+const deleteEnded = statement(
+  'access_token_prune',
+  `delete from {{schema}}.access_token where expires_at < $1 returning true as deleted`,
+)

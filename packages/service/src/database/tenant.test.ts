@@ -1,0 +1,47 @@
+import { globSync, readFileSync } from 'node:fs'
+import { sep } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = new URL('../', import.meta.url)
+const files = globSync('**/*.ts', { cwd: root })
+  .map((path) => path.split(sep).join('/'))
+  .filter((path) => !path.includes('.test.'))
+const filesWith = (pattern: RegExp, among: readonly string[]) =>
+  among.filter((path) => pattern.test(readFileSync(new URL(path, root), 'utf8'))).sort()
+
+/** What runs while a request is answered, apart from the stores that it calls. */
+const answering = files.filter(
+  (path) => /^(http|idempotency)\//.test(path) || /routes\.ts$/.test(path) || path === 'clients/authenticate.ts',
+)
+
+test('requests run as the system only to find out who calls, and to bring in play money', () => {
+  expect(answering.length).toBeGreaterThan(20)
+  expect(filesWith(/\b(asSystem|inTransaction)\(/, answering)).toEqual([
+    'clients/authenticate.ts',
+    'clients/oauth-routes.ts',
+    'simulations/routes.ts',
+  ])
+  expect(filesWith(/\bpool\b/, answering)).toEqual([])
+})
+
+test('besides them only workers, simulated sides and what a deployer calls run as the system', () => {
+  const others = files.filter((path) => !answering.includes(path))
+  expect(filesWith(/\b(asSystem|inTransaction)\(/, others)).toEqual([
+    'automations/deposits.ts',
+    'automations/opening.ts',
+    'bank-links/logins.ts',
+    'bank-links/simulated.ts',
+    'database/tenant.ts',
+    'housekeeping.ts',
+    'rails/simulated/fact-ticker.ts',
+    'rails/simulated/simulated-rails.ts',
+    'rails/simulated/virtual-accounts.ts',
+    'rails/simulated/virtual-clock.ts',
+    'sandbox/sandbox.ts',
+    'service.ts',
+    'transfers/facts.ts',
+    'transfers/instructions.ts',
+    'webhooks/delivery-attempt.ts',
+    'webhooks/delivery-worker.ts',
+  ])
+})

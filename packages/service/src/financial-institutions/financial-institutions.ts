@@ -1,0 +1,157 @@
+import { BankAccount, FinancialInstitution, type FinancialInstitutionStatus } from '@outlay/core'
+import { addressColumns, type PostalAddress, type StoredAddress } from '../addresses/addresses.ts'
+import { createExternalAddress } from '../addresses/external.ts'
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
+import type { Environment } from '../http/caller.ts'
+
+/** A bank address in its older form, as the API answers it. Specification: "Financial institution". */
+export interface FinancialInstitutionResource {
+  readonly id: string
+  readonly name: string
+  readonly status: FinancialInstitutionStatus
+  /** Canonical names. */
+  readonly transfer_type: readonly string[]
+  readonly bank_details: {
+    readonly owner: string
+    /** `****` and the last four digits. */
+    readonly account_number: string
+    /** Nine digits. */
+    readonly routing_number: string
+    /** Name of the bank; that of the account where the bank's is unknown. */
+    readonly name: string
+    readonly account_type: string
+    readonly address: PostalAddress
+  }
+}
+
+/** How a financial institution stands, as the API answers it. */
+export interface FinancialInstitutionStateResource {
+  readonly status: FinancialInstitutionStatus
+  readonly last_updated: string
+  readonly financial_institution_id: string
+  readonly needs_update: boolean
+}
+
+/** What a bank account that is entered in the older form can be used for. */
+const manualTransferTypes = ['ach_debit', 'ach_credit', 'wire', 'rtp'] as const
+
+/**
+ * Registers a bank account in the older form, in the caller's transaction: an external address with the rails of US banks,
+ * named after its owner unless the body has a name. Specification: "POST …/financial-institutions/external".
+ * @throws OutlayError whatever `parseExternalAddress` throws for a bank account.
+ */
+export async function createFinancialInstitution(
+  tx: Tx,
+  context: ServiceContext,
+  owner: { readonly accountId: string; readonly environment: Environment },
+  body: Readonly<Record<string, unknown>>,
+): Promise<FinancialInstitutionResource> {
+  const { id } = await createExternalAddress(tx, context, owner, addressOfOlderForm(body))
+  const created = await findFinancialInstitution(tx, context, owner.accountId, id)
+  if (created === undefined) throw new Error('The financial institution was not written.')
+  return created
+}
+
+/** The older form has no rails, and its routing number is seen as a number too. */
+function addressOfOlderForm(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { owner, name, routing_number: routingNumber } = body
+  return {
+    owner,
+    name: name ?? (typeof owner === 'string' && owner.trim() !== '' ? owner : 'Bank account'),
+    account_number: body['account_number'],
+    routing_number: typeof routingNumber === 'number' ? BankAccount.readRoutingNumber(routingNumber) : routingNumber,
+    account_type: body['account_type'] ?? null,
+    bank_address: body['bank_address'],
+    beneficiary_address: body['beneficiary_address'],
+    transfer_types: manualTransferTypes,
+  }
+}
+
+/** Reads the financial institutions of an account, oldest first. */
+export async function listFinancialInstitutions(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  accountId: string,
+): Promise<readonly FinancialInstitutionResource[]> {
+  return (await run<StoredInstitution>(executor, context, selectInstitutions, [accountId])).map(institutionOf)
+}
+
+/** One financial institution; `undefined` for an unknown id, one of another account, and a wallet. */
+export async function findFinancialInstitution(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  accountId: string,
+  id: string,
+): Promise<FinancialInstitutionResource | undefined> {
+  const [row] = await run<StoredInstitution>(executor, context, selectInstitution, [accountId, id])
+  return row === undefined ? undefined : institutionOf(row)
+}
+
+/** How a financial institution stands; `undefined` as for {@link findFinancialInstitution}. */
+export async function findFinancialInstitutionState(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  accountId: string,
+  id: string,
+): Promise<FinancialInstitutionStateResource | undefined> {
+  const [row] = await run<StoredInstitution>(executor, context, selectInstitution, [accountId, id])
+  return row === undefined ? undefined : stateOf(row)
+}
+
+/** A bank address with what the older view shows of it. */
+export interface StoredInstitution extends StoredAddress {
+  readonly bank_name: string | null
+  readonly bank_login_required_at: Date | null
+  readonly updated_at: Date
+}
+
+/** Columns of {@link StoredInstitution}, to select. */
+export const institutionColumns = `${addressColumns}, bank_name, bank_login_required_at, updated_at`
+
+/** How the bank address of a row stands. */
+export function stateOf(row: StoredInstitution): FinancialInstitutionStateResource {
+  const status = statusOf(row)
+  return {
+    status,
+    last_updated: row.updated_at.toISOString(),
+    financial_institution_id: row.id,
+    needs_update: FinancialInstitution.needsUpdate(status),
+  }
+}
+
+function statusOf(row: StoredInstitution): FinancialInstitutionStatus {
+  if (row.status === 'archived') return 'archived'
+  return row.bank_login_required_at === null ? 'active' : 'login_required'
+}
+
+function institutionOf(row: StoredInstitution): FinancialInstitutionResource {
+  if (row.bank_address === null) throw new Error('A bank address has no address of its bank.')
+  return {
+    id: row.id,
+    name: row.name,
+    status: statusOf(row),
+    transfer_type: row.transfer_types,
+    bank_details: {
+      owner: row.bank_owner ?? '',
+      account_number: `****${row.bank_account_last4 ?? ''}`,
+      routing_number: row.bank_routing_number ?? '',
+      name: row.bank_name ?? row.name,
+      account_type: row.bank_account_type ?? '',
+      address: row.bank_address,
+    },
+  }
+}
+
+// A CLABE has no routing number, and the older form cannot do without.
+const isInstitution = `account_id = $1 and kind = 'bank' and bank_routing_number <> ''`
+
+const selectInstitutions = statement(
+  'financial_institution_list',
+  `select ${institutionColumns} from {{schema}}.address where ${isInstitution} order by id`,
+)
+
+const selectInstitution = statement(
+  'financial_institution_select',
+  `select ${institutionColumns} from {{schema}}.address where ${isInstitution} and id = $2`,
+)

@@ -1,0 +1,146 @@
+import { financialInstitutionStatuses } from '@outlay/core'
+import { z } from 'zod'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import { idSchema, postalAddressSchema, sample, timestampSchema, transferTypeSchema } from '../schema/primitive.ts'
+
+const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }
+const statuses = z.enum(financialInstitutionStatuses)
+
+const newInstitution = component(
+  'NewFinancialInstitution',
+  z.object({
+    owner: z.string(),
+    name: z.string().nullish(),
+    account_number: z.string(),
+    routing_number: z.union([z.string(), z.number()]).meta({ description: 'Nine digits.' }),
+    account_type: z.string().meta({ examples: ['checking', 'savings'] }),
+    bank_address: postalAddressSchema,
+    beneficiary_address: postalAddressSchema,
+  }),
+  {
+    description: 'A bank account that is entered by hand.',
+    examples: [
+      {
+        owner: 'Roe Supplies LLC',
+        account_number: '445566778899',
+        routing_number: '021000021',
+        account_type: 'checking',
+        bank_address: place,
+        beneficiary_address: place,
+      },
+    ],
+  },
+)
+
+const institutionSchema = component(
+  'FinancialInstitution',
+  z.object({
+    id: idSchema,
+    name: z.string(),
+    status: statuses,
+    transfer_type: z.array(transferTypeSchema),
+    bank_details: z.object({
+      owner: z.string(),
+      account_number: z.string().meta({ description: 'Shows its last four digits.' }),
+      routing_number: z.string(),
+      name: z.string().meta({ description: 'Name of the bank.' }),
+      account_type: z.string(),
+      address: postalAddressSchema,
+    }),
+  }),
+  {
+    description: 'A bank address in its older form; its id is the `address_id` too.',
+    examples: [
+      {
+        id: sample.bankAddressId,
+        name: 'Roe Supplies LLC',
+        status: 'active',
+        transfer_type: ['ach_debit', 'ach_credit'],
+        bank_details: {
+          owner: 'Roe Supplies LLC',
+          account_number: '****8899',
+          routing_number: '021000021',
+          name: 'First Bank',
+          account_type: 'checking',
+          address: place,
+        },
+      },
+    ],
+  },
+)
+
+const institutionListSchema = component(
+  'FinancialInstitutionList',
+  z.object({ financial_institutions: z.array(institutionSchema) }),
+  { description: 'The financial institutions of an account, oldest first.' },
+)
+
+/** How a financial institution stands. */
+export const institutionStateSchema = component(
+  'FinancialInstitutionState',
+  z.object({
+    status: statuses,
+    last_updated: timestampSchema,
+    financial_institution_id: idSchema,
+    needs_update: z.boolean().meta({ description: 'True when the owner has to link again.' }),
+  }),
+  {
+    description: 'How a financial institution stands.',
+    examples: [
+      {
+        status: 'active',
+        last_updated: sample.time,
+        financial_institution_id: sample.bankAddressId,
+        needs_update: false,
+      },
+    ],
+  },
+)
+
+const path = '/accounts/:account_id/financial-institutions'
+const read = {
+  method: 'get',
+  tag: 'Financial institutions',
+  access: 'financial-institutions:read',
+  deprecated: true,
+} as const
+
+/** What can be done with financial institutions. Specification: "Financial institutions (legacy)". */
+export const financialInstitutionsOperations: readonly Operation[] = [
+  {
+    id: 'createFinancialInstitution',
+    method: 'post',
+    path: `${path}/external`,
+    tag: 'Financial institutions',
+    summary: 'Register a bank account',
+    description: 'Register an external address instead.',
+    access: 'financial-institutions:write',
+    deprecated: true,
+    keyed: true,
+    body: { schema: newInstitution },
+    answers: { 201: { description: 'The financial institution.', schema: institutionSchema } },
+  },
+  {
+    ...read,
+    id: 'listFinancialInstitutions',
+    path,
+    summary: 'List the financial institutions of an account',
+    answers: { 200: { description: 'All of them.', schema: institutionListSchema } },
+  },
+  {
+    ...read,
+    id: 'getFinancialInstitution',
+    path: `${path}/:financial_institution_id`,
+    summary: 'Read a financial institution',
+    answers: { 200: { description: 'The financial institution.', schema: institutionSchema } },
+  },
+  {
+    ...read,
+    deprecated: false,
+    id: 'getFinancialInstitutionStatus',
+    path: `${path}/:financial_institution_id/status`,
+    summary: 'See whether a linked account needs its owner',
+    answers: { 200: { description: 'How it stands.', schema: institutionStateSchema } },
+  },
+]

@@ -1,0 +1,46 @@
+import { readMigrations } from '@outlay/adapters-pg'
+import type { ServiceContext } from '../context.ts'
+
+/** What a process needs to do its work, and whether it has it. */
+export interface Readiness {
+  /** All of the following. */
+  readonly ready: boolean
+  /** The database answers. */
+  readonly database: boolean
+  /** Every migration of this release has run. */
+  readonly migrated: boolean
+  /** The engine's workers of this process run. */
+  readonly engine: boolean
+}
+
+/** Makes a function that finds out whether this process can do its work. It never throws. */
+export function createReadiness(
+  context: Pick<ServiceContext, 'pool' | 'schema' | 'isRunning'>,
+): () => Promise<Readiness> {
+  const known = readMigrations(new URL('../../sql/', import.meta.url)).then((all) => all.map(({ name }) => name))
+  known.catch(() => {})
+  return async () => {
+    const { database, applied } = await readApplied(context)
+    const migrated = await known.then(
+      (names) => names.every((name) => applied.has(name)),
+      () => false,
+    )
+    const engine = context.isRunning?.() ?? false
+    return { ready: database && migrated && engine, database, migrated, engine }
+  }
+}
+
+const undefinedTable = '42P01'
+
+async function readApplied(context: Pick<ServiceContext, 'pool' | 'schema'>): Promise<{
+  readonly database: boolean
+  readonly applied: ReadonlySet<string>
+}> {
+  try {
+    const { rows } = await context.pool.query<{ name: string }>(`select name from "${context.schema}".migration`)
+    return { database: true, applied: new Set(rows.map(({ name }) => name)) }
+  } catch (error) {
+    const database = error instanceof Error && 'code' in error && error.code === undefinedTable
+    return { database, applied: new Set() }
+  }
+}

@@ -1,0 +1,24 @@
+import type { Context, Hono } from 'hono'
+import type { ServiceContext } from '../context.ts'
+import type { CallerCache } from './caller-cache.ts'
+import type { InFlight } from './in-flight.ts'
+import type { RateLimiter } from './rate-limit.ts'
+
+/** What a request carries beside itself. */
+export interface ServiceEnv {
+  readonly Variables: {
+    readonly requestId: string
+    readonly callers: CallerCache
+    readonly rateLimiter: RateLimiter
+    readonly inFlight: InFlight
+  }
+}
+
+/** The application that routes are mounted on. */
+export type ServiceApp = Hono<ServiceEnv>
+
+/** One request on its way through the application. */
+export type ServiceRequest = Context<ServiceEnv>
+
+/** Mounts the routes of one noun. */
+export type RouteModule = (app: ServiceApp, context: ServiceContext) => void

@@ -1,0 +1,208 @@
+import { OutlayError } from '@outlay/core'
+import { manualClock, recordingLogger } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { Pool } from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { testContext, testSchema, testService } from '../../test/service.ts'
+import { migrateService } from '../database/migrations.ts'
+import { beginAs } from '../database/tenant.ts'
+import type { RouteModule } from '../http/request.ts'
+import { createIdempotently } from './idempotent.ts'
+
+const database = await testDatabase({
+  role: 'ordinary',
+  key: 'service-http',
+  prepare: async (url) => {
+    const pool = new Pool({ connectionString: url })
+    await migrateService({ pool, schema: testSchema })
+    await pool.end()
+  },
+})
+const pool = new Pool({ connectionString: database.url, max: 8 })
+afterAll(() => pool.end())
+
+/** What the next effect throws. */
+let failure: (() => unknown) | undefined
+const thingsRoutes: RouteModule = (app, context) => {
+  app.post('/accounts/:account_id/things', (c) =>
+    createIdempotently(c, context, { scope: 'transfers:write' }, async (_tx, { body }) => {
+      if (failure !== undefined) throw failure()
+      return { id: 'thing', ...(body as object) }
+    }),
+  )
+}
+
+const context = testContext({ pool, clock: manualClock(), logger: recordingLogger(), tokenCacheMs: 0 })
+const parts = { pool, clock: context.clock, logger: context.logger, tokenCacheMs: 0, secrets: context.secrets }
+const service = testService(context, [thingsRoutes])
+const impatient = testService(testContext({ ...parts, idempotencyWaitMs: 50 }), [thingsRoutes])
+const hurried = testService(testContext({ ...parts, rateLimit: { perSecond: 0.001, burst: 1 } }), [thingsRoutes])
+const { token, clientId } = await service.signIn()
+const accountId = await service.createAccount(token)
+const path = `/accounts/${accountId}/things`
+const header = 'idempotency-key-evaluated'
+
+const post = (call: Readonly<Record<string, unknown>> & { readonly at?: string }, of = service) =>
+  of.call(call.at ?? path, { method: 'POST', token, key: crypto.randomUUID(), body: { name: 'one' }, ...call })
+const failing = async (error: unknown, call: Readonly<Record<string, unknown>> = {}) => {
+  failure = () => error
+  try {
+    return await post(call)
+  } finally {
+    failure = undefined
+  }
+}
+const asSystem = async (text: string, values: readonly unknown[]) => {
+  const client = await pool.connect()
+  try {
+    await client.query(beginAs('system'))
+    await client.query(text, [...values])
+    await client.query('commit')
+  } finally {
+    client.release()
+  }
+}
+
+describe('an answer that was decided behind the idempotency key says so', () => {
+  it('when it is the first success, and when it is its replay', async () => {
+    const key = crypto.randomUUID()
+    const first = await post({ key })
+    expect([first.status, first.headers.get(header), first.headers.get('idempotent-replayed')]).toEqual([
+      ...[201, 'true', null],
+    ])
+    const second = await post({ key })
+    expect([second.status, second.headers.get(header), second.headers.get('idempotent-replayed')]).toEqual([
+      ...[201, 'true', 'true'],
+    ])
+  })
+
+  it.each([
+    [422, 'invalid_account_number'],
+    [404, 'not_found'],
+  ] as const)('when it is a refusal that is kept, and its replay: %i', async (status, code) => {
+    const key = crypto.randomUUID()
+    for (const _ of [1, 2]) {
+      const answer = await failing(new OutlayError(code, 'No.'), { key })
+      expect([answer.status, answer.json['code'], answer.headers.get(header)]).toEqual([status, code, 'true'])
+    }
+  })
+
+  it('when it is a lack of funds, which is not kept', async () => {
+    const answer = await failing(new OutlayError('insufficient_balance', 'Not now.'))
+    expect([answer.status, answer.headers.get(header)]).toEqual([422, 'true'])
+  })
+
+  it('when the key is another request’s', async () => {
+    const key = crypto.randomUUID()
+    await post({ key })
+    const answer = await post({ key, body: { name: 'two' } })
+    expect([answer.json['code'], answer.headers.get(header)]).toEqual(['idempotency_key_mismatch', 'true'])
+  })
+})
+
+describe('an answer that was not decided behind the idempotency key does not say so', () => {
+  it.each([
+    [422, 'account_not_ready'],
+    [422, 'bank_login_required'],
+    [409, 'conflict'],
+  ] as const)(
+    'a refusal that is not kept, so that a request which is on its way may still succeed: %i %s',
+    async (status, code) => {
+      const answer = await failing(new OutlayError(code, 'Not now.'))
+      expect([answer.status, answer.json['code'], answer.headers.get(header)]).toEqual([status, code, null])
+    },
+  )
+
+  it.each([
+    ['401', { token: 'nobody' }, 401],
+    ['an account of somebody else', { at: '/accounts/01J0000000000000000000000Z/things' }, 404],
+    ['an account that is none', { at: '/accounts/none/things' }, 404],
+    ['no key', { key: undefined }, 400],
+    ['a key that is none', { key: 'two words' }, 400],
+    ['no JSON', { body: '{' }, 400],
+    ['text that is none', { body: '{"name":"\\u0000"}' }, 422],
+    ['another type', { headers: { 'content-type': 'text/plain' } }, 415],
+    ['a path that is none', { at: '/nothing' }, 404],
+  ])('%s', async (_, call, status) => {
+    const answer = await post(call)
+    expect([answer.status, answer.headers.get(header)]).toEqual([status, null])
+  })
+
+  it('403', async () => {
+    const reader = await service.signIn({ scopes: ['transfers:read'] })
+    const answer = await post({ token: reader.token })
+    expect([answer.status, answer.headers.get(header)]).toEqual([403, null])
+  })
+
+  it('429', async () => {
+    const answers = await Promise.all([1, 2, 3].map(() => post({}, hurried)))
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const answer of refused) expect(answer.headers.get(header)).toBeNull()
+  })
+
+  it.each([
+    [500, new Error('boom')],
+    [503, new OutlayError('service_unavailable', 'Later.')],
+    [429, new OutlayError('rate_limited', 'Slower.')],
+  ])('%i of the effect', async (status, error) => {
+    const answer = await failing(error)
+    expect([answer.status, answer.headers.get(header)]).toEqual([status, null])
+  })
+
+  it('409 while another request has the key', async () => {
+    const key = crypto.randomUUID()
+    const blocker = await pool.connect()
+    try {
+      await blocker.query(beginAs('system'))
+      const insert = `insert into ${testSchema}.idempotency_key (client_id, idempotency_key, fingerprint, created_at) values ($1, $2, '', now())`
+      await blocker.query(insert, [clientId, key])
+      const answer = await post({ key }, impatient)
+      expect([answer.status, answer.json['code'], answer.headers.get(header)]).toEqual([
+        ...[409, 'idempotency_key_in_flight', null],
+      ])
+    } finally {
+      await blocker.query('rollback')
+      blocker.release()
+    }
+  })
+})
+
+describe('a key is looked at before the account is', () => {
+  it('so a replay comes although the account was taken away, and nothing new does', async () => {
+    const kept = [crypto.randomUUID(), crypto.randomUUID()] as const
+    const first = await post({ key: kept[0] })
+    const refused = await failing(new OutlayError('invalid_account_number', 'No.'), { key: kept[1] })
+    const taken = `delete from ${testSchema}.client_account where client_id = $1 and account_id = $2`
+    await asSystem(taken, [clientId, accountId])
+    try {
+      for (const [key, before] of [
+        [kept[0], first],
+        [kept[1], refused],
+      ] as const) {
+        const answer = await post({ key })
+        expect([answer.status, answer.text]).toEqual([before.status, before.text])
+        expect([answer.headers.get(header), answer.headers.get('idempotent-replayed')]).toEqual(['true', 'true'])
+      }
+      const other = await post({ key: kept[0], body: { name: 'two' } })
+      expect([other.json['code'], other.headers.get(header)]).toEqual(['idempotency_key_mismatch', 'true'])
+      for (const key of [crypto.randomUUID(), undefined]) {
+        const fresh = await post({ key })
+        expect([fresh.status, fresh.json['code'], fresh.headers.get(header)]).toEqual([404, 'not_found', null])
+      }
+      const { rows } = await pool.query(`select count(*)::integer as count from ${testSchema}.client_account`)
+      expect(rows[0].count).toBe(0)
+    } finally {
+      const granted = `insert into ${testSchema}.client_account (client_id, account_id, created_at) values ($1, $2, now())`
+      await asSystem(granted, [clientId, accountId])
+    }
+  })
+
+  it('and another client’s key is not seen', async () => {
+    const key = crypto.randomUUID()
+    await post({ key })
+    const other = await service.signIn()
+    const answer = await post({ key, token: other.token })
+    expect([answer.status, answer.headers.get(header)]).toEqual([404, null])
+  })
+})

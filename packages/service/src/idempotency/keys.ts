@@ -1,0 +1,100 @@
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
+
+/** A response as it is kept under an idempotency key. */
+export interface StoredResponse {
+  readonly status: number
+  /** The exact text of the body. */
+  readonly body: string
+}
+
+/** An idempotency key of a client, with what was asked under it. */
+export interface KeyedRequest {
+  readonly clientId: string
+  readonly idempotencyKey: string
+  /** Equal for equal requests only; keyed, so it gives nothing away about its input. */
+  readonly fingerprint: string
+}
+
+/** What is known under a key. */
+export interface KeyRecord {
+  readonly fingerprint: string
+  readonly response: StoredResponse
+}
+
+/**
+ * Takes the key for the transaction. False when another request has it already; while that one is undecided, this waits
+ * up to the transaction's `lock_timeout`.
+ */
+export async function claimKey(tx: Tx, context: ServiceContext, request: KeyedRequest): Promise<boolean> {
+  const values = [request.clientId, request.idempotencyKey, request.fingerprint, context.clock.now()]
+  return (await run(tx, context, insertKey, values)).length > 0
+}
+
+/** Keeps the response under a key that the transaction holds. With `sealed` the body is encrypted at rest. */
+export async function storeResponse(
+  tx: Tx,
+  context: ServiceContext,
+  request: KeyedRequest,
+  response: StoredResponse,
+  sealed: boolean,
+): Promise<void> {
+  const body = sealed ? context.secrets.seal(response.body, placeOf(request)) : response.body
+  await run(tx, context, updateResponse, [request.clientId, request.idempotencyKey, response.status, body, sealed])
+}
+
+/** What is kept under a key; `undefined` when nothing is. */
+export async function findKey(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  request: KeyedRequest,
+): Promise<KeyRecord | undefined> {
+  const [row] = await run<KeyRow>(executor, context, selectKey, [request.clientId, request.idempotencyKey])
+  if (row === undefined || row.response_status === null || row.response_body === null) return undefined
+  const body = row.response_sealed ? context.secrets.open(row.response_body, placeOf(request)) : row.response_body
+  return { fingerprint: row.fingerprint, response: { status: row.response_status, body } }
+}
+
+/** Forgets keys that were first used before `before`. Returns how many. */
+export async function pruneKeys(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
+  return (await run(executor, context, deleteKeys, [before])).length
+}
+
+interface KeyRow {
+  readonly fingerprint: string
+  readonly response_status: number | null
+  readonly response_body: string | null
+  readonly response_sealed: boolean
+}
+
+function placeOf(request: KeyedRequest) {
+  const row = JSON.stringify([request.clientId, request.idempotencyKey])
+  return { table: 'idempotency_key', column: 'response_body', row }
+}
+
+const insertKey = statement(
+  'idempotency_key_insert',
+  `insert into {{schema}}.idempotency_key (client_id, idempotency_key, fingerprint, created_at)
+   values ($1, $2, $3, $4)
+   on conflict (client_id, idempotency_key) do nothing
+   returning true as claimed`,
+)
+
+const updateResponse = statement(
+  'idempotency_key_update_response',
+  `update {{schema}}.idempotency_key
+      set response_status = $3, response_body = $4, response_sealed = $5
+    where client_id = $1 and idempotency_key = $2`,
+)
+
+const selectKey = statement(
+  'idempotency_key_select',
+  `select fingerprint, response_status, response_body, response_sealed
+     from {{schema}}.idempotency_key
+    where client_id = $1 and idempotency_key = $2`,
+)
+
+const deleteKeys = statement(
+  'idempotency_key_prune',
+  `delete from {{schema}}.idempotency_key where created_at < $1 returning true as deleted`,
+)

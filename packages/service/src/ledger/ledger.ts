@@ -1,0 +1,138 @@
+import type { ServiceContext, Tx } from '../context.ts'
+import { run, statement } from '../database/statement.ts'
+import type { RailFlow } from '../rails/port.ts'
+
+/**
+ * A kind of ledger account.
+ *
+ * - `custodial`: a wallet's holding of one value type on one chain; the only kind that belongs to a client
+ * - `issuer`: who mints and burns a token, one per value type
+ * - `settlement`: the service's own money at a rail, on its way in or out
+ * - `outside`: the rest of the world at the end of a rail or a chain
+ */
+export type LedgerAccountKind = 'custodial' | 'issuer' | 'settlement' | 'outside'
+
+/** One step of a posting. `hold` ends in `post` or `void`; `reverse` undoes a `post`. */
+export type LedgerStep = 'hold' | 'post' | 'void' | 'deposit' | 'reverse'
+
+/** One signed line of a step, in the spelling of the SQL function that books it. */
+export interface LedgerLine {
+  readonly kind: LedgerAccountKind
+  readonly account: string
+  readonly address: string
+  readonly value: string
+  readonly rail: string
+  readonly bucket: 'available' | 'held'
+  /** Decimal string, negative for what leaves. */
+  readonly amount: string
+}
+
+/** One end of a movement as the ledger sees it. */
+export interface LedgerLeg {
+  readonly valueType: string
+  readonly transferType: string
+  /** The wallet, when the service holds it. */
+  readonly custodial?: { readonly accountId: string; readonly addressId: string } | undefined
+}
+
+/** The lines of every step of one transfer. */
+export type LedgerPlan = Readonly<Record<'hold' | 'post' | 'void', readonly LedgerLine[]>>
+
+/**
+ * Plans the lines of a transfer. Value that the service holds is held at the source first; a change of value type burns
+ * one token and mints the other; money of a bank rail passes through the settlement account of that rail.
+ *
+ * Every step sums to zero per value type.
+ */
+export function planTransfer(transfer: {
+  readonly flow: RailFlow
+  readonly amount: string
+  readonly source: LedgerLeg
+  readonly destination: LedgerLeg
+}): LedgerPlan {
+  const { flow, amount, source, destination } = transfer
+  const minus = `-${amount}`
+  const held = walletLine(source, 'held', minus)
+  const post = [held ?? systemLine('outside', source, minus)]
+  if (flow === 'onramp') {
+    post.push(systemLine('settlement', source, amount), issuerLine(destination, minus))
+  } else if (flow === 'offramp') {
+    post.push(issuerLine(source, amount), systemLine('settlement', destination, minus))
+  } else if (source.valueType !== destination.valueType) {
+    post.push(issuerLine(source, amount), issuerLine(destination, minus))
+  }
+  post.push(walletLine(destination, 'available', amount) ?? systemLine('outside', destination, amount))
+  if (held === undefined) return { hold: [], post, void: [] }
+  return {
+    hold: [
+      { ...held, bucket: 'available' },
+      { ...held, amount },
+    ],
+    post,
+    void: [held, { ...held, bucket: 'available', amount }],
+  }
+}
+
+/** Plans a deposit: value comes from outside into a wallet, on the same chain. */
+export function planDeposit(wallet: LedgerLeg, amount: string): readonly LedgerLine[] {
+  const credit = walletLine(wallet, 'available', amount)
+  if (credit === undefined) throw new Error('A deposit goes to a wallet that the service holds.')
+  return [systemLine('outside', wallet, `-${amount}`), credit]
+}
+
+/** Plans the undoing of what was posted; what a wallet had held comes back as available. */
+export function planReverse(post: readonly LedgerLine[]): readonly LedgerLine[] {
+  return post.map((line) => ({
+    ...line,
+    bucket: 'available',
+    amount: line.amount.startsWith('-') ? line.amount.slice(1) : `-${line.amount}`,
+  }))
+}
+
+function walletLine(leg: LedgerLeg, bucket: LedgerLine['bucket'], amount: string): LedgerLine | undefined {
+  if (leg.custodial === undefined) return undefined
+  const { accountId, addressId } = leg.custodial
+  return {
+    kind: 'custodial',
+    account: accountId,
+    address: addressId,
+    value: leg.valueType,
+    rail: leg.transferType,
+    bucket,
+    amount,
+  }
+}
+
+function systemLine(kind: 'settlement' | 'outside', leg: LedgerLeg, amount: string): LedgerLine {
+  return {
+    kind,
+    account: '',
+    address: '',
+    value: leg.valueType,
+    rail: leg.transferType,
+    bucket: 'available',
+    amount,
+  }
+}
+
+function issuerLine(leg: LedgerLeg, amount: string): LedgerLine {
+  return { kind: 'issuer', account: '', address: '', value: leg.valueType, rail: '', bucket: 'available', amount }
+}
+
+/** What booking a step came to. `insufficient` is an answer of a hold only; unless `applied`, nothing changed. */
+export type LedgerAnswer = 'applied' | 'repeated' | 'insufficient'
+
+/** Books one step of a posting, once in effect per posting and step. */
+export async function book(
+  tx: Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  postingId: string,
+  step: LedgerStep,
+  lines: readonly LedgerLine[],
+): Promise<LedgerAnswer> {
+  const [row] = await run<{ answer: LedgerAnswer }>(tx, context, applyStep, [postingId, step, JSON.stringify(lines)])
+  if (row === undefined) throw new Error('The ledger gave no answer.')
+  return row.answer
+}
+
+const applyStep = statement('ledger_apply', 'select {{schema}}.ledger_apply($1, $2, $3::jsonb) as answer')

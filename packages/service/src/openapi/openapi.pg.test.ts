@@ -1,0 +1,55 @@
+import { manualClock, silentLogger } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { Pool } from 'pg'
+import { afterAll, expect, it } from 'vitest'
+import { testContext, testSchema, testService } from '../../test/service.ts'
+import { balancesRoutes } from '../balances/routes.ts'
+import { migrateService } from '../database/migrations.ts'
+import { docsRoutes } from './docs-routes.ts'
+
+const database = await testDatabase({
+  role: 'ordinary',
+  key: 'service-http',
+  prepare: async (url) => {
+    const pool = new Pool({ connectionString: url })
+    await migrateService({ pool, schema: testSchema })
+    await pool.end()
+  },
+})
+const pool = new Pool({ connectionString: database.url, max: 4 })
+afterAll(() => pool.end())
+
+const context = testContext({ pool, clock: manualClock(), logger: silentLogger })
+const service = testService(context, [balancesRoutes, docsRoutes])
+const { token } = await service.signIn()
+const accountId = await service.createAccount(token)
+
+// Each answer is checked against the document on its way; these are the ones that no other test looks at.
+it('answers as documented where no other test looks', async () => {
+  const { addresses } = (await service.call<{ addresses: { id: string }[] }>('/addresses', { token })).json
+  const paths = [`/addresses/${addresses[0]?.id}`, '/balances', `/accounts/${accountId}/webhooks/event_types`]
+  for (const path of paths) expect((await service.call(path, { token })).status, path).toBe(200)
+  expect((await service.call('/openapi.json')).json['openapi']).toBe('3.1.0')
+  const revoke = (body: string, headers: Readonly<Record<string, string>> = {}) =>
+    service.call('/oauth2/revoke', {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    })
+  expect((await revoke('token=a&token=b')).status).toBe(400)
+  expect((await revoke('token=a&client_id=b&client_secret=c')).status).toBe(401)
+})
+
+it('refuses a body of another shape as documented, keeps the refusal, and never starts the effect', async () => {
+  const path = `/accounts/${accountId}/addresses/external`
+  const body = { name: 5, address: '0x1', transfer_types: 'base' }
+  const refused = await service.call(path, { method: 'POST', token, key: 'shape', body })
+  expect(refused.status).toBe(422)
+  expect(refused.json['errors']).toMatchObject([
+    { code: 'invalid_request', source: { pointer: '/name' } },
+    { code: 'invalid_request', source: { pointer: '/transfer_types' } },
+  ])
+  const again = await service.call(path, { method: 'POST', token, key: 'shape', body })
+  expect(again.text).toBe(refused.text)
+  expect(again.headers.get('idempotent-replayed')).toBe('true')
+})

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { checkedFetch } from '../../test/contract.ts'
+import { components } from '../schema/component.ts'
+import { createService } from '../service.ts'
+import { findOperation, operations } from './operations.ts'
+import { examplesOf } from './schemas.ts'
+
+/** Nothing here queries, so nothing connects. */
+const pool = new Pool({ connectionString: 'postgres://127.0.0.1:1/none' })
+afterAll(() => pool.end())
+const service = createService({ pool, rails: 'simulated', encryptionKey: randomBytes(32) })
+const get = (path: string) => checkedFetch(service.fetch)(new Request(`http://test${path}`))
+
+/** The page and its assets, which are no operations. */
+const pages = ['GET /docs', 'GET /docs/:asset']
+const mounted = service.routes.map(({ method, path }) => `${method} ${path}`)
+
+interface Document {
+  readonly openapi: string
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>
+}
+let document: Document
+beforeAll(async () => {
+  document = (await (await get('/openapi.json')).json()) as Document
+})
+
+it('describes every route that is mounted', () => {
+  expect(mounted.filter((route) => !pages.includes(route) && !findOperation(...split(route)))).toEqual([])
+})
+
+it('describes no route that is not mounted', () => {
+  const described = operations.map((one) => `${one.method.toUpperCase()} ${one.path}`)
+  expect(described.filter((route) => !mounted.includes(route))).toEqual([])
+  const written = Object.values(document.paths).flatMap((item) => Object.values(item).map((one) => one.operationId))
+  expect(written.toSorted()).toEqual(operations.map((one) => one.id).toSorted())
+  expect(new Set(written).size).toBe(written.length)
+})
+
+it('is valid OpenAPI 3.1 for an independent validator', async () => {
+  const validator = new Validator()
+  const result = await validator.validate({ ...structuredClone(document) })
+  expect(result.errors ?? []).toEqual([])
+  expect(result.valid).toBe(true)
+  expect(validator.version).toBe('3.1')
+})
+
+it('gives examples that have the documented shape', () => {
+  const wrong: string[] = []
+  for (const operation of operations) {
+    const answers = Object.values(operation.answers).map((answer) => answer.schema)
+    for (const schema of [operation.body?.schema, operation.form, ...answers]) {
+      if (schema === undefined) continue
+      for (const example of examplesOf(schema)) {
+        const parsed = schema.safeParse(example)
+        if (!parsed.success) wrong.push(`${components.get(schema)?.id}: ${parsed.error.message}`)
+      }
+    }
+  }
+  expect(wrong).toEqual([])
+})
+
+it('refers to nothing that is not there', () => {
+  const text = JSON.stringify(document)
+  const references = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].flatMap(([, path]) => path ?? [])
+  expect(references.length).toBeGreaterThan(100)
+  const missing = references.filter((path) => {
+    let value: unknown = document
+    for (const name of path.split('/')) value = (value as Record<string, unknown> | undefined)?.[name]
+    return value === undefined
+  })
+  expect(missing).toEqual([])
+})
+
+it('leaves the sandbox out where there is none', async () => {
+  const rails = createService({ pool, rails: 'simulated', encryptionKey: randomBytes(32) }).context.rails
+  const { simulation: _, ...bare } = rails as typeof rails & { simulation: unknown }
+  const real = createService({ pool, rails: bare, encryptionKey: randomBytes(32) })
+  const { paths } = (await (await real.fetch(new Request('http://test/openapi.json'))).json()) as Document
+  expect(Object.keys(paths).filter((path) => path.startsWith('/simulations'))).toEqual([])
+  expect(Object.keys(paths)).toContain('/accounts/{account_id}/transfers')
+})
+
+function split(route: string): [method: string, path: string] {
+  const [method = '', path = ''] = route.split(' ')
+  return [method, path]
+}

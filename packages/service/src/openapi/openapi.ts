@@ -1,0 +1,170 @@
+import type { z } from 'zod'
+import { scopes } from '../http/caller.ts'
+import type { Operation, OperationAnswer, OperationTag } from '../schema/operation.ts'
+import { eventSchema } from '../webhooks/schema.ts'
+import { writeHeaderComponents, writeRefusalComponents, writeRefusals } from './refusals.ts'
+import { examplesOf, type JsonObject, writeSchema, writeSchemas } from './schemas.ts'
+
+const tags: Readonly<Record<OperationTag, string>> = {
+  Accounts: 'A business has an account, and may manage accounts of its end customers.',
+  Addresses: 'Sources and destinations of value: custodial wallets and registered counterparties.',
+  Balances: 'What custodial wallets hold.',
+  Transfers: 'Money on its way.',
+  Automations: 'Virtual bank accounts whose deposits become transfers.',
+  'Financial institutions': 'Bank accounts in their older form; addresses take their place.',
+  'Bank linking': 'Bank accounts that their owner links through a provider, for ACH debits.',
+  Webhooks: 'URLs that are told of events, with the log of deliveries.',
+  Sandbox: 'Money from outside, the clock and outcomes at will. Only a sandbox has these.',
+  Authentication: 'OAuth 2.0 client credentials.',
+  Service: 'The process itself.',
+}
+
+/** What a document is about. */
+export interface OpenApiOptions {
+  readonly operations: readonly Operation[]
+  /** Base address. Default `/`: where the document comes from. */
+  readonly serverUrl?: string | undefined
+}
+
+/** Writes the OpenAPI 3.1 document of some operations. */
+export function writeOpenApi({ operations, serverUrl = '/' }: OpenApiOptions): JsonObject {
+  const used = new Set(operations.map((one) => one.tag))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Outlay',
+      version: '1.0.0',
+      summary: 'Moves value between bank rails and blockchains, and holds stablecoins for businesses.',
+      description:
+        'Every create takes an `Idempotency-Key`: send a request whose outcome is unknown again with the same key, and it takes effect once. Ids that are not yours are answered with 404.',
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl }],
+    tags: Object.entries(tags).flatMap(([name, description]) =>
+      used.has(name as OperationTag) ? [{ name, description }] : [],
+    ),
+    paths: writePaths(operations),
+    webhooks: { event: { post: writeEvent() } },
+    components: {
+      schemas: writeSchemas(),
+      responses: writeRefusalComponents(),
+      headers: writeHeaderComponents(),
+      parameters: { IdempotencyKey: idempotencyKey },
+      securitySchemes: securitySchemes(),
+    },
+  }
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: true,
+  description: 'Names the action: 1 to 255 visible ASCII characters, best a UUID. The same key takes effect once.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  example: '7b0c6d1e-2f83-4a5b-9c4d-0e1f2a3b4c5d',
+}
+
+function securitySchemes(): JsonObject {
+  const named = Object.fromEntries(scopes.map((scope) => [scope, describeScope(scope)]))
+  return {
+    oauth2: {
+      type: 'oauth2',
+      description: 'An access token lives about an hour.',
+      flows: { clientCredentials: { tokenUrl: '/oauth2/token', scopes: named } },
+    },
+    clientCredentials: { type: 'http', scheme: 'basic', description: 'Client id and client secret.' },
+  }
+}
+
+function describeScope(scope: string): string {
+  const [noun, verb] = scope.split(':')
+  return `${verb === 'read' ? 'Read' : 'Write'} ${noun}`
+}
+
+function writePaths(operations: readonly Operation[]): JsonObject {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const operation of operations) {
+    const path = operation.path.replaceAll(/:([a-z_]+)/g, '{$1}')
+    paths[path] = { ...paths[path], [operation.method]: writeOperation(operation) }
+  }
+  return paths
+}
+
+function writeOperation(operation: Operation): JsonObject {
+  const { id, tag, summary, description, deprecated, access } = operation
+  const parameters = writeParameters(operation)
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(deprecated === true ? { deprecated } : {}),
+    security: securityOf(access),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...writeBody(operation),
+    responses: { ...writeAnswers(operation), ...writeRefusals(operation) },
+  }
+}
+
+function securityOf(access: Operation['access']): readonly JsonObject[] {
+  if (access === undefined) return []
+  // Client credentials may also stand in the form.
+  return access === 'client' ? [{ clientCredentials: [] }, {}] : [{ oauth2: [access] }]
+}
+
+function writeParameters({ path, query, keyed }: Operation): readonly JsonObject[] {
+  const names = [...path.matchAll(/:([a-z_]+)/g)].flatMap(([, name]) => name ?? [])
+  return [
+    ...names.map((name) => ({ name, in: 'path', required: true, schema: { $ref: '#/components/schemas/Id' } })),
+    ...(keyed === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...Object.entries(query ?? {}).map(([name, schema]) => {
+      const { description, ...rest } = writeSchema(schema)
+      return { name, in: 'query', required: !schema.safeParse(undefined).success, description, schema: rest }
+    }),
+  ]
+}
+
+function writeBody({ body, form }: Operation): JsonObject {
+  const schema = body?.schema ?? form
+  if (schema === undefined) return {}
+  const mediaType = body === undefined ? 'application/x-www-form-urlencoded' : 'application/json'
+  return { requestBody: { required: body?.optional !== true, content: { [mediaType]: writeContent(schema) } } }
+}
+
+const keyedHeaders = {
+  'idempotent-replayed': { $ref: '#/components/headers/Replayed' },
+  'idempotency-key-evaluated': { $ref: '#/components/headers/KeyEvaluated' },
+}
+
+function writeAnswers({ answers, keyed }: Operation): JsonObject {
+  const headers = {
+    'x-request-id': { $ref: '#/components/headers/RequestId' },
+    ...(keyed === true ? keyedHeaders : {}),
+  }
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, answer]) => [
+      status,
+      { description: answer.description, headers, ...writeAnswerContent(answer) },
+    ]),
+  )
+}
+
+function writeAnswerContent({ schema, mediaType = 'application/json' }: OperationAnswer): JsonObject {
+  return schema === undefined ? {} : { content: { [mediaType]: writeContent(schema) } }
+}
+
+function writeContent(schema: z.ZodType): JsonObject {
+  const examples = examplesOf(schema)
+  const named = Object.fromEntries(examples.map((value, at) => [`example${at + 1}`, { value }]))
+  return { schema: writeSchema(schema), ...(examples.length === 0 ? {} : { examples: named }) }
+}
+
+function writeEvent(): JsonObject {
+  return {
+    summary: 'An event',
+    description:
+      'Sent to every webhook that listens, signed as Standard Webhooks has it (`webhook-id`, `webhook-timestamp`, `webhook-signature`) and with the hexadecimal HMAC-SHA256 of the body in `x-request-signature-sha-256`. Any 2xx is a success; anything else is tried again; 410 disables the webhook.',
+    requestBody: { required: true, content: { 'application/json': writeContent(eventSchema) } },
+    responses: { 204: { description: 'Taken.' } },
+  }
+}

@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto'
+import { type ServerType, serve } from '@hono/node-server'
+import type { Logger, Telemetry, WorkOptions } from '@outlay/core'
+import { Pool } from 'pg'
+import { createAccount } from '../accounts/accounts.ts'
+import { type NewAccount, parseNewAccount } from '../accounts/input.ts'
+import { type ClientCredentials, registerClient } from '../clients/clients.ts'
+import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import type { Environment, Scope } from '../http/caller.ts'
+import { limitedServer, type ServerLimits } from '../http/server-limits.ts'
+import { deposit } from '../ledger/deposits.ts'
+import { createService, type Service } from '../service.ts'
+import { listWallets, type WalletId } from './wallets.ts'
+
+/** How a sandbox is started. */
+export interface SandboxOptions {
+  /** An empty database, or one that a sandbox has used before. */
+  readonly databaseUrl: string
+  /** Default 0: any free port. */
+  readonly port?: number | undefined
+  /** Default `127.0.0.1`. */
+  readonly host?: string | undefined
+  /** Default `outlay_service`. */
+  readonly schema?: string | undefined
+  /** 32 octets. Default: a fixed key that protects nothing. */
+  readonly encryptionKey?: Uint8Array | undefined
+  /** Most connections to the database. Default 20. */
+  readonly poolSize?: number | undefined
+  /** Default: says nothing. */
+  readonly logger?: Logger | undefined
+  /** Default: none. */
+  readonly telemetry?: Telemetry | undefined
+  readonly rateLimit?: ServiceContext['rateLimit']
+  /** How the engine's workers behave. */
+  readonly engine?: WorkOptions | undefined
+  /** How long and how many connections are held. Default: those of {@link limitedServer}. */
+  readonly limits?: Partial<ServerLimits> | undefined
+}
+
+/** Play money for a new account's wallet. */
+export interface SeedFunds {
+  readonly valueType: string
+  /** A chain of the client's environment. */
+  readonly transferType: string
+  /** Decimal string. */
+  readonly amount: string
+}
+
+/** A client to be made, with its accounts; the first one is its own. */
+export interface SeedClient {
+  readonly name: string
+  /** Default `mainnet`: the names of the main chains, with play money. */
+  readonly environment?: Environment | undefined
+  /** Default: every scope. */
+  readonly scopes?: readonly Scope[] | undefined
+  readonly accounts: readonly { readonly businessName: string; readonly funds?: readonly SeedFunds[] | undefined }[]
+}
+
+/** A client that was made. */
+export interface SeededClient extends ClientCredentials {
+  /** In the order given. */
+  readonly accounts: readonly {
+    readonly accountId: string
+    readonly businessName: string
+    readonly wallets: readonly WalletId[]
+  }[]
+}
+
+/** A service with simulated rails that listens. */
+export interface Sandbox extends AsyncDisposable {
+  /** Base address, without a slash at the end. */
+  readonly url: string
+  readonly service: Service
+  /** Registers a client with accounts and play money. */
+  seedClient(client: SeedClient): Promise<SeededClient>
+  /** Ends what is in flight, the server and the connections. Safe to call twice. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the whole service over HTTP with simulated rails on a virtual clock. Everything is in Postgres: a sandbox that is
+ * killed goes on where it was when it is started on the same database again. Webhooks may go to loopback addresses.
+ *
+ * @example
+ * await using sandbox = await startSandbox({ databaseUrl })
+ */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const pool = new Pool({ connectionString: options.databaseUrl, max: options.poolSize ?? 20 })
+  // A connection that is closing can still hear that the database ends; while the service runs, it logs such errors.
+  pool.on('error', () => {})
+  const service = createService({
+    pool,
+    schema: options.schema,
+    rails: 'simulated',
+    encryptionKey: options.encryptionKey ?? createHash('sha256').update('outlay sandbox').digest(),
+    logger: options.logger,
+    telemetry: options.telemetry,
+    rateLimit: options.rateLimit,
+    engine: options.engine,
+    allowPrivateWebhooks: true,
+  })
+  try {
+    await service.migrate()
+    await service.start()
+    const { server, url } = await listen(service, options)
+    let stopping: Promise<void> | undefined
+    const stop = () => (stopping ??= shutDown(server, service, pool))
+    return {
+      url,
+      service,
+      seedClient: (client) => seed(service.context, client),
+      stop,
+      [Symbol.asyncDispose]: stop,
+    }
+  } catch (error) {
+    await service.stop()
+    await pool.end()
+    throw error
+  }
+}
+
+function listen(
+  service: Service,
+  { host: hostname = '127.0.0.1', port = 0, limits }: SandboxOptions,
+): Promise<{ readonly server: ServerType; readonly url: string }> {
+  return new Promise((resolve, reject) => {
+    const server = serve({ fetch: service.fetch, hostname, port, createServer: limitedServer(limits) }, (info) => {
+      server.off('error', reject)
+      resolve({ server, url: `http://${hostname}:${info.port}` })
+    })
+    server.once('error', reject)
+  })
+}
+
+async function shutDown(server: ServerType, service: Service, pool: Pool): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  if ('closeIdleConnections' in server) server.closeIdleConnections()
+  const grace = setTimeout(() => {
+    if ('closeAllConnections' in server) server.closeAllConnections()
+  }, 2_000)
+  await closed
+  clearTimeout(grace)
+  await service.stop()
+  await pool.end()
+}
+
+function seed(context: ServiceContext, client: SeedClient): Promise<SeededClient> {
+  const environment = client.environment ?? 'mainnet'
+  return inTransaction(context, async (tx) => {
+    const credentials = await registerClient(tx, context, { name: client.name, environment, scopes: client.scopes })
+    const accounts = []
+    for (const { businessName, funds = [] } of client.accounts) {
+      const owner = { clientId: credentials.clientId, environment }
+      const { id } = await createAccount(tx, context, owner, seedAccount(businessName))
+      const wallets = await listWallets(tx, context, id)
+      for (const one of funds) await depositInto(tx, context, id, wallets, one)
+      accounts.push({ accountId: id, businessName, wallets })
+    }
+    return { ...credentials, accounts }
+  })
+}
+
+async function depositInto(
+  tx: Tx,
+  context: ServiceContext,
+  accountId: string,
+  wallets: readonly WalletId[],
+  funds: SeedFunds,
+): Promise<void> {
+  const wallet = wallets.find(({ transferTypes }) => transferTypes.includes(funds.transferType))
+  if (wallet === undefined) throw new Error(`The account has no wallet on ${funds.transferType}.`)
+  await deposit(tx, context, { ...funds, accountId, addressId: wallet.addressId })
+}
+
+function seedAccount(businessName: string): NewAccount {
+  return parseNewAccount({
+    business_name: businessName,
+    ein: '123456789',
+    address: { street_line_1: '1 Sandbox Plaza', city: 'Chicago', state: 'IL', zip: '60601' },
+    phone_number: '+13125550100',
+    email: 'owner@example.com',
+    website: 'https://example.com',
+    ultimate_beneficial_owners: [],
+  })
+}

@@ -1,0 +1,64 @@
+import { Amount, OutlayError } from '@outlay/core'
+import { findAccountOfAutomation } from '../automations/automations.ts'
+import { findDeposit } from '../automations/deposits.ts'
+import { notFound } from '../clients/authenticate.ts'
+import { isAccountOfClient } from '../clients/clients.ts'
+import type { ServiceContext } from '../context.ts'
+import { asClient } from '../database/tenant.ts'
+import type { Caller } from '../http/caller.ts'
+import type { ServiceRequest } from '../http/request.ts'
+import type { DepositFact } from '../rails/port.ts'
+import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
+import { amountOf, type Body, optionalText } from './input.ts'
+
+/**
+ * Lets a payment arrive at the virtual account of an automation and answers what became of it: `credited` with the id of
+ * the transfer, `returned` with a reason, or `pending` while no process has taken it. A repeat of a reference changes
+ * nothing and answers the same.
+ *
+ * @throws OutlayError `not_found` for an automation of somebody else, the codes of an amount, `amount_not_positive`.
+ */
+export async function receiveDeposit(
+  c: ServiceRequest,
+  context: ServiceContext,
+  simulation: RailSimulation,
+  deposit: {
+    readonly caller: Caller
+    readonly automationId: string
+    readonly body: Body
+    readonly transferType: DepositFact['transferType']
+  },
+): Promise<Response> {
+  const { caller, automationId, body, transferType } = deposit
+  const client = asClient(context, caller.clientId)
+  const accountId = await findAccountOfAutomation(client, context, automationId)
+  if (accountId === undefined || !(await isAccountOfClient(client, context, caller.clientId, accountId))) {
+    throw notFound('virtual account')
+  }
+  const reference = await simulation.receiveDeposit({
+    automationId,
+    transferType,
+    amount: dollarsOf(body),
+    reference: optionalText(body, 'reference'),
+    senderName: optionalText(body, 'sender_name'),
+    senderBankName: optionalText(body, 'sender_bank_name'),
+  })
+  const taken = await findDeposit(client, context, { transferType, reference })
+  const outcome = taken?.transfer_id == null ? 'returned' : 'credited'
+  const answer = {
+    automation_id: automationId,
+    account_id: accountId,
+    transfer_type: transferType,
+    bank_reference: reference,
+    status: taken === undefined ? 'pending' : outcome,
+    transfer_id: taken?.transfer_id ?? null,
+    return_reason: taken?.return_reason ?? null,
+  }
+  return c.json(answer, 202)
+}
+
+function dollarsOf(body: Body): string {
+  const amount = Amount.parse({ value: amountOf(body['amount']), currency: 'USD' }, { scale: 2 })
+  if (Amount.isPositive(amount)) return amount.value
+  throw new OutlayError('amount_not_positive', 'A deposit is more than zero.', { field: 'amount.value' })
+}

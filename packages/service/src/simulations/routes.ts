@@ -1,0 +1,206 @@
+import { setAccountStatus } from '../accounts/accounts.ts'
+import { isId, notFound, requireClient } from '../clients/authenticate.ts'
+import { isAccountOfClient } from '../clients/clients.ts'
+import { inClientTransaction, inTransaction, type ServiceContext } from '../context.ts'
+import { asClient } from '../database/tenant.ts'
+import { asObject, readJson } from '../http/body.ts'
+import type { Caller } from '../http/caller.ts'
+import type { RouteModule, ServiceRequest } from '../http/request.ts'
+import { deposit } from '../ledger/deposits.ts'
+import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
+import type { TransferRow } from '../transfers/row.ts'
+import { findByWireInstructions, findTransferOfAnyone } from '../transfers/transfers.ts'
+import { transferView } from '../transfers/view.ts'
+import { receiveDeposit } from './deposits.ts'
+import { amountOf, optionalText, refusal, sameNumber, text } from './input.ts'
+
+/** Mounts what only a sandbox has: money from outside, the clock, and outcomes at will. Scope `transfers:write`. */
+export function simulationsRoutes(simulation: RailSimulation): RouteModule {
+  return (app, context) => {
+    app.get('/simulations/clock', async (c) => {
+      await requireClient(c, context, 'transfers:write')
+      return c.json({ now: simulation.now().toISOString() })
+    })
+
+    app.post('/simulations/clock/advance', async (c) => {
+      await requireClient(c, context, 'transfers:write')
+      const { seconds } = asObject(await readJson(c))
+      if (typeof seconds !== 'number' || !(seconds >= 0) || seconds > maxAdvanceSeconds) {
+        throw refusal('seconds', `The clock goes forward by 0 to ${maxAdvanceSeconds} seconds.`)
+      }
+      const now = await simulation.advance(Math.round(seconds * 1000))
+      return c.json({ now: now.toISOString() })
+    })
+
+    app.post('/simulations/deposits', async (c) => {
+      const caller = await requireClient(c, context, 'transfers:write')
+      const body = asObject(await readJson(c))
+      const given = {
+        accountId: await ownAccount(context, caller, text(body, 'account_id')),
+        addressId: text(body, 'address_id'),
+        valueType: text(body, 'value_type'),
+        transferType: text(body, 'transfer_type'),
+        amount: amountOf(body['amount']),
+      }
+      const booked = await inTransaction(context, (tx) => deposit(tx, context, given))
+      return c.json(
+        {
+          id: booked.id,
+          account_id: booked.accountId,
+          address_id: booked.addressId,
+          value_type: booked.valueType,
+          transfer_type: booked.transferType,
+          amount: { value: booked.amount, currency: booked.valueType },
+        },
+        201,
+      )
+    })
+
+    app.post('/simulations/accounts/:account_id/status', async (c) => {
+      const caller = await requireClient(c, context, 'transfers:write')
+      const accountId = await ownAccount(context, caller, c.req.param('account_id'))
+      const wanted = asObject(await readJson(c))['status']
+      const status = accountStatuses.find((one) => one === wanted)
+      if (status === undefined) throw refusal('status', `The status is one of ${accountStatuses.join(', ')}.`)
+      await inClientTransaction(context, caller.clientId, (tx) => setAccountStatus(tx, context, accountId, status))
+      return c.json({ id: accountId, status })
+    })
+
+    app.post('/simulations/wires', (c) => receiveWire(c, context, simulation))
+    app.post('/simulations/ach-credits', async (c) => {
+      const caller = await requireClient(c, context, 'transfers:write')
+      const body = asObject(await readJson(c))
+      const automationId = await simulation.findVirtualAccount(text(body, 'account_number'))
+      if (automationId === undefined) throw notFound('virtual account')
+      return await receiveDeposit(c, context, simulation, { caller, automationId, body, transferType: 'ach_credit' })
+    })
+    app.get('/simulations/transfers/:transfer_id/statement-line', (c) => showStatementLine(c, context, simulation))
+    for (const ending of endings)
+      app.post(`/simulations/transfers/:transfer_id/${ending}`, (c) => endTransfer(c, context, simulation, ending))
+  }
+}
+
+const accountStatuses = ['complete', 'pending', 'rejected'] as const
+
+const endings = ['settle', 'reject', 'return', 'accept'] as const
+
+/** Two years. */
+const maxAdvanceSeconds = 2 * 366 * 86_400
+
+async function receiveWire(c: ServiceRequest, context: ServiceContext, simulation: RailSimulation): Promise<Response> {
+  const caller = await requireClient(c, context, 'transfers:write')
+  const body = asObject(await readJson(c))
+  const transferId = optionalText(body, 'transfer_id')
+  const memo = optionalText(body, 'memo')
+  const accountNumber = optionalText(body, 'account_number')
+  if (transferId === undefined && memo === undefined && accountNumber === undefined) {
+    throw refusal('memo', 'Name the wire by memo, account_number or transfer_id.')
+  }
+  const automationId = accountNumber === undefined ? undefined : await simulation.findVirtualAccount(accountNumber)
+  if (automationId !== undefined) {
+    return await receiveDeposit(c, context, simulation, { caller, automationId, body, transferType: 'wire' })
+  }
+  const found =
+    transferId === undefined
+      ? await findByWireInstructions(asClient(context, caller.clientId), context, { memo, accountNumber })
+      : await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId)
+  const row = await own(context, caller, found)
+  if (body['amount'] !== undefined && !sameNumber(amountOf(body['amount']), row.amount_value)) {
+    throw refusal('amount.value', `The transfer waits for ${row.amount_value} ${row.amount_currency}.`)
+  }
+  await simulation.receiveWire(row.id, {
+    senderName: optionalText(body, 'sender_name') ?? null,
+    senderBankName: optionalText(body, 'sender_bank_name') ?? null,
+  })
+  return answer(c, context, caller, row.id)
+}
+
+async function showStatementLine(
+  c: ServiceRequest,
+  context: ServiceContext,
+  simulation: RailSimulation,
+): Promise<Response> {
+  const caller = await requireClient(c, context, 'transfers:write')
+  const transferId = c.req.param('transfer_id') ?? ''
+  if (!isId(transferId)) throw notFound('transfer')
+  const row = await own(
+    context,
+    caller,
+    await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId),
+  )
+  const line = await simulation.findStatementLine(row.id)
+  if (line === undefined) throw notFound('statement line')
+  return c.json({
+    transfer_id: row.id,
+    company_name: line.companyName,
+    name: line.name,
+    entry_description: line.entryDescription,
+    trace_number: line.traceNumber,
+  })
+}
+
+async function endTransfer(
+  c: ServiceRequest,
+  context: ServiceContext,
+  simulation: RailSimulation,
+  ending: (typeof endings)[number],
+): Promise<Response> {
+  const caller = await requireClient(c, context, 'transfers:write')
+  const body = c.req.header('content-type') === undefined ? {} : asObject(await readJson(c))
+  const transferId = c.req.param('transfer_id') ?? ''
+  if (!isId(transferId)) throw notFound('transfer')
+  const row = await own(
+    context,
+    caller,
+    await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId),
+  )
+  switch (ending) {
+    case 'settle':
+      await simulation.settle(row.id)
+      break
+    case 'reject':
+      await simulation.reject(row.id, {
+        code: optionalText(body, 'code') ?? 'rejected',
+        detail: optionalText(body, 'detail') ?? 'The other side refused the payment',
+      })
+      break
+    case 'return':
+      await simulation.returnWith(row.id, text(body, 'code'))
+      break
+    case 'accept':
+      await simulation.acceptOffer(row.id)
+      break
+  }
+  return answer(c, context, caller, row.id)
+}
+
+async function answer(
+  c: ServiceRequest,
+  context: ServiceContext,
+  caller: Caller,
+  transferId: string,
+): Promise<Response> {
+  const row = await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId)
+  if (row === undefined) throw notFound('transfer')
+  return c.json(transferView(row), 202)
+}
+
+async function own(context: ServiceContext, caller: Caller, row: TransferRow | undefined): Promise<TransferRow> {
+  if (
+    row === undefined ||
+    !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, row.account_id))
+  ) {
+    throw notFound('transfer')
+  }
+  return row
+}
+
+async function ownAccount(context: ServiceContext, caller: Caller, accountId: string): Promise<string> {
+  if (
+    !isId(accountId) ||
+    !(await isAccountOfClient(asClient(context, caller.clientId), context, caller.clientId, accountId))
+  ) {
+    throw notFound('account')
+  }
+  return accountId
+}

@@ -1,0 +1,243 @@
+import { accountStatuses } from '@outlay/core'
+import { z } from 'zod'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import {
+  amountSchema,
+  idSchema,
+  sample,
+  timestampSchema,
+  transferTypeSchema,
+  valueTypeSchema,
+} from '../schema/primitive.ts'
+import { transferSchema } from '../transfers/schema.ts'
+
+const money = z
+  .union([z.string(), z.object({ value: z.string(), currency: z.string().optional() })])
+  .meta({ description: 'Decimal string, or an object with one as its value.' })
+const text = z.string().nullish()
+
+const clockSchema = component('Clock', z.object({ now: timestampSchema }), {
+  description: 'The time of the sandbox.',
+  examples: [{ now: sample.time }],
+})
+
+const advance = component('ClockAdvance', z.object({ seconds: z.number() }), {
+  description: 'How far the clock goes forward.',
+  examples: [{ seconds: 7200 }],
+})
+
+const newDeposit = component(
+  'NewDeposit',
+  z.object({
+    account_id: z.string(),
+    address_id: z.string(),
+    value_type: z.string(),
+    transfer_type: z.string(),
+    amount: money,
+  }),
+  {
+    description: 'Tokens that arrive at a custodial wallet from outside.',
+    examples: [
+      {
+        account_id: sample.accountId,
+        address_id: sample.walletId,
+        value_type: 'USDC',
+        transfer_type: 'base',
+        amount: '1000',
+      },
+    ],
+  },
+)
+
+const depositSchema = component(
+  'Deposit',
+  z.object({
+    id: idSchema,
+    account_id: idSchema,
+    address_id: idSchema,
+    value_type: valueTypeSchema,
+    transfer_type: transferTypeSchema,
+    amount: amountSchema,
+  }),
+  { description: 'What arrived.' },
+)
+
+const accountStatus = component('NewAccountStatus', z.object({ status: z.string() }), {
+  description: `The result of the onboarding review: one of ${accountStatuses.join(', ')}.`,
+  examples: [{ status: 'complete' }],
+})
+
+const accountStatusSchema = component('AccountStatus', z.object({ id: idSchema, status: z.enum(accountStatuses) }), {
+  description: 'How the account stands now.',
+  examples: [{ id: sample.accountId, status: 'complete' }],
+})
+
+const newWire = component(
+  'NewInboundWire',
+  z.object({
+    transfer_id: text,
+    memo: text,
+    account_number: text,
+    reference: text,
+    amount: money.nullish(),
+    sender_name: text,
+    sender_bank_name: text,
+  }),
+  {
+    description: 'A wire that arrives, named by its memo, the account number of its instructions or the transfer.',
+    examples: [{ transfer_id: sample.transferId, sender_name: 'Roe Supplies LLC' }],
+  },
+)
+
+const newAchCredit = component(
+  'NewAchCredit',
+  z.object({
+    account_number: z.string(),
+    amount: money,
+    reference: text,
+    sender_name: text,
+    sender_bank_name: text,
+  }),
+  {
+    description: 'An ACH credit that arrives at the virtual account of an automation.',
+    examples: [{ account_number: '9800001234', amount: '250.00' }],
+  },
+)
+
+const arrivalSchema = component(
+  'Arrival',
+  z.object({
+    automation_id: idSchema,
+    account_id: idSchema,
+    transfer_type: transferTypeSchema,
+    bank_reference: z.string(),
+    status: z.enum(['pending', 'credited', 'returned']),
+    transfer_id: idSchema.nullable(),
+    return_reason: z.string().nullable(),
+  }),
+  { description: 'What became of a payment to a virtual account.' },
+)
+
+const arrivedSchema = component('WireOutcome', z.union([transferSchema, arrivalSchema]), {
+  description: 'The transfer that waited for the wire, or what became of a payment to a virtual account.',
+})
+
+const rejection = component('Rejection', z.object({ code: text, detail: text }), {
+  description: 'Why the other side refuses.',
+  examples: [{ code: 'sanctions', detail: 'Held for review' }],
+})
+
+const achReturn = component('AchReturn', z.object({ code: z.string() }), {
+  description: 'Return code of the ACH network, R01 to R29.',
+  examples: [{ code: 'R03' }],
+})
+
+const statementLineSchema = component(
+  'StatementLine',
+  z.object({
+    transfer_id: idSchema,
+    company_name: z.string().max(16).meta({ description: 'The name as the network carries it.' }),
+    name: z.string().meta({ description: 'The whole name.' }),
+    entry_description: z.enum(['PAYMENT', 'RETRY PYMT']),
+    trace_number: z.string(),
+  }),
+  {
+    description: 'What the other bank shows for an ACH entry.',
+    examples: [
+      {
+        transfer_id: sample.transferId,
+        company_name: 'Acme Payments LL',
+        name: 'Acme Payments LLC',
+        entry_description: 'PAYMENT',
+        trace_number: '071000010000042',
+      },
+    ],
+  },
+)
+
+const sandbox = { tag: 'Sandbox', access: 'transfers:write' } as const
+const answers = { 202: { description: 'The transfer as it is now.', schema: transferSchema } }
+const ended = { ...sandbox, method: 'post', answers } as const
+const transfer = '/simulations/transfers/:transfer_id'
+
+/** What only a sandbox can do. */
+export const simulationsOperations: readonly Operation[] = [
+  {
+    ...sandbox,
+    id: 'getClock',
+    method: 'get',
+    path: '/simulations/clock',
+    summary: 'Read the clock of the sandbox',
+    answers: { 200: { description: 'The time.', schema: clockSchema } },
+  },
+  {
+    ...sandbox,
+    id: 'advanceClock',
+    method: 'post',
+    path: '/simulations/clock/advance',
+    summary: 'Let time pass',
+    body: { schema: advance },
+    answers: { 200: { description: 'The new time.', schema: clockSchema } },
+  },
+  {
+    ...sandbox,
+    id: 'simulateDeposit',
+    method: 'post',
+    path: '/simulations/deposits',
+    summary: 'Let tokens arrive',
+    body: { schema: newDeposit },
+    answers: { 201: { description: 'What arrived.', schema: depositSchema } },
+  },
+  {
+    ...sandbox,
+    id: 'simulateReview',
+    method: 'post',
+    path: '/simulations/accounts/:account_id/status',
+    summary: 'Decide the review of an account',
+    body: { schema: accountStatus },
+    answers: { 200: { description: 'How it stands now.', schema: accountStatusSchema } },
+  },
+  {
+    ...sandbox,
+    id: 'simulateWire',
+    method: 'post',
+    path: '/simulations/wires',
+    summary: 'Let a wire arrive',
+    body: { schema: newWire },
+    answers: { 202: { description: 'What it was for.', schema: arrivedSchema } },
+  },
+  {
+    ...sandbox,
+    id: 'simulateAchCredit',
+    method: 'post',
+    path: '/simulations/ach-credits',
+    summary: 'Let an ACH credit arrive',
+    body: { schema: newAchCredit },
+    answers: { 202: { description: 'What became of it.', schema: arrivalSchema } },
+  },
+  {
+    ...sandbox,
+    id: 'getStatementLine',
+    method: 'get',
+    path: `${transfer}/statement-line`,
+    summary: 'Read what the other bank shows for an ACH transfer',
+    answers: { 200: { description: 'The line.', schema: statementLineSchema } },
+  },
+  { ...ended, id: 'simulateSettlement', path: `${transfer}/settle`, summary: 'Settle a payment at once' },
+  {
+    ...ended,
+    id: 'simulateRejection',
+    path: `${transfer}/reject`,
+    summary: 'Refuse a payment',
+    body: { schema: rejection, optional: true },
+  },
+  {
+    ...ended,
+    id: 'simulateReturn',
+    path: `${transfer}/return`,
+    summary: 'Return an ACH payment',
+    body: { schema: achReturn },
+  },
+  { ...ended, id: 'simulateAcceptance', path: `${transfer}/accept`, summary: 'Accept a Canton offer' },
+]

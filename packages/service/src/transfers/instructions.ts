@@ -1,0 +1,71 @@
+import type { ServiceContext } from '../context.ts'
+import { batch } from '../database/batch.ts'
+import { run, statement } from '../database/statement.ts'
+import { asSystem } from '../database/tenant.ts'
+import type { ReadInstruction } from '../rails/gateway.ts'
+import type { RailInstruction } from '../rails/port.ts'
+import { bankAccountOf } from './parties.ts'
+import type { TransferRow } from './row.ts'
+
+/** Makes the reader of rail instructions: submissions that come close together are read in one statement. */
+export function instructionReader(context: Pick<ServiceContext, 'pool' | 'schema' | 'secrets'>): ReadInstruction {
+  return batch(
+    async (transferIds: readonly string[]) => {
+      const rows = await run<InstructionRow>(asSystem(context), context, selectInstructions, [transferIds])
+      const found = new Map(rows.map((row) => [row.id, row]))
+      return transferIds.map((id) => {
+        const row = found.get(id)
+        return row && instructionOf(context, row)
+      })
+    },
+    { maxSize: 100, waitMs: 2 },
+  )
+}
+
+function instructionOf(context: Pick<ServiceContext, 'secrets'>, row: InstructionRow): RailInstruction {
+  return {
+    transferId: row.id,
+    accountId: row.account_id,
+    flow: row.flow,
+    amount: { value: row.amount_value, currency: row.amount_currency },
+    source: {
+      addressId: row.source_address_id ?? undefined,
+      valueType: row.source_value_type,
+      transferType: row.source_transfer_type,
+      custodial: row.plan.void.length > 0,
+      address: row.source?.address ?? '',
+      bank: row.source === null ? undefined : bankAccountOf(context, row.source),
+    },
+    destination: {
+      addressId: row.destination_address_id,
+      valueType: row.destination_value_type,
+      transferType: row.destination_transfer_type,
+      custodial: row.plan.post.at(-1)?.kind === 'custodial',
+      address: row.destination?.address ?? '',
+      bank: row.destination === null ? undefined : bankAccountOf(context, row.destination),
+    },
+    wireMemo: row.wire_memo ?? undefined,
+    brandAccountId: row.brand_account_id ?? undefined,
+    statementName: row.statement_name,
+    deposit: row.automation_id === null ? undefined : { reference: row.source_transaction_id ?? '' },
+  }
+}
+
+/** One address of a transfer, as JSON of its row. */
+type AddressJson = Parameters<typeof bankAccountOf>[1] & { readonly address: string }
+
+interface InstructionRow extends TransferRow {
+  readonly source: AddressJson | null
+  readonly destination: AddressJson | null
+  readonly statement_name: string
+}
+
+const selectInstructions = statement(
+  'transfer_instruction_select',
+  `select t.*, to_jsonb(s) as source, to_jsonb(d) as destination, o.business_name as statement_name
+     from {{schema}}.transfer t
+     join {{schema}}.account o on o.id = coalesce(t.brand_account_id, t.account_id)
+     left join {{schema}}.address s on s.id = t.source_address_id
+     left join {{schema}}.address d on d.id = t.destination_address_id
+    where t.id = any ($1)`,
+)

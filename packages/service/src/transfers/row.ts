@@ -1,0 +1,39 @@
+import type { PaymentDetails, TransferFailure, TransferStatus, WireInstructions } from '@outlay/core'
+import type { LedgerPlan } from '../ledger/ledger.ts'
+import type { RailFlow } from '../rails/port.ts'
+
+/** A row of the table `transfer`, as it is read. */
+export interface TransferRow {
+  readonly id: string
+  readonly account_id: string
+  readonly status: TransferStatus
+  readonly failure: TransferFailure | null
+  readonly flow: RailFlow
+  readonly amount_value: string
+  readonly amount_currency: string
+  readonly source_address_id: string | null
+  /** The virtual account that the money came through, for a transfer that an automation created. */
+  readonly source_financial_institution_id: string | null
+  readonly source_value_type: string
+  readonly source_transfer_type: string
+  readonly source_transaction_id: string | null
+  readonly source_payment_details: PaymentDetails | null
+  readonly destination_address_id: string
+  readonly destination_value_type: string
+  readonly destination_transfer_type: string
+  readonly destination_transaction_id: string | null
+  readonly destination_payment_details: PaymentDetails | null
+  readonly wire_memo: string | null
+  readonly wire_instructions: WireInstructions | null
+  readonly brand_account_id: string | null
+  readonly automation_id: string | null
+  readonly note: string | null
+  /** Ledger lines of the end. */
+  readonly plan: Pick<LedgerPlan, 'post' | 'void'>
+  /** Legs whose transaction id is the rail's reference. */
+  readonly reference_legs: 'source' | 'destination' | 'both' | 'none'
+  /** The rail's reference, once the engine knows it. */
+  readonly reference: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}

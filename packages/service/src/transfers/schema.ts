@@ -1,0 +1,249 @@
+import { transferStatuses } from '@outlay/core'
+import { z } from 'zod'
+import { component } from '../schema/component.ts'
+import type { Operation } from '../schema/operation.ts'
+import {
+  amountSchema,
+  idSchema,
+  pageParameters,
+  paginationSchema,
+  sample,
+  timestampSchema,
+  transferTypeSchema,
+  valueTypeSchema,
+} from '../schema/primitive.ts'
+
+const text = z.string().nullish()
+const wireMemo = text.meta({ maxLength: 140, description: 'Outbound wire only.' })
+const note = text.meta({ maxLength: 255, description: 'Free text.' })
+const brandNote = 'ACH only: the account whose business name the receiving bank shows.'
+
+/** Where to send money so that it arrives here. Specification: "Wire instructions". */
+export const instructionsSchema = component(
+  'WireInstructions',
+  z.object({
+    beneficiary_name: z.string(),
+    bank_name: z.string(),
+    bank_address: z.string(),
+    account_number: z.string(),
+    routing_number: z.string(),
+    beneficiary_address: z.string(),
+    memo: z.string().nullable(),
+  }),
+  { description: 'Where to send an inbound wire.' },
+)
+
+/** The body that creates a transfer. Specification: "Transfers". */
+const newTransfer = component(
+  'NewTransfer',
+  z.object({
+    amount: amountSchema,
+    source: z.object({
+      address_id: text.meta({ description: 'Left out only for an inbound wire.' }),
+      value_type: z.string(),
+      transfer_type: z.string(),
+    }),
+    destination: z.object({
+      address_id: z.string(),
+      value_type: z.string(),
+      transfer_type: z.string(),
+      wire_memo: wireMemo,
+    }),
+    brand: z.object({ account_id: z.string() }).nullish().meta({ description: brandNote }),
+    note,
+  }),
+  {
+    description: 'Money to move. Members that only answers have are refused; unknown ones are ignored.',
+    examples: [
+      {
+        amount: { value: '1250.00', currency: 'USD' },
+        source: { address_id: sample.walletId, value_type: 'USDC', transfer_type: 'base' },
+        destination: {
+          address_id: sample.bankAddressId,
+          value_type: 'USD',
+          transfer_type: 'wire',
+          wire_memo: 'INV-42',
+        },
+      },
+      {
+        amount: { value: '500', currency: 'USD' },
+        source: { value_type: 'USD', transfer_type: 'wire' },
+        destination: { address_id: sample.walletId, value_type: 'USDC', transfer_type: 'base' },
+        note: 'Top-up',
+      },
+    ],
+  },
+)
+
+const newTransferCamel = component(
+  'NewTransferCamelCase',
+  z.object({
+    amount: amountSchema,
+    source: z.object({ addressId: text, valueType: z.string(), transferType: z.string() }),
+    destination: z.object({
+      addressId: z.string(),
+      valueType: z.string(),
+      transferType: z.string(),
+      wireMemo,
+    }),
+    brand: z.object({ accountId: z.string() }).nullish().meta({ description: brandNote }),
+    note,
+  }),
+  {
+    description: 'The same as `NewTransfer` in camelCase.',
+    examples: [
+      {
+        amount: { value: '25', currency: 'USDC' },
+        source: { addressId: sample.walletId, valueType: 'USDC', transferType: 'base' },
+        destination: { addressId: sample.bankAddressId, valueType: 'USDC', transferType: 'base' },
+      },
+    ],
+  },
+)
+
+const paymentDetailsSchema = component(
+  'PaymentDetails',
+  z.object({
+    received_at: text,
+    sender_name: text,
+    sender_bank_name: text,
+    sender_bank_routing_number: text,
+    payment_reference: text,
+    imad: text.meta({ description: 'Wire tracking identifier.' }),
+    trace_number: text.meta({ description: 'ACH trace identifier.' }),
+  }),
+  { description: 'How a fiat payment can be traced.', examples: [{ imad: '20260115MMQFMP2L000123' }] },
+)
+
+const endpointSchema = component(
+  'TransferEndpoint',
+  z.object({
+    address_id: idSchema.optional(),
+    value_type: valueTypeSchema,
+    transfer_type: transferTypeSchema,
+    financial_institution_id: z.string().optional(),
+    transaction_id: z.string().optional().meta({ description: 'On-chain hash or payment reference, once submitted.' }),
+    wire_memo: z.string().optional(),
+    payment_details: paymentDetailsSchema.optional(),
+  }),
+  { description: 'One leg of a transfer.' },
+)
+
+const failureSchema = component(
+  'TransferFailure',
+  z.object({
+    type: z.enum(['rejected', 'returned', 'expired', 'insufficient_balance', 'service_error', 'unknown']),
+    code: z.string(),
+    detail: z.string(),
+    occurred_at: timestampSchema,
+    retriable: z.boolean(),
+    ach_return: z.object({ code: z.string(), reason: z.string(), category: z.string() }).optional(),
+  }),
+  { description: 'Why a transfer failed.' },
+)
+
+/** A transfer in an answer. Specification: "Transfer". */
+export const transferSchema = component(
+  'Transfer',
+  z.object({
+    id: idSchema,
+    status: z.enum(transferStatuses),
+    failure: failureSchema.nullable(),
+    amount: amountSchema,
+    source: endpointSchema,
+    destination: endpointSchema,
+    note: z.string().nullable(),
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
+    automation_id: idSchema.optional(),
+    wire_instructions: instructionsSchema.optional(),
+  }),
+  {
+    description: 'Money on its way from a source to a destination. `updated_at` is when the status last changed.',
+    examples: [
+      {
+        id: sample.transferId,
+        status: 'pending',
+        failure: null,
+        amount: { value: '1250.00', currency: 'USD' },
+        source: { address_id: sample.walletId, value_type: 'USDC', transfer_type: 'base' },
+        destination: {
+          address_id: sample.bankAddressId,
+          value_type: 'USD',
+          transfer_type: 'wire',
+          wire_memo: 'INV-42',
+        },
+        note: null,
+        created_at: sample.time,
+        updated_at: sample.time,
+      },
+    ],
+  },
+)
+
+const transferListSchema = component(
+  'TransferList',
+  z.object({ transfers: z.array(transferSchema), pagination: paginationSchema }),
+  { description: 'One page of transfers, newest first.' },
+)
+
+const create = {
+  method: 'post',
+  tag: 'Transfers',
+  access: 'transfers:write',
+  keyed: true,
+  answers: {
+    201: { description: 'The transfer; with `wire_instructions` for an inbound wire.', schema: transferSchema },
+  },
+} as const
+
+/** What can be done with transfers. Specification: "Transfers". */
+export const transfersOperations: readonly Operation[] = [
+  {
+    ...create,
+    id: 'createTransfer',
+    path: '/accounts/:account_id/transfers',
+    summary: 'Create a transfer',
+    description: 'The money is held at once. With the same key the same transfer is answered again.',
+    body: { schema: newTransfer },
+  },
+  {
+    ...create,
+    id: 'createTransferCamelCase',
+    path: '/accounts/:account_id/transfer',
+    summary: 'Create a transfer, in camelCase',
+    description: 'Another path of the same operation. Both take both spellings; answers are in snake_case.',
+    body: { schema: newTransferCamel, check: () => newTransfer },
+  },
+  {
+    id: 'listTransfers',
+    method: 'get',
+    path: '/accounts/:account_id/transfers',
+    tag: 'Transfers',
+    summary: 'List the transfers of an account',
+    description: 'Newest first. Filters are exact, case-sensitive and combined with AND; cursors carry them.',
+    access: 'transfers:read',
+    query: {
+      automation_id: z.string().optional().meta({ description: 'Transfers that this automation made.' }),
+      value_type: z.string().optional().meta({ description: 'Of the source or the destination.' }),
+      transfer_type: z.string().optional().meta({ description: 'Of the source or the destination.' }),
+      transaction_id: z.string().optional().meta({ description: 'Hash or payment reference of either leg.' }),
+      status: z
+        .string()
+        .optional()
+        .meta({ description: `One of ${transferStatuses.join(', ')}.` }),
+      address_id: z.string().optional().meta({ description: 'Of the source or the destination.' }),
+      ...pageParameters,
+    },
+    answers: { 200: { description: 'A page.', schema: transferListSchema } },
+  },
+  {
+    id: 'getTransfer',
+    method: 'get',
+    path: '/accounts/:account_id/transfers/:transfer_id',
+    tag: 'Transfers',
+    summary: 'Read a transfer',
+    access: 'transfers:read',
+    answers: { 200: { description: 'The transfer.', schema: transferSchema } },
+  },
+]

@@ -1,0 +1,124 @@
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, type Statement, statement } from '../database/statement.ts'
+import type { TransferRow } from './row.ts'
+
+/** Filters of a list of transfers: exact, case-sensitive, combined with AND. Specification: "Transfers", list. */
+export const transferFilters = [
+  'automation_id',
+  'value_type',
+  'transfer_type',
+  'transaction_id',
+  'status',
+  'address_id',
+] as const
+
+/** What a list is asked for: the rows after or before an id, newest first or oldest first. */
+export interface TransferQuery {
+  readonly filters: Readonly<Partial<Record<(typeof transferFilters)[number], string>>>
+  /** `forward` gives older rows, newest first; `backward` gives newer ones, oldest first. */
+  readonly direction: 'forward' | 'backward'
+  /** Id at which the rows start, not included. */
+  readonly position: string | undefined
+  readonly limit: number
+}
+
+/** One transfer of an account; `undefined` for an unknown id and for one of another account. */
+export async function findTransfer(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  accountId: string,
+  transferId: string,
+): Promise<TransferRow | undefined> {
+  const [row] = await run<TransferRow>(executor, context, selectTransfer, [accountId, transferId])
+  return row
+}
+
+/** One transfer, whoever's it is: the caller checks that. */
+export async function findTransferOfAnyone(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  transferId: string,
+): Promise<TransferRow | undefined> {
+  const [row] = await run<TransferRow>(executor, context, selectTransferOfAnyone, [transferId])
+  return row
+}
+
+/** Transfers of an account. An id is a ULID, so the order by id is the order in time, and it never changes. */
+export function listTransfers(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  accountId: string,
+  query: TransferQuery,
+): Promise<readonly TransferRow[]> {
+  const { filters, direction, position, limit } = query
+  const values = [
+    accountId,
+    position ?? null,
+    limit,
+    filters.automation_id ?? null,
+    filters.value_type ?? null,
+    filters.transfer_type ?? null,
+    filters.status ?? null,
+    filters.address_id ?? null,
+  ]
+  if (filters.transaction_id === undefined) return run(executor, context, lists[direction].all, values)
+  return run(executor, context, lists[direction].byTransaction, [...values, filters.transaction_id])
+}
+
+/** The newest transfer that waits for an inbound wire with this memo or to this account number. */
+export async function findByWireInstructions(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  wire: { readonly memo?: string | undefined; readonly accountNumber?: string | undefined },
+): Promise<TransferRow | undefined> {
+  const values = [wire.memo ?? null, wire.accountNumber ?? null]
+  const [row] = await run<TransferRow>(executor, context, selectByInstructions, values)
+  return row
+}
+
+const selectTransfer = statement(
+  'transfer_select',
+  'select * from {{schema}}.transfer where account_id = $1 and id = $2',
+)
+
+const selectTransferOfAnyone = statement('transfer_select_of_anyone', 'select * from {{schema}}.transfer where id = $1')
+
+const selectByInstructions = statement(
+  'transfer_select_by_wire_instructions',
+  `select * from {{schema}}.transfer
+    where wire_instructions is not null
+      and (wire_instructions ->> 'memo' = $1 or wire_instructions ->> 'accountNumber' = $2)
+    order by id desc
+    limit 1`,
+)
+
+function list(name: string, direction: TransferQuery['direction'], extra: string): Statement {
+  const [comparison, order] = direction === 'forward' ? ['<', 'desc'] : ['>', 'asc']
+  return statement(
+    name,
+    `select * from {{schema}}.transfer
+      where account_id = $1
+        and ($2::text is null or id ${comparison} $2)
+        and ($4::text is null or automation_id = $4)
+        and ($5::text is null or source_value_type = $5 or destination_value_type = $5)
+        and ($6::text is null or source_transfer_type = $6 or destination_transfer_type = $6)
+        and ($7::text is null or status = $7)
+        and ($8::text is null or source_address_id = $8 or destination_address_id = $8)
+        ${extra}
+      order by id ${order}
+      limit $3`,
+  )
+}
+
+const ofTransaction = 'and (source_transaction_id = $9 or destination_transaction_id = $9)'
+
+const lists = {
+  forward: {
+    all: list('transfer_list', 'forward', ''),
+    byTransaction: list('transfer_list_by_transaction', 'forward', ofTransaction),
+  },
+  backward: {
+    all: list('transfer_list_back', 'backward', ''),
+    byTransaction: list('transfer_list_back_by_transaction', 'backward', ofTransaction),
+  },
+} as const

@@ -1,0 +1,134 @@
+import type { Clock } from '@outlay/core'
+import { type Agent, request } from 'undici'
+import { inTransaction, type ServiceContext } from '../context.ts'
+import { traceDelivery } from '../telemetry.ts'
+import type { ClaimedDelivery, DeliverySettlement } from './delivery-store.ts'
+import { disableWebhook, webhookSecretPlace } from './registrations.ts'
+import { signDelivery } from './signature.ts'
+
+/** What carries deliveries out. */
+export interface Courier {
+  readonly context: ServiceContext
+  /** Time of the outside world. */
+  readonly clock: Clock
+  readonly agent: Agent
+  /** How long an endpoint may take to answer, in milliseconds. */
+  readonly timeoutMs: number
+}
+
+const seconds = 1_000
+const minutes = 60 * seconds
+const hours = 60 * minutes
+
+/** Pauses before the first and each further attempt, in milliseconds, as Standard Webhooks recommends them. */
+export const deliverySchedule: readonly number[] = [
+  0,
+  5 * seconds,
+  5 * minutes,
+  30 * minutes,
+  2 * hours,
+  5 * hours,
+  10 * hours,
+  14 * hours,
+  20 * hours,
+  24 * hours,
+]
+
+const longestRetryAfterMs = 24 * hours
+
+/** Sends one delivery and says what became of it. 2xx is success, 410 disables the webhook. Never rejects. */
+export async function attemptDelivery(courier: Courier, delivery: ClaimedDelivery): Promise<DeliverySettlement> {
+  const { id, attempt } = delivery
+  if (!delivery.active)
+    return {
+      id,
+      attempt,
+      status: 'canceled',
+      nextAttemptAt: null,
+      lastStatus: null,
+      lastError: 'The webhook is disabled.',
+    }
+  try {
+    const { telemetry } = courier.context
+    const { status, retryAfterMs } = await traceDelivery(telemetry, delivery, (trace) => send(courier, delivery, trace))
+    if (status >= 200 && status < 300)
+      return { id, attempt, status: 'delivered', nextAttemptAt: null, lastStatus: status, lastError: null }
+    if (status === 410) await disableGone(courier, delivery)
+    return retryOf(courier, delivery, { status, error: `The endpoint answered ${status}.`, retryAfterMs })
+  } catch (error) {
+    return retryOf(courier, delivery, { status: null, error: nameOf(error), retryAfterMs: 0 })
+  }
+}
+
+async function send(
+  courier: Courier,
+  delivery: ClaimedDelivery,
+  traceparent: string | undefined,
+): Promise<{ readonly status: number; readonly retryAfterMs: number }> {
+  const now = courier.clock.now()
+  const response = await request(delivery.url, {
+    method: 'POST',
+    dispatcher: courier.agent,
+    signal: AbortSignal.timeout(courier.timeoutMs),
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'outlay-webhooks',
+      ...proofOf(courier, delivery, now),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    },
+    body: delivery.body,
+  })
+  // The status is the whole answer: a body that is long or slow is cut off, whatever that does to the connection.
+  await response.body.dump({ limit: 16_384 }).catch(() => undefined)
+  return { status: response.statusCode, retryAfterMs: retryAfterOf(response.headers['retry-after'], now) }
+}
+
+/** The headers that prove a delivery genuine; a notice has no secret, so only its id goes with it. */
+function proofOf(courier: Courier, delivery: ClaimedDelivery, now: Date): Readonly<Record<string, string>> {
+  const { eventId, body, secret: sealed } = delivery
+  if (sealed === null) return { 'webhook-id': eventId }
+  const secret = courier.context.secrets.open(sealed, webhookSecretPlace(delivery.registrationId))
+  const previous = previousSecretOf(courier, delivery)
+  const timestampSeconds = Math.floor(now.getTime() / 1000)
+  return signDelivery(secret, { eventId, timestampSeconds, body }, previous)
+}
+
+/** The secret that was replaced, as long as it still signs. Its end was set by the clock of the service. */
+function previousSecretOf({ context }: Courier, delivery: ClaimedDelivery): string | undefined {
+  const { previousSecret, previousSecretUntil, registrationId } = delivery
+  if (previousSecret === null || previousSecretUntil === null) return undefined
+  if (previousSecretUntil.getTime() <= context.clock.now().getTime()) return undefined
+  return context.secrets.open(previousSecret, webhookSecretPlace(registrationId))
+}
+
+function retryOf(
+  courier: Courier,
+  { id, attempt }: ClaimedDelivery,
+  outcome: { readonly status: number | null; readonly error: string; readonly retryAfterMs: number },
+): DeliverySettlement {
+  const result = { id, attempt, lastStatus: outcome.status, lastError: outcome.error }
+  const pauseMs = deliverySchedule[attempt]
+  if (pauseMs === undefined || outcome.status === 410) return { ...result, status: 'failed', nextAttemptAt: null }
+  const jittered = pauseMs * (1 + courier.context.random.fraction() / 10)
+  const at = courier.clock.now().getTime() + Math.max(jittered, outcome.retryAfterMs)
+  return { ...result, status: 'pending', nextAttemptAt: new Date(at).toISOString() }
+}
+
+async function disableGone(courier: Courier, delivery: ClaimedDelivery): Promise<void> {
+  await inTransaction(courier.context, (tx) =>
+    disableWebhook(tx, courier.context, delivery.registrationId, 'The endpoint answered 410.'),
+  )
+}
+
+function retryAfterOf(header: string | string[] | undefined, now: Date): number {
+  if (typeof header !== 'string') return 0
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * seconds : Date.parse(header) - now.getTime()
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestRetryAfterMs)
+}
+
+/** What may be shown of a failed connection: its kind, never its text. */
+export function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'Error'
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? `${error.name} ${code}` : error.name
+}

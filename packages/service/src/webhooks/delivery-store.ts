@@ -1,0 +1,225 @@
+import { loginRequiredEventType } from '@outlay/core'
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, type Statement, statement } from '../database/statement.ts'
+
+/** A delivery as the API answers it. */
+export interface DeliveryResource {
+  readonly id: string
+  readonly subscription_id: string
+  readonly event_id: string
+  readonly event_type: string
+  readonly status: 'pending' | 'delivered' | 'failed' | 'canceled'
+  readonly attempts: number
+  /** HTTP status of the last answer; null when there was none. */
+  readonly last_status: number | null
+  /** Why the last attempt failed; null when it did not. */
+  readonly last_error: string | null
+  readonly last_attempt_at: string | null
+  /** When it goes out again; null when it does not, or at once. */
+  readonly next_attempt_at: string | null
+  readonly created: string
+}
+
+/** A delivery that this process has claimed until its lease ends. */
+export interface ClaimedDelivery {
+  readonly id: string
+  readonly registrationId: string
+  readonly eventId: string
+  /** 1 for the first attempt; fences the settlement. */
+  readonly attempt: number
+  readonly url: string
+  /** Sealed; null for a notice, which is not signed. */
+  readonly secret: string | null
+  /** Sealed; the secret that `secret` replaced, and until when it signs too. */
+  readonly previousSecret: string | null
+  readonly previousSecretUntil: Date | null
+  readonly active: boolean
+  /** The exact text to send. */
+  readonly body: string
+  /** W3C context of the trace in which the event happened. */
+  readonly traceparent: string | null
+}
+
+/** What became of one attempt. */
+export interface DeliverySettlement {
+  readonly id: string
+  readonly attempt: number
+  readonly status: DeliveryResource['status']
+  /** ISO 8601; null when it does not go out again. */
+  readonly nextAttemptAt: string | null
+  readonly lastStatus: number | null
+  readonly lastError: string | null
+}
+
+/**
+ * Claims deliveries that are due, those that wait longest first, for this process alone until `leaseUntil`. One statement,
+ * which commits at once: nothing is locked while they are on their way.
+ */
+export async function claimDeliveries(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  claim: {
+    readonly now: Date
+    readonly leaseUntil: Date
+    readonly limit: number
+    /** Registrations that have enough on its way already. */
+    readonly except: readonly string[]
+  },
+): Promise<readonly ClaimedDelivery[]> {
+  const values = [claim.now, claim.leaseUntil, claim.limit, claim.except]
+  return await run<ClaimedDelivery>(executor, context, claimDue, values)
+}
+
+/**
+ * Writes what became of attempts, in one statement. An attempt whose lease ran out and was claimed again is left alone,
+ * and a delivery that was canceled on its way does not go out again.
+ */
+export async function settleDeliveries(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  settlements: readonly DeliverySettlement[],
+): Promise<void> {
+  await run(executor, context, settle, [JSON.stringify(settlements)])
+}
+
+/** Reads the deliveries of an account, newest first; the oldest after the position first when going backward. */
+export async function listDeliveries(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  query: {
+    readonly accountId: string
+    readonly subscriptionId?: string | undefined
+    readonly eventId?: string | undefined
+    readonly status?: string | undefined
+    readonly direction: 'forward' | 'backward'
+    readonly position?: string | undefined
+    readonly limit: number
+  },
+): Promise<readonly DeliveryResource[]> {
+  const rows = await run<StoredDelivery>(executor, context, lists[query.direction], [
+    query.accountId,
+    query.subscriptionId ?? null,
+    query.eventId ?? null,
+    query.status ?? null,
+    query.position ?? null,
+    query.limit,
+  ])
+  return rows.map((row) => ({
+    ...row,
+    last_attempt_at: row.last_attempt_at?.toISOString() ?? null,
+    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+    created: row.created.toISOString(),
+  }))
+}
+
+/** Sends an event of the account again to every webhook that listens to it now. `undefined` when there is no such event. */
+export async function resendEvent(
+  tx: Tx,
+  context: ServiceContext,
+  accountId: string,
+  eventId: string,
+): Promise<number | undefined> {
+  const [row] = await run<{ found: number; resent: number }>(tx, context, resend, [
+    accountId,
+    eventId,
+    context.clock.now(),
+  ])
+  return row === undefined || row.found === 0 ? undefined : row.resent
+}
+
+/** Forgets events, with their deliveries, that are older than `before` and have no pending delivery. Returns how many. */
+export async function pruneEvents(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
+  return (await run(executor, context, deleteEvents, [before])).length
+}
+
+interface StoredDelivery extends Omit<DeliveryResource, 'last_attempt_at' | 'next_attempt_at' | 'created'> {
+  readonly last_attempt_at: Date | null
+  readonly next_attempt_at: Date | null
+  readonly created: Date
+}
+
+const claimDue = statement(
+  'webhook_delivery_claim',
+  `with due as (
+     select id from {{schema}}.webhook_delivery
+      where status = 'pending' and next_attempt_at <= $1 and registration_id <> all ($4::text[])
+      order by next_attempt_at, id
+      limit $3
+      for update skip locked
+   ), claimed as (
+     update {{schema}}.webhook_delivery d
+        set attempts = d.attempts + 1, last_attempt_at = $1, next_attempt_at = $2
+       from due
+      where d.id = due.id
+     returning d.id, d.registration_id, d.event_id, d.attempts
+   )
+   select c.id::text as id, c.registration_id as "registrationId", c.event_id as "eventId", c.attempts as attempt,
+          r.url, r.secret, r.previous_secret as "previousSecret", r.previous_secret_until as "previousSecretUntil",
+          r.status = 'active' as active, e.body, e.traceparent
+     from claimed c
+     join {{schema}}.webhook_registration r on r.id = c.registration_id
+     join {{schema}}.webhook_event e on e.id = c.event_id
+    order by c.id`,
+)
+
+const settle = statement(
+  'webhook_delivery_settle',
+  `update {{schema}}.webhook_delivery d
+      set status = case when d.status = 'canceled' and s.status = 'pending' then d.status else s.status end,
+          next_attempt_at = coalesce(s."nextAttemptAt", d.next_attempt_at),
+          last_status = s."lastStatus",
+          last_error = s."lastError"
+     from jsonb_to_recordset($1::jsonb) as s
+       (id bigint, attempt smallint, status text, "nextAttemptAt" timestamptz, "lastStatus" smallint, "lastError" text)
+    where d.id = s.id and d.attempts = s.attempt and d.status in ('pending', 'canceled')`,
+)
+
+const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement =>
+  statement(
+    name,
+    `select d.id::text as id, d.registration_id as subscription_id, d.event_id, e.type as event_type, d.status,
+            d.attempts, d.last_status, d.last_error, d.last_attempt_at,
+            case when d.status = 'pending' and isfinite(d.next_attempt_at) then d.next_attempt_at end as next_attempt_at,
+            d.created_at as created
+       from {{schema}}.webhook_delivery d
+       join {{schema}}.webhook_event e on e.id = d.event_id
+      where d.account_id = $1
+        and ($2::text is null or d.registration_id = $2)
+        and ($3::text is null or d.event_id = $3)
+        and ($4::text is null or d.status = $4)
+        and ($5::bigint is null or d.id ${comparison} $5)
+      order by d.id ${order}
+      limit $6`,
+  )
+
+const lists: Readonly<Record<'forward' | 'backward', Statement>> = {
+  forward: list('webhook_delivery_list_forward', '<', 'desc'),
+  backward: list('webhook_delivery_list_backward', '>', 'asc'),
+}
+
+const resend = statement(
+  'webhook_event_resend',
+  `with event as (
+     select id, account_id, type from {{schema}}.webhook_event where account_id = $1 and id = $2
+   ), resent as (
+     insert into {{schema}}.webhook_delivery (registration_id, event_id, account_id, created_at)
+     select r.id, e.id, e.account_id, $3
+       from event e
+       join {{schema}}.webhook_registration r on r.account_id = e.account_id and r.status = 'active'
+      where case when e.type = '${loginRequiredEventType}'
+            then r.id in (select registration_id from {{schema}}.webhook_delivery where event_id = e.id)
+            else r.event_types && array[e.type, split_part(e.type, '.', 1) || '.*', '*'] end
+     returning id
+   )
+   select (select count(*) from event)::int as found, (select count(*) from resent)::int as resent`,
+)
+
+const deleteEvents = statement(
+  'webhook_event_prune',
+  `delete from {{schema}}.webhook_event e
+    where e.created_at < $1
+      and not exists (
+        select from {{schema}}.webhook_delivery d where d.event_id = e.id and d.status = 'pending'
+      )
+   returning true as deleted`,
+)

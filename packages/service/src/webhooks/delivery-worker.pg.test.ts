@@ -1,0 +1,343 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { WebhookEventType } from '@outlay/core'
+import { manualClock, silentLogger } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { Pool } from 'pg'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, expect, it } from 'vitest'
+import { inspect } from '../../test/inspection.ts'
+import { testContext, testSchema, testService } from '../../test/service.ts'
+import { setAccountStatus } from '../accounts/accounts.ts'
+import { inTransaction } from '../context.ts'
+import { migrateService } from '../database/migrations.ts'
+import { deliverySchedule } from './delivery-attempt.ts'
+import type { DeliveryResource } from './delivery-store.ts'
+import { startWebhookDelivery, type WebhookDeliveryOptions } from './delivery-worker.ts'
+import { recordEvent } from './events.ts'
+import type { WebhookResource } from './registrations.ts'
+
+const database = await testDatabase({
+  role: 'ordinary',
+  key: 'service-http',
+  prepare: async (url) => {
+    const pool = new Pool({ connectionString: url })
+    await migrateService({ pool, schema: testSchema })
+    await pool.end()
+  },
+})
+const pool = new Pool({ connectionString: database.url, max: 8 })
+afterAll(() => pool.end())
+
+interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+const received: Received[] = []
+/** How each path answers; 204 unless told otherwise. */
+const answers = new Map<string, (response: ServerResponse) => void>()
+const receiver = createServer(async (request, response) => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const path = request.url ?? ''
+  received.push({ path, headers: request.headers, body: Buffer.concat(chunks).toString() })
+  const answer = answers.get(path)
+  if (answer === undefined) response.writeHead(204).end()
+  else answer(response)
+})
+receiver.listen(0, '127.0.0.1')
+await once(receiver, 'listening')
+afterAll(() => receiver.close())
+const base = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
+const at = (path: string) => received.filter((one) => one.path === path)
+
+const context = testContext({ pool, clock: manualClock(), logger: silentLogger, allowPrivateWebhooks: true })
+const service = testService(context)
+const { token } = await service.signIn()
+/** The outside world's clock. */
+const clock = manualClock(new Date().toISOString())
+
+async function delivering<T>(
+  work: (drain: () => Promise<void>) => Promise<T>,
+  options: WebhookDeliveryOptions = {},
+): Promise<T> {
+  const delivery = startWebhookDelivery(context, { clock, timeoutMs: 30_000, ...options })
+  try {
+    return await work(() => delivery.drain())
+  } finally {
+    await delivery.stop()
+  }
+}
+
+let keys = 0
+async function subscribe(path: string, eventTypes?: readonly string[]) {
+  const accountId = await service.createAccount(token)
+  keys += 1
+  const { json } = await service.call<WebhookResource & { secret: string }>(`/accounts/${accountId}/webhooks`, {
+    method: 'POST',
+    token,
+    key: `webhook-${keys}`,
+    body: { url: base + path, ...(eventTypes === undefined ? {} : { event_types: eventTypes }) },
+  })
+  const subscription = `/accounts/${accountId}/webhooks/subscriptions/${json.id}`
+  const read = async () => (await service.call<WebhookResource>(subscription, { token })).json
+  const deliveries = async (query = '') =>
+    (
+      await service.call<{ deliveries: DeliveryResource[] }>(`/accounts/${accountId}/webhooks/deliveries${query}`, {
+        token,
+      })
+    ).json.deliveries
+  const record = (type: WebhookEventType, data: unknown = { id: '1' }) =>
+    inTransaction(context, (tx) => recordEvent(tx, context, { accountId, type, data }))
+  return { accountId, webhook: json, subscription, read, deliveries, record }
+}
+
+it('shows the secret once and signs every delivery twice', async () => {
+  const { webhook, read, record, deliveries, accountId } = await subscribe('/signed')
+  expect(webhook.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  expect(await read()).not.toHaveProperty('secret')
+  await record('transfer.completed', { id: 'T', note: 'Zoë' })
+  await delivering((drain) => drain())
+  const [one] = at('/signed')
+  const headers = { ...(one?.headers as Record<string, string>) }
+  const event = new Webhook(webhook.secret).verify(one?.body ?? '', headers) as Record<string, unknown>
+  expect(event).toMatchObject({ id: headers['webhook-id'], type: 'transfer.completed', data: { id: 'T', note: 'Zoë' } })
+  expect(Object.keys(event)).toEqual(['id', 'type', 'created', 'data'])
+  expect(headers['x-request-signature-sha-256']).toBe(
+    createHmac('sha256', webhook.secret)
+      .update(one?.body ?? '')
+      .digest('hex'),
+  )
+  expect(await deliveries()).toMatchObject([
+    { status: 'delivered', attempts: 1, last_status: 204, next_attempt_at: null },
+  ])
+  const { rows } = await inspect(pool).query(
+    `select json_agg(r)::text as text from ${testSchema}.webhook_registration r where account_id = $1`,
+    [accountId],
+  )
+  expect(rows[0].text).not.toContain(webhook.secret)
+  const { rows: stored } = await inspect(pool).query(
+    `select json_agg(k)::text as text from ${testSchema}.idempotency_key k`,
+  )
+  expect(stored[0].text).not.toContain(webhook.secret)
+})
+
+it('replays the registration with the same secret', async () => {
+  const accountId = await service.createAccount(token)
+  const call = { method: 'POST', token, key: 'replayed-webhook', body: { url: `${base}/replayed` } }
+  const first = await service.call(`/accounts/${accountId}/webhooks`, call)
+  const second = await service.call(`/accounts/${accountId}/webhooks`, call)
+  expect(first.status).toBe(201)
+  expect(second.text).toBe(first.text)
+})
+
+it('tells only what was asked for, and writes nothing when nobody listens', async () => {
+  const { record, deliveries, accountId } = await subscribe('/some', ['transfer.*', 'account.updated'])
+  for (const type of ['transfer.created', 'automation.active', 'transfer.failed'] as const) await record(type)
+  await inTransaction(context, (tx) => setAccountStatus(tx, context, accountId, 'rejected'))
+  await delivering((drain) => drain())
+  expect((await deliveries()).map((one) => one.event_type)).toEqual([
+    'account.updated',
+    'transfer.failed',
+    'transfer.created',
+  ])
+  expect(at('/some')).toHaveLength(3)
+  const { rows } = await inspect(pool).query(`select type from ${testSchema}.webhook_event where account_id = $1`, [
+    accountId,
+  ])
+  expect(rows.map((row) => row.type)).not.toContain('automation.active')
+})
+
+it('says nothing when the transaction rolls back', async () => {
+  const { accountId, deliveries } = await subscribe('/rolled-back')
+  await inTransaction(context, async (tx) => {
+    await recordEvent(tx, context, { accountId, type: 'transfer.created', data: {} })
+    throw new Error('no')
+  }).catch(() => undefined)
+  expect(await deliveries()).toEqual([])
+})
+
+it('tries again on the schedule with the same id and body, then gives up', async () => {
+  const { record, deliveries } = await subscribe('/broken')
+  answers.set('/broken', (response) => response.writeHead(500).end())
+  await record('transfer.created')
+  await delivering(async (drain) => {
+    await drain()
+    for (const [attempt, pauseMs] of deliverySchedule.entries()) {
+      if (attempt === 0) continue
+      clock.advance(pauseMs - 1)
+      await drain()
+      expect(at('/broken')).toHaveLength(attempt)
+      clock.advance(pauseMs / 10 + 1)
+      await drain()
+      expect(at('/broken')).toHaveLength(attempt + 1)
+    }
+  })
+  expect(await deliveries()).toMatchObject([{ status: 'failed', attempts: deliverySchedule.length, last_status: 500 }])
+  expect(new Set(at('/broken').map((one) => one.headers['webhook-id'] + one.body)).size).toBe(1)
+})
+
+it('waits as long as Retry-After asks', async () => {
+  const { record, deliveries } = await subscribe('/busy')
+  answers.set('/busy', (response) => response.writeHead(503, { 'retry-after': '3600' }).end())
+  await record('transfer.created')
+  await delivering((drain) => drain())
+  const [delivery] = await deliveries()
+  expect(Date.parse(delivery?.next_attempt_at ?? '') - clock.now().getTime()).toBe(3_600_000)
+})
+
+it('disables a webhook whose endpoint is gone, and cancels what it had yet to get', async () => {
+  const { record, read, deliveries } = await subscribe('/gone')
+  answers.set('/gone', (response) => response.writeHead(410).end())
+  await record('transfer.created')
+  await delivering((drain) => drain())
+  expect(await read()).toMatchObject({ status: 'disabled', disabled_reason: 'The endpoint answered 410.' })
+  await record('transfer.processing')
+  await delivering((drain) => drain())
+  expect(at('/gone')).toHaveLength(1)
+  expect(await deliveries()).toMatchObject([{ status: 'failed', last_status: 410 }])
+})
+
+it('takes a redirect, a hanging endpoint and a closed port for failures', async () => {
+  answers.set('/redirect', (response) => response.writeHead(302, { location: `${base}/redirected` }).end())
+  answers.set('/hanging', () => undefined)
+  const redirect = await subscribe('/redirect')
+  await redirect.record('transfer.created')
+  await delivering((drain) => drain())
+  const hanging = await subscribe('/hanging')
+  await hanging.record('transfer.created')
+  await delivering((drain) => drain(), { timeoutMs: 500 })
+  expect(at('/redirected')).toEqual([])
+  expect(await redirect.deliveries()).toMatchObject([{ status: 'pending', last_status: 302 }])
+  const [timedOut] = await hanging.deliveries()
+  expect(timedOut).toMatchObject({ status: 'pending', last_status: null })
+  expect(timedOut?.last_error).toBeTruthy()
+})
+
+it('sends nothing to a private address, not even to one that was registered while that was allowed', async () => {
+  const { record, deliveries } = await subscribe('/inside')
+  await record('transfer.created')
+  const strict = testContext({ pool, clock: context.clock, logger: silentLogger, secrets: context.secrets })
+  const delivery = startWebhookDelivery(strict, { clock, timeoutMs: 30_000 })
+  await delivery.drain()
+  await delivery.stop()
+  expect(at('/inside')).toEqual([])
+  expect(await deliveries()).toMatchObject([
+    { status: 'pending', last_status: null, last_error: 'PrivateAddressError', attempts: 1 },
+  ])
+})
+
+it('discards what an endpoint answers, however long', async () => {
+  const { record, deliveries } = await subscribe('/long')
+  answers.set('/long', (response) => {
+    response.writeHead(200)
+    const write = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+      if (!response.destroyed) response.once('drain', write)
+    }
+    write()
+  })
+  await record('transfer.created')
+  await delivering((drain) => drain())
+  expect(await deliveries()).toMatchObject([{ status: 'delivered', last_status: 200 }])
+})
+
+it('refuses private addresses when the switch is off, at registration and at connect time', async () => {
+  const { record, deliveries, accountId } = await subscribe('/private')
+  const strict = testService(
+    Object.assign(Object.defineProperties({}, Object.getOwnPropertyDescriptors(context)), {
+      allowPrivateWebhooks: false,
+    }) as typeof context,
+  )
+  for (const url of [`${base}/x`, 'https://127.0.0.1/x', 'https://2130706433/x', 'https://[::ffff:10.0.0.1]/x']) {
+    const { status, json } = await strict.call(`/accounts/${accountId}/webhooks`, {
+      method: 'POST',
+      token,
+      key: url.replace(/[^a-z0-9]/g, '-'),
+      body: { url },
+    })
+    expect([url, status, json['code']]).toEqual([url, 422, 'invalid_request'])
+  }
+  await record('transfer.created')
+  const delivery = startWebhookDelivery(strict.context, { clock })
+  await delivery.drain()
+  await delivery.stop()
+  expect(at('/private')).toEqual([])
+  expect(await deliveries()).toMatchObject([{ status: 'pending', last_error: 'PrivateAddressError' }])
+})
+
+it('delivers each of a thousand events once with two processes at work', async () => {
+  const { accountId, deliveries } = await subscribe('/many')
+  await inTransaction(context, async (tx) => {
+    for (let count = 0; count < 1_000; count += 1)
+      await recordEvent(tx, context, { accountId, type: 'transfer.completed', data: { count } })
+  })
+  const other = startWebhookDelivery(context, { clock })
+  await delivering((drain) => drain())
+  await other.drain()
+  await other.stop()
+  expect(new Set(at('/many').map((one) => one.headers['webhook-id'])).size).toBe(1_000)
+  expect(at('/many')).toHaveLength(1_000)
+  expect(await deliveries('?status=pending')).toEqual([])
+})
+
+it('lets a healthy endpoint through while another one hangs', async () => {
+  const held: ServerResponse[] = []
+  answers.set('/stuck', (response) => held.push(response))
+  const stuck = await subscribe('/stuck')
+  const healthy = await subscribe('/healthy')
+  await inTransaction(context, async (tx) => {
+    for (let count = 0; count < 200; count += 1)
+      await recordEvent(tx, context, { accountId: stuck.accountId, type: 'transfer.created', data: { count } })
+    await recordEvent(tx, context, { accountId: healthy.accountId, type: 'transfer.created', data: {} })
+  })
+  await delivering(
+    async (drain) => {
+      const drained = drain()
+      await expect.poll(() => at('/healthy').length, { timeout: 10_000 }).toBe(1)
+      expect(held.length).toBeGreaterThan(0)
+      answers.delete('/stuck')
+      for (const response of held) response.writeHead(204).end()
+      await drained
+    },
+    { timeoutMs: 60_000 },
+  )
+  expect(await stuck.deliveries('?status=pending')).toEqual([])
+})
+
+it('sends an event again on demand', async () => {
+  const { accountId, record, deliveries } = await subscribe('/again')
+  await record('transfer.created')
+  await delivering((drain) => drain())
+  const [first] = await deliveries()
+  const path = `/accounts/${accountId}/webhooks/events/${first?.event_id}/resend`
+  const answer = await service.call(path, { method: 'POST', token })
+  expect([answer.status, answer.json['deliveries']]).toEqual([202, 1])
+  await delivering((drain) => drain())
+  expect(new Set(at('/again').map((one) => one.headers['webhook-id'])).size).toBe(1)
+  expect(at('/again')).toHaveLength(2)
+  const unknown = await service.call(path.replace(first?.event_id ?? '', '01ARZ3NDEKTSV4RRFFQ69G5FAV'), {
+    method: 'POST',
+    token,
+  })
+  expect(unknown.status).toBe(404)
+})
+
+it('changes, disables, lists and removes a webhook', async () => {
+  const { accountId, subscription, webhook, record } = await subscribe('/managed')
+  const patch = (body: unknown) => service.call(subscription, { method: 'PATCH', token, body })
+  expect((await patch({ event_types: ['transfer.failed'] })).json['event_types']).toEqual(['transfer.failed'])
+  expect((await patch({ event_types: ['nonsense'] })).status).toBe(422)
+  expect((await patch({ status: 'disabled' })).json['status']).toBe('disabled')
+  await record('transfer.failed')
+  const { json } = await service.call<{ webhooks: WebhookResource[] }>(`/accounts/${accountId}/webhooks`, { token })
+  expect(json.webhooks.map((one) => one.id)).toEqual([webhook.id])
+  expect(JSON.stringify(json)).not.toContain('whsec_')
+  expect((await service.call(subscription, { method: 'DELETE', token })).status).toBe(204)
+  expect((await service.call(subscription, { method: 'DELETE', token })).status).toBe(404)
+  await delivering((drain) => drain())
+  expect(at('/managed')).toEqual([])
+})

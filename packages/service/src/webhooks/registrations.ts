@@ -1,0 +1,202 @@
+import { Id, type Issue, OutlayError, webhookEventTypes } from '@outlay/core'
+import { z } from 'zod'
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
+import { patternsFor } from './events.ts'
+import { parseOutgoingUrl } from './outgoing-url.ts'
+import { newWebhookSecret } from './signature.ts'
+
+/** A webhook as the API answers it. */
+export interface WebhookResource {
+  readonly id: string
+  readonly account_id: string
+  readonly url: string
+  readonly event_types: readonly string[]
+  readonly status: 'active' | 'disabled'
+  /** Why the service disabled it. */
+  readonly disabled_reason: string | null
+  readonly created: string
+  readonly updated: string
+}
+
+const knownPatterns = new Set(webhookEventTypes.flatMap(patternsFor))
+const patterns = z
+  .array(z.string().refine((pattern) => knownPatterns.has(pattern), 'must be an event type, noun.* or *'))
+  .min(1)
+  .max(32)
+
+/** The body of `POST /accounts/{account_id}/webhooks`. */
+export const newWebhookSchema = z.object({ url: z.string(), event_types: patterns.default(['*']) })
+
+/** The body of `PATCH /accounts/{account_id}/webhooks/subscriptions/{id}`. */
+export const webhookChangeSchema = z.object({
+  url: z.string().optional(),
+  event_types: patterns.optional(),
+  status: z.enum(['active', 'disabled']).optional(),
+})
+
+/**
+ * Registers a webhook in the caller's transaction. The answer is the only one that shows its secret.
+ * @throws OutlayError `invalid_request` with the member.
+ */
+export async function createWebhook(
+  tx: Tx,
+  context: ServiceContext,
+  accountId: string,
+  body: unknown,
+): Promise<WebhookResource & { readonly secret: string }> {
+  const { url, event_types: eventTypes } = parse(newWebhookSchema, body)
+  const target = parseOutgoingUrl(url, 'url', { allowPrivate: context.allowPrivateWebhooks ?? false })
+  const id = Id.generate(context.clock, context.random)
+  const secret = newWebhookSecret(context.random)
+  const sealed = context.secrets.seal(secret, webhookSecretPlace(id))
+  const values = [id, accountId, target.href, eventTypes, sealed, context.clock.now()]
+  const [row] = await run<StoredWebhook>(tx, context, insertWebhook, values)
+  if (row === undefined) throw new Error('The webhook was not written.')
+  return { ...webhookOf(row), secret }
+}
+
+/** Reads the webhooks of an account, oldest first. */
+export async function listWebhooks(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  accountId: string,
+): Promise<readonly WebhookResource[]> {
+  return (await run<StoredWebhook>(executor, context, selectWebhooks, [accountId])).map(webhookOf)
+}
+
+/** One webhook of an account; `undefined` when there is none. */
+export async function findWebhook(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  accountId: string,
+  webhookId: string,
+): Promise<WebhookResource | undefined> {
+  const [row] = await run<StoredWebhook>(executor, context, selectWebhook, [accountId, webhookId])
+  return row === undefined ? undefined : webhookOf(row)
+}
+
+/**
+ * Changes URL, event types or status; a disabled webhook loses what it had yet to get. `undefined` when there is none.
+ * @throws OutlayError `invalid_request` with the member.
+ */
+export async function changeWebhook(
+  tx: Tx,
+  context: ServiceContext,
+  accountId: string,
+  webhookId: string,
+  body: unknown,
+): Promise<WebhookResource | undefined> {
+  const change = parse(webhookChangeSchema, body)
+  const policy = { allowPrivate: context.allowPrivateWebhooks ?? false }
+  const url = change.url === undefined ? null : parseOutgoingUrl(change.url, 'url', policy).href
+  const values = [accountId, webhookId, url, change.event_types ?? null, change.status ?? null, context.clock.now()]
+  const [row] = await run<StoredWebhook>(tx, context, updateWebhook, values)
+  if (row === undefined) return undefined
+  if (row.status === 'disabled') await run(tx, context, cancelDeliveries, [webhookId])
+  return webhookOf(row)
+}
+
+/** Removes a webhook with its deliveries. False when there is none. */
+export async function removeWebhook(
+  tx: Tx,
+  context: ServiceContext,
+  accountId: string,
+  webhookId: string,
+): Promise<boolean> {
+  return (await run(tx, context, deleteWebhook, [accountId, webhookId])).length > 0
+}
+
+/** Disables a webhook whose endpoint is gone, and cancels what it had yet to get. */
+export async function disableWebhook(
+  tx: Tx,
+  context: ServiceContext,
+  webhookId: string,
+  reason: string,
+): Promise<void> {
+  await run(tx, context, disable, [webhookId, reason, context.clock.now()])
+  await run(tx, context, cancelDeliveries, [webhookId])
+}
+
+/** Where the secret of a webhook is sealed. */
+export function webhookSecretPlace(webhookId: string) {
+  return { table: 'webhook_registration', column: 'secret', row: webhookId }
+}
+
+/** A row of the table `webhook_registration`, without its secrets. */
+export interface StoredWebhook {
+  readonly id: string
+  readonly account_id: string
+  readonly url: string
+  readonly event_types: readonly string[]
+  readonly status: 'active' | 'disabled'
+  readonly disabled_reason: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
+}
+
+/** Writes a webhook the way the API answers it. */
+export function webhookOf(row: StoredWebhook): WebhookResource {
+  const { created_at, updated_at, ...rest } = row
+  return { ...rest, created: created_at.toISOString(), updated: updated_at.toISOString() }
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const [first, ...rest] = parsed.error.issues.map(
+    (issue): Issue => ({ field: issue.path.map(String).join('.'), code: 'invalid_request', message: issue.message }),
+  )
+  if (first === undefined) throw new Error('A refused body has no issue.')
+  throw OutlayError.fromIssues([first, ...rest])
+}
+
+/** Columns of {@link StoredWebhook}. */
+export const webhookColumns = `id, account_id, url, event_types, status, disabled_reason, created_at, updated_at`
+
+const insertWebhook = statement(
+  'webhook_registration_insert',
+  `insert into {{schema}}.webhook_registration
+     (id, account_id, url, event_types, status, secret, created_at, updated_at)
+   values ($1, $2, $3, $4, 'active', $5, $6, $6)
+   returning ${webhookColumns}`,
+)
+
+const selectWebhooks = statement(
+  'webhook_registration_list',
+  `select ${webhookColumns} from {{schema}}.webhook_registration where account_id = $1 and kind = 'webhook' order by id`,
+)
+
+const selectWebhook = statement(
+  'webhook_registration_select',
+  `select ${webhookColumns} from {{schema}}.webhook_registration where account_id = $1 and id = $2 and kind = 'webhook'`,
+)
+
+const updateWebhook = statement(
+  'webhook_registration_update',
+  `update {{schema}}.webhook_registration
+      set url = coalesce($3, url),
+          event_types = coalesce($4, event_types),
+          status = coalesce($5, status),
+          disabled_reason = case when coalesce($5, status) = 'active' then null else disabled_reason end,
+          updated_at = $6
+    where account_id = $1 and id = $2 and kind = 'webhook'
+   returning ${webhookColumns}`,
+)
+
+const deleteWebhook = statement(
+  'webhook_registration_delete',
+  `delete from {{schema}}.webhook_registration where account_id = $1 and id = $2 and kind = 'webhook' returning true as deleted`,
+)
+
+const disable = statement(
+  'webhook_registration_disable',
+  `update {{schema}}.webhook_registration
+      set status = 'disabled', disabled_reason = $2, updated_at = $3
+    where id = $1 and status = 'active'`,
+)
+
+const cancelDeliveries = statement(
+  'webhook_delivery_cancel',
+  `update {{schema}}.webhook_delivery set status = 'canceled' where registration_id = $1 and status = 'pending'`,
+)
