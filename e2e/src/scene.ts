@@ -33,7 +33,10 @@ export interface Scene extends AsyncDisposable {
   arrive(id: string): Promise<StoredTransfer>
   /** True when the host may cancel the transfer; it is canceled then. */
   cancel(id: string): Promise<boolean>
-  /** The outcomes in the attempts log of a transfer. */
+  /**
+   * The outcomes in the attempts log of a transfer, but for attempts that never began: on a busy machine a worker may not
+   * have been able to ask for a second whether sending is stopped.
+   */
   outcomes(id: string): Promise<readonly string[]>
   /** Lets everything settle, and proves that the one transfer is one at both ends: one debit, one event, one key. */
   proveOne(): Promise<Account>
@@ -138,7 +141,8 @@ function act(stage: Stage, host: Host): Pick<Scene, 'enqueue' | 'reach' | 'arriv
         },
       ),
     outcomes: async (id) => {
-      const query = 'select outcome from outlay.attempt where transfer_id = $1 order by attempt'
+      const query = `select outcome from outlay.attempt
+        where transfer_id = $1 and outcome is distinct from 'stopped' order by attempt`
       return (await host.pool.query(query, [id])).rows.map(({ outcome }) => outcome)
     },
   }
