@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findCycle, findWrongArrows, findWrongCoreArrows, readGlossary, rings } from './arrows.ts'
+import { findCycle, findRoomCycle, findWrongArrows, findWrongCoreArrows, readGlossary, rings } from './arrows.ts'
 import { isPublished, readFiles } from './repository.ts'
 
 const files = readFiles()
@@ -20,6 +20,10 @@ describe('arrows', () => {
     const own = published.filter((file) => file.path.startsWith(`packages/${ring}/`))
     expect(own).not.toEqual([])
     expect(findCycle(own)).toEqual([])
+  })
+
+  it('have no cycle among the rooms of the service', () => {
+    expect(findRoomCycle(published, 'packages/service/src/')).toEqual([])
   })
 
   it('that name nouns which are gone are dropped from the glossary', () => {
@@ -58,5 +62,16 @@ describe('the checks of arrows', () => {
 
   it('report a cycle', () => {
     expect(findCycle([core('a', `import './b.ts'`), core('b', `export * from './a.ts'`)])).toHaveLength(3)
+  })
+
+  it('report a cycle of rooms, whichever of their files it goes through', () => {
+    const root = 'packages/core/src/'
+    const there = core('one/a', `import '../two/b.ts'`)
+    const back = core('two/c', `import type { A } from '../one/d.ts'`)
+    expect(findRoomCycle([there, back], root)).toEqual(['one', 'two', 'one'])
+    expect(
+      findRoomCycle([there, core('two/c', `import '../frame.ts'`), core('frame', `import './one/a.ts'`)], root),
+    ).toEqual([])
+    expect(findRoomCycle([there, core('two/c.test', `import '../one/d.ts'`)], root)).toEqual([])
   })
 })

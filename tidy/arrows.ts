@@ -55,32 +55,51 @@ export const findWrongCoreArrows = (file: File, glossary: readonly string[]): re
 }
 
 /** Finds one cycle of relative imports among files of one package; empty when there is none. */
-export const findCycle = (files: readonly File[]): readonly string[] => {
-  const paths = new Map(files.map((file) => [file.path, file]))
+export const findCycle = (files: readonly File[]): readonly string[] =>
+  findCycleIn(new Map(files.map((file) => [file.path, importsOf(file)])))
+
+/**
+ * Finds one cycle among the rooms of a package, the folders right below its sources; empty when there is none. What stands
+ * beside the rooms is the frame that holds them, and tests go where they like.
+ */
+export const findRoomCycle = (files: readonly File[], root: string): readonly string[] => {
+  const roomOf = (path: string) => (path.startsWith(root) ? /^([^/]+)\//.exec(path.slice(root.length))?.[1] : undefined)
+  const rooms = new Map<string, string[]>()
+  for (const file of files) {
+    const room = roomOf(file.path)
+    if (room === undefined || isTest(file)) continue
+    const others = importsOf(file).flatMap((path) => roomOf(path) ?? [])
+    rooms.set(room, [...(rooms.get(room) ?? []), ...others.filter((other) => other !== room)])
+  }
+  return findCycleIn(rooms)
+}
+
+const importsOf = (file: File): readonly string[] =>
+  parse(file)
+    .specifiers.filter((each) => each.startsWith('.'))
+    .map((specifier) => posix.join(posix.dirname(file.path), specifier))
+
+function findCycleIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const done = new Set<string>()
-  const visit = (path: string, trail: readonly string[]): readonly string[] => {
-    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
-    const file = paths.get(path)
-    if (file === undefined || done.has(path)) return []
-    for (const specifier of parse(file).specifiers.filter((each) => each.startsWith('.'))) {
-      const cycle = visit(posix.join(posix.dirname(path), specifier), [...trail, path])
+  const visit = (node: string, trail: readonly string[]): readonly string[] => {
+    if (trail.includes(node)) return [...trail.slice(trail.indexOf(node)), node]
+    if (done.has(node)) return []
+    for (const next of graph.get(node) ?? []) {
+      const cycle = visit(next, [...trail, node])
       if (cycle.length > 0) return cycle
     }
-    done.add(path)
+    done.add(node)
     return []
   }
-  for (const path of paths.keys()) {
-    const cycle = visit(path, [])
+  for (const node of graph.keys()) {
+    const cycle = visit(node, [])
     if (cycle.length > 0) return cycle
   }
   return []
 }
 
 const localImports = (file: File): readonly string[] =>
-  parse(file)
-    .specifiers.filter((specifier) => specifier.startsWith('.'))
-    .map((specifier) => posix.join(posix.dirname(file.path), specifier))
-    .map((path) => path.replace(/^packages\/core\/src\//, '').replace(/\.ts$/, ''))
+  importsOf(file).map((path) => path.replace(/^packages\/core\/src\//, '').replace(/\.ts$/, ''))
 
 /** Nouns rank by their place in the glossary, ports below all of them, the engine below the ports. */
 const rankIn =

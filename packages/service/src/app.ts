@@ -8,6 +8,7 @@ import { createInFlight } from './http/in-flight.ts'
 import { problemOf } from './http/problem.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import type { RouteModule, ServiceApp, ServiceEnv, ServiceRequest } from './http/request.ts'
+import { findOperation } from './openapi/operations.ts'
 import { traceRequest } from './telemetry.ts'
 
 /** One route that is mounted: its method in capitals and its path as the router has it. */
@@ -30,6 +31,7 @@ export function createApp(
     c.set('callers', callers)
     c.set('rateLimiter', rateLimiter)
     c.set('inFlight', inFlight)
+    c.set('findOperation', findOperation)
     const startedMs = performance.now()
     await (context.telemetry === undefined ? next() : traceNext(c, context.telemetry, next))
     c.res.headers.set('x-request-id', c.get('requestId'))

@@ -23,7 +23,6 @@ export type {
   FinancialInstitutionStateResource,
 } from './financial-institutions/financial-institutions.ts'
 export type { Retention } from './housekeeping.ts'
-export { type Caller, type Environment, type Scope, scopes } from './http/caller.ts'
 export { limitedServer, type ServerLimits } from './http/server-limits.ts'
 export { type Deposit, deposit, type NewDeposit } from './ledger/deposits.ts'
 export * from './rails/port.ts'
@@ -34,6 +33,7 @@ export {
   type SimulatedRails,
   type SimulatedRailsOptions,
 } from './rails/simulated/simulated-rails.ts'
+export { type Caller, type Environment, type Scope, scopes } from './schema/caller.ts'
 export type { Secrets, WrappingKey } from './secrets.ts'
 export { createService, type EncryptionKeys, type Service, type ServiceOptions } from './service.ts'
 export type { TransferEndpointResource, TransferResource } from './transfers/view.ts'

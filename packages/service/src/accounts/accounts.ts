@@ -3,7 +3,7 @@ import type { PostalAddress } from '../addresses/addresses.ts'
 import { createWallets } from '../addresses/wallets.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
-import type { Environment } from '../http/caller.ts'
+import type { Environment } from '../schema/caller.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import type { NewAccount } from './input.ts'
 

@@ -1,7 +1,7 @@
 import type { ChainFamily } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
-import type { Environment } from '../http/caller.ts'
+import type { Environment } from '../schema/caller.ts'
 
 /** A postal address as the wire has it. Specification: AccountAddress. */
 export interface PostalAddress {

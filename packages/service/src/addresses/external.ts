@@ -8,7 +8,7 @@ import {
 } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
-import type { Environment } from '../http/caller.ts'
+import type { Environment } from '../schema/caller.ts'
 import {
   type AddressRow,
   accountNumberPlace,

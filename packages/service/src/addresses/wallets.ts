@@ -4,7 +4,7 @@ import { Address, type Catalog, type ChainFamily, Id, type Random } from '@outla
 import { base32nopad, base58, base58xrp } from '@scure/base'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
-import type { Environment } from '../http/caller.ts'
+import type { Environment } from '../schema/caller.ts'
 
 /** The chains that one wallet covers: all EVM chains of an environment, or a single other one. */
 export interface WalletPlan {

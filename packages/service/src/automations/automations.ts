@@ -1,7 +1,7 @@
 import type { AutomationStatus } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
-import type { Environment } from '../http/caller.ts'
+import type { Environment } from '../schema/caller.ts'
 import { instructionsView, type WireInstructionsResource } from '../transfers/view.ts'
 
 /** An automation as the API answers it. Specification: "Automation". */

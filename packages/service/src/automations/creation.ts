@@ -1,7 +1,7 @@
 import { Id, OutlayError, parseAutomationRequest, TransferFlow } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
-import type { Caller } from '../http/caller.ts'
+import type { Caller } from '../schema/caller.ts'
 import { findBrand } from '../transfers/brands.ts'
 import { oneLine } from '../transfers/creation.ts'
 import { findParties } from '../transfers/parties.ts'

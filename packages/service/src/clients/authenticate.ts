@@ -1,9 +1,9 @@
 import { OutlayError } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 import { asClient, asSystem } from '../database/tenant.ts'
-import type { Caller, Scope } from '../http/caller.ts'
 import type { CachedCaller } from '../http/caller-cache.ts'
 import type { ServiceRequest } from '../http/request.ts'
+import type { Caller, Scope } from '../schema/caller.ts'
 import { digestOf } from '../secrets.ts'
 import { findCaller, isAccountOfClient } from './clients.ts'
 

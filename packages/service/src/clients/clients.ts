@@ -1,7 +1,7 @@
 import { Id } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
-import { type Caller, type Environment, type Scope, scopes } from '../http/caller.ts'
+import { type Caller, type Environment, type Scope, scopes } from '../schema/caller.ts'
 import { digestOf } from '../secrets.ts'
 
 /** A client as it is registered. */

@@ -1,7 +1,7 @@
 import { Limits } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
-import type { Caller, Scope } from '../http/caller.ts'
+import type { Caller, Scope } from '../schema/caller.ts'
 import { digestOf } from '../secrets.ts'
 
 /** A new access token; it cannot be read again. */

@@ -3,7 +3,7 @@ import { addressColumns, type PostalAddress, type StoredAddress } from '../addre
 import { createExternalAddress } from '../addresses/external.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
-import type { Environment } from '../http/caller.ts'
+import type { Environment } from '../schema/caller.ts'
 
 /** A bank address in its older form, as the API answers it. Specification: "Financial institution". */
 export interface FinancialInstitutionResource {

@@ -1,6 +1,5 @@
 import { OutlayError } from '@outlay/core'
 import { routePath } from 'hono/route'
-import { findOperation } from '../openapi/operations.ts'
 import { checkShape } from './body-shape.ts'
 import type { ServiceRequest } from './request.ts'
 
@@ -25,7 +24,7 @@ export async function readJson(c: ServiceRequest): Promise<unknown> {
  * @throws OutlayError `missing_field`, `invalid_id`, `invalid_amount` or `invalid_request`, naming the members.
  */
 export function checkBody(c: ServiceRequest, body: unknown): void {
-  const documented = findOperation(c.req.method, routePath(c))?.body
+  const documented = c.get('findOperation')(c.req.method, routePath(c))?.body
   if (documented !== undefined) checkShape(documented, body)
 }
 

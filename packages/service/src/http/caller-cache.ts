@@ -1,4 +1,4 @@
-import type { Caller } from './caller.ts'
+import type { Caller } from '../schema/caller.ts'
 
 /** A caller with the accounts that this process has already seen to be the caller's. */
 export interface CachedCaller {

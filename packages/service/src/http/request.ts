@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono'
 import type { ServiceContext } from '../context.ts'
+import type { Operation } from '../schema/operation.ts'
 import type { CallerCache } from './caller-cache.ts'
 import type { InFlight } from './in-flight.ts'
 import type { RateLimiter } from './rate-limit.ts'
@@ -11,6 +12,8 @@ export interface ServiceEnv {
     readonly callers: CallerCache
     readonly rateLimiter: RateLimiter
     readonly inFlight: InFlight
+    /** The operation of a route, by its method in capitals and its path as the router has it. */
+    readonly findOperation: (method: string, path: string) => Operation | undefined
   }
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { scopes } from '../http/caller.ts'
+import { scopes } from '../schema/caller.ts'
 import type { Operation, OperationAnswer, OperationTag } from '../schema/operation.ts'
 import { eventSchema } from '../webhooks/schema.ts'
 import { writeHeaderComponents, writeRefusalComponents, writeRefusals } from './refusals.ts'

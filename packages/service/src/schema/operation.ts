@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Scope } from '../http/caller.ts'
+import type { Scope } from './caller.ts'
 
 /** One body of JSON that a request carries. */
 export interface OperationBody {

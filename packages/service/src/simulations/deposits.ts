@@ -5,10 +5,10 @@ import { notFound } from '../clients/authenticate.ts'
 import { isAccountOfClient } from '../clients/clients.ts'
 import type { ServiceContext } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
-import type { Caller } from '../http/caller.ts'
 import type { ServiceRequest } from '../http/request.ts'
 import type { DepositFact } from '../rails/port.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
+import type { Caller } from '../schema/caller.ts'
 import { amountOf, type Body, optionalText } from './input.ts'
 
 /**

@@ -9,8 +9,8 @@ import {
 } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
-import type { Environment } from '../http/caller.ts'
 import type { RailBankAccount } from '../rails/port.ts'
+import type { Environment } from '../schema/caller.ts'
 
 /** An address that a transfer names, with what only the service knows about it. */
 export interface Party extends AddressRow {

@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import { expect, it } from 'vitest'
-import { findOperation } from '../openapi/operations.ts'
-import { checkShape } from './body-shape.ts'
+import { checkShape } from '../http/body-shape.ts'
+import { findOperation } from './operations.ts'
 
 const check = (path: string, body: unknown): unknown => {
   const documented = findOperation('POST', path)?.body
