@@ -1,6 +1,6 @@
 import { writeOpenApi } from '../../packages/service/src/openapi/openapi.ts'
-import type { Operation } from '../../packages/service/src/schema/operation.ts'
 import { operations } from '../../packages/service/src/openapi/operations.ts'
+import type { Operation } from '../../packages/service/src/schema/operation.ts'
 import { code, type Page, paragraphs, phraseOf, table } from './markdown.ts'
 import { placeSchemas, type Schema, type SchemaPlaces, writeSchemaMembers, writeType } from './schemas.ts'
 
