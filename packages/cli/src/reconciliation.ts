@@ -39,6 +39,8 @@ async function loadGateway(path: string): Promise<Gateway> {
 }
 
 const says: Readonly<Record<Reconciliation['differences'][number]['kind'], string>> = {
+  resent: 'is sent again under its key, which lives',
+  undecided: 'is kept until the keys have answered, or a person',
   identified: 'takes the id of the service',
   adopted: 'is adopted',
   automated: 'nothing: an automation made it',

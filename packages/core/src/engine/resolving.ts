@@ -9,6 +9,7 @@ import { isForeignId, longestId, longestText } from './foreign-value.ts'
 const members = {
   remoteId: member('remoteId'),
   notPaid: member('notPaid'),
+  insteadOf: member('insteadOf'),
   reason: member('reason'),
   actor: member('actor'),
 } as const
@@ -29,7 +30,7 @@ export async function resolveTransfer<Tx>(
     throw new OutlayError('conflict', message, { field: 'notPaid' })
   }
   if (otherId !== null) {
-    const message = `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant.`
+    const message = `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant, and say insteadOf if it is this one.`
     throw new OutlayError('conflict', message, { field: 'remoteId' })
   }
   const { stage, status } = await findTransfer(backend, tx, id)
@@ -41,8 +42,12 @@ function readResolution(resolution: Resolution) {
   const remoteId = readRemoteId(input)
   const reason = readText(input, members.reason, { optional: true, max: longestText })
   const actor = readText(input, members.actor, { optional: true })
+  const insteadOf = readText(input, members.insteadOf, { optional: true })
+  if (insteadOf !== undefined && remoteId === null) {
+    refuse(input, members.insteadOf, 'invalid_request', 'is for a transfer that was paid')
+  }
   closeInput(input)
-  return { remoteId, reason, actor }
+  return { remoteId, reason, actor, insteadOf: insteadOf === undefined ? undefined : Id.parse(insteadOf, 'insteadOf') }
 }
 
 /** Null for one that was not paid. */
