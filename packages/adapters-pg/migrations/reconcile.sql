@@ -71,10 +71,10 @@ begin
   where t.id in (select c.id from jsonb_to_recordset(p_changes) as c (id text)) order by t.id for no key update;
   return query
   with c as materialized (
-    select * from jsonb_to_recordset(p_changes) as c (id text, attempt integer, evidence text)
+    select * from jsonb_to_recordset(p_changes) as c (id text, attempt integer, since timestamptz, evidence text)
   ), changed as (
     update {{schema}}.transfer t
-    set stage = 'queued', reason = 'outcome_unknown', unknown_since = {{schema}}.first_request_at(t), released_at = clock_timestamp(),
+    set stage = 'queued', reason = 'outcome_unknown', unknown_since = least({{schema}}.first_request_at(t), c.since), released_at = clock_timestamp(),
         -- To another client the key is new.
         client = coalesce(t.client, (select k.client from {{schema}}.account_client k where k.account_id = t.account_id)),
         submission_key = case when t.attempt = 0

@@ -177,6 +177,28 @@ describe('after a restore, a payout and its exact twin', async () => {
     expect(await rows('select attempt from outlay.transfer')).toEqual([{ attempt: 1 }, { attempt: 1 }])
   })
 
+  it('are told apart where the host enqueues what it lost anew, under the key of then, before the fence is lifted', async () => {
+    const gateway = listingGateway()
+    const { engine } = await sendAndRewind(gateway, [payout('lost'), payout('twin')], [])
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, payout('lost')))
+    await rows(`update outlay.transfer set created_at = now() + interval '2 hours'`)
+    await engine.reconcile({ since: since(), accounts: ['acme'] })
+    await engine.start()
+    await isSent(engine, id)
+    expect((await engine.transfers.get(id))?.remoteId).toBe('remote-1')
+    await isAdoptedHere('remote-2')
+    expect(await rows('select count(*)::integer as n from outlay.transfer')).toEqual([{ n: 2 }])
+    expect(gateway.transfers.size).toBe(2)
+  })
+
+  it('wait for a person where what is enqueued anew may have been paid longer ago than keys live', async () => {
+    const gateway = listingGateway({ keyLifetimeMs: 200_000 })
+    const { engine } = await sendAndRewind(gateway, [payout('lost')], [])
+    await commit((tx) => engine.transfers.enqueue(tx, payout('lost')))
+    const { lifted, differences } = await engine.reconcile({ since: since() })
+    expect([lifted, kindsOf(differences)]).toEqual([false, ['blocked', 'undecided']])
+  })
+
   it.each<[string, (ids: readonly string[]) => ReconcileOptions['matches']]>([
     ['an id that the list does not show', ([one = '']) => ({ [one]: 'remote-7' })],
     ['the id of a payout of another amount', ([one = '']) => ({ [one]: 'remote-2' })],

@@ -1,4 +1,4 @@
-import { createEngine, type EnqueueRequest, type Gateway, type Observation } from '@outlay/core'
+import { createEngine, type EnqueueRequest, type Gateway, type Logger, type Observation } from '@outlay/core'
 import { type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
 import type pg from 'pg'
 import { postgres } from '../src/backend.ts'
@@ -43,8 +43,9 @@ export function restoredDatabase(pool: () => pg.Pool) {
   const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver().transaction(work)
   const rows = async (text: string, values: unknown[] = []) => (await pool().query(text, values)).rows
   const stop = () => Promise.all(engines.splice(0).map((engine) => engine.stop()))
-  function make(gateway: Gateway) {
-    const backend = postgres({ driver: driver() })
+  function make(gateway: Gateway, heard: Partial<Logger> = {}) {
+    const silent = { debug() {}, info() {}, warn() {}, error() {} }
+    const backend = postgres({ driver: driver(), logger: { ...silent, ...heard } })
     const random = { ...backend.runtime.random, fraction: () => 0.001 }
     const engine = createEngine({ backend, gateway, runtime: { random } })
     engines.push(engine)

@@ -1,13 +1,18 @@
 import type { AccountReconciliation } from '../ports/operations.ts'
 import type { Difference } from './reconciliation.ts'
-import type { Likeness, Matching, UnmatchedTransfer } from './reconciliation-matching.ts'
+import {
+  firstShownAt,
+  type Likeness,
+  type Matching,
+  type MatchRules,
+  type UnmatchedTransfer,
+} from './reconciliation-matching.ts'
 
 /** What a matching changes of the rows, and why. */
-export function describeChanges({
-  matched,
-  resent,
-  blocked,
-}: Matching): Pick<AccountReconciliation, 'transfers' | 'again'> {
+export function describeChanges(
+  { matched, resent, blocked }: Matching,
+  rules: MatchRules,
+): Pick<AccountReconciliation, 'transfers' | 'again'> {
   return {
     transfers: [
       ...matched.map(({ row, remote, given }) => ({
@@ -20,7 +25,12 @@ export function describeChanges({
         .filter(({ row }) => row.stage !== 'blocked' || row.reason !== 'reconcile')
         .map((one) => ({ id: one.row.id, attempt: one.row.attempt, remoteId: null, evidence: doubt(one) })),
     ],
-    again: resent.map((one) => ({ id: one.row.id, attempt: one.row.attempt, evidence: resentEvidence(one) })),
+    again: resent.map((one) => ({
+      id: one.row.id,
+      attempt: one.row.attempt,
+      since: firstShownAt(one, rules),
+      evidence: resentEvidence(one),
+    })),
   }
 }
 

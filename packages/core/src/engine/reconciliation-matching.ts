@@ -44,6 +44,10 @@ export interface MatchRules {
   readonly keyLifetimeMs: number
   /** A person has said that no two transfers of the account have one note. */
   readonly uniqueNotes: boolean
+  /** Since when nothing is sent, in milliseconds. A row that is younger may be one that the host had lost, under its old key. */
+  readonly fencedAtMs: number
+  /** In milliseconds. */
+  readonly nowMs: number
 }
 
 /** How far the clocks of the host and of the service may differ, in milliseconds. */
@@ -70,13 +74,16 @@ export function matchTransfers(
   )
   const pairs = rows
     .filter(({ id }) => !decided.has(id))
-    .map((row) => ({ row, remotes: (byShape.get(shapeOf(row.request)) ?? []).filter((one) => isLike(row, one)) }))
+    .map((row) => ({
+      row,
+      remotes: (byShape.get(shapeOf(row.request)) ?? []).filter((one) => isLike(row, one, rules)),
+    }))
     .filter((pair) => pair.remotes.length > 0)
   const claimants = new Map<string, number>()
   for (const { remoteId } of pairs.flatMap((pair) => pair.remotes))
     claimants.set(remoteId, (claimants.get(remoteId) ?? 0) + 1)
-  const resent = pairs.filter(({ row }) => isSafeToSend(row, rules.keyLifetimeMs))
-  const rest = pairs.filter(({ row }) => !isSafeToSend(row, rules.keyLifetimeMs))
+  const resent = pairs.filter((pair) => isSafeToSend(pair, rules))
+  const rest = pairs.filter((pair) => !isSafeToSend(pair, rules))
   const certain = rules.uniqueNotes ? rest.flatMap((pair) => onlyOne(pair, claimants)) : []
   const matched = [...said, ...certain]
   const ids = new Set(matched.map(({ row }) => row.id))
@@ -115,9 +122,23 @@ function readGiven(
 const isPossible = ({ request }: StoredTransfer, remote: UnmatchedTransfer): boolean =>
   remote.isAdopted !== true && isSameMoney(request, remote.transfer)
 
+/** True for a row that may have been enqueued anew: its key may be older than it. */
+const isAnew = ({ createdAt }: StoredTransfer, { fencedAtMs }: Pick<MatchRules, 'fencedAtMs'>) =>
+  Date.parse(createdAt) >= fencedAtMs
+
+/** When the key of a row that was enqueued anew may have left first, as the service shows it, ISO 8601; null for any other row. */
+export function firstShownAt({ row, remotes }: Likeness, rules: Pick<MatchRules, 'fencedAtMs'>): string | null {
+  if (!isAnew(row, rules)) return null
+  return remotes.map(({ transfer }) => transfer.createdAt).reduce((a, b) => (Date.parse(a) < Date.parse(b) ? a : b))
+}
+
 /** The key of a first request that may have left by now is remembered, and the host wants the transfer if none has left. */
-const isSafeToSend = ({ stage, firstRequestAgeMs, isExpired }: UnconfirmedTransfer, keyLifetimeMs: number): boolean =>
-  stage !== 'blocked' && !isExpired && firstRequestAgeMs < keyLifetimeMs
+function isSafeToSend(pair: Likeness, rules: MatchRules): boolean {
+  const { stage, firstRequestAgeMs, isExpired } = pair.row
+  const shownAt = firstShownAt(pair, rules)
+  const shownAgeMs = shownAt === null ? 0 : rules.nowMs - Date.parse(shownAt) + clockMarginMs
+  return stage !== 'blocked' && !isExpired && Math.max(firstRequestAgeMs, shownAgeMs) < rules.keyLifetimeMs
+}
 
 /** The one transfer that is like a row with a note, and like no other row. */
 function onlyOne({ row, remotes }: Likeness, claimants: ReadonlyMap<string, number>): Matching['matched'] {
@@ -166,9 +187,11 @@ export function isSameMoney(request: Shown, transfer: Transfer): boolean {
   return isSameAddress && shapeOf(request) === shapeOf(transfer)
 }
 
-function isLike({ request, createdAt, notBefore }: StoredTransfer, { transfer }: UnmatchedTransfer): boolean {
+function isLike(row: StoredTransfer, { transfer }: UnmatchedTransfer, rules: MatchRules): boolean {
+  const { request, createdAt, notBefore } = row
   if (!isSameMoney(request, transfer)) return false
   if ((request.note ?? null) !== (transfer.note ?? null)) return false
+  if (isAnew(row, rules)) return true
   const earliest = Math.max(Date.parse(createdAt), notBefore === null ? 0 : Date.parse(notBefore)) - clockMarginMs
   return Date.parse(transfer.createdAt) >= earliest
 }

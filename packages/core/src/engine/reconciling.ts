@@ -32,9 +32,12 @@ export async function reconcile(
   if (options.since === undefined)
     throw new OutlayError('missing_field', 'since: say from when on.', { field: 'since' })
   const { keyLifetimeMs = defaultKeyLifetimeMs } = gateway
-  const matching = { given: readMatches(options.matches), keyLifetimeMs, uniqueNotes: options.uniqueNotes === true }
-  const context = { operations, gateway, rules, since: readSince(options.since, now), options, matching }
-  await checkReady(context, dryRun)
+  const since = readSince(options.since, now)
+  const given = readMatches(options.matches)
+  const fencedAtMs = await checkReady(operations, gateway, dryRun)
+  const uniqueNotes = options.uniqueNotes === true
+  const matching = { given, keyLifetimeMs, uniqueNotes, fencedAtMs, nowMs: now.getTime() }
+  const context = { operations, gateway, rules, since, options, matching }
   const accounts = new Set([...(await operations.accounts()), ...(options.accounts ?? [])])
   const differences: Difference[] = []
   let read = 0
@@ -49,7 +52,8 @@ export async function reconcile(
   return { differences, accounts: accounts.size, read, lifted: lift && !dryRun, dryRun }
 }
 
-async function checkReady({ operations, gateway }: Context, dryRun: boolean): Promise<void> {
+/** Answers with when the fence went up, in milliseconds. */
+async function checkReady(operations: Operations<never>, gateway: Gateway, dryRun: boolean): Promise<number> {
   if (gateway.list === undefined) {
     throw new OutlayError('conflict', 'The gateway of this engine has no lists; nothing can be compared.')
   }
@@ -60,6 +64,7 @@ async function checkReady({ operations, gateway }: Context, dryRun: boolean): Pr
   if (fence === null && !dryRun) {
     throw new OutlayError('conflict', 'Nothing is fenced: transfers are being sent. Fence first, then reconcile.')
   }
+  return fence === null ? Number.POSITIVE_INFINITY : Date.parse(fence.since)
 }
 
 async function reconcileAccount(context: Context, accountId: string, dryRun: boolean) {
@@ -94,7 +99,7 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     })
   const change: AccountReconciliation = {
     accountId,
-    ...describeChanges(matching),
+    ...describeChanges(matching, context.matching),
     lost: describe(matching.lost),
     undecided: describe(matching.undecided),
     observations: observations.filter(({ remoteId }) => known.has(remoteId)),

@@ -103,7 +103,10 @@ export interface AccountReconciliation {
   readonly accountId: string
   readonly transfers: readonly ReconciledTransfer[]
   /** Transfers that are sent again under their keys, which live. */
-  readonly again: readonly Omit<ReconciledTransfer, 'remoteId'>[]
+  readonly again: readonly (Omit<ReconciledTransfer, 'remoteId'> & {
+    /** When a request with the key may have left although the row is younger, ISO 8601; null where none did. */
+    readonly since: string | null
+  })[]
   /** Transfers of the service that no row stands for. */
   readonly lost: readonly FoundTransfer[]
   /** Transfers of the service that a row may stand for; each is adopted once it is certain that none does. */
