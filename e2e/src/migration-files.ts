@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -12,4 +12,9 @@ export async function listNumbered(name: 'adapters-pg'): Promise<readonly string
 /** The folder of a package's SQL in this workspace. */
 export function sqlOf(name: 'adapters-pg' | 'service'): string {
   return join(packagesFolder, name, name === 'service' ? 'sql' : 'migrations')
+}
+
+/** SQL that makes the functions as the code of a numbered migration left them in the schema `outlay`, without their bodies. */
+export function readFunctions(migration: string): Promise<string> {
+  return readFile(fileURLToPath(new URL(`./earlier-functions/${migration}.sql`, import.meta.url)), 'utf8')
 }

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { applyMigrations, type Migration } from '@outlay/adapters-pg'
+import { applyMigrations, type Migration, pgDriver, postgres } from '@outlay/adapters-pg'
 import { waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { migrateHost } from './host.ts'
-import { listNumbered, sqlOf } from './migration-files.ts'
+import { listNumbered, readFunctions, sqlOf } from './migration-files.ts'
 import { openStageHost, type Stage, seedClient, setStage, settleAll, startService } from './stage.ts'
 
 /** The last migration of the code that left the rows of this test behind. */
@@ -72,7 +72,7 @@ describe('an upgrade of the engine', { timeout: 300_000 }, async () => {
 
   it(`from ${earlier}, with a transfer in every stage, settles each of them once`, async () => {
     const stage = await setStage(sandbox.url, await sandbox.seedClient(seedClient))
-    await goBack(databases.url)
+    await goBack(databases.url, earlier)
     await fill(databases.url, heads.url, stage)
 
     const host = openStageHost(stage, databases.url, sandbox.url, { jitter: 0.05 })
@@ -106,8 +106,48 @@ describe('an upgrade of the engine', { timeout: 300_000 }, async () => {
   })
 })
 
-/** Makes the schema of the earlier code. */
-async function goBack(url: string): Promise<void> {
+describe('after an upgrade of the engine', async () => {
+  const databases = [
+    [earlier, await testDatabase()],
+    ['0015_no_old_claims', await testDatabase()],
+  ] as const
+  const heads = await testDatabase({ key: 'host', prepare: migrateHost })
+
+  it.each(databases)('from %s no function of earlier code is left', async (last, { url }) => {
+    await goBack(url, last)
+    const pool = new pg.Pool({ connectionString: url })
+    await postgres({ driver: pgDriver(pool) }).migrate()
+    await pool.end()
+    expect(await readSignatures(url)).toEqual(await readSignatures(heads.url))
+  })
+
+  it('what earlier code has decided is written by nobody', async () => {
+    const client = new pg.Client(heads.url)
+    await client.connect()
+    await expect(client.query(`select * from outlay.settle('[]')`)).rejects.toMatchObject({ code: '42883' })
+    await expect(client.query(`select * from outlay.settle('[]', 1)`)).rejects.toThrow('of other code')
+    expect((await client.query(`select * from outlay.settle('[]', 2)`)).rows).toEqual([])
+    await client.end()
+  })
+})
+
+/** Every function of the engine's schema: its name, what it takes and what it answers with. */
+async function readSignatures(url: string): Promise<readonly string[]> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ signature: string }>(
+      `select format('%s(%s) %s', p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid)) as signature
+       from pg_proc p where p.pronamespace = 'outlay'::regnamespace order by 1`,
+    )
+    return rows.map(({ signature }) => signature)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Makes the schema of the earlier code, with functions that do nothing. */
+async function goBack(url: string, last: string): Promise<void> {
   await migrateHost(url)
   const client = new pg.Client(url)
   await client.connect()
@@ -116,7 +156,7 @@ async function goBack(url: string): Promise<void> {
     const { rows } = await client.query<{ table_name: string }>(
       `select table_name from outlay_queue.queue where name = 'submit'`,
     )
-    const files = (await listNumbered('adapters-pg')).filter((file) => file <= `${earlier}.sql`)
+    const files = (await listNumbered('adapters-pg')).filter((file) => file <= `${last}.sql`)
     const migrations: readonly Migration[] = await Promise.all(
       files.map(async (file) => ({
         name: file.replace(/\.sql$/, ''),
@@ -126,6 +166,7 @@ async function goBack(url: string): Promise<void> {
     )
     const tokens = { queue: 'submit', queue_table: `"outlay_queue"."${rows[0]?.table_name}"`, channel: 'outlay_wake' }
     await applyMigrations(client, { schema: 'outlay', migrations, tokens })
+    await client.query(await readFunctions(last))
   } finally {
     await client.end()
   }

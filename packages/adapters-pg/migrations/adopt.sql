@@ -6,32 +6,102 @@ create or replace function {{schema}}.note_found(p_account_id text, p_found json
 declare
   v_count integer;
 begin
-  insert into {{schema}}.found_transfer (account_id, remote_id, automated, transfer)
-  select p_account_id, f.remote_id, f.automated, f.transfer
-  from jsonb_to_recordset(p_found) as f (remote_id text, automated boolean, created_at timestamptz, transfer jsonb)
-  join {{schema}}.watched_account w on w.account_id = p_account_id and w.since <= f.created_at
+  insert into {{schema}}.found_transfer as f (account_id, remote_id, automated, transfer)
+  select p_account_id, n.remote_id, n.automated, n.transfer
+  from jsonb_to_recordset(p_found) as n (remote_id text, automated boolean, created_at timestamptz, transfer jsonb)
+  join {{schema}}.watched_account w on w.account_id = p_account_id and w.since <= n.created_at
   where not exists (
-    select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = p_account_id
+    select 1 from {{schema}}.transfer t where t.remote_id = n.remote_id and t.account_id = p_account_id
   )
-  order by f.remote_id
-  on conflict do nothing;
+  order by n.remote_id
+  -- What could not be adopted as it was may be whole this time.
+  on conflict (account_id, remote_id) do update set automated = excluded.automated, transfer = excluded.transfer, problem = null
+  where f.problem is not null;
   get diagnostics v_count = row_count;
   return v_count;
 end
 $$;
 
--- Adopts what nothing here stands for, for certain, and answers with the ids of the new rows.
---
--- What became of a request from here is never taken for somebody else's: an automation made it, or every request that may have
--- left before it was seen has an answer. A request leaves after its claim has committed, and what it makes is seen after that;
--- the row under `found_transfer` committed later still, so the one statement that decides sees the claim, or what came of it.
--- It must run in a transaction of its own: in one that is older than the sight it would see neither.
-create or replace function {{schema}}.adopt_found(p_limit integer) returns setof text language plpgsql as $$
+-- Makes transfers of what was found under these accounts and ids, and answers with the ids of the new rows. The caller has locked
+-- what was found. One that cannot be written fails the call.
+create or replace function {{schema}}.adopt_all(p_account_ids text[], p_remote_ids text[]) returns text[] language plpgsql as $$
 declare
   v_ids text[];
   v_event_ids text[];
   v_sequences integer[];
   v_types text[];
+begin
+  with taken as (
+    delete from {{schema}}.found_transfer f using unnest(p_account_ids, p_remote_ids) as r (account_id, remote_id)
+    where f.account_id = r.account_id and f.remote_id = r.remote_id
+    returning f.account_id, f.remote_id, f.transfer
+  ), adopted as (
+    insert into {{schema}}.transfer (id, account_id, idempotency_key, fingerprint, request, stage, status, failure, remote_id,
+      event_sequence, reached_at, follow_at)
+    select n.id, k.account_id, n.key, n.fingerprint, n.request, n.stage, n.status, nullif(n.failure, 'null'::jsonb), k.remote_id,
+      cardinality(n.events), n.reached_at, case when n.stage = 'submitted' then clock_timestamp() end
+    from taken k cross join lateral jsonb_to_record(k.transfer) as n (
+      id text, key text, fingerprint text, request jsonb, stage text, status text, failure jsonb, reached_at timestamptz,
+      events text[])
+    on conflict do nothing
+    returning id, account_id, remote_id
+  ), told as (
+    select a.id, e.ordinality::integer as sequence, e.type
+    from adopted a join taken k on k.account_id = a.account_id and k.remote_id = a.remote_id
+    cross join lateral jsonb_array_elements_text(k.transfer -> 'events') with ordinality as e (type, ordinality)
+  )
+  select (select array_agg(a.id) from adopted a), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
+  into v_ids, v_event_ids, v_sequences, v_types
+  from told t;
+  if v_event_ids is not null then
+    perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+  end if;
+  return coalesce(v_ids, '{}');
+end
+$$;
+
+-- The same one by one where something in it cannot be written: that stays where it was found, with its problem, and is not tried
+-- again as it is. Answers with one row for each new transfer, and for each problem one without an id.
+create or replace function {{schema}}.adopt_noted(p_account_ids text[], p_remote_ids text[])
+returns table (id text, account_id text, remote_id text, problem text) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_ids text[] := '{}';
+  v_one record;
+begin
+  begin
+    v_ids := {{schema}}.adopt_all(p_account_ids, p_remote_ids);
+    return query select i.id, null::text, null::text, null::text from unnest(v_ids) as i (id);
+    return;
+  exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+    v_ids := '{}';
+  end;
+  for v_one in select r.account_id, r.remote_id from unnest(p_account_ids, p_remote_ids) as r (account_id, remote_id) loop
+    begin
+      v_ids := v_ids || {{schema}}.adopt_all(array[v_one.account_id], array[v_one.remote_id]);
+    exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+      update {{schema}}.found_transfer f set problem = sqlerrm
+      where f.account_id = v_one.account_id and f.remote_id = v_one.remote_id;
+      -- The message may quote what was found, so only its code is told.
+      return query select null::text, v_one.account_id, v_one.remote_id, sqlstate::text;
+    end;
+  end loop;
+  return query select i.id, null::text, null::text, null::text from unnest(v_ids) as i (id);
+end
+$$;
+
+-- Adopts what nothing here stands for, for certain, and answers as adopt_noted() does.
+--
+-- What became of a request from here is never taken for somebody else's: an automation made it, or every request that may have
+-- left before it was seen has an answer. A request leaves after its claim has committed, and what it makes is seen after that;
+-- the row under `found_transfer` committed later still, so the one statement that decides sees the claim, or what came of it.
+-- It must run in a transaction of its own: in one that is older than the sight it would see neither.
+create or replace function {{schema}}.adopt_found(p_limit integer)
+returns table (id text, account_id text, remote_id text, problem text) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_account_ids text[];
+  v_remote_ids text[];
 begin
   -- After a restore the service has what was sent from rows that are here as if it had not been: a reconciliation tells first.
   if exists (select 1 from {{schema}}.home h where h.fenced_since is not null) then
@@ -61,38 +131,17 @@ begin
     group by t.account_id
   ), ready as (
     select f.account_id, f.remote_id from {{schema}}.found_transfer f
-    where not exists (
-        select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = f.account_id)
+    where f.problem is null
+      and not exists (select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = f.account_id)
       and (f.automated or not exists (
         -- A margin, for a server's clock that was set back.
         select 1 from uncertain u where u.account_id = f.account_id and u.left_at < f.seen_at + interval '5 seconds'))
     order by 1, 2 limit p_limit for update skip locked
-  ), taken as (
-    delete from {{schema}}.found_transfer f using ready r
-    where f.account_id = r.account_id and f.remote_id = r.remote_id
-    returning f.account_id, f.remote_id, f.transfer
-  ), adopted as (
-    insert into {{schema}}.transfer (id, account_id, idempotency_key, fingerprint, request, stage, status, failure, remote_id,
-      event_sequence, reached_at, follow_at)
-    select n.id, k.account_id, n.key, n.fingerprint, n.request, n.stage, n.status, nullif(n.failure, 'null'::jsonb), k.remote_id,
-      cardinality(n.events), n.reached_at, case when n.stage = 'submitted' then clock_timestamp() end
-    from taken k cross join lateral jsonb_to_record(k.transfer) as n (
-      id text, key text, fingerprint text, request jsonb, stage text, status text, failure jsonb, reached_at timestamptz,
-      events text[])
-    on conflict do nothing
-    returning id, account_id, remote_id
-  ), told as (
-    select a.id, e.ordinality::integer as sequence, e.type
-    from adopted a join taken k on k.account_id = a.account_id and k.remote_id = a.remote_id
-    cross join lateral jsonb_array_elements_text(k.transfer -> 'events') with ordinality as e (type, ordinality)
   )
-  select (select array_agg(a.id) from adopted a), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
-  into v_ids, v_event_ids, v_sequences, v_types
-  from told t;
-  if v_event_ids is not null then
-    perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+  select array_agg(r.account_id), array_agg(r.remote_id) into v_account_ids, v_remote_ids from ready r;
+  if v_account_ids is not null then
+    return query select a.id, a.account_id, a.remote_id, a.problem from {{schema}}.adopt_noted(v_account_ids, v_remote_ids) a;
   end if;
-  return query select unnest(v_ids);
 end
 $$;
 

@@ -80,12 +80,14 @@ describe('a database that was restored', async () => {
   const rows = async (text: string) => (await pool.query(text)).rows
   const isNoted = (count: number) =>
     waitUntil(async () => (await rows('select 1 from outlay.found_transfer')).length === count)
-  const adopt = () => rows('select adopt_found from outlay.adopt_found(10)')
+  const adopt = () => rows('select id from outlay.adopt_found(10)')
   const twins = ['one', 'two'].map((idempotencyKey) => samplePayout('acme', { idempotencyKey }))
 
   it('sends a twin that a person releases under the key that was sent before', async () => {
     const gateway = serve()
     const { engine, rows } = await sendAndRewind(gateway, twins)
+    // What is late already is not sent again without a person.
+    await pool.query(`update outlay.transfer set expires_at = now()`)
     await engine.reconcile({ since: since(), acknowledge: true })
     for (const { id } of rows) {
       expect(await engine.transfers.get(id)).toMatchObject({ stage: 'blocked', reason: 'reconcile' })
@@ -117,7 +119,8 @@ describe('a database that was restored', async () => {
     await isNoted(1)
     expect(await adopt()).toEqual([])
     const { differences } = await engine.reconcile({ since: since() })
-    expect(differences.map(({ kind }) => kind)).toEqual(['identified'])
+    expect(differences.map(({ kind }) => kind)).toEqual(['resent', 'undecided'])
+    await isSent(engine, rows[0]?.id ?? '')
     expect((await engine.transfers.get(rows[0]?.id ?? ''))?.remoteId).toBe('remote-1')
   })
 
@@ -127,6 +130,7 @@ describe('a database that was restored', async () => {
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     await engine.start()
     await isNoted(2)
+    await pool.query(`update outlay.transfer set expires_at = now()`)
     const { lifted } = await engine.reconcile({ since: since(), acknowledge: true })
     expect(lifted).toBe(true)
     expect(await adopt()).toEqual([])

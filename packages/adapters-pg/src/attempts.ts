@@ -8,7 +8,7 @@ const texts = {
   fetch: 'select * from {{schema}}.fetch_and_take($1, $2, $3)',
   touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
   take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3, $4)',
-  settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb)',
+  settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb, $2)',
   unsubmitted: `select t.id from {{schema}}.transfer t
     where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
     order by t.id limit $2`,
@@ -29,6 +29,9 @@ const texts = {
     returning j.id`,
   rewind_clock: 'select {{schema}}.rewind_clock($1, $2)::text',
 } as const
+
+/** The rules by which outcomes are decided here; the functions refuse those of other code. */
+const settlementRules = 2
 
 /** The same claims with where they came from. When one was enqueued never changes, so any version of its row will do. */
 const traced = (claims: string) =>
@@ -94,7 +97,7 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     },
     /** Writes outcomes, but for those of transfers that somebody else has locked; answers with what became of each. */
     async settle(settlements: readonly Settlement[]): Promise<SettleResults> {
-      const rows = await driver.query(sql.settle, [storableJson(settlements.map(writeSettlement))])
+      const rows = await driver.query(sql.settle, [storableJson(settlements.map(writeSettlement)), settlementRules])
       return new Map(rows.map((row) => [`${row['id']} ${row['attempt']}`, row['result'] as SettleResult]))
     },
     /** Transfers that have not been submitted and did not change of late, in the order of their ids. */

@@ -6,7 +6,7 @@ import { statements } from './statement.ts'
 
 const texts = {
   cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
-  resolve: 'select {{schema}}.resolve($1, $2, $3, $4) as obstacle',
+  resolve: 'select {{schema}}.resolve($1, $2, $3, $4, $5) as obstacle',
   pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
     on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
   resume: `update {{schema}}.account a set paused = false where a.account_id = $1 and a.paused returning a.account_id`,
@@ -35,9 +35,13 @@ export function createCommandStore<Tx>(
       return row?.['canceled'] === true
     },
     /** Ends the doubt about a blocked transfer as a person says; a remote id of null says that nothing was paid. */
-    async resolve(tx: Tx, transferId: string, resolution: OperatorNote & { readonly remoteId: string | null }) {
-      const { remoteId, reason, actor } = resolution
-      const values = [transferId, remoteId, reason ?? null, actor ?? null]
+    async resolve(
+      tx: Tx,
+      transferId: string,
+      resolution: OperatorNote & { readonly remoteId: string | null; readonly insteadOf?: string | undefined },
+    ) {
+      const { remoteId, reason, actor, insteadOf } = resolution
+      const values = [transferId, remoteId, reason ?? null, actor ?? null, insteadOf ?? null]
       const [row] = await driver.execute(tx, sql.resolve, values)
       const obstacle = row?.['obstacle'] as string | null
       if (obstacle === null && notifies) await driver.execute(tx, sql.notify, [])

@@ -20,13 +20,15 @@ describe('the database that transfers are sent from', () => {
   })
   afterAll(() => clusters[Symbol.asyncDispose]())
 
-  /** A host of the database at `url`. */
+  let services = 0
+
+  /** A host of the database at `url`, with a service of its own. */
   function open(url: string, deployment?: string) {
     const pool = new pg.Pool({ connectionString: url })
     // A server that is stopped ends connections that are about to be closed.
     pool.on('error', () => {})
     const driver = pgDriver(pool)
-    const gateway = memoryGateway()
+    const gateway = memoryGateway({ idPrefix: `remote-${++services}` })
     const logger = recordingLogger()
     const engine = createEngine({ backend: postgres({ driver, deployment, logger }), gateway, runtime: { logger } })
     return {
@@ -170,6 +172,29 @@ describe('the database that transfers are sent from', () => {
     expect(staging.gateway.submissions.map(({ transferId }) => transferId)).toContain(id)
     expect(unnamed.gateway.submissions).toEqual([])
     await snapshot.stop()
+  })
+
+  it('without the name of a deployment is not given one by a process while others without one are at work', async () => {
+    const url = await primary.createDatabase('unnamed')
+    await using unnamed = open(url)
+    await unnamed.engine.migrate()
+    await unnamed.engine.start()
+    await using mistyped = open(url, 'prodcution')
+    await mistyped.engine.start()
+    expect(mistyped.said()).toContain('Workers without the name of a deployment are at work here')
+    for (const _ of [1, 2]) {
+      await unnamed.enqueue()
+      await drain(unnamed.engine)
+    }
+    expect((await unnamed.engine.sending()).home?.deployment).toBe(null)
+    expect(mistyped.gateway.submissions).toEqual([])
+    expect(unnamed.said()).not.toContain('outlay adopt-database')
+    // When the last of them has stopped for a while, whoever has a name gives it.
+    await unnamed.engine.stop()
+    await waitUntil(async () => (await mistyped.engine.sending()).home?.deployment === 'prodcution')
+    await mistyped.enqueue()
+    await drain(mistyped.engine)
+    expect(mistyped.gateway.submissions).toHaveLength(1)
   })
 
   it('is fenced when it forgets what a worker saw of it: a snapshot was put back under it', async () => {

@@ -121,7 +121,7 @@ describe('what a worker notes about transfers that a host has locked', async () 
         `insert into outlay.found_transfer (account_id, remote_id, automated, transfer)
          select 'acme', remote_id, false, '{}' from outlay.transfer`,
       )
-      expect(await store.adoptFound(10)).toBe(0)
+      expect(await store.adoptFound(10)).toEqual({ ids: [], failed: [] })
       expect(await found()).toEqual([{ remote_id: `remote-${held}` }])
     })
     expect(after).toEqual({ held: untouched, free: { looks: 3, due: true, isLater: false } })

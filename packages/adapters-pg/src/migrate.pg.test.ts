@@ -42,6 +42,7 @@ describe('migrations', async () => {
       '0012_refused_transfers',
       '0014_operations_safety',
       '0015_no_old_claims',
+      '0016_remote_ids_closes_earlier',
       ...[
         'adopt',
         'archive',

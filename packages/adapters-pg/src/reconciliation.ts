@@ -2,7 +2,7 @@ import type { Operations } from '@outlay/core'
 import type { Driver } from './driver.ts'
 import { statements, storableJson } from './statement.ts'
 import { readTransfer, transferColumns } from './transfer-row.ts'
-import { type TransferStore, writeFound } from './transfers.ts'
+import { readAdopted, type TransferStore, writeFound } from './transfers.ts'
 
 const texts = {
   // From one account to the next by the index of keys: there may be very many transfers of each.
@@ -14,16 +14,21 @@ const texts = {
     )
     select a.account_id from account a where a.account_id is not null
     union select w.account_id from {{schema}}.watched_account w order by 1`,
-  unconfirmed: `select ${transferColumns} from {{schema}}.transfer t
+  unconfirmed: `select ${transferColumns},
+      (extract(epoch from clock_timestamp() - {{schema}}.first_request_at(t)) * 1000)::float8 as first_request_age_ms,
+      coalesce(t.expires_at <= clock_timestamp(), false) as is_expired
+    from {{schema}}.transfer t
     where t.account_id = $1 and t.remote_id is null and t.status = 'pending'
       and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') order by t.id`,
   confirmed_since: `select t.id, t.remote_id from {{schema}}.transfer t
     where t.account_id = $1 and t.remote_id is not null and t.created_at >= $2::timestamptz order by t.id`,
-  known_remote_ids: `select t.remote_id from {{schema}}.transfer t
+  known_remote_ids: `select t.remote_id, t.idempotency_key like 'adopted %' as is_adopted from {{schema}}.transfer t
     where t.account_id = $1 and t.remote_id = any ($2::text[])`,
   is_watched: 'select 1 as found from {{schema}}.watched_account w where w.account_id = $1',
   apply_reconciliation: 'select apply_reconciliation as id from {{schema}}.apply_reconciliation($1::jsonb, $2)',
-  adopt_lost: 'select adopt_lost as id from {{schema}}.adopt_lost($1, $2::jsonb)',
+  send_again: 'select send_again as id from {{schema}}.send_again($1::jsonb, $2)',
+  adopt_lost: 'select id, account_id, remote_id, problem from {{schema}}.adopt_lost($1, $2::jsonb)',
+  hold_found: 'select {{schema}}.hold_found($1, $2::jsonb)::text',
   end_reconciliation: `with written as (
       insert into {{schema}}.reconciliation (since, actor, lifted, differences) values ($1::timestamptz, $2, $3, $4::jsonb)
     )
@@ -49,7 +54,11 @@ export function createReconciliationStore<Tx>(
       return (await driver.query(sql.reconcile_accounts, [])).map((row) => row['account_id'] as string)
     },
     async unconfirmed(accountId) {
-      return (await driver.query(sql.unconfirmed, [accountId])).map(readTransfer)
+      return (await driver.query(sql.unconfirmed, [accountId])).map((row) => ({
+        ...readTransfer(row),
+        firstRequestAgeMs: row['first_request_age_ms'] as number,
+        isExpired: row['is_expired'] === true,
+      }))
     },
     async confirmedSince(accountId, since) {
       const rows = await driver.query(sql.confirmed_since, [accountId, since])
@@ -57,22 +66,26 @@ export function createReconciliationStore<Tx>(
     },
     async known(accountId, remoteIds) {
       const rows = await driver.query(sql.known_remote_ids, [accountId, remoteIds])
-      return new Set(rows.map((row) => row['remote_id'] as string))
+      return new Map(rows.map((row) => [row['remote_id'] as string, { isAdopted: row['is_adopted'] === true }]))
     },
     async isWatched(accountId) {
       return (await driver.query(sql.is_watched, [accountId])).length > 0
     },
-    async reconcile({ accountId, transfers: changes, lost, observations }, rules, actor) {
+    async reconcile({ accountId, transfers: changes, again, lost, undecided, observations }, rules, actor) {
       return driver.transaction(async (tx) => {
         const written = changes.map(({ id, attempt, remoteId, evidence }) => ({
           ...{ id, attempt, evidence },
           remote_id: remoteId,
         }))
         const applied = await driver.execute(tx, sql.apply_reconciliation, [storableJson(written), actor ?? null])
+        const resent = await driver.execute(tx, sql.send_again, [storableJson(again), actor ?? null])
+        const ids = resent.map((row) => row['id'] as string)
+        await transfers.wake(tx, ids)
         const adopted = await driver.execute(tx, sql.adopt_lost, [accountId, storableJson(lost.map(writeFound))])
+        await driver.execute(tx, sql.hold_found, [accountId, storableJson(undecided.map(writeFound))])
         const { changed } = await transfers.take(tx, accountId, observations, rules)
         await driver.execute(tx, sql.notify, [])
-        return applied.length + adopted.length + changed
+        return applied.length + ids.length + readAdopted(adopted).ids.length + changed
       })
     },
     async endReconciliation({ since, actor, lift, differences }) {

@@ -153,7 +153,7 @@ describe('a person who has asked the service', async () => {
       events: ['transfer.submitted'],
     }
     for (const attempt of [1, 2]) {
-      const { rows } = await pool.query('select result from outlay.settle($1)', [
+      const { rows } = await pool.query('select result from outlay.settle($1, 2)', [
         JSON.stringify([{ ...late, attempt }]),
       ])
       expect(rows).toEqual([{ result: 'stale' }])

@@ -35,7 +35,7 @@ const texts = {
     select $1, u.remote_id from unnest($2::text[]) as u (remote_id) order by 2 on conflict do nothing`,
   note_sightings_soon: 'select {{schema}}.note_sightings($1, $2::text[])::text',
   note_found: 'select {{schema}}.note_found($1, $2::jsonb) as count',
-  adopt_found: 'select adopt_found as id from {{schema}}.adopt_found($1)',
+  adopt_found: 'select id, account_id, remote_id, problem from {{schema}}.adopt_found($1)',
   funded_by: 'select funded_by as id from {{schema}}.funded_by($1::text[])',
   funded_unseen: 'select funded_unseen as id from {{schema}}.funded_unseen()',
   apply_changes: 'select {{schema}}.apply_changes($1::jsonb) as count',
@@ -117,6 +117,30 @@ const observing = <S extends { readonly [K in keyof typeof texts]: Statement }>(
 /** The store of transfers. */
 export type TransferStore<Tx> = ReturnType<typeof createTransferStore<Tx>>
 
+/** What became of transfers that were found at the service. */
+export interface Adopted {
+  /** Ids of the new rows. */
+  readonly ids: readonly string[]
+  /** What could not be written, and the code of the error. */
+  readonly failed: readonly { readonly accountId: string; readonly remoteId: string; readonly code: string }[]
+}
+
+/** Reads what the functions that adopt answer with. */
+export const readAdopted = (rows: readonly Row[]): Adopted => ({
+  ids: rows.flatMap((row) => (row['id'] === null ? [] : [row['id'] as string])),
+  failed: rows.flatMap((row) =>
+    row['id'] === null
+      ? [
+          {
+            accountId: row['account_id'] as string,
+            remoteId: row['remote_id'] as string,
+            code: row['problem'] as string,
+          },
+        ]
+      : [],
+  ),
+})
+
 /** Makes the store of transfers on a driver. */
 export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
   const { passing, waiting, ...sql } = observing(statements(tokens, texts))
@@ -160,13 +184,19 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
       await wakeFunded(tx, complete)
       return { changed: Number(result?.['count'] ?? 0), found }
     },
-    /** Adopts what was found at the service and nothing here stands for, for certain; returns how many. */
-    async adoptFound(limit: number): Promise<number> {
+    /** Adopts what was found at the service and nothing here stands for, for certain. */
+    async adoptFound(limit: number): Promise<Adopted> {
       return inHurry(driver, async (tx) => {
-        const ids = (await driver.execute(tx, sql.adopt_found, [limit])).map((row) => row['id'] as string)
-        await wakeFunded(tx, ids)
-        return ids.length
+        const adopted = readAdopted(await driver.execute(tx, sql.adopt_found, [limit]))
+        await wakeFunded(tx, adopted.ids)
+        return adopted
       })
+    },
+    /** Lets waiting transfers go at once, or at their own time; the caller has locked them. */
+    async wake(tx: Tx, ids: readonly string[]): Promise<void> {
+      if (ids.length === 0) return
+      await driver.execute(tx, sql.wake_jobs, [ids])
+      await driver.execute(tx, sql.ensure_jobs, [ids])
     },
     async fundsArrived(tx: Tx, accountId: string) {
       return requeue(tx, await driver.execute(tx, sql.funds_arrived, [accountId]))

@@ -142,6 +142,8 @@ const blockedCures: Readonly<Record<string, string>> = {
     'They were enqueued for another environment than the workers have. "outlay transfers cancel" them, and mend the gateway of the process that enqueued them.',
   reconcile:
     'After a restore it could not be told which transfer of the service each of them is; "outlay prove" shows the candidates. Say which with "outlay transfers resolve" or "outlay reconcile" with --match, or cancel what was not wanted.',
+  remote_id_taken:
+    'The service answered their keys with ids that other transfers here have ("outlay prove" shows which), so one of each two has a wrong id. Ask the service whose it is: "outlay transfers resolve" with --remote-id and --instead-of gives it to the blocked one.',
   client_changed:
     'They left as another client, and nothing tells what became of them. Ask the service as that client, then "outlay transfers resolve" with what it said.',
   unauthorized:

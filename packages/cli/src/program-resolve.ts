@@ -7,6 +7,9 @@ import { type NoteOptions, withNote } from './program-safety.ts'
 interface ResolveOptions extends NoteOptions {
   readonly remoteId?: string
   readonly notPaid?: true
+  readonly insteadOf?: string
+  readonly gatewayModule?: string
+  readonly unchecked?: true
 }
 
 /** Adds the command by which a person who has asked the service ends the doubt about a blocked transfer. */
@@ -19,14 +22,30 @@ export function addResolve(transfers: Command, perform: Perform): void {
       '--not-paid',
       'it is certain that nothing was paid, and that nothing will be; it fails, and may be resubmitted',
     )
+    .option('--instead-of <transfer>', 'takes that id from this transfer, which has it and is blocked then')
+    .option('--gateway-module <file>', "asks the service first, through a module that exports the host's gateway")
+    .option('--unchecked', 'takes the id without asking the service, or although it has another transfer there')
     .action((id: string, options: ResolveOptions, command: Command) =>
-      perform(command, (session, { resolveTransfer }) => resolveTransfer(session, id, readResolution(options))),
+      perform(command, (session, commands) => {
+        const { gatewayModule, unchecked } = options
+        const check = unchecked ? undefined : gatewayModule
+        return commands.resolveTransfer(session, id, readResolution(options), check)
+      }),
     )
 }
 
-function readResolution({ remoteId, notPaid, reason, actor }: ResolveOptions): Resolution {
+function readResolution(options: ResolveOptions): Resolution {
+  const { remoteId, notPaid, insteadOf, gatewayModule, unchecked, reason, actor } = options
   const note = { reason, actor }
-  if (remoteId !== undefined && notPaid === undefined) return { remoteId, ...note }
+  if (remoteId !== undefined && notPaid === undefined) {
+    if (gatewayModule === undefined && unchecked === undefined) {
+      throw new Refusal(
+        'An id may be mistyped, so the service is asked for it first.',
+        'Give --gateway-module <file>, or --unchecked.',
+      )
+    }
+    return { remoteId, insteadOf, ...note }
+  }
   if (remoteId === undefined && notPaid) return { notPaid, ...note }
   throw new Refusal('It is not said what became of the transfer.', 'Give either --remote-id <id> or --not-paid.')
 }

@@ -70,6 +70,7 @@ interface ReconcileCommandOptions {
   readonly gatewayModule: string
   readonly account: string[]
   readonly match: [string, string][]
+  readonly uniqueNotes?: true
   readonly dryRun?: true
   readonly acknowledge?: true
   readonly actor?: string
@@ -89,6 +90,10 @@ function addReconcile(program: Command, perform: Perform): void {
     .requiredOption('--gateway-module <file>', "a module that exports the host's gateway, or a function that makes it")
     .option('--account <id>', 'also this account, which the database may not know; may be repeated', collect, [])
     .option('--match <pair>', 'transfer=id at the service, where a person knows; may be repeated', collectPair, [])
+    .option(
+      '--unique-notes',
+      'no two transfers of an account have one note: where a key may be forgotten, take the only one that is like a row',
+    )
     .option('--dry-run', 'only say what would be done')
     .option('--acknowledge', 'lift the fence although differences stay open; what is blocked stays so')
     .option('--actor <name>', 'who does it, for whoever reads it later')

@@ -1,7 +1,5 @@
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { createEngine, type Gateway, type ReconcileOptions, type Reconciliation } from '@outlay/core'
-import { Refusal } from './problem.ts'
+import type { ReconcileOptions, Reconciliation } from '@outlay/core'
+import { withGateway } from './gateway-module.ts'
 import type { Session } from './session.ts'
 import { formatTable, plural } from './table.ts'
 
@@ -11,34 +9,16 @@ export async function runReconciliation(
   gatewayModule: string,
   options: ReconcileOptions,
 ): Promise<number> {
-  const gateway = await loadGateway(gatewayModule)
-  try {
-    const engine = createEngine({ backend: session.backend, gateway })
+  return withGateway(session, gatewayModule, async (engine) => {
     const found = await engine.reconcile({ ...options, signal: session.signal })
     session.write(found, () => formatReconciliation(found))
     return found.differences.some(({ open }) => open) && !found.lifted ? 1 : 0
-  } finally {
-    await gateway.close?.()
-  }
-}
-
-/** Loads what a module of the host exports as `default` or `gateway`: a gateway, or a function that makes one. */
-async function loadGateway(path: string): Promise<Gateway> {
-  const next = 'Export a gateway, or a function that makes one, as "default" or "gateway".'
-  let loaded: Readonly<Record<string, unknown>>
-  try {
-    loaded = await import(pathToFileURL(resolve(path)).href)
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new Refusal(`The module ${path} cannot be loaded: ${why}`, next)
-  }
-  const given = loaded['default'] ?? loaded['gateway']
-  const gateway = typeof given === 'function' ? await given() : given
-  if (typeof gateway?.submit === 'function' && typeof gateway?.get === 'function') return gateway
-  throw new Refusal(`The module ${path} exports no gateway.`, next)
+  })
 }
 
 const says: Readonly<Record<Reconciliation['differences'][number]['kind'], string>> = {
+  resent: 'is sent again under its key, which lives',
+  undecided: 'is kept until the keys have answered, or a person',
   identified: 'takes the id of the service',
   adopted: 'is adopted',
   automated: 'nothing: an automation made it',

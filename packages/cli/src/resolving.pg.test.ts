@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
@@ -40,7 +43,7 @@ describe('outlay transfers resolve', async () => {
     expect(await verdict(id)).toMatchObject({ conclusion: 'unknown' })
     expect((await run('transfers', 'list', '--stuck')).stdout).toContain('outlay transfers resolve')
     expect((await run('doctor')).stdout).toContain('outlay transfers resolve')
-    const done = await resolve(id, '--remote-id', 'r-1', '--reason', 'ticket 4711', '--actor', 'ann')
+    const done = await resolve(id, '--remote-id', 'r-1', '--unchecked', '--reason', 'ticket 4711', '--actor', 'ann')
     expect(done).toMatchObject({ code: 0 })
     expect(done.stdout).toContain(`${id}  blocked/pending (key_expired) → submitted/pending`)
     const proof = await run('prove', id)
@@ -51,7 +54,7 @@ describe('outlay transfers resolve', async () => {
     expect(again).toMatchObject({ code: 1, stdout: '' })
     expect(again.stderr).toContain('only a blocked one is resolved')
     const other = await block()
-    expect((await resolve(other, '--remote-id', 'r-1')).stderr).toContain(
+    expect((await resolve(other, '--remote-id', 'r-1', '--unchecked')).stderr).toContain(
       `The transfer ${id} of the account has the id r-1`,
     )
   })
@@ -76,8 +79,47 @@ describe('outlay transfers resolve', async () => {
       expect(refused).toMatchObject({ code: 1, stdout: '' })
       expect(refused.stderr).toContain('Give either --remote-id <id> or --not-paid.')
     }
-    expect((await resolve(id, '--remote-id', 'r\n1')).stderr).toContain('remoteId')
+    expect((await resolve(id, '--remote-id', 'r\n1', '--unchecked')).stderr).toContain('remoteId')
     expect((await resolve('01J0000000000000000000000Z', '--not-paid')).stderr).toContain('outlay transfers list')
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'blocked', attempt: 1 })
+  })
+
+  it('asks the service first, so that an id that is mistyped, or that of another payout, is refused', async () => {
+    const id = await block()
+    const { request } = (await host.engine.transfers.get(id)) ?? expect.unreachable()
+    const folder = await mkdtemp(join(tmpdir(), 'outlay-resolve-'))
+    const file = join(folder, 'gateway.mjs')
+    const at = new Date().toISOString()
+    const made = { ...request, status: 'processing', failure: null, createdAt: at, updatedAt: at }
+    const other = { ...made, amount: { value: '7.77', currency: request.amount.currency } }
+    const known = { 'r-1': made, 'r-2': other }
+    await writeFile(
+      file,
+      `const known = ${JSON.stringify(known)}
+       export default {
+         submit() { throw new Error('nothing is sent') },
+         async get(account, remoteId) {
+           const transfer = known[remoteId]
+           return transfer && { remoteId, status: transfer.status, failure: null, transfer: { id: remoteId, ...transfer } }
+         },
+       }`,
+    )
+    const checked = (remoteId: string, ...more: string[]) =>
+      resolve(id, '--remote-id', remoteId, '--gateway-module', file, ...more)
+    expect((await resolve(id, '--remote-id', 'r-1')).stderr).toContain('--gateway-module <file>, or --unchecked')
+    expect((await checked('r-7')).stderr).toContain('does not know the id r-7')
+    expect((await checked('r-2')).stderr).toContain('7.77')
+    expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'blocked', attempt: 1 })
+    expect(await checked('r-1')).toMatchObject({ code: 0 })
+    expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'r-1' })
+    const second = await block()
+    expect((await resolve(second, '--remote-id', 'r-2', '--gateway-module', file, '--unchecked')).code).toBe(0)
+    // The first one is what the second one was taken for: the person takes the id back.
+    const third = await block()
+    expect((await resolve(third, '--remote-id', 'r-1', '--unchecked', '--instead-of', id)).code).toBe(0)
+    expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'blocked', reason: 'remote_id_taken' })
+    expect(await verdict(id)).toMatchObject({ conclusion: 'contradiction' })
+    expect((await run('doctor')).stdout).toContain('remote_id_taken')
+    await rm(folder, { recursive: true })
   })
 })

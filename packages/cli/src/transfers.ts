@@ -1,6 +1,7 @@
 import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
 import { Id, OutlayError, type Resolution, type StoredTransfer } from '@outlay/core'
 import { formatDuration } from './duration.ts'
+import { withGateway } from './gateway-module.ts'
 import { Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 import { formatFields, formatTable, plural } from './table.ts'
@@ -171,8 +172,19 @@ export async function releaseTransfers(session: Session, ids: readonly string[])
   })
 }
 
-/** Ends the doubt about a blocked transfer as a person says. */
-export async function resolveTransfer(session: Session, id: string, resolution: Resolution): Promise<void> {
+/** Ends the doubt about a blocked transfer as a person says. With a module of a gateway the service is asked for the id first. */
+export async function resolveTransfer(
+  session: Session,
+  id: string,
+  resolution: Resolution,
+  gatewayModule?: string,
+): Promise<void> {
+  const { remoteId } = resolution
+  if (gatewayModule !== undefined && remoteId !== undefined) {
+    await withGateway(session, gatewayModule, ({ transfers }) =>
+      transfers.compare(id, remoteId, { signal: session.signal }),
+    )
+  }
   await changeAll(session, [id], 'resolved', (tx, transfer) =>
     session.engine.transfers.resolve(tx, transfer.id, resolution),
   )

@@ -46,6 +46,7 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
       holds: remoteIds.size <= 1 && [...remoteIds].every((id) => id === transfer.remoteId),
     },
     { check: 'no other transfer has that id', holds: sameRemoteId.length === 0 },
+    { check: 'its id at the service is that of no other transfer', holds: transfer.reason !== 'remote_id_taken' },
     {
       check: 'nothing was accepted that a person said was not paid',
       holds: transfer.failure?.code !== notPaid || !attempts.some((one) => one.outcome === 'accepted' && !one.step),

@@ -43,6 +43,8 @@ export interface MemoryGateway extends Gateway {
 export interface MemoryGatewayOptions {
   /** Status of a transfer that was just accepted. Default `complete`. */
   readonly status?: TransferStatus | undefined
+  /** Begins the ids of its transfers: two services for one account have different ones. Default `remote`. */
+  readonly idPrefix?: string | undefined
 }
 
 /** Makes a service in memory. */
@@ -63,7 +65,7 @@ export function memoryGateway(options: MemoryGatewayOptions = {}): MemoryGateway
   }
   const accept = (submission: Submission): SubmitResult => {
     const key = `${submission.accountId}\n${submission.idempotencyKey}`
-    const remoteId = byKey.get(key) ?? `remote-${byKey.size + 1}`
+    const remoteId = byKey.get(key) ?? `${options.idPrefix ?? 'remote'}-${byKey.size + 1}`
     if (!byKey.has(key)) {
       byKey.set(key, remoteId)
       transfers.set(remoteId, { submission, status: options.status ?? 'complete', failure: null })

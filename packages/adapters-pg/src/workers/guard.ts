@@ -116,9 +116,13 @@ function tell(known: Recognition, deployment: string | undefined, told: string, 
   if (now === told) return told
   if (unfamiliar !== null) {
     const fields = { why: unfamiliar, home: home?.database, deployment: home?.deployment, configured: deployment }
+    // Nobody else is stopped by a name that is mistyped.
+    const isUnnamed = unfamiliar === 'other_deployment' && home?.deployment === null
     logger.error(
       fields,
-      'This database is a copy, or it was moved: nothing is sent from here. If it is the one to pay from, run "outlay adopt-database".',
+      isUnnamed
+        ? 'Workers without the name of a deployment are at work here, so nothing is sent by this one, which has a name. It goes on when they have stopped, or when "outlay adopt-database --moved --deployment <name>" gives them the name.'
+        : 'This database is a copy, or it was moved: nothing is sent from here. If it is the one to pay from, run "outlay adopt-database".',
     )
   } else if (fence !== null) {
     logger.error(

@@ -118,9 +118,15 @@ function startFindings<Tx>({ looks, transfers, guard, logger }: SweeperOptions<T
     async turn() {
       // In a copy, and after a restore, what was sent from here may be taken for somebody else's.
       if (!guard.isAtHome()) return newsPauseMs
-      const adopted = await transfers.adoptFound(adoptedAtOnce)
-      if (adopted > 0) logger.info({ adopted }, 'Some transfers of others were adopted.')
-      return adopted === adoptedAtOnce ? 0 : newsPauseMs
+      const { ids, failed } = await transfers.adoptFound(adoptedAtOnce)
+      if (ids.length > 0) logger.info({ adopted: ids.length }, 'Some transfers of others were adopted.')
+      for (const one of failed) {
+        logger.warn(
+          { ...one },
+          'A transfer of others cannot be adopted as it was found; its problem is in found_transfer.',
+        )
+      }
+      return ids.length + failed.length === adoptedAtOnce ? 0 : newsPauseMs
     },
   })
   return [sightings, adoptions]

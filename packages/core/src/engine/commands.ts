@@ -59,7 +59,11 @@ export async function findOrder<Tx>(
 }
 
 /** A transfer as the transaction sees it; throws `transfer_not_found`. */
-export async function findTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
+export async function findTransfer<Tx>(
+  backend: Backend<Tx>,
+  tx: Tx | undefined,
+  transferId: string,
+): Promise<StoredTransfer> {
   const transfer = isKnowable(transferId) ? await backend.get(transferId, tx) : undefined
   if (transfer !== undefined) return transfer
   throw new OutlayError(

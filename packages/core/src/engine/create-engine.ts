@@ -24,7 +24,7 @@ import { readObservations } from './observation.ts'
 import { decidePace } from './pacing.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
-import { resolveTransfer } from './resolving.ts'
+import { compareTransfer, resolveTransfer } from './resolving.ts'
 import { anyClient, checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
 import { createPermit, createPlaceCommands, putBack } from './stopping.ts'
 import { decideSubmission, unknownLimitMs } from './submission.ts'
@@ -158,6 +158,8 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
       isText(accountId) && isText(key) ? backend.getByKey(accountId, key) : undefined,
     cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
+    compare: (transferId, remoteId, { signal = new AbortController().signal } = {}) =>
+      compareTransfer({ backend, gateway }, transferId, remoteId, signal),
     async resubmit(tx, transferId, { idempotencyKey } = {}) {
       const ended = await findEnded(backend, tx, transferId)
       const order = await findOrder(backend, tx, ended)

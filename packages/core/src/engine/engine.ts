@@ -69,9 +69,16 @@ export interface Transfers<Tx> {
    * The engine takes the word: whoever says `notPaid` of what was paid, or still will be, and resubmits it, pays twice. A refusal of
    * the input happens before any SQL.
    * @throws OutlayError `missing_field`, `invalid_id`, `invalid_request` with the field; `transfer_not_found`; `conflict` when it is
-   *   not blocked, or when another transfer of the account has that id at the service.
+   *   not blocked, or when another transfer of the account has that id at the service and is not named by `insteadOf`.
    */
   resolve(tx: Tx, transferId: string, resolution: Resolution): Promise<void>
+  /**
+   * Asks the service whether it has a transfer of this amount and these legs under an id: before {@link Transfers.resolve}, since
+   * an id may be mistyped. Outside of any transaction; changes nothing. A service that shows no more than a status is believed.
+   * @throws OutlayError `invalid_id` with the field; `transfer_not_found`; `conflict` with the field `remoteId` when it has none,
+   *   or another one; what the gateway throws when it cannot be read now.
+   */
+  compare(transferId: string, remoteId: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
   /**
    * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same
    * address at the service; one that was given whole and never registered is given whole again.

@@ -10,6 +10,11 @@ export interface ReconcileOptions {
   readonly acknowledge?: boolean | undefined
   /** Ids at the service by ids of transfers, where a person knows which is which. */
   readonly matches?: Readonly<Record<string, string>> | undefined
+  /**
+   * A person says that no two transfers of an account have the same note: where a key may be forgotten, the only transfer of the
+   * service that is like a row, its note included, is then taken for it. Default false: a person decides.
+   */
+  readonly uniqueNotes?: boolean | undefined
   /** Who does it. */
   readonly actor?: string | undefined
   readonly signal?: AbortSignal | undefined
@@ -18,15 +23,26 @@ export interface ReconcileOptions {
 /**
  * One difference between the database and the service.
  *
- * - `identified`: a transfer that was taken for unsent is at the service, and has its id now
+ * - `resent`: a transfer that was taken for unsent may be at the service; it is sent again under its key, and the service answers
+ *   with what the key has made, or makes it
+ * - `undecided`: the service has a transfer that a row may stand for; it gets that row when the key answers, or one of its own
+ * - `identified`: a transfer that was taken for unsent is at the service, as a person said, and has its id now
  * - `adopted`: the service has a transfer that no row stands for; it has a row now, as a transfer of others
  * - `automated`: an automation made it; nothing is to be done, unless its account is watched
- * - `blocked`: it cannot be told which of several it is; never sent until a person has decided
+ * - `blocked`: it may be at the service, and its key may be forgotten there; never sent until a person has decided
  * - `unknown_at_service`: a transfer has an id that the service does not know
  * - `unreadable`: the service's list, or a transfer in it, could not be read
  */
 export interface Difference {
-  readonly kind: 'identified' | 'adopted' | 'automated' | 'blocked' | 'unknown_at_service' | 'unreadable'
+  readonly kind:
+    | 'resent'
+    | 'undecided'
+    | 'identified'
+    | 'adopted'
+    | 'automated'
+    | 'blocked'
+    | 'unknown_at_service'
+    | 'unreadable'
   readonly accountId: string
   /** Null where no row is concerned. */
   readonly transferId: string | null

@@ -1,10 +1,12 @@
 import { OutlayError } from '../error.ts'
-import type { Gateway, Observation } from '../ports/gateway.ts'
+import { defaultKeyLifetimeMs, type Gateway, type Observation } from '../ports/gateway.ts'
 import type { AccountReconciliation, Operations } from '../ports/operations.ts'
 import type { ObserveRules } from '../ports/work.ts'
 import { readSince } from './enqueueing.ts'
 import type { Difference, ReconcileOptions, Reconciliation } from './reconciliation.ts'
-import { clockMarginMs, type Matching, matchTransfers, type UnmatchedTransfer } from './reconciliation-matching.ts'
+import { describeChanges, describeDifferences, unreadable } from './reconciliation-evidence.ts'
+import { readMatches } from './reconciliation-input.ts'
+import { clockMarginMs, type MatchRules, matchTransfers, type UnmatchedTransfer } from './reconciliation-matching.ts'
 
 interface Context {
   readonly operations: Operations<never>
@@ -12,6 +14,7 @@ interface Context {
   readonly rules: ObserveRules
   readonly since: string
   readonly options: ReconcileOptions
+  readonly matching: MatchRules
 }
 
 /**
@@ -28,8 +31,13 @@ export async function reconcile(
   const { dryRun = false, acknowledge = false, actor } = options
   if (options.since === undefined)
     throw new OutlayError('missing_field', 'since: say from when on.', { field: 'since' })
-  const context = { operations, gateway, rules, since: readSince(options.since, now), options }
-  await checkReady(context, dryRun)
+  const { keyLifetimeMs = defaultKeyLifetimeMs } = gateway
+  const since = readSince(options.since, now)
+  const given = readMatches(options.matches)
+  const fencedAtMs = await checkReady(operations, gateway, dryRun)
+  const uniqueNotes = options.uniqueNotes === true
+  const matching = { given, keyLifetimeMs, uniqueNotes, fencedAtMs, nowMs: now.getTime() }
+  const context = { operations, gateway, rules, since, options, matching }
   const accounts = new Set([...(await operations.accounts()), ...(options.accounts ?? [])])
   const differences: Difference[] = []
   let read = 0
@@ -44,7 +52,8 @@ export async function reconcile(
   return { differences, accounts: accounts.size, read, lifted: lift && !dryRun, dryRun }
 }
 
-async function checkReady({ operations, gateway }: Context, dryRun: boolean): Promise<void> {
+/** Answers with when the fence went up, in milliseconds. */
+async function checkReady(operations: Operations<never>, gateway: Gateway, dryRun: boolean): Promise<number> {
   if (gateway.list === undefined) {
     throw new OutlayError('conflict', 'The gateway of this engine has no lists; nothing can be compared.')
   }
@@ -55,6 +64,7 @@ async function checkReady({ operations, gateway }: Context, dryRun: boolean): Pr
   if (fence === null && !dryRun) {
     throw new OutlayError('conflict', 'Nothing is fenced: transfers are being sent. Fence first, then reconcile.')
   }
+  return fence === null ? Number.POSITIVE_INFINITY : Date.parse(fence.since)
 }
 
 async function reconcileAccount(context: Context, accountId: string, dryRun: boolean) {
@@ -73,19 +83,25 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     observations.map(({ remoteId }) => remoteId),
   )
   const fresh = observations.filter(({ remoteId }) => !known.has(remoteId))
-  const remotes = fresh.flatMap(({ remoteId, transfer }) => (transfer === undefined ? [] : [{ remoteId, transfer }]))
+  const remotes = observations.flatMap(({ remoteId, transfer }): UnmatchedTransfer[] => {
+    const isAdopted = known.get(remoteId)?.isAdopted
+    return transfer === undefined || isAdopted === false ? [] : [{ remoteId, transfer, isAdopted }]
+  })
   const rows = await operations.unconfirmed(accountId)
-  const matching = matchTransfers(rows, remotes, new Map(Object.entries(options.matches ?? {})))
+  const matching = matchTransfers(rows, remotes, context.matching)
   const watched = await operations.isWatched(accountId)
-  const lost = matching.lost.filter(({ transfer }) => watched || transfer.automationId === undefined)
+  const isWanted = ({ transfer }: UnmatchedTransfer) => watched || transfer.automationId === undefined
   const byId = new Map(observations.map((seen) => [seen.remoteId, seen]))
-  const change: AccountReconciliation = {
-    accountId,
-    transfers: describeChanges(matching),
-    lost: lost.flatMap(({ remoteId }) => {
+  const describe = (found: readonly UnmatchedTransfer[]) =>
+    found.filter(isWanted).flatMap(({ remoteId }) => {
       const seen = byId.get(remoteId)
       return (seen === undefined ? undefined : rules.describe(seen)) ?? []
-    }),
+    })
+  const change: AccountReconciliation = {
+    accountId,
+    ...describeChanges(matching, context.matching),
+    lost: describe(matching.lost),
+    undecided: describe(matching.undecided),
     observations: observations.filter(({ remoteId }) => known.has(remoteId)),
   }
   if (!dryRun) await operations.reconcile(change, rules, options.actor)
@@ -93,7 +109,7 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
   return {
     read: observations.length,
     differences: [
-      ...describeDifferences(accountId, matching, new Set(lost)),
+      ...describeDifferences(accountId, matching, isWanted),
       ...bare.map(({ remoteId }) => unreadable(accountId, remoteId, 'The list shows too little of it to compare.')),
       ...(await findUnknown(context, accountId, new Set(byId.keys()))),
     ],
@@ -124,58 +140,6 @@ async function readList({ gateway, since, options }: Context, accountId: string)
   } while (cursor !== undefined)
   return { observations: [...seen.values()] }
 }
-
-function describeChanges({ matched, ambiguous }: Matching): AccountReconciliation['transfers'] {
-  return [
-    ...matched.map(({ row, remote, given }) => ({
-      id: row.id,
-      attempt: row.attempt,
-      remoteId: remote.remoteId,
-      evidence: matchedEvidence(remote, given),
-    })),
-    ...ambiguous
-      .filter(({ row }) => row.stage !== 'blocked' || row.reason !== 'reconcile')
-      .map(({ row, remotes }) => ({ id: row.id, attempt: row.attempt, remoteId: null, evidence: doubt(remotes) })),
-  ]
-}
-
-function describeDifferences(
-  accountId: string,
-  matching: Matching,
-  lost: ReadonlySet<UnmatchedTransfer>,
-): Difference[] {
-  return [
-    ...matching.matched.map(({ row, remote, given }) => ({
-      ...{ kind: 'identified' as const, accountId, transferId: row.id, remoteId: remote.remoteId, open: false },
-      evidence: matchedEvidence(remote, given),
-    })),
-    ...matching.ambiguous.map(({ row, remotes }) => ({
-      ...{ kind: 'blocked' as const, accountId, transferId: row.id, remoteId: null, open: true },
-      evidence: doubt(remotes),
-    })),
-    ...matching.lost.map((remote) => ({
-      ...{ accountId, transferId: null, remoteId: remote.remoteId, open: false },
-      kind: lost.has(remote) ? ('adopted' as const) : ('automated' as const),
-      evidence: `The service made ${tell(remote)}; no row here stands for it.`,
-    })),
-  ]
-}
-
-const tell = ({ transfer }: UnmatchedTransfer) =>
-  `${transfer.amount.value} ${transfer.amount.currency} at ${transfer.createdAt}`
-
-const matchedEvidence = (remote: UnmatchedTransfer, given: boolean) =>
-  given
-    ? `A person said that it is ${remote.remoteId} (${tell(remote)}).`
-    : `It is the only one like ${remote.remoteId} (${tell(remote)}) in amount, legs, note and time.`
-
-const doubt = (remotes: readonly UnmatchedTransfer[]) =>
-  `It may be ${remotes.map((remote) => `${remote.remoteId} (${tell(remote)})`).join(' or ')}, and another one may be too.`
-
-const unreadable = (accountId: string, remoteId: string | null, evidence: string): Difference => ({
-  ...{ kind: 'unreadable', accountId, transferId: null, remoteId, open: true },
-  evidence,
-})
 
 /** Transfers here with an id that is not in the list; each is asked for by itself, since a list may be late. */
 async function findUnknown(

@@ -2,16 +2,44 @@ import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { closeInput, type Input, member, openInput, read, readText, refuse } from '../input.ts'
 import type { Backend } from '../ports/backend.ts'
+import type { Gateway } from '../ports/gateway.ts'
 import type { Resolution } from '../ports/operations.ts'
 import { findTransfer } from './commands.ts'
 import { isForeignId, longestId, longestText } from './foreign-value.ts'
+import { isSameMoney } from './reconciliation-matching.ts'
+
+const idRule = `must be 1 to ${longestId} characters without control characters`
 
 const members = {
   remoteId: member('remoteId'),
   notPaid: member('notPaid'),
+  insteadOf: member('insteadOf'),
   reason: member('reason'),
   actor: member('actor'),
 } as const
+
+/** Throws when the service does not have a transfer under an id, or has another one there. Changes nothing. */
+export async function compareTransfer<Tx>(
+  { backend, gateway }: { readonly backend: Backend<Tx>; readonly gateway: Gateway },
+  transferId: string,
+  remoteId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const id = Id.parse(transferId, 'transferId')
+  const field = 'remoteId'
+  if (!isForeignId(remoteId)) throw new OutlayError('invalid_id', `remoteId: ${idRule}`, { field })
+  const { accountId, request } = await findTransfer(backend, undefined, id)
+  const seen = await gateway.get(accountId, remoteId, { signal })
+  if (seen === undefined) {
+    const message = `The service does not know the id ${remoteId} for the account ${accountId}; look whether it is mistyped.`
+    throw new OutlayError('conflict', message, { field })
+  }
+  const { transfer } = seen
+  if (transfer === undefined || isSameMoney(request, transfer)) return
+  const { value, currency } = transfer.amount
+  const message = `The service has ${value} ${currency} as ${remoteId}, with other legs or another amount than the transfer ${id} of ${request.amount.value} ${request.amount.currency}.`
+  throw new OutlayError('conflict', message, { field })
+}
 
 /** Ends the doubt about a blocked transfer, or says why it cannot. A refusal of the input happens before any SQL. */
 export async function resolveTransfer<Tx>(
@@ -29,7 +57,7 @@ export async function resolveTransfer<Tx>(
     throw new OutlayError('conflict', message, { field: 'notPaid' })
   }
   if (otherId !== null) {
-    const message = `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant.`
+    const message = `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant, and say insteadOf if it is this one.`
     throw new OutlayError('conflict', message, { field: 'remoteId' })
   }
   const { stage, status } = await findTransfer(backend, tx, id)
@@ -41,8 +69,12 @@ function readResolution(resolution: Resolution) {
   const remoteId = readRemoteId(input)
   const reason = readText(input, members.reason, { optional: true, max: longestText })
   const actor = readText(input, members.actor, { optional: true })
+  const insteadOf = readText(input, members.insteadOf, { optional: true })
+  if (insteadOf !== undefined && remoteId === null) {
+    refuse(input, members.insteadOf, 'invalid_request', 'is for a transfer that was paid')
+  }
   closeInput(input)
-  return { remoteId, reason, actor }
+  return { remoteId, reason, actor, insteadOf: insteadOf === undefined ? undefined : Id.parse(insteadOf, 'insteadOf') }
 }
 
 /** Null for one that was not paid. */
@@ -57,8 +89,7 @@ function readRemoteId(input: Input): string | null {
   } else if (remoteId !== undefined && notPaid === true) {
     refuse(input, members.notPaid, 'invalid_request', `${both}, not both`)
   } else if (remoteId !== undefined && !isForeignId(remoteId)) {
-    const rule = `must be 1 to ${longestId} characters without control characters`
-    refuse(input, members.remoteId, 'invalid_id', rule)
+    refuse(input, members.remoteId, 'invalid_id', idRule)
   }
   return typeof remoteId === 'string' ? remoteId : null
 }

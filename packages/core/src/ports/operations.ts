@@ -22,11 +22,14 @@ export type Resolution = OperatorNote &
         /** The service has it, under this id: 1 to 255 characters without control characters. */
         readonly remoteId: string
         readonly notPaid?: undefined
+        /** Id of the account's transfer that has that id and is to lose it: it is blocked, or stays as it ended. */
+        readonly insteadOf?: string | undefined
       }
     | {
         /** It is certain that nothing was paid, and that nothing will be. */
         readonly notPaid: true
         readonly remoteId?: undefined
+        readonly insteadOf?: undefined
       }
   )
 
@@ -87,11 +90,27 @@ export interface ReconciledTransfer {
   readonly evidence: string
 }
 
+/** A transfer that the service may have although no id of it is known here. */
+export interface UnconfirmedTransfer extends StoredTransfer {
+  /** How long ago a request of it may have left for the first time, by the database's clock, in milliseconds. */
+  readonly firstRequestAgeMs: number
+  /** True when it must not be sent for the first time any more. */
+  readonly isExpired: boolean
+}
+
 /** What a reconciliation writes of one account. */
 export interface AccountReconciliation {
   readonly accountId: string
   readonly transfers: readonly ReconciledTransfer[]
+  /** Transfers that are sent again under their keys, which live. */
+  readonly again: readonly (Omit<ReconciledTransfer, 'remoteId'> & {
+    /** When a request with the key may have left although the row is younger, ISO 8601; null where none did. */
+    readonly since: string | null
+  })[]
+  /** Transfers of the service that no row stands for. */
   readonly lost: readonly FoundTransfer[]
+  /** Transfers of the service that a row may stand for; each is adopted once it is certain that none does. */
+  readonly undecided: readonly FoundTransfer[]
   readonly observations: readonly Observation[]
 }
 
@@ -110,14 +129,14 @@ export interface Operations<Tx> {
   /** Accounts with transfers, or that are watched, in order. */
   accounts(): Promise<readonly string[]>
   /** Transfers of an account that the service may have although no id of it is known here. */
-  unconfirmed(accountId: string): Promise<readonly StoredTransfer[]>
+  unconfirmed(accountId: string): Promise<readonly UnconfirmedTransfer[]>
   /** Ids at the service that transfers of an account have which were enqueued since, by the id of the transfer. */
   confirmedSince(
     accountId: string,
     since: string,
   ): Promise<readonly { readonly id: string; readonly remoteId: string }[]>
-  /** Those of these ids at the service that a transfer of the account has. */
-  known(accountId: string, remoteIds: readonly string[]): Promise<ReadonlySet<string>>
+  /** Those of these ids at the service that a transfer of the account has, and whether that one was adopted. */
+  known(accountId: string, remoteIds: readonly string[]): Promise<ReadonlyMap<string, { readonly isAdopted: boolean }>>
   /** True when the account's transfers of others are adopted. */
   isWatched(accountId: string): Promise<boolean>
   /** Writes what a reconciliation found about one account, in a transaction of its own; answers how many rows changed. */

@@ -1,0 +1,92 @@
+import { createEngine, type EnqueueRequest, type Gateway, type Logger, type Observation } from '@outlay/core'
+import { type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
+import type pg from 'pg'
+import { postgres } from '../src/backend.ts'
+import { pgDriver } from '../src/drivers/pg.ts'
+import { emptyOutbox } from './outbox.ts'
+
+/** A service in memory with lists. */
+export type ListingGateway = MemoryGateway & Gateway
+
+/** Makes a service in memory that shows lists. Its keys live for 20 days, unless it is told otherwise. */
+export function listingGateway(more: Partial<Gateway> = {}): ListingGateway {
+  const gateway = memoryGateway({ status: 'processing' })
+  const madeAt = new Map<string, string>()
+  const observe = (remoteId: string): Observation | undefined => {
+    const made = gateway.transfers.get(remoteId)
+    if (made === undefined) return undefined
+    const { submission, status } = made
+    const at = madeAt.get(remoteId) ?? new Date().toISOString()
+    madeAt.set(remoteId, at)
+    const { amount, source, destination, note = null } = submission.request
+    const shown = { id: remoteId, amount, source, destination, note, status, failure: null }
+    return { remoteId, status, failure: null, transfer: { ...shown, createdAt: at, updatedAt: at } } as Observation
+  }
+  return {
+    ...gateway,
+    keyLifetimeMs: 20 * 24 * 3_600_000,
+    async get(_accountId, remoteId) {
+      return observe(remoteId)
+    },
+    async list(accountId) {
+      const own = [...gateway.transfers].filter(([, { submission }]) => submission.accountId === accountId)
+      return { observations: own.flatMap(([remoteId]) => observe(remoteId) ?? []) }
+    },
+    ...more,
+  }
+}
+
+/** A database that is restored: what is given is in it as it was at the backup, and the service has done more. */
+export function restoredDatabase(pool: () => pg.Pool) {
+  const engines: ReturnType<typeof createEngine<pg.PoolClient>>[] = []
+  const driver = () => pgDriver(pool())
+  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver().transaction(work)
+  const rows = async (text: string, values: unknown[] = []) => (await pool().query(text, values)).rows
+  const stop = () => Promise.all(engines.splice(0).map((engine) => engine.stop()))
+  function make(gateway: Gateway, heard: Partial<Logger> = {}) {
+    const silent = { debug() {}, info() {}, warn() {}, error() {} }
+    const backend = postgres({ driver: driver(), logger: { ...silent, ...heard } })
+    const random = { ...backend.runtime.random, fraction: () => 0.001 }
+    const engine = createEngine({ backend, gateway, runtime: { random } })
+    engines.push(engine)
+    return engine
+  }
+  type HostEngine = ReturnType<typeof make>
+  const isSent = (engine: HostEngine, id: string) =>
+    waitUntil(async () => (await engine.transfers.get(id))?.remoteId !== null)
+  async function rewind(gateway: Gateway, before: readonly EnqueueRequest[]) {
+    await stop()
+    await emptyOutbox(pool())
+    const engine = make(gateway)
+    const kept = []
+    for (const request of before) kept.push(await commit((tx) => engine.transfers.enqueue(tx, request)))
+    await commit((tx) => engine.fence(tx))
+    return { engine, ids: kept.map(({ id }) => id) }
+  }
+  return {
+    commit,
+    rows,
+    make,
+    isSent,
+    rewind,
+    /** Sends these, and then the database is what it was before: `kept` is enqueued in it, and fenced. */
+    async sendAndRewind(gateway: Gateway, sent: readonly EnqueueRequest[], kept: readonly EnqueueRequest[]) {
+      const before = make(gateway)
+      await before.start()
+      for (const request of sent) {
+        const { id } = await commit((tx) => before.transfers.enqueue(tx, request))
+        await isSent(before, id)
+      }
+      return rewind(gateway, kept)
+    },
+    /** Account and id at the service that more than one row has. */
+    doubled: () =>
+      rows(
+        `select account_id, remote_id from outlay.transfer where remote_id is not null group by 1, 2 having count(*) > 1`,
+      ),
+    async end() {
+      await stop()
+      await emptyOutbox(pool())
+    },
+  }
+}
