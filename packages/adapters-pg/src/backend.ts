@@ -27,7 +27,7 @@ import {
 } from './migrate.ts'
 import { createOperations, createRecognize, type Recognize } from './operations.ts'
 import { createPaceStore, type PaceStore } from './paces.ts'
-import { locate, migrationsFolder } from './place.ts'
+import { locate, sqlFolder } from './place.ts'
 import { checkQueue, queueCreateSql, queueInstallSql, queueReadySql, queueTrimSql, startQueue } from './queue.ts'
 import { systemRuntime } from './runtime.ts'
 import { createSubmissionStore, type SubmissionStore } from './submissions.ts'
@@ -95,7 +95,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     subscriptions: createSubscriptionStore(driver, tokens),
   }
   const weights = createAccountWeights(driver, tokens)
-  const plan = () => ({ schema, tokens, migrations: readMigrationsSync(migrationsFolder) })
+  const plan = () => ({ schema, tokens, migrations: readMigrationsSync(sqlFolder) })
 
   const recognize = createRecognize(driver, tokens)
 

@@ -1,6 +1,6 @@
 import type { Driver } from './driver.ts'
 import { checksum, readMigrations, unknownNumbered } from './migrate.ts'
-import { migrationsFolder, type Place } from './place.ts'
+import { type Place, sqlFolder } from './place.ts'
 import { queueSchemaVersion } from './queue.ts'
 
 /** How one migration of this release stands. */
@@ -41,7 +41,7 @@ export async function readSchemaState<Tx>(driver: Driver<Tx>, place: Place): Pro
     const { rows } = await driver.run(`select name, checksum from "${schema}".migration`)
     for (const row of rows) applied.set(row['name'] as string, row['checksum'])
   }
-  const known = await readMigrations(migrationsFolder)
+  const known = await readMigrations(sqlFolder)
   const isAhead = unknownNumbered(applied.keys(), known).length > 0
   const migrations = known.map((migration): MigrationState => {
     const { name, repeatable } = migration

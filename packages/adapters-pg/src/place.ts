@@ -11,8 +11,8 @@ export interface Place {
   readonly tokens: Readonly<Record<string, string>>
 }
 
-/** The folder of the engine's migrations. */
-export const migrationsFolder = new URL('../migrations/', import.meta.url)
+/** The folder of the engine's SQL. */
+export const sqlFolder = new URL('../sql/', import.meta.url)
 
 /** Names an engine's place; the schema is `outlay` and the queue's has `_queue` behind it unless they are given. */
 export function locate(names: {

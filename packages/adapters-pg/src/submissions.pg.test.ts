@@ -6,8 +6,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
 import { pgDriver } from './drivers/pg.ts'
-import { applyMigrations, readMigrations } from './migrate.ts'
-import { locate, migrationsFolder } from './place.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
@@ -125,10 +123,6 @@ describe('what is sent', async () => {
     it('is the host’s own where earlier code sent that', async () => {
       const other = new pg.Pool({ connectionString: await database.another() })
       pools.push(other)
-      await other.query('drop schema outlay cascade')
-      const { schema, tokens } = locate({})
-      const earlier = (await readMigrations(migrationsFolder)).filter(({ name }) => /^000\d/.test(name))
-      await pgDriver(other).session((session) => applyMigrations(session, { schema, tokens, migrations: earlier }))
       const rows = [
         ['01J000000000000000000000A1', 'sent', 1, 'queued', 'now()'],
         ['01J000000000000000000000A2', '"quoted"', 2, 'queued', 'now()'],
@@ -145,7 +139,6 @@ describe('what is sent', async () => {
       }
       const { gateway } = makeClients('ours')
       const { engine } = make(gateway, other)
-      await engine.migrate()
       await engine.start()
       await other.query(`update outlay.transfer set updated_at = now() - interval '1 minute'`)
       await waitUntil(() => gateway.transfers.size === 4, { timeoutMs: 60_000 })

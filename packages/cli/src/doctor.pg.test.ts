@@ -48,11 +48,11 @@ describe('the doctor', async () => {
   it('finds a schema that is behind, a queue of another version, and a newer release', async () => {
     const url = await database.another()
     const pool = new pg.Pool({ connectionString: url })
-    await pool.query(`delete from outlay.migration where name = 'settle'`)
+    await pool.query(`delete from outlay.migration where name = 'functions/settle'`)
     await pool.query('update outlay_queue.version set version = 44')
     await pool.query('alter table outlay.migration disable trigger guard_migration')
     await pool.query(`insert into outlay.migration (name, checksum) values ('0099_later', 'x')`)
-    await pool.query(`update outlay.migration set checksum = 'x' where name = '0001_transfers'`)
+    await pool.query(`update outlay.migration set checksum = 'x' where name = '0001_baseline'`)
     await pool.end()
     const { codes, code } = await examine(url)
     expect(code).toBe(1)

@@ -1,0 +1,33 @@
+-- Applies status changes to transfers that the caller has locked.
+create or replace function {{schema}}.apply_changes(p_changes jsonb) returns integer language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare
+  v_count integer;
+  v_event_ids text[];
+  v_sequences integer[];
+  v_types text[];
+begin
+  with s as materialized (
+    select * from jsonb_to_recordset(p_changes) as s (
+      id text, stage text, status text, failure jsonb, reached_at timestamptz, events text[])
+  ), changed as (
+    update {{schema}}.transfer t
+    set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), reason = null,
+        reached_at = s.reached_at, unknown_since = null, follow_at = case when s.stage = 'submitted' then t.follow_at end,
+        event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
+        updated_at = clock_timestamp()
+    from s where t.id = s.id
+    returning t.id, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
+  ), told as (
+    select c.id, c.base + e.ordinality::integer as sequence, e.type
+    from changed c cross join lateral unnest(c.events) with ordinality as e (type, ordinality)
+  )
+  select (select count(*) from changed), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
+  into v_count, v_event_ids, v_sequences, v_types
+  from told t;
+  if v_event_ids is not null then
+    perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+  end if;
+  return v_count;
+end
+$$;

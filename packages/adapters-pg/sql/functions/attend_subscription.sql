@@ -1,0 +1,19 @@
+-- Notes that a process attends these types, unless somebody has the row locked, and answers with the types that any process
+-- has attended within `p_within_ms`.
+create or replace function {{schema}}.attend_subscription(p_name text, p_types text[], p_within_ms bigint) returns text[] language plpgsql as $$
+declare
+  v_at timestamptz := clock_timestamp();
+begin
+  update {{schema}}.subscription s
+  set attended_at = v_at, attended = s.attended || (select jsonb_object_agg(x.type, v_at) from unnest(p_types) as x (type))
+  where s.name = (select l.name from {{schema}}.subscription l where l.name = p_name for no key update skip locked);
+  return (
+    select array_agg(distinct x.type) from (
+      select unnest(p_types)
+      union all
+      select a.key from {{schema}}.subscription s cross join lateral jsonb_each_text(s.attended) a
+      where s.name = p_name and a.value::timestamptz > v_at - p_within_ms * interval '1 millisecond'
+    ) x (type)
+  );
+end
+$$;

@@ -1,0 +1,34 @@
+-- Writes one transfer, its event and its job. Answers with the tag of the job and the time; null when the key is taken.
+-- One text, because a function in `from` costs more than one in `select`.
+create or replace function {{schema}}.enqueue_one(
+  p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_base integer, p_notify boolean,
+  p_not_before timestamptz, p_expires_at timestamptz, p_environment text
+) returns text language plpgsql as $$
+declare
+  v_at timestamptz := clock_timestamp();
+  v_tag integer;
+begin
+  insert into {{schema}}.transfer
+    (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, environment, created_at, updated_at)
+  values (p_id, p_account_id, p_key, p_fingerprint, p_request, p_not_before, p_expires_at, p_environment, v_at, v_at)
+  on conflict do nothing;
+  if not found then
+    return null;
+  end if;
+  insert into {{schema}}.event (transfer_id, sequence, type, stage, status, attempt, occurred_at)
+  values (p_id, 1, 'transfer.enqueued', 'queued', 'pending', 0, v_at);
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type)
+  select s.name, p_id, 1, 'transfer.enqueued' from {{schema}}.subscription s where s.types @> array['transfer.enqueued'];
+  insert into {{queue_table}} as j
+    (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
+  select p_job, '{{queue}}',
+    -1 - least(2000000000, case when p_base > c.tag and p_base - c.tag < 1000000000 then p_base else c.tag end),
+    coalesce(p_not_before, v_at), {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}}, v_at + interval '100 years', 'standard'
+  from {{schema}}.dispatch_clock c
+  returning -j.priority into v_tag;
+  if p_notify then
+    perform pg_notify('{{channel}}', '');
+  end if;
+  return v_tag || ' ' || {{schema}}.iso(v_at);
+end
+$$;

@@ -1,0 +1,5 @@
+-- True while nothing at all may be claimed: everything or the gateway is stopped, or fenced.
+create or replace function {{schema}}.is_all_stopped() returns boolean language sql stable as $$
+  select exists (select 1 from {{schema}}.stop s where s.scope <> 'account')
+    or exists (select 1 from {{schema}}.home h where h.fenced_since is not null)
+$$;

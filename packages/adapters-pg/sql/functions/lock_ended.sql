@@ -1,0 +1,24 @@
+-- Those of the transfers that ended before a time and are not archived. Locks them, but for those that somebody else has
+-- locked; one that another archiver has just finished with is seen as it left it.
+create or replace function {{schema}}.lock_ended(p_ids text[], p_before timestamptz, p_lock boolean) returns text[] language plpgsql as $$
+declare
+  v_ids text[];
+begin
+  if p_lock then
+    select array_agg(l.id) into v_ids from (
+      select t.id from {{schema}}.transfer t
+      where t.id = any (p_ids) and t.stage = 'settled' and t.updated_at < p_before and t.archive_page is null
+      order by t.id for no key update skip locked
+    ) l;
+  else
+    select array_agg(t.id) into v_ids from {{schema}}.transfer t
+    where t.id = any (p_ids) and t.stage = 'settled' and t.updated_at < p_before and t.archive_page is null;
+  end if;
+  -- A worker that was thought dead may still write what it heard; whoever has a job that long has lost it.
+  return (
+    select array_agg(i.id) from unnest(v_ids) as i (id) where not exists (
+      select 1 from {{schema}}.attempt a
+      where a.transfer_id = i.id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '24 hours')
+  );
+end
+$$;

@@ -1,0 +1,41 @@
+-- Sends the transfers of accounts with refused credentials back to wait, but for one probe per account that is due for one.
+-- Answers with those that wait. The probe is the first transfer behind the last one, and then the first of all again: what the
+-- service refuses to one of them alone says nothing of the account. The caller has locked the transfers.
+create or replace function {{schema}}.park_refused(p_ids text[], p_jobs uuid[]) returns text[] language plpgsql as $$
+declare
+  v_parked text[];
+  v_due text[];
+begin
+  -- Whoever has locked one probes it already, or is a host that has just mended its credentials: the sweep wakes a probe then.
+  v_due := array(
+    select r.account_id from {{schema}}.refused_account r
+    where r.probe_at <= clock_timestamp() and r.account_id in (select t.account_id from {{schema}}.transfer t where t.id = any (p_ids))
+    order by r.account_id for update skip locked);
+  with mine as materialized (
+    select t.id, t.account_id, n.job, t.id <= r.probed_id as was_probed from unnest(p_ids, p_jobs) as n (id, job)
+    join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
+    join {{schema}}.refused_account r on r.account_id = t.account_id
+    where not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
+  ), probe as materialized (
+    select distinct on (m.account_id) m.account_id, m.id from mine m where m.account_id = any (v_due)
+    order by m.account_id, m.was_probed is true, m.id
+  ), probing as (
+    -- The probe has a minute; then, if its worker died, another one may.
+    update {{schema}}.refused_account r set probe_at = clock_timestamp() + interval '1 minute', probed_id = p.id
+    from probe p where r.account_id = p.account_id
+  ), parked as (
+    update {{schema}}.transfer t
+    set stage = 'queued', reason = 'unauthenticated', updated_at = clock_timestamp(),
+        unknown_since = case when t.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
+          then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end
+    from mine m
+    where t.id = m.id and m.id not in (select p.id from probe p)
+    returning t.id, m.job
+  ), back as (
+    update {{queue_table}} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '10 years'
+    from parked p where j.name = '{{queue}}' and j.id = p.job
+  )
+  select array_agg(p.id) into v_parked from parked p;
+  return coalesce(v_parked, '{}');
+end
+$$;

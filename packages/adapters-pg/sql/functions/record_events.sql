@@ -1,0 +1,14 @@
+-- Writes events and what they mean for subscribers; `p_events` holds (transfer id, position, type) of rows just changed.
+create or replace function {{schema}}.record_events(p_ids text[], p_sequences integer[], p_types text[])
+returns void language plpgsql as $$
+begin
+  insert into {{schema}}.event (transfer_id, sequence, type, stage, status, failure, remote_id, reason, attempt)
+  select t.id, e.sequence, e.type, t.stage, t.status, t.failure, t.remote_id, t.reason, t.attempt
+  from unnest(p_ids, p_sequences, p_types) as e (id, sequence, type)
+  join {{schema}}.transfer t on t.id = e.id;
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type)
+  select s.name, e.id, e.sequence, e.type
+  from unnest(p_ids, p_sequences, p_types) as e (id, sequence, type)
+  join {{schema}}.subscription s on s.types @> array[e.type];
+end
+$$;

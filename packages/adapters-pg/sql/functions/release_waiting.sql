@@ -1,0 +1,44 @@
+-- Lets the oldest of what waits go, as many as their accounts may send now; the claim counts them. Answers with the accounts
+-- of which more waits, how many were let go, and whether they have a bound on what is under way.
+create or replace function {{schema}}.release_waiting(p_limit integer)
+returns table (account_id text, released integer, bounded boolean) language plpgsql set lock_timeout = '250ms' as $$
+#variable_conflict use_column
+declare
+  v_account record;
+  v_room integer;
+  v_ids text[];
+begin
+  for v_account in
+    select p.account_id, f.concurrency is not null as bounded from {{schema}}.account_pace p
+    left join {{schema}}.account f on f.account_id = p.account_id
+    where p.waiting and f.paused is not true
+    order by p.account_id for update of p skip locked
+  loop
+    account_id := v_account.account_id;
+    bounded := v_account.bounded;
+    released := 0;
+    select least(coalesce(r.room, p_limit), p_limit) into v_room from {{schema}}.account_room(v_account.account_id, '{}') r;
+    if v_room > 0 then
+      select array_agg(w.id) into v_ids from (
+        select t.id from {{schema}}.transfer t
+        where t.account_id = v_account.account_id and t.reason = 'account_limited' and t.stage = 'queued' order by t.id limit v_room
+      ) w;
+      if v_ids is null then
+        update {{schema}}.account_pace p set waiting = false where p.account_id = v_account.account_id;
+        continue;
+      end if;
+      -- A host may have locked some of these jobs, in an order of its own; they are let go at the next look.
+      with free as (
+        select j.id, greatest(clock_timestamp(), t.not_before) as start_after
+        from unnest(v_ids) as i (id) join {{schema}}.transfer t on t.id = i.id
+        join {{queue_table}} j on j.name = '{{queue}}' and j.id = {{schema}}.job_id(i.id)
+        where j.state < 'active' and j.start_after > greatest(clock_timestamp(), t.not_before)
+        for update of j skip locked
+      )
+      update {{queue_table}} j set start_after = f.start_after from free f where j.name = '{{queue}}' and j.id = f.id;
+      get diagnostics released = row_count;
+    end if;
+    return next;
+  end loop;
+end
+$$;

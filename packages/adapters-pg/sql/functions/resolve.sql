@@ -1,0 +1,56 @@
+-- Ends the doubt about a blocked transfer as a person says: the service has it under `p_remote_id`, or, where that is null, nothing
+-- was or will be paid. `p_instead_of` is a transfer that has that id and is to lose it. Answers with null, with `not_blocked` or
+-- `under_way`, or with the id of the account's transfer that has that id already.
+create or replace function {{schema}}.resolve(p_id text, p_remote_id text, p_reason text, p_actor text, p_instead_of text)
+returns text language plpgsql as $$
+declare
+  v_account_id text;
+  v_attempt integer;
+  v_other text;
+  v_said text;
+  v_done boolean := false;
+begin
+  -- In the order of ids, as everybody locks.
+  perform 1 from {{schema}}.transfer t where t.id in (p_id, p_instead_of) order by t.id for no key update;
+  select t.account_id, t.attempt into v_account_id, v_attempt from {{schema}}.transfer t
+  where t.id = p_id and t.stage = 'blocked' and t.status = 'pending' and t.remote_id is null for no key update;
+  if not found then
+    return 'not_blocked';
+  end if;
+  -- A request that left a moment ago may still arrive there.
+  if p_remote_id is null and exists (
+    select 1 from {{schema}}.attempt a
+    where a.transfer_id = p_id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '10 minutes') then
+    return 'under_way';
+  end if;
+  v_said := case when p_remote_id is null then 'A person said that nothing was or will be paid.'
+    else 'A person said that it is ' || p_remote_id || '.' end;
+  if p_remote_id is not null then
+    -- Two that are given the same id wait for each other here: the unique index would fail the host's transaction.
+    perform pg_advisory_xact_lock(hashtextextended('outlay resolve ' || v_account_id || ' ' || p_remote_id, 0));
+    -- It is nobody else's; where it was adopted meanwhile, the row of that is found below.
+    delete from {{schema}}.found_transfer f where f.account_id = v_account_id and f.remote_id = p_remote_id;
+    select t.id into v_other from {{schema}}.transfer t where t.remote_id = p_remote_id and t.account_id = v_account_id;
+    if found and v_other is distinct from p_instead_of then
+      return v_other;
+    elsif found then
+      perform {{schema}}.give_up_id(v_other, 'A person said that ' || p_remote_id || ' is the transfer ' || p_id || '.', p_actor);
+    end if;
+  end if;
+  begin
+    v_done := exists (select 1 from {{schema}}.apply_reconciliation(jsonb_build_array(jsonb_build_object(
+      'id', p_id, 'attempt', v_attempt, 'remote_id', p_remote_id, 'command', 'resolve',
+      'evidence', concat_ws(' ', v_said, 'Reason: ' || p_reason),
+      'failure', case when p_remote_id is null then jsonb_build_object('type', 'not_paid', 'code', 'not_paid',
+        'detail', concat_ws(' ', v_said, p_reason), 'occurredAt', {{schema}}.iso(clock_timestamp()), 'retriable', false) end)), p_actor));
+  exception when unique_violation then
+    null;
+  end;
+  if not v_done then
+    -- A worker has written that id meanwhile.
+    select t.id into v_other from {{schema}}.transfer t where t.remote_id = p_remote_id and t.account_id = v_account_id;
+    return coalesce(v_other, 'not_blocked');
+  end if;
+  return null;
+end
+$$;

@@ -1,0 +1,13 @@
+-- Why this database is not the one that workers know: another server, another database of it, or another deployment. While workers
+-- without a name are at work, one with a name is of another deployment too: it may be mistyped, and giving it would stop them.
+create or replace function {{schema}}.strangeness(
+  p_home {{schema}}.home, p_server text, p_oid bigint, p_deployment text, p_works boolean
+) returns text language sql volatile as $$
+  select case
+    when p_home.only_row is null then null
+    when p_home.system_identifier <> p_server then 'other_server'
+    when p_home.database_oid <> p_oid then 'other_database'
+    when p_works and p_home.deployment is distinct from p_deployment
+      and (p_home.deployment is not null or p_home.seen_at > clock_timestamp() - interval '15 seconds') then 'other_deployment'
+  end
+$$;

@@ -1,0 +1,17 @@
+create or replace function {{schema}}.timeline_of(p_transfer_id text)
+returns table (at timestamptz, what text, detail text) language sql stable as $$
+  with attempts as materialized (
+    select * from {{schema}}.logged_attempts_of(p_transfer_id)
+  )
+  select l.at, l.what, l.detail from (
+    select a.claimed_at as at, 1 as rank, concat_ws(' ', 'attempt', a.attempt, a.step) as what, 'taken by ' || a.worker as detail from attempts a
+    union all
+    select a.answered_at, 2, concat_ws(' ', 'attempt', a.attempt, a.step, a.outcome),
+      concat_ws(', ', 'HTTP ' || a.http_status, 'request ' || a.request_id, a.detail)
+    from attempts a where a.answered_at is not null
+    union all
+    select e.occurred_at, 3, e.type, concat_ws(', ', e.stage, e.status, e.reason, e.failure ->> 'code', e.failure ->> 'detail')
+    from {{schema}}.events_of(p_transfer_id) e
+  ) l order by l.at, l.rank
+$$;
+comment on function {{schema}}.timeline_of(text) is 'What happened to one transfer, attempts and events together, oldest first.';

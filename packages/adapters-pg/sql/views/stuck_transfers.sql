@@ -1,0 +1,82 @@
+create or replace view {{schema}}.stuck_transfers as
+with waiting as (
+  select t.*, j.state as job_state, j.start_after from {{schema}}.transfer t
+  left join lateral {{schema}}.job_of(t.id) j on true
+  where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
+    and (t.reason is not null or t.unknown_since is not null or t.updated_at < now() - interval '1 minute')
+), judged as (
+  select w.id, w.account_id, w.stage, w.reason, w.attempt, coalesce(w.unknown_since, w.updated_at) as since, w.start_after,
+    case
+      when w.stage = 'submitting' then 'the answer to an attempt that its worker holds, or lost when it died'
+      when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'a job: it has none, and a running engine gives it one'
+      when w.stage = 'awaiting_funds' then 'funds: the service refused it for lack of balance'
+      when w.reason = 'account_paused' then 'its account, which is paused or stopped'
+      when w.reason = 'account_limited' then 'its turn within the limits of its account, or the pace that the service left it'
+      when w.reason = 'outcome_unknown' then 'certainty: a request left and no answer came; the same key goes out again'
+      when w.reason = 'client_changed' then 'the client that sent it: what became of that is unknown, and the account sends as another one now'
+      when w.reason = 'unauthenticated' then 'credentials: the service refuses those of the account'
+      when w.reason = 'unauthorized' then 'permission: the service refuses it alone, and takes others of its account'
+      when w.reason = 'rate_limited' then 'the service, which asked for a pause'
+      when w.start_after > now() then 'its next attempt'
+      else 'a worker: it is due and nobody has taken it'
+    end as waits_for,
+    case
+      when w.stage = 'submitting' then 'Nothing, while workers run: the job comes back when its heartbeat stops.'
+      when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'Start a worker; its sweep repairs this. Or release it.'
+      when w.stage = 'awaiting_funds' then 'Fund the source and tell the engine (accounts.fundsArrived), or release it, or cancel it.'
+      when w.reason = 'account_paused' then 'Resume the account, or end its stop ("outlay start-sending --account").'
+      when w.reason = 'account_limited' then 'Nothing; or raise the limits of the account (accounts.configure).'
+      when w.reason = 'outcome_unknown' then 'Look whether the service answers; nothing else is needed for 24 hours.'
+      when w.reason = 'client_changed' then 'Give the gateway the credentials of the client that sent it, until its outcome is known; or ask the service.'
+      when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and say so (accounts.credentialsMended); probes find out by themselves, but later.'
+      when w.reason = 'unauthorized' then 'Get the permission for it, or cancel it; after some more refusals it is blocked.'
+      when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
+      when w.start_after > now() then 'Nothing.'
+      else 'Start workers, or more of them.'
+    end as remedy
+  from waiting w
+  where w.reason is not null or w.unknown_since is not null or w.stage <> 'queued' or w.job_state is null
+    or w.job_state not in ('created', 'retry') or w.start_after < now() - interval '1 minute'
+)
+select j.id, j.account_id, j.stage, j.reason, j.waits_for, j.remedy, j.since, now() - j.since as waiting, j.attempt as attempts,
+  case when j.stage <> 'submitting' and (j.reason is null or j.start_after < now() + interval '1 year') then j.start_after end
+    as next_attempt_at
+from judged j
+union all
+select t.id, t.account_id, t.stage, t.reason,
+  case t.reason
+    when 'outcome_unknown' then 'a person: its outcome stayed unknown for 24 hours, and money may have moved'
+    when 'key_expired' then 'a person: its outcome is unknown for longer than the service keeps its key, and money may have moved'
+    when 'idempotency_key_mismatch' then 'a person: the service has its key for another request'
+    when 'unauthorized' then 'a person: the service refuses it alone, and takes others of its account'
+    when 'environment_mismatch' then 'a person: it was enqueued for another environment than the workers have'
+    when 'reconcile' then 'a person: after a restore it cannot be told which transfer of the service it is'
+    when 'remote_id_taken' then 'a person: its id at the service is that of another transfer here, and only one of the two can be right'
+    else 'a person'
+  end,
+  case t.reason
+    when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key once more, while the service is sure to have it; or say what it answered with "outlay transfers resolve".'
+    when 'key_expired' then 'Ask the service what became of it, and say so with "outlay transfers resolve". Nothing sends it again; resubmit it if nothing was paid.'
+    when 'unauthorized' then 'Get the permission for it and release it, or cancel it.'
+    when 'idempotency_key_mismatch' then 'Find what the key was used for, and say with "outlay transfers resolve" whether this was paid; resubmit it if it was not.'
+    when 'environment_mismatch' then 'Cancel it, and mend the configuration of the process that enqueued it.'
+    when 'reconcile' then 'See "outlay prove" for the candidates; say which with "outlay transfers resolve", or cancel it.'
+    when 'remote_id_taken' then 'See "outlay prove" for the other one, and ask the service which is meant. If it is this one, "outlay transfers resolve" with --remote-id and --instead-of.'
+    else 'Release it, or cancel it.'
+  end,
+  coalesce(t.unknown_since, t.updated_at), now() - coalesce(t.unknown_since, t.updated_at), t.attempt, null
+from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
+union all
+select t.id, t.account_id, t.stage, t.reason, 'a look at its status, which is overdue', 'Start workers, or see why the service does not answer.',
+  t.follow_at, now() - t.follow_at, t.attempt, null
+from {{schema}}.transfer t where t.stage = 'submitted' and t.follow_at < now() - interval '1 minute'
+union all
+select t.id, t.account_id, t.stage, t.reason, 'a person: the service does not know it any more',
+  'Find out what was paid. Restore what the service has lost, and nothing else is needed; or release it to send the same key again.',
+  t.unknown_since, now() - t.unknown_since, t.attempt, null
+from {{schema}}.transfer t where t.follow_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service';
+comment on view {{schema}}.stuck_transfers is
+  'Transfers that wait for something other than their turn: what each one waits for, since when, and what to do about it.';
+comment on column {{schema}}.stuck_transfers.waits_for is 'What it waits for, in words.';
+comment on column {{schema}}.stuck_transfers.remedy is 'What a person can do about it.';
+comment on column {{schema}}.stuck_transfers.since is 'Since when: of an unknown outcome, when it became unknown.';
