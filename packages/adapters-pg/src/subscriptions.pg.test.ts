@@ -82,7 +82,10 @@ describe('a subscription', async () => {
     poison = transfers[30]?.id ?? ''
     await engine.start()
     await waitUntil(async () => (await effects()).length === 59)
-    const [left] = (await pool.query('select transfer_id, failures, last_error from outlay.delivery')).rows
+    const left = await waitUntil(async () => {
+      const { rows } = await pool.query('select transfer_id, last_error from outlay.delivery where failures > 0')
+      return rows[0]
+    })
     expect(left).toMatchObject({ transfer_id: poison, last_error: 'Error: poison' })
     expect((await effects()).every((row) => row.count === 1)).toBe(true)
   })
