@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createEngine, type EventHandler } from '@outlay/core'
 import { drain, memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
@@ -33,7 +34,7 @@ describe('a handler', async () => {
 
   function make(on = pool, logger = recordingLogger()) {
     const backend = postgres({ driver: pgDriver(on), logger })
-    const engine = createEngine({ backend, gateway: memoryGateway(), runtime: { logger } })
+    const engine = createEngine({ backend, gateway: memoryGateway({ idPrefix: randomUUID() }), runtime: { logger } })
     engines.push(engine)
     return engine
   }

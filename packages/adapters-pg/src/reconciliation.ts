@@ -1,5 +1,6 @@
 import type { Operations } from '@outlay/core'
 import type { Driver } from './driver.ts'
+import { ensureJobsText, wakeJobsText } from './queue.ts'
 import { statements, storableJson } from './statement.ts'
 import { readTransfer, transferColumns } from './transfer-row.ts'
 import { readAdopted, type TransferStore, writeFound } from './transfers.ts'
@@ -27,6 +28,8 @@ const texts = {
   is_watched: 'select 1 as found from {{schema}}.watched_account w where w.account_id = $1',
   apply_reconciliation: 'select apply_reconciliation as id from {{schema}}.apply_reconciliation($1::jsonb, $2)',
   send_again: 'select send_again as id from {{schema}}.send_again($1::jsonb, $2)',
+  wake_jobs: wakeJobsText,
+  ensure_jobs: ensureJobsText,
   adopt_lost: 'select id, account_id, remote_id, problem from {{schema}}.adopt_lost($1, $2::jsonb)',
   hold_found: 'select {{schema}}.hold_found($1, $2::jsonb)::text',
   end_reconciliation: `with written as (
@@ -80,7 +83,8 @@ export function createReconciliationStore<Tx>(
         const applied = await driver.execute(tx, sql.apply_reconciliation, [storableJson(written), actor ?? null])
         const resent = await driver.execute(tx, sql.send_again, [storableJson(again), actor ?? null])
         const ids = resent.map((row) => row['id'] as string)
-        await transfers.wake(tx, ids)
+        await driver.execute(tx, sql.wake_jobs, [ids])
+        await driver.execute(tx, sql.ensure_jobs, [ids])
         const adopted = await driver.execute(tx, sql.adopt_lost, [accountId, storableJson(lost.map(writeFound))])
         await driver.execute(tx, sql.hold_found, [accountId, storableJson(undecided.map(writeFound))])
         const { changed } = await transfers.take(tx, accountId, observations, rules)

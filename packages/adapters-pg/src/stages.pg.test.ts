@@ -77,14 +77,18 @@ async function reconcileAll({ engine, transaction, enqueue, reaches, listed }: H
   }
   await transaction((tx) => engine.fence(tx))
   const since = new Date(Date.now() - 60_000)
-  await engine.reconcile({ since })
+  const of = (name: string) => ids.get(name) ?? ''
+  // What the host does not want any more is not sent again without a person.
+  const twice = ['waits-twice', 'short-twice'].map(of)
+  await pool.query('update outlay.transfer set expires_at = now() where id = any ($1)', [twice])
+  await engine.reconcile({ since, matches: { [of('waits')]: 'waits-1', [of('short')]: 'short-1' } })
   for (const name of ['waits', 'short']) {
     expect(await engine.transfers.get(ids.get(name) ?? '')).toMatchObject({
       stage: 'submitted',
       remoteId: `${name}-1`,
     })
   }
-  const [one = '', two = ''] = ['waits-twice', 'short-twice'].map((name) => ids.get(name))
+  const [one = '', two = ''] = twice
   for (const id of [one, two]) await reaches(id, 'blocked')
   await engine.reconcile({ since, matches: { [one]: 'waits-2', [two]: 'short-3' }, acknowledge: true })
   for (const id of [one, two]) await reaches(id, 'submitted')
@@ -110,7 +114,7 @@ async function loseAndAge({ engine, transaction, enqueue, reaches }: Omit<Host, 
   for (const { id } of [late, doubtful]) await reaches(id, 'blocked')
 }
 
-/** Two that are blocked: a person says that the service has one, and that the other was not paid. */
+/** Two that are blocked: a person says that the service has one, and that the other was not paid. Then a third is the one. */
 async function resolveBoth({ engine, transaction, enqueue, reaches }: Omit<Host, 'listed'>) {
   const [found, unpaid] = [await enqueue('found', [mismatch]), await enqueue('unpaid', [mismatch])]
   for (const { id } of [found, unpaid]) await reaches(id, 'blocked')
@@ -118,6 +122,10 @@ async function resolveBoth({ engine, transaction, enqueue, reaches }: Omit<Host,
     await engine.transfers.resolve(tx, found.id, { remoteId: 'said' })
     await engine.transfers.resolve(tx, unpaid.id, { notPaid: true })
   })
+  const other = await enqueue('found', [mismatch])
+  await reaches(other.id, 'blocked')
+  const resolution = { remoteId: 'said', insteadOf: found.id }
+  await transaction((tx) => engine.transfers.resolve(tx, other.id, resolution))
   await reaches(unpaid.id, 'settled')
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createEngine, type EventType, OutlayError } from '@outlay/core'
 import { drain, memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
@@ -31,7 +32,10 @@ describe('types of a subscription', async () => {
 
   /** A process of one release of the host. */
   function release(name: string, types: readonly EventType[]) {
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+    const engine = createEngine({
+      backend: postgres({ driver: pgDriver(pool) }),
+      gateway: memoryGateway({ idPrefix: randomUUID() }),
+    })
     engines.push(engine)
     if (types.length > 0) engine.subscribe('books', types, async ({ type }) => void log.push(`${name} ${type}`))
     return engine

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createEngine } from '@outlay/core'
 import { drain, memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
@@ -31,7 +32,7 @@ describe('a subscription', async () => {
 
   function make(logger = recordingLogger()) {
     const backend = postgres({ driver: pgDriver(pool), logger })
-    const engine = createEngine({ backend, gateway: memoryGateway(), runtime: { logger } })
+    const engine = createEngine({ backend, gateway: memoryGateway({ idPrefix: randomUUID() }), runtime: { logger } })
     engines.push(engine)
     return engine
   }

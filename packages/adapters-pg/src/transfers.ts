@@ -192,12 +192,6 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
         return adopted
       })
     },
-    /** Lets waiting transfers go at once, or at their own time; the caller has locked them. */
-    async wake(tx: Tx, ids: readonly string[]): Promise<void> {
-      if (ids.length === 0) return
-      await driver.execute(tx, sql.wake_jobs, [ids])
-      await driver.execute(tx, sql.ensure_jobs, [ids])
-    },
     async fundsArrived(tx: Tx, accountId: string) {
       return requeue(tx, await driver.execute(tx, sql.funds_arrived, [accountId]))
     },

@@ -215,6 +215,11 @@ describe('after a restore, a payout and its exact twin', async () => {
       evidence: expect.stringContaining('A person said'),
     })
     expect(await engine.transfers.get(ids[0] ?? '')).toMatchObject({ stage: 'blocked', remoteId: null })
+    // What it may be in truth is nobody else's meanwhile.
+    expect(await rows(`select 1 from outlay.transfer where remote_id = 'remote-1'`)).toEqual([])
+    const right = await engine.reconcile({ since: since(), matches: { [ids[0] ?? '']: 'remote-1' } })
+    expect(right.lifted).toBe(true)
+    expect(await engine.transfers.get(ids[0] ?? '')).toMatchObject({ stage: 'submitted', remoteId: 'remote-1' })
   })
 
   it('are not given one id by a person', async () => {

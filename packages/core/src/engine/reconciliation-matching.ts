@@ -63,9 +63,9 @@ export function matchTransfers(
   remotes: readonly UnmatchedTransfer[],
   rules: MatchRules,
 ): Matching {
-  const { matched: said, refused } = readGiven(rows, remotes, rules.given)
+  const said = readGiven(rows, remotes, rules.given)
   const taken = new Set(said.map(({ remote }) => remote.remoteId))
-  const decided = new Set([...said, ...refused].map(({ row }) => row.id))
+  const decided = new Set(said.map(({ row }) => row.id))
   const free = remotes.filter(({ remoteId }) => !taken.has(remoteId))
   // What an automation made was never asked for from here.
   const byShape = Map.groupBy(
@@ -77,8 +77,9 @@ export function matchTransfers(
     .map((row) => ({
       row,
       remotes: (byShape.get(shapeOf(row.request)) ?? []).filter((one) => isLike(row, one, rules)),
+      said: rules.given.get(row.id),
     }))
-    .filter((pair) => pair.remotes.length > 0)
+    .filter((pair) => pair.remotes.length > 0 || pair.said !== undefined)
   const claimants = new Map<string, number>()
   for (const { remoteId } of pairs.flatMap((pair) => pair.remotes))
     claimants.set(remoteId, (claimants.get(remoteId) ?? 0) + 1)
@@ -92,31 +93,23 @@ export function matchTransfers(
   return {
     matched,
     resent,
-    blocked: [...refused, ...rest.filter(({ row }) => !ids.has(row.id))],
+    blocked: rest.filter(({ row }) => !ids.has(row.id)),
     undecided: unmatched.filter(({ remoteId }) => claimants.has(remoteId)),
     lost: unmatched.filter(({ remoteId }) => !claimants.has(remoteId)),
   }
 }
 
-/** What a person said, and the rows of which it cannot be so: the id is not in the list or is another row's, or the money differs. */
+/** What a person said, but for what cannot be so: the id is not in the list or is another row's, or the money differs. */
 function readGiven(
   rows: readonly UnconfirmedTransfer[],
   remotes: readonly UnmatchedTransfer[],
   given: ReadonlyMap<string, string>,
-): { readonly matched: Matching['matched']; readonly refused: readonly Likeness[] } {
+): Matching['matched'] {
   const byId = new Map(remotes.map((remote) => [remote.remoteId, remote]))
-  const pairs = rows.flatMap((row) => {
-    const said = given.get(row.id)
-    return said === undefined ? [] : [{ row, said, remote: byId.get(said) }]
+  return rows.flatMap((row) => {
+    const remote = byId.get(given.get(row.id) ?? '')
+    return remote !== undefined && isPossible(row, remote) ? [{ row, remote, given: true }] : []
   })
-  return {
-    matched: pairs.flatMap(({ row, remote }) =>
-      remote !== undefined && isPossible(row, remote) ? [{ row, remote, given: true }] : [],
-    ),
-    refused: pairs.flatMap(({ row, said, remote }) =>
-      remote !== undefined && isPossible(row, remote) ? [] : [{ row, remotes: [], said }],
-    ),
-  }
 }
 
 const isPossible = ({ request }: StoredTransfer, remote: UnmatchedTransfer): boolean =>
@@ -128,7 +121,7 @@ const isAnew = ({ createdAt }: StoredTransfer, { fencedAtMs }: Pick<MatchRules, 
 
 /** When the key of a row that was enqueued anew may have left first, as the service shows it, ISO 8601; null for any other row. */
 export function firstShownAt({ row, remotes }: Likeness, rules: Pick<MatchRules, 'fencedAtMs'>): string | null {
-  if (!isAnew(row, rules)) return null
+  if (remotes.length === 0 || !isAnew(row, rules)) return null
   return remotes.map(({ transfer }) => transfer.createdAt).reduce((a, b) => (Date.parse(a) < Date.parse(b) ? a : b))
 }
 
@@ -137,15 +130,17 @@ function isSafeToSend(pair: Likeness, rules: MatchRules): boolean {
   const { stage, firstRequestAgeMs, isExpired } = pair.row
   const shownAt = firstShownAt(pair, rules)
   const shownAgeMs = shownAt === null ? 0 : rules.nowMs - Date.parse(shownAt) + clockMarginMs
-  return stage !== 'blocked' && !isExpired && Math.max(firstRequestAgeMs, shownAgeMs) < rules.keyLifetimeMs
+  const isInDoubt = stage === 'blocked' || pair.said !== undefined
+  return !isInDoubt && !isExpired && Math.max(firstRequestAgeMs, shownAgeMs) < rules.keyLifetimeMs
 }
 
 /** The one transfer that is like a row with a note, and like no other row. */
-function onlyOne({ row, remotes }: Likeness, claimants: ReadonlyMap<string, number>): Matching['matched'] {
+function onlyOne({ row, remotes, said }: Likeness, claimants: ReadonlyMap<string, number>): Matching['matched'] {
   const [only, ...more] = remotes
   const { note, destination } = row.request
   const isCertain =
     only !== undefined &&
+    said === undefined &&
     only.isAdopted !== true &&
     more.length === 0 &&
     claimants.get(only.remoteId) === 1 &&
