@@ -12,9 +12,6 @@ export interface Patience {
   readonly misses: number
 }
 
-/** An order that is gone through. */
-export type Line = ReturnType<typeof createLine>
-
 /** Goes through an order, and waits for what is next no longer than patience allows. */
 export function createLine(earlier: readonly Happening[], patience: Patience) {
   const done = new Set<number>()

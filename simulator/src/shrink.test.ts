@@ -24,7 +24,7 @@ it('keeps the steps without which a plan does not fail, and says how far it is',
   const found = await shrink(plan, outcomeOf(true), { attempt, onProgress: (text) => told.push(text) })
   expect(found.plan.steps).toEqual([wait(3), wait(7)])
   expect(found.again).toEqual({ failed: 5, of: 5 })
-  expect(told.at(0)).toBe('shrinking: 9 of 9 steps left, 0 of 80 runs')
+  expect(told.at(0)).toBe('shrinking: 9 of 9 steps left, 1 of 80 runs')
   expect(told.at(-1)).toBe('making sure: 2 steps failed 4 of 5 times')
 })
 

@@ -30,14 +30,18 @@ export interface ShrinkOptions {
 /** Patience with a course that is that of a longer plan. */
 const guided: Patience = { ms: 300, endMs: 2_000, shortMs: 50, misses: 4 }
 
-/** Runs a plan; answers with what became of it when that is a failure of the same kind. */
-type Fails = (plan: Plan, options: Pick<RunOptions, 'earlier' | 'patience'>) => Promise<Outcome | undefined>
+/** Runs a plan once more in the order that was recorded of it; answers with whether it fails again. */
+type FailsAgain = (one: Pick<Failing, 'plan' | 'outcome'>) => Promise<boolean>
 
-type Attempted = Pick<Failing, 'plan' | 'outcome'>
+interface Attempted extends Pick<Failing, 'plan' | 'outcome'> {
+  /** Whether it failed once more in the order that was recorded of it. */
+  readonly isConfirmed: boolean
+}
 
 /**
- * Leaves steps out of a plan for as long as what is left breaks the same invariant, and does so once more in the order that was
- * recorded. The shortest plan counts that then fails several times in a row.
+ * Leaves steps out of a plan for as long as what is left breaks the same invariant. Long plans have much in them that no order
+ * holds; but once one has failed again in the order that was recorded of it, each shorter one has to. The shortest counts that
+ * then fails several times in a row.
  */
 export async function shrink(plan: Plan, failed: Outcome, { attempt, onProgress }: ShrinkOptions): Promise<Failing> {
   const wanted = new Set(failed.violations.map(({ invariant }) => invariant))
@@ -45,19 +49,27 @@ export async function shrink(plan: Plan, failed: Outcome, { attempt, onProgress 
   const found: Attempted[] = []
   let runs = 0
   const mayGoOn = () => runs < most.runs && performance.now() < until
-  const fails: Fails = async (candidate, options) => {
+  const run: ShrinkOptions['attempt'] = (candidate, options) => {
     runs += 1
-    const outcome = await attempt(candidate, options)
-    return outcome.violations.some(({ invariant }) => wanted.has(invariant)) ? outcome : undefined
+    return attempt(candidate, options)
   }
-  const failsTwice = async (candidate: Plan, earlier: Course): Promise<Outcome | undefined> => {
+  const isWanted = ({ violations }: Outcome) => violations.some(({ invariant }) => wanted.has(invariant))
+  const failsAgain: FailsAgain = async (one) => isWanted(await run(one.plan, { earlier: one.outcome.course }))
+  const first = { plan, outcome: failed, isConfirmed: await failsAgain({ plan, outcome: failed }) }
+  let best: Attempted = first
+  const tryOut = async (candidate: Plan, earlier: Course): Promise<Attempted | undefined> => {
     for (const options of [{ earlier, patience: guided }, {}]) {
-      const outcome = mayGoOn() ? await fails(candidate, options) : undefined
-      if (outcome !== undefined && (await fails(candidate, { earlier: outcome.course })) !== undefined) return outcome
+      if (!mayGoOn()) return undefined
+      const outcome = await run(candidate, options)
+      if (isWanted(outcome)) {
+        const isConfirmed = await failsAgain({ plan: candidate, outcome })
+        if (isConfirmed || !best.isConfirmed) return { plan: candidate, outcome, isConfirmed }
+      }
+      // What holds in the very order in which the longer plan failed does not need its chance in another one.
+      if (outcome.enforced.missed === 0 && !isWanted(outcome)) return undefined
     }
     return undefined
   }
-  let best: Attempted = { plan, outcome: failed }
   for (
     let size = Math.ceil(plan.steps.length / 2);
     size >= 1 && mayGoOn();
@@ -69,33 +81,34 @@ export async function shrink(plan: Plan, failed: Outcome, { attempt, onProgress 
       const steps = best.plan.steps.toSpliced(start, size)
       const candidate = { ...best.plan, steps }
       const guide = leaveOut(best.outcome.course, best.plan, start, size)
-      const outcome = steps.length === 0 ? undefined : await failsTwice(candidate, guide)
-      if (outcome === undefined) start += size
+      const shorter = steps.length === 0 ? undefined : await tryOut(candidate, guide)
+      if (shorter === undefined) start += size
       else {
-        best = { plan: candidate, outcome }
+        best = shorter
         found.unshift(best)
       }
     }
   }
-  return chooseSure([...found.slice(0, mostChoices - 1), { plan, outcome: failed }], fails, onProgress)
+  return chooseSure([...found.slice(0, mostChoices - 1), first], failsAgain, onProgress)
 }
 
 /** The first of some plans, each longer than the one before, that fails whenever it is run; else the one that does so most often. */
 async function chooseSure(
   found: readonly Attempted[],
-  fails: Fails,
+  failsAgain: FailsAgain,
   onProgress: ShrinkOptions['onProgress'],
 ): Promise<Failing> {
   let best: Failing | undefined
-  for (const { plan, outcome } of found) {
+  for (const one of found) {
     let failed = 0
     let of = 0
     while (of < sureRuns && failed === of) {
-      onProgress?.(`making sure: ${plan.steps.length} steps failed ${failed} of ${sureRuns} times`)
+      onProgress?.(`making sure: ${one.plan.steps.length} steps failed ${failed} of ${sureRuns} times`)
       of += 1
-      if ((await fails(plan, { earlier: outcome.course })) !== undefined) failed += 1
+      if (await failsAgain(one)) failed += 1
     }
-    if (best === undefined || failed > best.again.failed) best = { plan, outcome, again: { failed, of } }
+    if (best === undefined || failed > best.again.failed)
+      best = { plan: one.plan, outcome: one.outcome, again: { failed, of } }
     if (failed === sureRuns) break
   }
   return best as Failing
