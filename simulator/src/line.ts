@@ -12,6 +12,9 @@ export interface Patience {
   readonly misses: number
 }
 
+/** An order that is gone through. */
+export type Line = ReturnType<typeof createLine>
+
 /** Goes through an order, and waits for what is next no longer than patience allows. */
 export function createLine(earlier: readonly Happening[], patience: Patience) {
   const done = new Set<number>()
@@ -70,20 +73,26 @@ export function createLine(earlier: readonly Happening[], patience: Patience) {
       advance()
     },
     /** Resolves with true when everything before a place has happened, and with false when that takes too long. */
-    reach: (place: number, withinMs?: number) =>
-      new Promise<boolean>((resolve) => {
-        const settle = (reached: boolean) => {
-          clearTimeout(late)
-          waiting.delete(look)
-          resolve(reached)
-        }
-        const look = () => {
-          if (next >= place) settle(true)
-        }
-        const late = withinMs === undefined ? undefined : setTimeout(() => settle(false), withinMs)
-        waiting.add(look)
-        look()
-        wind()
-      }),
+    reach(place: number, withinMs?: number) {
+      const reached = waitIn(waiting, () => next >= place, withinMs)
+      wind()
+      return reached
+    },
   }
 }
+
+/** Waits until something is so when those who wait look; answers with whether it came to that within a time. */
+const waitIn = (waiting: Set<() => void>, isSo: () => boolean, withinMs?: number) =>
+  new Promise<boolean>((resolve) => {
+    const settle = (answer: boolean) => {
+      clearTimeout(late)
+      waiting.delete(look)
+      resolve(answer)
+    }
+    const look = () => {
+      if (isSo()) settle(true)
+    }
+    const late = withinMs === undefined ? undefined : setTimeout(() => settle(false), withinMs)
+    waiting.add(look)
+    look()
+  })

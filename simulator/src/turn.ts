@@ -1,4 +1,4 @@
-import { createLine, type Patience } from './line.ts'
+import { createLine, type Line, type Patience } from './line.ts'
 import type { Happening } from './order.ts'
 
 /** The turn of something in an earlier order. */
@@ -28,13 +28,10 @@ const noTurn: Turn = {
 /** How long a poll waits for its turn before it finds nothing, in milliseconds. */
 const pollMs = 100
 
-const covers = (payouts: readonly number[], found: readonly number[]) => payouts.every((one) => found.includes(one))
-
-/** Enforces an order. */
-export function createTurns(earlier: readonly Happening[], patience: Patience) {
-  const line = createLine(earlier, patience)
+/** The places of an earlier order: which are spoken for, and what is left of them. */
+function createPlaces(earlier: readonly Happening[], line: Line) {
   const taken = new Set<number>()
-  /** What polls are about that came in several parts, or in parts too early. */
+  /** What polls are about of which a part has been found. */
   const parts = new Map<number, readonly number[]>()
   const aboutAt = (place: number) => parts.get(place) ?? earlier[place]?.payouts ?? []
   const seek = (
@@ -50,100 +47,121 @@ export function createTurns(earlier: readonly Happening[], patience: Patience) {
     })
   const endOf = (begin: number) => {
     const { actor = '', what = '', payouts = [] } = earlier[begin] ?? {}
-    const same = (place: number) => String(earlier[place]?.payouts) === String(payouts)
-    return seek('end', actor, what, begin + 1, same)
+    return seek('end', actor, what, begin + 1, (place) => String(earlier[place]?.payouts) === String(payouts))
   }
-  const finish = async (begin: number, end: number, note: () => void) => {
-    line.keep(begin)
-    if (end >= 0) await line.reach(end)
-    note()
-    if (end >= 0) line.keep(end)
+  return {
+    earlier,
+    line,
+    aboutAt,
+    endOf,
+    /** The first place of something that is not spoken for; below zero when there is none. */
+    first: (phase: Happening['phase'], actor: string, what: string, fits: (place: number) => boolean = () => true) =>
+      seek(phase, actor, what, line.first(), fits),
+    take(places: readonly number[]) {
+      for (const place of places) taken.add(place)
+      return () => {
+        for (const place of places) taken.delete(place)
+      }
+    },
+    /** Takes away what has been found; true when nothing is left. */
+    shorten(place: number, found: readonly number[]): boolean {
+      const left = aboutAt(place).filter((payout) => !found.includes(payout))
+      parts.set(place, left)
+      return left.length === 0
+    },
+    async finish(begin: number, end: number, note: () => void) {
+      line.keep(begin)
+      if (end >= 0) await line.reach(end)
+      note()
+      if (end >= 0) line.keep(end)
+    },
   }
-  const find = (actor: string, what: string, about: readonly number[]): Turn => {
-    if (line.isOver()) return noTurn
-    // What it is about may become known later than the first time.
-    const fits = (place: number) =>
-      about.length === 0 || aboutAt(place).length === 0 || about.some((payout) => aboutAt(place).includes(payout))
-    const begin = seek('begin', actor, what, line.first(), fits)
-    if (begin < 0) return noTurn
-    const end = endOf(begin)
-    for (const place of [begin, end]) taken.add(place)
-    return {
-      async begin(note) {
-        await line.reach(begin)
-        note()
-        if (end >= 0) line.underWay.add(end)
-        line.keep(begin)
-        return true
-      },
-      end: (_, note) => finish(begin, end, note),
-      giveBack: () => undefined,
-    }
+}
+
+type Places = ReturnType<typeof createPlaces>
+
+function findTurn(places: Places, actor: string, what: string, about: readonly number[]): Turn {
+  const { line, aboutAt } = places
+  if (line.isOver()) return noTurn
+  // What it is about may become known later than the first time.
+  const begin = places.first('begin', actor, what, (place) => {
+    const payouts = aboutAt(place)
+    return about.length === 0 || payouts.length === 0 || about.some((payout) => payouts.includes(payout))
+  })
+  if (begin < 0) return noTurn
+  const end = places.endOf(begin)
+  places.take([begin, end])
+  return {
+    async begin(note) {
+      await line.reach(begin)
+      note()
+      if (end >= 0) line.underWay.add(end)
+      line.keep(begin)
+      return true
+    },
+    end: (_, note) => places.finish(begin, end, note),
+    giveBack: () => undefined,
   }
-  /** What polls have found too early, they find no more. */
-  const forestall = (actor: string, what: string, early: readonly number[]) => {
-    if (early.length === 0) return
-    const place = seek('begin', actor, what, line.first(), (at) => early.some((payout) => aboutAt(at).includes(payout)))
-    if (place < 0) return
-    const left = aboutAt(place).filter((payout) => !early.includes(payout))
-    parts.set(place, left)
-    if (left.length === 0) for (const at of [place, endOf(place)]) line.keep(at)
-    forestall(
-      actor,
-      what,
-      early.filter((payout) => !(earlier[place]?.payouts ?? []).includes(payout)),
-    )
+}
+
+/** What polls have found too early they find no more. */
+function forestall(places: Places, actor: string, what: string, early: readonly number[]): void {
+  if (early.length === 0) return
+  const place = places.first('begin', actor, what, (at) => early.some((payout) => places.aboutAt(at).includes(payout)))
+  if (place < 0) return
+  const later = early.filter((payout) => !places.aboutAt(place).includes(payout))
+  const end = places.endOf(place)
+  if (places.shorten(place, early)) for (const at of [place, end]) places.line.keep(at)
+  forestall(places, actor, what, later)
+}
+
+function findPollTurn(places: Places, actor: string, what: string): Turn {
+  const { earlier, line } = places
+  if (line.isOver()) return noTurn
+  const begin = places.first('begin', actor, what)
+  const strike = earlier.findIndex(
+    (one, place) => one.phase === 'strike' && one.actor === actor && one.what.includes(what) && !line.done.has(place),
+  )
+  // One whose turn never comes would take what others are to find. Where something befalls it, it does not end.
+  if (begin < 0 || (strike >= 0 && strike < begin)) {
+    const place = strike < 0 ? earlier.length : strike
+    return { ...noTurn, begin: async (note) => (await line.reach(place, pollMs)) && noTurn.begin(note) }
   }
-  const findPoll = (actor: string, what: string): Turn => {
-    if (line.isOver()) return noTurn
-    const begin = seek('begin', actor, what, line.first(), () => true)
-    const strike = earlier.findIndex(
-      (one, place) => one.phase === 'strike' && one.actor === actor && one.what.includes(what) && !line.done.has(place),
-    )
-    // One whose turn never comes would take what others are to find. Where something befalls it, it does not end.
-    if (begin < 0 || (strike >= 0 && strike < begin)) {
-      const place = strike < 0 ? earlier.length : strike
-      return { ...noTurn, begin: async (note) => (await line.reach(place, pollMs)) && noTurn.begin(note) }
-    }
-    const end = endOf(begin)
-    for (const place of [begin, end]) taken.add(place)
-    const giveBack = () => {
-      for (const place of [begin, end]) taken.delete(place)
-    }
-    return {
-      async begin(note) {
-        const reached = await line.reach(begin, pollMs)
-        if (reached) note()
-        else giveBack()
-        return reached
-      },
-      async end(found, note) {
-        const wanted = aboutAt(begin)
-        forestall(
-          actor,
-          what,
-          found.filter((payout) => !wanted.includes(payout)),
-        )
-        if (covers(wanted, found)) return finish(begin, end, note)
-        // Nothing goes on until the others are found too.
-        parts.set(
-          begin,
-          wanted.filter((payout) => !found.includes(payout)),
-        )
-        giveBack()
-        note()
-      },
-      giveBack,
-    }
+  const end = places.endOf(begin)
+  const giveBack = places.take([begin, end])
+  return {
+    async begin(note) {
+      const reached = await line.reach(begin, pollMs)
+      if (reached) note()
+      else giveBack()
+      return reached
+    },
+    async end(found, note) {
+      const wanted = places.aboutAt(begin)
+      const early = found.filter((payout) => !wanted.includes(payout))
+      forestall(places, actor, what, early)
+      if (wanted.every((payout) => found.includes(payout))) return places.finish(begin, end, note)
+      // Nothing goes on until the others are found too.
+      places.shorten(begin, found)
+      giveBack()
+      note()
+    },
+    giveBack,
   }
+}
+
+/** Enforces an order. */
+export function createTurns(earlier: readonly Happening[], patience: Patience) {
+  const line = createLine(earlier, patience)
+  const places = createPlaces(earlier, line)
   return {
     counts: line.counts,
     stop: line.end,
-    find,
-    findPoll,
+    find: (actor: string, what: string, about: readonly number[]) => findTurn(places, actor, what, about),
+    findPoll: (actor: string, what: string) => findPollTurn(places, actor, what),
     /** Whether it is the turn of something that befalls an actor. */
     strikes(actor: string, what: string): boolean {
-      const place = seek('strike', actor, what, line.first(), () => true)
+      const place = places.first('strike', actor, what)
       if (place < 0 || line.first() < place) return false
       line.keep(place)
       return true
