@@ -1,4 +1,4 @@
-import { type Gateway, Id } from '@outlay/core'
+import { type Gateway, Id, type TransferEvent } from '@outlay/core'
 import type { Decide, QueueUp } from './mortal-driver.ts'
 import type { Surroundings } from './worker.ts'
 
@@ -56,6 +56,9 @@ export function inTurns({ order, numbers }: Pick<Surroundings, 'order' | 'number
       get: (accountId, remoteId, options) =>
         order.pass(actor, 'read', about([remoteId]), () => gateway.get(accountId, remoteId, options)),
     }),
+    /** A handler that is told of an event. */
+    handler: <T>(name: string, { type, transferId }: TransferEvent, run: () => Promise<T>) =>
+      order.pass(actor, `${name} ${type}`, about(transferId), run),
     /** A webhook, with its body. */
     letter: <T>(body: string, run: () => Promise<T>) => {
       const type = /"type":"([a-z_.]+)"/.exec(body)?.[1] ?? 'unknown'

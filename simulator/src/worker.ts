@@ -94,7 +94,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   })
   const engine = bug?.engine?.(made, { gateway: usedGateway }) ?? made
   const { release = 'later' } = options
-  subscribe(engine, around, pool, release)
+  subscribe(engine, around, pool, release, turns)
   const close = async () => {
     stalling.letGo()
     // A dead worker has nothing to end, and no database to write to what it still knows.
@@ -207,7 +207,13 @@ function createStall(decide: Decide) {
   }
 }
 
-function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool, release: 'earlier' | 'later'): void {
+function subscribe(
+  engine: Engine<PoolClient>,
+  around: Surroundings,
+  pool: Pool,
+  release: 'earlier' | 'later',
+  turns: ReturnType<typeof inTurns>,
+): void {
   const { bug, misconduct, mistakes } = around
   for (const { name, types } of release === 'later' ? subscriptions : earlierSubscriptions) {
     const handle = async (event: TransferEvent, tx: PoolClient) => {
@@ -234,7 +240,8 @@ function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool,
         const detail = `${name} was given ${event.type}, which its handler did not ask for`
         mistakes.push({ invariant: 'events_reach_their_handler', detail })
       }
-      return misconduct.meet(event.accountId, 'handler', () => handle(event, tx), [10n])
+      const inTurn = () => turns.handler(name, event, () => handle(event, tx))
+      return misconduct.meet(event.accountId, 'handler', inTurn, [10n])
     }
     engine.subscribe(name, types, take, { timeoutMs: bounds.handlerMs })
   }
