@@ -7,7 +7,7 @@ import { drawPlan, type Plan } from './plan.ts'
 import { type Player, players } from './players.ts'
 import type { KeptFailure } from './replay.ts'
 import { type Outcome, run } from './run.ts'
-import { shrink } from './shrink.ts'
+import { type ShrinkOptions, shrink } from './shrink.ts'
 
 /** What a campaign is to do. */
 export interface CampaignOptions {
@@ -28,6 +28,8 @@ export interface CampaignOptions {
   /** Only what the judge finds counts. Default false. */
   readonly judgeOnly?: boolean | undefined
   readonly onSeed?: (seed: number, outcome: Outcome) => void
+  /** Tells how far the shrinking of a plan is. */
+  readonly onShrink?: ((text: string) => void) | undefined
 }
 
 /** A seed that broke an invariant. */
@@ -83,7 +85,8 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       const violations = outcome.violations.filter(({ invariant }) => !options.judgeOnly || invariant === 'judge')
       if (violations.length === 0 || (failure !== undefined && options.keepsGoing !== true)) continue
       failure = describe(plan, { ...outcome, violations }, bug)
-      if (options.shrinks !== false) failure = await explain(lane, plan, { ...outcome, violations }, bug, judged)
+      if (options.shrinks !== false)
+        failure = await explain(lane, plan, { ...outcome, violations }, bug, judged, options.onShrink)
     }
     return true
   }
@@ -109,12 +112,19 @@ async function explain(
   outcome: Outcome,
   bug: Bug | undefined,
   court: Court | undefined,
+  onProgress: CampaignOptions['onShrink'],
 ): Promise<Failure> {
-  const least = await shrink(plan, outcome, (candidate) => run(lane, candidate, bug, { court }))
-  return describe(least.plan, least.outcome, bug)
+  const attempt: ShrinkOptions['attempt'] = (candidate, how) => run(lane, candidate, bug, { court, ...how })
+  const least = await shrink(plan, outcome, { attempt, onProgress })
+  return describe(least.plan, least.outcome, bug, least.again)
 }
 
-function describe(plan: Plan, { violations, trace, order }: Outcome, bug: Bug | undefined): Failure {
+function describe(
+  plan: Plan,
+  { violations, trace, course }: Outcome,
+  bug: Bug | undefined,
+  again = { failed: 0, of: 0 },
+): Failure {
   const broken = [...new Set(violations.map(({ invariant }) => invariant))]
-  return { seed: plan.seed, violations, trace, kept: { bug: bug?.name ?? null, broken, plan, order } }
+  return { seed: plan.seed, violations, trace, kept: { bug: bug?.name ?? null, broken, plan, course, again } }
 }

@@ -33,6 +33,7 @@ async function tell({ seed, violations, trace, kept }: Failure): Promise<void> {
   for (const { invariant, detail } of violations.slice(0, 12)) say(`  ${invariant}: ${detail}`)
   say('\nThe shortest plan found that does:')
   for (const line of trace) say(`  ${line}`)
+  if (kept.again.of > 0) say(`\nIn the same order it failed again ${kept.again.failed} of ${kept.again.of} times.`)
   say(`\nAgain: npx -y pnpm@12 simulate --replay ${await keepFailure('.outlay/failures', kept)}`)
 }
 
@@ -62,10 +63,12 @@ async function findAll(seeds: readonly number[], lanes: number, judgeOnly: boole
 async function again(path: string, times: number): Promise<number> {
   const failure = await readFailure(path)
   const bug = findBug(failure.bug ?? undefined)
-  const failed = await replay(failure, bug, times, (fails, { enforced: { kept, missed }, trace, violations }) => {
+  const failed = await replay(failure, bug, times, (fails, { enforced, trace, violations }) => {
     if (times === 1) for (const line of trace) say(`  ${line}`)
     const found = fails ? `breaks ${[...new Set(violations.map(({ invariant }) => invariant))].join(', ')}` : 'holds'
-    say(`${found}; ${kept} happened in their turn, ${missed} did not`)
+    const { kept, missed, firstMissed: first } = enforced
+    const diverged = first === undefined ? '' : `, first ${first.actor}: ${first.what} ${first.phase} ${first.payouts}`
+    say(`${found}; ${kept} happened in their turn, ${missed} did not${diverged}`)
   })
   say(`${failed} of ${times} failed again.`)
   return failed === 0 ? 1 : 0
@@ -127,6 +130,7 @@ async function main(): Promise<number> {
       if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`)
       else if (done % 25 === 0 || count <= 25) say(line)
     },
+    onShrink: (text) => (process.stdout.isTTY ? process.stdout.write(`\r\x1b[K${text}`) : say(text)),
   })
   const { payouts, faults, seconds, failure } = result
   say(`\n${result.seeds} seeds from ${first}, ${payouts} payouts, ${faults} faults, ${seconds.toFixed(0)} s`)

@@ -3,8 +3,8 @@ import type { Moment } from './plan.ts'
 
 /** What befalls a worker at a moment. */
 export interface Fate {
-  /** Comes to a moment, and may end there. Rejects when the connection is lost or the worker dies. */
-  meet(at: Moment['at'], phase: Moment['phase']): Promise<void>
+  /** Comes to a moment with a subject, and may end there. Rejects when the connection is lost or the worker dies. */
+  meet(at: Moment['at'], phase: Moment['phase'], subject?: unknown): Promise<void>
   /** Lets something befall the worker at a moment from now on. */
   plan(moment: Moment, what: 'kill' | 'lose_connection'): void
   /** Takes back what was planned and has not come about. */
@@ -16,8 +16,11 @@ export interface Fate {
   readonly befell: readonly string[]
 }
 
+/** Decides whether what is planned for a moment befalls a subject that has come to it. */
+export type Decide = (at: Moment['at'], what: string, subject: unknown, byItself: () => boolean) => boolean
+
 /** Makes the fate of a worker; `onDeath` severs its connections. */
-export function createFate(onDeath: () => void): Fate {
+export function createFate(onDeath: () => void, decide: Decide = (_at, _what, _subject, byItself) => byItself()): Fate {
   const planned: { readonly moment: Moment; readonly what: 'kill' | 'lose_connection'; left: number }[] = []
   const befell: string[] = []
   let isDead = false
@@ -34,14 +37,18 @@ export function createFate(onDeath: () => void): Fate {
     kill,
     forgive: () => void planned.splice(0),
     plan: (moment, what) => planned.push({ moment, what, left: moment.nth }),
-    async meet(at, phase) {
+    async meet(at, phase, subject) {
       if (isDead) throw new Error('The worker is dead.')
       for (const [index, one] of planned.entries()) {
         if (one.moment.at !== at || one.moment.phase !== phase) continue
-        one.left -= 1
-        if (one.left > 0) continue
+        const isDue = () => {
+          one.left -= 1
+          return one.left <= 0
+        }
+        const what = `${one.what} ${phase} ${at}`
+        if (!decide(at, what, subject, isDue)) continue
         planned.splice(index, 1)
-        befell.push(`${one.what} ${phase} ${at}`)
+        befell.push(what)
         if (one.what === 'kill') kill()
         throw new Error(isDead ? 'The worker is dead.' : 'The connection was lost.')
       }
@@ -68,11 +75,11 @@ export function mortalDriver<Tx>(
   fate: Fate,
   queueUp: QueueUp = (_statement, _values, run) => run(),
 ): Driver<Tx> {
-  const passing = async <T>(at: Moment['at'] | undefined, run: () => Promise<T>): Promise<T> => {
+  const passing = async <T>(at: Moment['at'] | undefined, run: () => Promise<T>, subject?: unknown): Promise<T> => {
     if (at === undefined) return run()
-    await fate.meet(at, 'before')
+    await fate.meet(at, 'before', subject)
     const answer = await run()
-    await fate.meet(at, 'after')
+    await fate.meet(at, 'after', at === 'fetch' ? answer : subject)
     return answer
   }
   const orNothing = async <T>(nothing: T, run: () => Promise<T>): Promise<T> => {
@@ -88,11 +95,15 @@ export function mortalDriver<Tx>(
   return {
     ...driver,
     execute: (tx, statement, values) =>
-      queueUp(statement, values, () => passing(momentOf(statement.name), () => driver.execute(tx, statement, values))),
+      queueUp(statement, values, () =>
+        passing(momentOf(statement.name), () => driver.execute(tx, statement, values), values),
+      ),
     transaction: (work) => passing('transaction', () => driver.transaction(work)),
     query: (statement, values) =>
       orNothing([], () =>
-        queueUp(statement, values, () => passing(momentOf(statement.name), () => driver.query(statement, values))),
+        queueUp(statement, values, () =>
+          passing(momentOf(statement.name), () => driver.query(statement, values), values),
+        ),
       ),
     run: (text, values) => orNothing({ rows: [] }, () => driver.run(text, values)),
     ...(listen === undefined

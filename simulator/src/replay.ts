@@ -1,8 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import type { Bug } from './bugs.ts'
 import type { InvariantName } from './invariants.ts'
+import { openCourt } from './judging/court.ts'
 import { openLane } from './lane.ts'
-import type { Happening } from './order.ts'
+import type { Course } from './order.ts'
 import type { Plan } from './plan.ts'
 import { type Outcome, run } from './run.ts'
 
@@ -12,7 +13,9 @@ export interface KeptFailure {
   readonly bug: string | null
   readonly broken: readonly InvariantName[]
   readonly plan: Plan
-  readonly order: readonly Happening[]
+  readonly course: Course
+  /** How often it failed again of so many runs in the same order, when it was found. */
+  readonly again: { readonly failed: number; readonly of: number }
 }
 
 /** Keeps a failure in a file; answers with its path. */
@@ -30,15 +33,16 @@ export async function readFailure(path: string): Promise<KeptFailure> {
 
 /** Runs the plan of a failure again and again in the order that was recorded; answers with how often it failed again. */
 export async function replay(
-  { plan, order, broken }: KeptFailure,
+  { plan, course, broken }: KeptFailure,
   bug: Bug | undefined,
   times: number,
   onRun: (fails: boolean, outcome: Outcome) => void,
 ): Promise<number> {
   await using lane = await openLane(bug)
+  await using court = broken.includes('judge') ? await openCourt(lane) : undefined
   let failed = 0
   for (let runs = 0; runs < times; runs += 1) {
-    const outcome = await run(lane, plan, bug, { earlier: order })
+    const outcome = await run(lane, plan, bug, { court, earlier: course })
     const fails = outcome.violations.some(({ invariant }) => broken.includes(invariant))
     if (fails) failed += 1
     onRun(fails, outcome)

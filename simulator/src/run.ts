@@ -6,11 +6,13 @@ import { watchStatuses } from './invariants-events.ts'
 import { watchWallets } from './invariants-ledger.ts'
 import type { Court } from './judging/court.ts'
 import type { Lane } from './lane.ts'
+import type { Patience } from './line.ts'
 import { createMisconduct } from './misconduct.ts'
-import { createOrder, type Happening, type Order } from './order.ts'
+import { type Course, createOrder, type Kept, type Order } from './order.ts'
 import type { Plan } from './plan.ts'
 import { settle } from './settle.ts'
 import { take } from './steps.ts'
+import { inOrder } from './strikes.ts'
 import { makeTenants, type Tenant, type TenantOptions } from './tenant.ts'
 import { inTurns } from './turns.ts'
 import { openGateway, type Surroundings, startWorker, type Worker } from './worker.ts'
@@ -23,9 +25,9 @@ export interface Outcome {
   readonly payouts: number
   readonly faults: number
   /** What happened in which order while the steps were taken. */
-  readonly order: readonly Happening[]
-  /** How far an earlier order was kept. */
-  readonly enforced: Order['enforced']
+  readonly course: Course
+  /** How far an earlier one was kept to. */
+  readonly enforced: Kept
 }
 
 /** One run while it goes on. */
@@ -58,8 +60,10 @@ export interface Run extends Surroundings {
 export interface RunOptions {
   /** The judge looks at the run, too. */
   readonly court?: Court | undefined
-  /** The order of an earlier run, which this one is held to. */
-  readonly earlier?: readonly Happening[]
+  /** The course of an earlier run, which this one is held to. */
+  readonly earlier?: Course | undefined
+  /** Default: that of a replay. */
+  readonly patience?: Patience | undefined
 }
 
 /** Carries out a plan on a lane, lets everything settle, and checks what must hold; with a court, the judge does so too. */
@@ -67,14 +71,14 @@ export async function run(
   found: Lane,
   plan: Plan,
   bug: Bug | undefined,
-  { court, earlier }: RunOptions = {},
+  { court, earlier, patience }: RunOptions = {},
 ): Promise<Outcome> {
   const lane = court?.lane ?? found
   await lane.clean()
   lane.proxy.faults.clear()
   const tenants = await makeTenants(lane, plan.seed, tenantOptions(plan))
   await court?.begin(tenants)
-  const around = surround(lane, plan, bug, tenants, createOrder(earlier))
+  const around = surround(lane, plan, bug, tenants, createOrder(earlier, patience))
   const office = guard(await startWorker(around, { works: false, isSteady: true }), around.mistakes)
   const at: Run = Object.assign(around, {
     plan,
@@ -115,7 +119,7 @@ export async function run(
       trace,
       payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
       faults: at.faults,
-      order: at.order.happened,
+      course: at.order.course,
       enforced: at.order.enforced,
     }
   } finally {
@@ -150,7 +154,9 @@ function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOpt
   }
 }
 
-function surround(lane: Lane, plan: Plan, bug: Bug | undefined, tenants: readonly Tenant[], order: Order) {
+function surround(found: Lane, plan: Plan, bug: Bug | undefined, tenants: readonly Tenant[], order: Order) {
+  const numbers = new Map<string, number>()
+  const lane = inOrder(found, { numbers, tenants }, order)
   const misconduct = createMisconduct()
   let common: Gateway | undefined
   return {
@@ -163,7 +169,7 @@ function surround(lane: Lane, plan: Plan, bug: Bug | undefined, tenants: readonl
     mistakes: [] as Violation[],
     sent: new Set<string>(),
     order,
-    numbers: new Map<string, number>(),
+    numbers,
     commonGateway: () => (common ??= openGateway({ lane, tenants, misconduct, bug })),
     async closeCommonGateway() {
       const closing = common

@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { bugs } from './bugs.ts'
-import { campaign } from './campaign.ts'
+import { campaign, findBug } from './campaign.ts'
+import { drawPlan } from './plan.ts'
+import { keepFailure, readFailure, replay } from './replay.ts'
 
 /** Seeds with many payouts and faults. */
 const fixedSeeds = [100_023, 100_073, 200_004]
@@ -18,6 +22,20 @@ describe('the simulator', () => {
     const seeds = Array.from({ length: 12 }, (_, index) => first + index)
     const { failure } = await campaign({ seeds, lanes: 2, minutes: 0.5, shrinks: false, judgeEvery: 4 })
     expect(failure).toBeUndefined()
+  }, 300_000)
+
+  it('has a failure of a random plan again, after it made the plan shorter', async () => {
+    const name = 'job_outside_the_transaction'
+    const told: string[] = []
+    const { failure } = await campaign({ seeds: [503, 504, 505], bug: name, onShrink: (text) => told.push(text) })
+    if (failure === undefined) throw new Error('The mistake was not found.')
+    const { kept, seed } = failure
+    expect(kept.plan.steps.length).toBeLessThan(drawPlan(seed).steps.length / 2)
+    expect(kept.again).toEqual({ failed: 5, of: 5 })
+    expect(told.length).toBeGreaterThan(5)
+    const folder = await mkdtemp(`${tmpdir()}/outlay-failures-`)
+    const read = await readFailure(await keepFailure(folder, kept)).finally(() => rm(folder, { recursive: true }))
+    expect(await replay(read, findBug(name), 3, (_, { enforced }) => expect(enforced.missed).toBe(0))).toBe(3)
   }, 300_000)
 
   // The others take more seeds than a test run has time for; `simulate --bugs` looks for all of them.

@@ -8,12 +8,12 @@ import type { Bug } from './bugs.ts'
 import type { Violation } from './invariants.ts'
 import type { Lane } from './lane.ts'
 import { type Misconduct, misconductedGateway, senselessCredentials } from './misconduct.ts'
-import { createFate, type Fate, mortalDriver } from './mortal-driver.ts'
+import { createFate, type Decide, type Fate, mortalDriver } from './mortal-driver.ts'
 import type { Order } from './order.ts'
 import type { PlannedStart } from './plan.ts'
 import { earlierSubscriptions, subscriptions } from './subscriptions.ts'
 import type { Tenant } from './tenant.ts'
-import { inTurns } from './turns.ts'
+import { aboutOf, inTurns } from './turns.ts'
 
 /** What the workers of one run share. */
 export interface Surroundings {
@@ -72,11 +72,11 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   const { lane, bug } = around
   const cable = options.isSteady ? undefined : lane.cables.take()
   const pool = cable?.pool ?? (options.works === false ? lane.office : lane.steady)
-  const fate = createFate(() => cable?.cut())
   const turns = inTurns(around, options.name ?? 'nobody')
+  const fate = createFate(() => cable?.cut(), turns.decide)
   const mortal = mortalDriver(pgDriver(pool), fate, turns.statement)
   const backend = postgres({ driver: bug?.driver?.(mortal, lane) ?? mortal })
-  const stalling = createStall()
+  const stalling = createStall(turns.decide)
   const gateway = openWorkersGateway(around, options, fate, stalling, turns)
   const { fraction } = seededRandom(around.seed)
   const skewMs = (options.skewSeconds ?? 0) * 1_000
@@ -94,7 +94,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   })
   const engine = bug?.engine?.(made, { gateway: usedGateway }) ?? made
   const { release = 'later' } = options
-  subscribe(engine, around, pool, release)
+  subscribe(engine, around, pool, release, turns)
   const close = async () => {
     stalling.letGo()
     // A dead worker has nothing to end, and no database to write to what it still knows.
@@ -177,16 +177,17 @@ function mortalGateway(gateway: Gateway, fate: Fate, stalling: ReturnType<typeof
   return {
     ...gateway,
     async submit(submission, options) {
-      await fate.meet('submit', 'before')
+      const subject = submission.transferId
+      await fate.meet('submit', 'before', subject)
       const result = await gateway.submit(submission, options)
-      await fate.meet('submit', 'after')
-      await stalling.pass()
+      await fate.meet('submit', 'after', subject)
+      await stalling.pass(subject)
       return result
     },
   }
 }
 
-function createStall() {
+function createStall(decide: Decide) {
   let armed = false
   const held: (() => void)[] = []
   return {
@@ -198,15 +199,21 @@ function createStall() {
       armed = false
       for (const open of held.splice(0)) open()
     },
-    async pass(): Promise<void> {
-      if (!armed) return
+    async pass(subject: unknown): Promise<void> {
+      if (!armed || !decide('submit', 'stall', subject, () => true)) return
       armed = false
       await new Promise<void>((resolve) => held.push(resolve))
     },
   }
 }
 
-function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool, release: 'earlier' | 'later'): void {
+function subscribe(
+  engine: Engine<PoolClient>,
+  around: Surroundings,
+  pool: Pool,
+  release: 'earlier' | 'later',
+  turns: ReturnType<typeof inTurns>,
+): void {
   const { bug, misconduct, mistakes } = around
   for (const { name, types } of release === 'later' ? subscriptions : earlierSubscriptions) {
     const handle = async (event: TransferEvent, tx: PoolClient) => {
@@ -219,7 +226,8 @@ function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool,
       ]
       const through = bug?.handlerWritesOutside === true ? pool : tx
       await through.query(insert, values)
-      if (around.handlersToFail <= 0) return
+      const fails = `${name} fails at ${event.type} of ${aboutOf(around, event.transferId)}`
+      if (around.handlersToFail <= 0 || !around.order.befalls(fails, () => true)) return
       around.handlersToFail -= 1
       if (bug?.handlerFailureIsSwallowed === true) {
         await tx.query('delete from effect where event_id = $1 and subscription = $2', [event.id, name])
@@ -232,7 +240,8 @@ function subscribe(engine: Engine<PoolClient>, around: Surroundings, pool: Pool,
         const detail = `${name} was given ${event.type}, which its handler did not ask for`
         mistakes.push({ invariant: 'events_reach_their_handler', detail })
       }
-      return misconduct.meet(event.accountId, 'handler', () => handle(event, tx), [10n])
+      const inTurn = () => turns.handler(name, event, () => handle(event, tx))
+      return misconduct.meet(event.accountId, 'handler', inTurn, [10n])
     }
     engine.subscribe(name, types, take, { timeoutMs: bounds.handlerMs })
   }
