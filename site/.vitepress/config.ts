@@ -3,6 +3,7 @@ import { readTagline, writeHome } from '../src/home.ts'
 import { linkPages, placeDiagrams, shortenHome } from '../src/markdown.ts'
 import { listPages, slugOf } from '../src/pages.ts'
 import { listFiles, readRepositoryUrl } from '../src/repository.ts'
+import { rankPage } from '../src/search.ts'
 import { writeSidebar } from '../src/sidebar.ts'
 
 const files = listFiles()
@@ -24,7 +25,7 @@ export default defineConfig({
   transformPageData: ({ filePath, frontmatter }) =>
     filePath === 'README.md' ? { frontmatter: { ...frontmatter, ...writeHome() } } : undefined,
   themeConfig: {
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: rankPage } } } },
     outline: { level: [2, 3] },
     nav: [
       { text: 'Guides', link: '/guides/', activeMatch: '^/(guides|examples)/' },

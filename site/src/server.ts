@@ -25,7 +25,11 @@ export async function serveFolder(folder: string, port: number): Promise<FolderS
     const path = normalize(decodeURIComponent(pathname.endsWith('/') ? `${pathname}index.html` : pathname))
     const answer = (status: number, file: string, body: Uint8Array | string) =>
       response
-        .writeHead(status, { 'content-type': `${types[extname(file)] ?? 'application/octet-stream'}; charset=utf-8` })
+        .writeHead(status, {
+          'content-type': `${types[extname(file)] ?? 'application/octet-stream'}; charset=utf-8`,
+          // The name of an asset changes with its content.
+          'cache-control': file.startsWith('/assets/') ? 'max-age=31536000, immutable' : 'no-cache',
+        })
         .end(body)
     const body = await readFile(join(folder, path)).catch(() => undefined)
     if (body !== undefined) return answer(200, path, body)
