@@ -5,6 +5,7 @@ const tests = (suffix: string) => [
   `examples/*/src/**/*${suffix}`,
   `bench/src/**/*${suffix}`,
   `judge/src/**/*${suffix}`,
+  `scripts/**/*${suffix}`,
   `simulator/src/**/*${suffix}`,
   `site/src/**/*${suffix}`,
 ]
