@@ -1,5 +1,5 @@
 /** Gives all packages their next version, and moves what waits in `.changeset` into the changelog. Publishes nothing. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { listPackages, root } from '../packages.ts'
@@ -9,17 +9,16 @@ import { run } from './run.ts'
 /** What `changeset status --output` writes, as far as we read it. */
 interface Status {
   readonly changesets: readonly {
-    readonly id: string
     readonly summary: string
     readonly releases: readonly { readonly type: ChangeSize | 'none' }[]
   }[]
 }
 
-function readStatus(): Status {
+function readStatus(): Status['changesets'] {
   const folder = mkdtempSync(join(tmpdir(), 'outlay-release-'))
   try {
     run('changeset', ['status', '--output', relative(root, join(folder, 'status.json'))])
-    return JSON.parse(readFileSync(join(folder, 'status.json'), 'utf8')) as Status
+    return (JSON.parse(readFileSync(join(folder, 'status.json'), 'utf8')) as Status).changesets
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -29,8 +28,8 @@ const sizes = ['major', 'minor', 'patch'] as const
 const path = join(root, 'CHANGELOG.md')
 const changelog = readFileSync(path, 'utf8')
 const newest = newestVersion(changelog)
-const { changesets } = readStatus()
-const changes = changesets.flatMap(({ summary, releases }) => {
+const waiting = readdirSync(join(root, '.changeset')).filter((name) => name.endsWith('.md') && name !== 'README.md')
+const changes = (waiting.length === 0 ? [] : readStatus()).flatMap(({ summary, releases }) => {
   const size = sizes.find((each) => releases.some(({ type }) => type === each))
   return size === undefined ? [] : [{ summary, size }]
 })
@@ -38,7 +37,7 @@ if (changes.length === 0 && newest?.isPending !== true) throw new Error('Nothing
 
 if (newest?.isPending === true) {
   // The packages have this version already, because nobody has it yet.
-  for (const { id } of changesets) rmSync(join(root, '.changeset', `${id}.md`))
+  for (const name of waiting) rmSync(join(root, '.changeset', name))
 } else {
   run('changeset', ['version'])
 }
