@@ -18,7 +18,7 @@ export interface FolderServer {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Serves the files of a folder on 127.0.0.1, as any host of static pages does; port 0 takes a free one. */
+/** Serves the files of a folder on 127.0.0.1, the way that hosts of static pages do; port 0 takes a free one. */
 export async function serveFolder(folder: string, port: number): Promise<FolderServer> {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')

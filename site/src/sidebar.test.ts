@@ -22,3 +22,9 @@ it('guides, the reference and decisions have a sidebar each', () => {
   for (const groups of Object.values(sidebar))
     expect(groups.flatMap(({ items }) => items ?? []).length).toBeGreaterThan(10)
 })
+
+it('decisions have the numbers of their files', () => {
+  const [decisions] = writeSidebar()['/decisions/'] ?? []
+  for (const { text, link } of decisions?.items ?? [])
+    expect(link).toContain(`/decisions/${text.split('.')[0]?.padStart(4, '0')}-`)
+})

@@ -37,6 +37,9 @@ function readFolder(folder: string): readonly SidebarItem[] {
 
 const page = (text: string, path: string): SidebarItem => ({ text, link: linkTo(path) })
 
+/** The number that a decision's file begins with. */
+const numberOf = ({ link }: SidebarItem): number => Number(/\/(\d+)-/.exec(link ?? '')?.[1])
+
 /** The sidebar of the whole site, by the beginning of an address. */
 export function writeSidebar(): Record<string, SidebarItem[]> {
   const project: SidebarItem = {
@@ -52,7 +55,7 @@ export function writeSidebar(): Record<string, SidebarItem[]> {
     ],
   }
   const decisions = readFolder('docs/decisions').flatMap(({ items }) => items ?? [])
-  const numbered = decisions.map((item, index) => ({ ...item, text: `${index + 1}. ${item.text}` }))
+  const numbered = decisions.map((item) => ({ ...item, text: `${numberOf(item)}. ${item.text}` }))
   return {
     '/reference/': [page('Reference', 'docs/reference/README.md'), ...readFolder('docs/reference')],
     '/decisions/': [{ text: 'Decisions', link: '/decisions/', items: numbered }],
