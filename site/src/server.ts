@@ -21,19 +21,16 @@ export interface FolderServer {
 /** Serves the files of a folder on 127.0.0.1, the way that hosts of static pages do; port 0 takes a free one. */
 export async function serveFolder(folder: string, port: number): Promise<FolderServer> {
   const server = createServer(async (request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-    const path = normalize(decodeURIComponent(pathname.endsWith('/') ? `${pathname}index.html` : pathname))
-    const answer = (status: number, file: string, body: Uint8Array | string) =>
-      response
-        .writeHead(status, {
-          'content-type': `${types[extname(file)] ?? 'application/octet-stream'}; charset=utf-8`,
-          // The name of an asset changes with its content.
-          'cache-control': file.startsWith('/assets/') ? 'max-age=31536000, immutable' : 'no-cache',
-        })
-        .end(body)
-    const body = await readFile(join(folder, path)).catch(() => undefined)
-    if (body !== undefined) return answer(200, path, body)
-    answer(404, '404.html', await readFile(join(folder, '404.html')).catch(() => 'Not found'))
+    const path = pathOf(request.url ?? '/')
+    const body = path === undefined ? undefined : await readFile(join(folder, path)).catch(() => undefined)
+    const file = path === undefined || body === undefined ? '/404.html' : path
+    response
+      .writeHead(body === undefined ? 404 : 200, {
+        'content-type': `${types[extname(file)] ?? 'application/octet-stream'}; charset=utf-8`,
+        // The name of an asset changes with its content.
+        'cache-control': file.startsWith('/assets/') ? 'max-age=31536000, immutable' : 'no-cache',
+      })
+      .end(body ?? (await readFile(join(folder, file)).catch(() => 'Not found')))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -46,5 +43,15 @@ export async function serveFolder(folder: string, port: number): Promise<FolderS
         server.close(() => resolve())
         server.closeAllConnections()
       }),
+  }
+}
+
+/** The file that a request asks for, within the folder; `undefined` for an address that cannot be read. */
+function pathOf(url: string): string | undefined {
+  try {
+    const path = decodeURIComponent(new URL(url, 'http://localhost').pathname)
+    return normalize(path.endsWith('/') ? `${path}index.html` : path)
+  } catch {
+    return undefined
   }
 }
