@@ -5,8 +5,13 @@ const tests = (suffix: string) => [
   `examples/*/src/**/*${suffix}`,
   `bench/src/**/*${suffix}`,
   `judge/src/**/*${suffix}`,
+  `scripts/**/*${suffix}`,
   `simulator/src/**/*${suffix}`,
+  `site/src/**/*${suffix}`,
 ]
+
+/** Tests beside their sources that run whole programs. */
+const endToEnd = ['simulator/src/{simulator,chaos/chaos}.test.ts', 'site/src/site.test.ts']
 
 // Where tests decide about a change, those of the database and of whole processes get a second try, and the report names those
 // that needed it. Nowhere else: a test that needs an idle machine is wrong.
@@ -20,7 +25,7 @@ export default defineConfig({
           name: 'unit',
           include: tests('.test.ts'),
           testTimeout: 120_000,
-          exclude: ['**/*.pg.test.ts', 'simulator/src/{simulator,chaos/chaos}.test.ts', '**/node_modules/**'],
+          exclude: ['**/*.pg.test.ts', ...endToEnd, '**/node_modules/**'],
         },
       },
       {
@@ -37,7 +42,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['e2e/src/**/*.test.ts', 'simulator/src/{simulator,chaos/chaos}.test.ts'],
+          include: ['e2e/src/**/*.test.ts', ...endToEnd],
           globalSetup: ['packages/testing/src/vitest-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -12,6 +12,8 @@ export interface Manifest {
   readonly version: string
   readonly description: string
   readonly exports: Readonly<Record<string, string | { readonly types: string }>>
+  readonly repository: { readonly url: string }
+  readonly dependencies?: Readonly<Record<string, string>>
 }
 
 /** Folders of the packages that are published, with their manifests, in the order of their names. */

@@ -39,7 +39,8 @@ export interface Arrow {
 
 /** Draws states: they start at the first one, and end where no way leads on. */
 export function stateDiagram(states: readonly string[], arrows: readonly Arrow[], start = ''): string {
-  const label = (text: string | undefined) => (text === undefined || text === '' ? '' : `: ${text}`)
+  // A semicolon would end the statement.
+  const label = (text = '') => (text === '' ? '' : `: ${text.replaceAll(';', ',')}`)
   const ends = states.filter((state) => !arrows.some(({ from }) => from === state))
   return [
     '```mermaid',

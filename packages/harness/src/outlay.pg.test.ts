@@ -163,9 +163,10 @@ describe('a harness', async () => {
 
   it('needs no test runner at all', async () => {
     const text = `import { startOutlay } from '@outlay/harness'
-      await using outlay = await startOutlay()
+      const outlay = await startOutlay()
       const account = await outlay.account()
-      console.log(JSON.stringify({ ready: true, balance: await account.balance() }))`
+      console.log(JSON.stringify({ ready: true, balance: await account.balance() }))
+      await outlay.stop()`
     const env = { OUTLAY_TEST_DATABASE_URL: adminUrl, VITEST: undefined }
     const entry = `data:text/javascript,${encodeURIComponent(refuseVitest)}`
     const nodeArgs = ['--import', entry, '--input-type=module', '--eval', text, '--']

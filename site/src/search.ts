@@ -1,0 +1,11 @@
+/**
+ * How much a page counts when it is found: guides before the reference, and both before what only maintainers read. The browser
+ * gets the text of this function, so it stands alone.
+ */
+export function rankPage(address: string): number {
+  if (address.startsWith('/guides/')) return 2
+  if (address.startsWith('/reference/package-')) return 1
+  if (address.startsWith('/reference/')) return 1.5
+  if (address.startsWith('/spec-coverage') || address.startsWith('/changelog')) return 0.3
+  return 0.7
+}
