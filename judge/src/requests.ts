@@ -88,8 +88,17 @@ function judgeKeys({ history, travelled }: Case): readonly Violation[] {
     const first = sent.find(isUnknown)
     if (first === undefined) continue
     const later = sent.filter(({ at }) => at > first.at)
+    // A refusal for lack of funds proves that nothing had happened.
+    const isUnfunded = ({ answer }: Exchange) => readJson(answer)['code'] === 'insufficient_balance'
+    const openBefore = (time: number) => {
+      const before = sent.filter((one) => one.at < time)
+      return before.slice(before.findLastIndex(isUnfunded) + 1).find(isUnknown)
+    }
     // The service forgets a key after its lifetime, and would act a second time.
-    const late = later.find(({ at }) => at + travelled(at) - first.at - travelled(first.at) >= run.keysLiveMs)
+    const late = later.find(({ at }) => {
+      const open = openBefore(at)
+      return open !== undefined && at + travelled(at) - open.at - travelled(open.at) >= run.keysLiveMs
+    })
     if (late !== undefined)
       found.push({
         rule: 'key_too_old',
@@ -97,11 +106,9 @@ function judgeKeys({ history, travelled }: Case): readonly Violation[] {
         what: `${key} was unanswered, and sent again too late`,
         evidence: [first, late],
       })
-    // To the service a key belongs to the client that sent it. A refusal for lack of funds proves that nothing had happened.
-    const isUnfunded = ({ answer }: Exchange) => readJson(answer)['code'] === 'insufficient_balance'
+    // To the service a key belongs to the client that sent it.
     const stranger = later.find(({ client, at }) => {
-      const before = sent.filter((one) => one.at < at)
-      const open = before.slice(before.findLastIndex(isUnfunded) + 1).find(isUnknown)
+      const open = openBefore(at)
       return client !== undefined && open?.client !== undefined && client !== open.client
     })
     if (stranger !== undefined)

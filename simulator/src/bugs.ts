@@ -13,7 +13,6 @@ import { readObservation } from '@outlay/http-client'
 import type { Pool, PoolClient } from 'pg'
 import { reviewedBugs } from './bugs-reviewed.ts'
 import type { InvariantName } from './invariants.ts'
-import type { Lane } from './lane.ts'
 
 /** What is changed in the text of a function. */
 interface SqlChange {
@@ -34,7 +33,10 @@ export interface Bug {
   readonly withoutConstraint?: readonly [table: string, name: string]
   readonly gateway?: (gateway: Gateway) => Gateway
   readonly backend?: (backend: Backend<PoolClient>) => Backend<PoolClient>
-  readonly driver?: (driver: Driver<PoolClient>, lane: Pick<Lane, 'host'>) => Driver<PoolClient>
+  readonly driver?: (
+    driver: Driver<PoolClient>,
+    pools: { readonly host: Pool; readonly pool: Pool },
+  ) => Driver<PoolClient>
   readonly webhooks?: () => WebhookVerifier
   /** Changes what hosts call. */
   readonly engine?: (engine: Engine<PoolClient>, around: { readonly gateway: Gateway }) => Engine<PoolClient>

@@ -1,5 +1,6 @@
 import { waitUntil } from '@outlay/testing'
 import { endHolds, hold } from './holds.ts'
+import { maintain, useOwnPool } from './host-pools.ts'
 import { answerWithPages } from './network.ts'
 import type { PlayerStep } from './players.ts'
 import type { Run } from './run.ts'
@@ -42,6 +43,13 @@ export async function takePlayerStep(at: Run, step: PlayerStep): Promise<string>
       if (found === undefined) return 'there is none'
       at.misconduct.refuse(found.transfer_id, step.status)
       return ''
+    }
+    case 'maintain':
+      at.faults += 1
+      return maintain(at, step)
+    case 'use_pool': {
+      const worker = at.workers.get(step.worker)
+      return worker === undefined ? 'it does not run' : useOwnPool(at, worker)
     }
     case 'resubmit_twice':
       return resubmitTwice(at, step.choice)

@@ -1,4 +1,5 @@
 import type { Gateway } from '@outlay/core'
+import { endsWithin, longestRunMs, longestStopMs, nameWaiting } from './bounded.ts'
 import type { Bug } from './bugs.ts'
 import { endHolds, type Hold, noteVictim } from './holds.ts'
 import { checkAll, type ForeignTransfer, type Violation } from './invariants.ts'
@@ -26,6 +27,8 @@ export interface Outcome {
   readonly order: readonly Happening[]
   /** How far an earlier order was kept. */
   readonly enforced: Order['enforced']
+  /** True when something of it hangs, so that its lane is good for nothing any more. */
+  readonly hangs: boolean
 }
 
 /** One run while it goes on. */
@@ -96,37 +99,55 @@ export async function run(
   const watches = [watchStatuses(lane), watchWallets(lane)]
   const look = () => Promise.all([...watches.map((watch) => watch.look()), court?.look()])
   const trace: string[] = []
-  try {
+  const violations: Violation[] = []
+  let under = 'the first step'
+  const play = async () => {
     for (const [place, step] of plan.steps.entries()) {
+      under = `step ${place}, ${step.do}`
       const taking = () => take(at, step).catch((error: Error) => `failed: ${error.message}`)
       const note = await at.order.pass('plan', `step ${place}`, [], taking)
       trace.push(`${JSON.stringify(step)}${note === '' ? '' : ` -> ${note}`}`)
       await look()
     }
     at.order.stop()
+    under = 'settling'
     trace.push(await settle(at))
     await look()
-    return {
-      violations: [
-        ...watches.flatMap(({ violations }) => violations),
-        ...(await checkAll(at)),
-        ...((await court?.judge(at)) ?? []),
-      ],
-      trace,
-      payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
-      faults: at.faults,
-      order: at.order.happened,
-      enforced: at.order.enforced,
+    const judged = (await court?.judge(at)) ?? []
+    violations.push(...watches.flatMap((watch) => watch.violations), ...(await checkAll(at)), ...judged)
+  }
+  let hangs = false
+  try {
+    if (!(await endsWithin(longestRunMs, play()))) {
+      hangs = true
+      violations.push(...at.mistakes, ...(await nameWaiting(lane, `${under} does not end`)))
     }
   } finally {
-    at.order.stop()
-    lane.mailroom.reader = async () => 503
-    await endHolds(at)
-    at.misconduct.heal()
-    for (const worker of [...at.workers.values(), ...at.retired, office]) await worker.stop()
-    await at.closeCommonGateway()
-    for (const { client } of tenants) await client.close()
+    if (!(await endsWithin(longestStopMs, end(at, tenants)))) {
+      hangs = true
+      violations.push(...(await nameWaiting(lane, 'workers do not stop')))
+    }
   }
+  return {
+    violations,
+    trace,
+    payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
+    faults: at.faults,
+    order: at.order.happened,
+    enforced: at.order.enforced,
+    hangs,
+  }
+}
+
+/** Ends everything that a run has started. */
+async function end(at: Run, tenants: readonly Tenant[]): Promise<void> {
+  at.order.stop()
+  at.lane.mailroom.reader = async () => 503
+  await endHolds(at)
+  at.misconduct.heal()
+  for (const worker of [...at.workers.values(), ...at.retired, at.office]) await worker.stop()
+  await at.closeCommonGateway()
+  for (const { client } of tenants) await client.close()
 }
 
 function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOptions {

@@ -54,6 +54,8 @@ export async function take(at: Run, step: Step): Promise<string> {
     case 'stop':
     case 'misbehave':
     case 'firewall':
+    case 'maintain':
+    case 'use_pool':
     case 'resubmit_twice':
     case 'serve':
       return takePlayerStep(at, step)

@@ -5,6 +5,7 @@ import { httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-cli
 import { seededRandom } from '@outlay/testing'
 import type { Pool, PoolClient } from 'pg'
 import type { Bug } from './bugs.ts'
+import { superviseQueue } from './host-pools.ts'
 import type { Violation } from './invariants.ts'
 import type { Lane } from './lane.ts'
 import { type Misconduct, misconductedGateway, senselessCredentials } from './misconduct.ts'
@@ -41,6 +42,10 @@ export interface Worker {
   readonly engine: Engine<PoolClient>
   readonly fate: Fate
   readonly release: 'earlier' | 'later'
+  /** What its host shares with the engine. */
+  readonly pool: Pool
+  /** Does at once what the engine's supervision of its queue does every few seconds. */
+  supervise(): Promise<void>
   transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
   /** Holds the next answer of the service back until it is let go, while the worker lives on. */
   stall(): void
@@ -75,7 +80,8 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   const fate = createFate(() => cable?.cut())
   const turns = inTurns(around, options.name ?? 'nobody')
   const mortal = mortalDriver(pgDriver(pool), fate, turns.statement)
-  const backend = postgres({ driver: bug?.driver?.(mortal, lane) ?? mortal })
+  const driver = bug?.driver?.(mortal, { host: lane.host, pool }) ?? mortal
+  const backend = postgres({ driver })
   const stalling = createStall()
   const gateway = openWorkersGateway(around, options, fate, stalling, turns)
   const { fraction } = seededRandom(around.seed)
@@ -116,7 +122,9 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
     await close()
     throw error
   }
-  return { engine, fate, release, transaction: (work) => mortal.transaction(work), ...stalling, stop: close }
+  const supervise = () => superviseQueue(driver)
+  const transaction: Worker['transaction'] = (work) => mortal.transaction(work)
+  return { engine, fate, release, pool, supervise, transaction, ...stalling, stop: close }
 }
 
 /** A backend with the mistake in it, and in what the core decides for it. */
