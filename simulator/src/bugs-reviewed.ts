@@ -107,6 +107,7 @@ export const reviewedBugs: readonly Bug[] = [
   {
     name: 'an_answer_that_cannot_be_written',
     breaks: ['tenant_served', 'nothing_stuck'],
+    statements: { _settle: /an answer that is not understood/ },
     driver: (driver) => ({
       ...driver,
       query: async (statement, values) => {
@@ -125,6 +126,7 @@ export const reviewedBugs: readonly Bug[] = [
   {
     name: 'an_earlier_release_takes_types_away',
     breaks: ['events_reach_their_handler', 'effects_once'],
+    statements: { _register: /./ },
     driver: (driver, { host }) => ({
       ...driver,
       query: async (statement, values) => {
