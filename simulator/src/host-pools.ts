@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Driver } from '@outlay/adapters-pg'
 import type { Pool, PoolClient } from 'pg'
 import { PgBoss } from 'pg-boss'
@@ -20,19 +21,25 @@ export async function maintain(at: Run, step: MaintainStep): Promise<string> {
   if (at.holds.size > 0) return 'transactions are open'
   const living = [...at.workers.values()].filter(({ fate }) => !fate.isDead)
   const worker = living[step.worker % Math.max(1, living.length)]
+  let going: Promise<string> | undefined
+  await whileLocked(at, step.table, async () => {
+    if (worker !== undefined) going = superviseAndGoOn(at, worker)
+    await setTimeout(step.forMs)
+  })
+  return (await going) ?? 'nobody works'
+}
+
+/** Does something while a table is locked. */
+async function whileLocked(at: Run, table: MaintainStep['table'], run: () => Promise<void>): Promise<void> {
   const client = await at.lane.holders.connect()
   const onError = () => undefined
   client.on('error', onError)
   try {
     // The timers of the worker are due by then.
     await client.query('update outlay_queue.queue set monitor_on = null, monitor_claim_on = null')
-    const { rows } = await client.query<{ readonly name: string }>(`select ${nameOf[step.table]} as name`)
+    const { rows } = await client.query<{ readonly name: string }>(`select ${nameOf[table]} as name`)
     await client.query(`begin; set local lock_timeout = '500ms'; lock table ${rows[0]?.name} in access exclusive mode`)
-    const [ended] = await Promise.all([
-      worker === undefined ? 'nobody works' : superviseAndGoOn(at, worker),
-      new Promise((resolve) => setTimeout(resolve, step.forMs)),
-    ])
-    return ended
+    await run()
   } finally {
     await client.query('rollback').catch(onError)
     client.off('error', onError)
@@ -128,17 +135,8 @@ async function doOwnThing(pool: Pool, beside: Pool): Promise<string | undefined>
 }
 
 async function connect(pool: Pool): Promise<PoolClient | undefined> {
-  let isLate = false
   const connecting = pool.connect().catch(() => undefined)
-  const client = await Promise.race([
-    connecting,
-    new Promise<undefined>((resolve) =>
-      setTimeout(() => {
-        isLate = true
-        resolve(undefined)
-      }, patienceMs),
-    ),
-  ])
-  if (client === undefined && isLate) void connecting.then((late) => late?.release())
+  const client = await Promise.race([connecting, setTimeout(patienceMs, undefined)])
+  if (client === undefined) void connecting.then((late) => late?.release())
   return client
 }

@@ -99,7 +99,9 @@ async function findWaiting(at: Run): Promise<readonly Waiting[]> {
   const changed = at.tenants.filter(({ hasChanged }) => hasChanged).map(({ accountId }) => accountId)
   const { rows } = await at.lane.host.query<Waiting>(
     `select t.id || ' to be sent' as name, t.account_id,
-       concat_ws(', ', t.stage, t.reason, 'attempt ' || t.attempt) as state,
+       concat_ws(', ', t.stage, t.reason, 'attempt ' || t.attempt,
+         (select concat_ws(' ', 'job', j.state, 'due at', j.start_after, 'heard of at', j.heartbeat_on, 'retries', j.retry_count)
+          from outlay_queue.job j where j.id = outlay.job_id(t.id))) as state,
        (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.outcome not in ('throttled', 'unauthorized')) as tries
      from outlay.transfer t
      where t.account_id = any ($1) and t.id <> all ($2) and t.stage in ('queued', 'submitting')
