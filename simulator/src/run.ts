@@ -40,6 +40,8 @@ export interface Run extends Surroundings {
   readonly retired: Worker[]
   /** Idempotency keys that reached the service. */
   readonly keysSeen: Set<string>
+  /** How many requests with each of them did. */
+  readonly arrivals: Map<string, number>
   /** Transfers that somebody else made, by their id at the service. */
   readonly foreign: Map<string, ForeignTransfer>
   /** Accounts whose foreign transfers are adopted. */
@@ -86,6 +88,7 @@ export async function run(
     workers: new Map(),
     retired: [],
     keysSeen: new Set<string>(),
+    arrivals: new Map<string, number>(),
     foreign: new Map(),
     watched: new Set<string>(),
     holds: new Set<Hold>(),
@@ -183,6 +186,7 @@ function surround(lane: Lane, plan: Plan, bug: Bug | undefined, tenants: readonl
     misconduct,
     mistakes: [] as Violation[],
     sent: new Set<string>(),
+    isScheduling: plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ inSeconds }) => inSeconds)),
     order,
     numbers: new Map<string, number>(),
     commonGateway: () => (common ??= openGateway({ lane, tenants, misconduct, bug })),
@@ -211,7 +215,9 @@ function watchKeys(at: Run): void {
     method: 'POST',
     path: /transfers$/,
     where: ({ headers }) => {
-      at.keysSeen.add(String(headers['idempotency-key']))
+      const key = String(headers['idempotency-key'])
+      at.keysSeen.add(key)
+      at.arrivals.set(key, (at.arrivals.get(key) ?? 0) + 1)
       return false
     },
     fault: { kind: 'delay_request', ms: 0 },

@@ -41,7 +41,11 @@ export async function take(at: Run, step: Step): Promise<string> {
     case 'relink':
       return changeAccess(at, step.do, tenantOf(at, step.tenant))
     case 'lose_jobs': {
-      const { rowCount } = await at.lane.host.query(`delete from outlay_queue.job where state < 'active'`)
+      // What a host has locked stays: its transaction may be open for as long as the plan.
+      const { rowCount } = await at.lane.host.query(
+        `delete from outlay_queue.job where (name, id) in (
+           select j.name, j.id from outlay_queue.job j where j.state < 'active' for update skip locked)`,
+      )
       return `${rowCount} jobs`
     }
     case 'hold':

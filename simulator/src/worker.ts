@@ -7,6 +7,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { Bug } from './bugs.ts'
 import { superviseQueue } from './host-pools.ts'
 import type { Violation } from './invariants.ts'
+import { noteEarly } from './invariants-attempts.ts'
 import type { Lane } from './lane.ts'
 import { type Misconduct, misconductedGateway, senselessCredentials } from './misconduct.ts'
 import { createFate, type Fate, mortalDriver } from './mortal-driver.ts'
@@ -30,6 +31,8 @@ export interface Surroundings {
   readonly mistakes: Violation[]
   /** Attempts that were given to the gateway, as transfer and attempt. */
   readonly sent: Set<string>
+  /** Whether some transfers are not to be sent before a time. */
+  readonly isScheduling: boolean
   readonly order: Order
   /** Numbers of payouts by their transfers. */
   readonly numbers: Map<string, number>
@@ -149,8 +152,9 @@ function openWorkersGateway(
   const inTurn = turns.gateway(gateway)
   const noting: Gateway = {
     ...inTurn,
-    submit: (submission, options) => {
+    submit: async (submission, options) => {
       sent.add(`${submission.transferId} ${submission.attempt}`)
+      if (around.isScheduling) await noteEarly(around, submission.transferId)
       return inTurn.submit(submission, options)
     },
   }

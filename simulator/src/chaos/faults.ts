@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Site } from '../site/site.ts'
 import type { Worker } from '../site/worker.ts'
-import { exhaustConnections, terminateSessions } from './postgres-faults.ts'
+import { exhaustConnections, lockTables, terminateSessions } from './postgres-faults.ts'
 import { firstSettlement, type Recovered, readHeld, takenOver } from './recovery.ts'
 
 /** A fault that is over, and how to wait until everything goes on. */
@@ -63,6 +63,22 @@ export const faultKinds = {
       }
     },
   },
+  worker_narrowed: {
+    recovery: 'worker is back with its pool of one connection, until it settles what it claimed since',
+    async strike(site, fraction) {
+      const worker = pick(site.workers, fraction)
+      const { program } = worker
+      await program.kill()
+      worker.narrow(true)
+      await program.revive()
+      const endedAtMs = Date.now()
+      const narrow = await firstSettlement(site, endedAtMs, { pids: [program.pid], isFresh: true })
+      await program.kill()
+      worker.narrow(false)
+      await program.revive()
+      return { detail: program.name, endedAtMs, recovered: async () => narrow }
+    },
+  },
   service_killed: {
     recovery: `service accepts requests again, ${settlement}`,
     async strike(site) {
@@ -98,6 +114,12 @@ export const faultKinds = {
     async strike(site, fraction) {
       const taken = await exhaustConnections(site, drawMs(fraction))
       return over(site, `${taken} connections taken`)
+    },
+  },
+  tables_locked: {
+    recovery: `tables are free again, ${settlement}`,
+    async strike(site, fraction) {
+      return over(site, await lockTables(site, drawMs(fraction), fraction))
     },
   },
   service_cut: {
