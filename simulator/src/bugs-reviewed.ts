@@ -95,6 +95,7 @@ export const reviewedBugs: readonly Bug[] = [
     breaks: ['tenant_served'],
     runtime: { timer: { after: () => () => undefined } },
     credentialsMs: 86_400_000,
+    work: { slowAfterMs: 86_400_000 },
   },
   {
     name: 'handlers_have_no_bounds',

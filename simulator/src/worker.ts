@@ -57,8 +57,11 @@ export interface Worker {
   stop(): Promise<void>
 }
 
-/** How long foreign code may take, in milliseconds: well below what a tenant that is well may have to wait. */
-const bounds = { calls: { submitMs: 3_000, readMs: 2_000, lookupMs: 1_000 }, handlerMs: 2_000 }
+/**
+ * How long foreign code may take, in milliseconds: well below what a tenant that is well may have to wait. It is slow long before
+ * that, as it is by default.
+ */
+const bounds = { calls: { submitMs: 3_000, readMs: 2_000, lookupMs: 1_000 }, handlerMs: 2_000, slowAfterMs: 500 }
 
 /** How long the loops of a dead worker get to end, in milliseconds. */
 const deadWorkerStopMs = 1_000
@@ -118,6 +121,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
         pollIntervalMs: options.pollIntervalMs ?? 100,
         subscriptionConcurrency: 2,
         stopTimeoutMs: 500,
+        slowAfterMs: bounds.slowAfterMs,
         ...bug?.work,
       })
     }
