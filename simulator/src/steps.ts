@@ -179,7 +179,10 @@ export const tenantOf = (at: Run, index: number): Tenant => {
 
 /** Starts a worker where no other one lives. */
 export async function ensureWorker(at: Run): Promise<void> {
-  if (![...at.workers.values()].some(({ fate }) => !fate.isDead)) await restart(at, { worker: 0, skewSeconds: 0 })
+  if ([...at.workers.values()].some(({ fate }) => !fate.isDead)) return
+  // A process that shares its gateway does so for every engine in it.
+  const sharesGateway = at.plan.steps.some((step) => step.do === 'start' && step.sharesGateway === true)
+  await restart(at, { worker: 0, skewSeconds: 0, sharesGateway })
 }
 
 async function restart(

@@ -63,22 +63,6 @@ export const faultKinds = {
       }
     },
   },
-  worker_narrowed: {
-    recovery: 'worker is back with its pool of one connection, until it settles what it claimed since',
-    async strike(site, fraction) {
-      const worker = pick(site.workers, fraction)
-      const { program } = worker
-      await program.kill()
-      worker.narrow(true)
-      await program.revive()
-      const endedAtMs = Date.now()
-      const narrow = await firstSettlement(site, endedAtMs, { pids: [program.pid], isFresh: true })
-      await program.kill()
-      worker.narrow(false)
-      await program.revive()
-      return { detail: program.name, endedAtMs, recovered: async () => narrow }
-    },
-  },
   service_killed: {
     recovery: `service accepts requests again, ${settlement}`,
     async strike(site) {

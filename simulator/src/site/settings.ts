@@ -9,8 +9,6 @@ export interface Settings {
 /** What a worker is told besides. */
 export interface WorkerSettings extends Settings {
   readonly serviceUrl: string
-  /** True for a pool of one connection, and none to listen with. */
-  readonly isNarrow?: boolean
 }
 
 /** What a writer is told besides. */
@@ -27,9 +25,7 @@ export interface WriterSettings extends Settings {
 const variable = 'SITE_SETTINGS'
 
 /** The settings as environment of a program. */
-export const toEnvironment = <S extends Settings>(settings: S): Record<string, string> => ({
-  [variable]: JSON.stringify(settings),
-})
+export const toEnvironment = (settings: Settings): Record<string, string> => ({ [variable]: JSON.stringify(settings) })
 
 /** Reads the settings back in the program. Throws Error when there are none. */
 export function fromEnvironment<S extends Settings>(env: NodeJS.ProcessEnv): S {

@@ -7,9 +7,9 @@ import { Pool } from 'pg'
 import { subscriptions } from '../subscriptions.ts'
 import { fromEnvironment, type WorkerSettings } from './settings.ts'
 
-const { databaseUrl, serviceUrl, customers, isNarrow = false } = fromEnvironment<WorkerSettings>(process.env)
+const { databaseUrl, serviceUrl, customers } = fromEnvironment<WorkerSettings>(process.env)
 
-const pool = new Pool({ connectionString: databaseUrl, max: isNarrow ? 1 : 10 })
+const pool = new Pool({ connectionString: databaseUrl, max: 10 })
 pool.on('error', () => undefined)
 const engine = createEngine({
   backend: postgres({ driver: pgDriver(pool) }),
@@ -44,7 +44,7 @@ for (const { name, types } of subscriptions) {
     { batchSize: 20 },
   )
 }
-await engine.start({ concurrency: 20, listen: !isNarrow })
+await engine.start({ concurrency: 20 })
 
 process.once('SIGTERM', async () => {
   await engine.stop()

@@ -18,8 +18,6 @@ export interface Worker {
   readonly toPostgres: TcpProxy
   /** Between it and the service. */
   readonly toService: FaultProxy
-  /** Gives it a pool of one connection, and none to listen with, from its next start on. */
-  narrow(isNarrow: boolean): void
   stop(): Promise<void>
 }
 
@@ -45,24 +43,17 @@ export async function startWorker(name: string, around: WorkerSurroundings): Pro
   url.hostname = toPostgres.host
   url.port = String(toPostgres.port)
   url.searchParams.set('application_name', name)
-  let isNarrow = false
   const settings: WorkerSettings = { databaseUrl: url.toString(), serviceUrl: recorder.url, customers }
   const program = await keepStanding({
     name,
     start: () =>
-      spawnNode(new URL('worker-main.ts', import.meta.url), {
-        env: toEnvironment<WorkerSettings>({ ...settings, isNarrow }),
-        readyTimeoutMs: 60_000,
-      }),
+      spawnNode(new URL('worker-main.ts', import.meta.url), { env: toEnvironment(settings), readyTimeoutMs: 60_000 }),
     onCollapse,
   })
   return {
     program,
     toPostgres,
     toService,
-    narrow(wanted) {
-      isNarrow = wanted
-    },
     async stop() {
       await program.stop()
       await recorder.stop()
