@@ -131,15 +131,9 @@ export async function run(
       violations.push(...(await nameWaiting(lane, 'workers do not stop')))
     }
   }
-  return {
-    violations,
-    trace,
-    payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
-    faults: at.faults,
-    order: at.order.happened,
-    enforced: at.order.enforced,
-    hangs,
-  }
+  const payouts = plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0)
+  const { happened: order, enforced } = at.order
+  return { violations, trace, payouts, faults: at.faults, order, enforced, hangs }
 }
 
 /** Ends everything that a run has started. */
