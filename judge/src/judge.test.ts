@@ -112,6 +112,17 @@ describe('what may be', () => {
     const violations = finds(({ exchanges }) => void exchanges.push(withoutAnswer('b', at)))
     expect(violations).toEqual([])
   })
+
+  it.each([
+    [1_500, []],
+    [1_050, ['key_too_old']],
+  ])('is an old key, when a lack of funds at %i comes after the attempt without an answer', (at, rules) => {
+    const violations = finds(({ exchanges }) => {
+      const answer = JSON.stringify({ code: 'insufficient_balance' })
+      exchanges.push(create('a', at, { status: 422, answer }), create('a', 1_100 + 31 * 86_400_000))
+    })
+    expect(violations.map(({ rule }) => rule)).toEqual(rules)
+  })
 })
 
 describe('the command', () => {

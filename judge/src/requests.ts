@@ -88,32 +88,32 @@ function judgeKeys({ history, travelled }: Case): readonly Violation[] {
     const first = sent.find(isUnknown)
     if (first === undefined) continue
     const later = sent.filter(({ at }) => at > first.at)
+    // A refusal for lack of funds proves that nothing had happened.
+    const openAt = (time: number) => {
+      const before = sent.filter((one) => one.at < time)
+      return before.slice(before.findLastIndex(isUnfunded) + 1).find(isUnknown)
+    }
+    const age = (at: number, open: number) => at + travelled(at) - open - travelled(open)
     // The service forgets a key after its lifetime, and would act a second time.
-    const late = later.find(({ at }) => at + travelled(at) - first.at - travelled(first.at) >= run.keysLiveMs)
-    if (late !== undefined)
-      found.push({
-        rule: 'key_too_old',
-        payout,
-        what: `${key} was unanswered, and sent again too late`,
-        evidence: [first, late],
-      })
-    // To the service a key belongs to the client that sent it. A refusal for lack of funds proves that nothing had happened.
-    const isUnfunded = ({ answer }: Exchange) => readJson(answer)['code'] === 'insufficient_balance'
+    const late = later.find(({ at }) => age(at, openAt(at)?.at ?? at) >= run.keysLiveMs)
+    if (late !== undefined) {
+      const what = `${key} was unanswered, and sent again too late`
+      found.push({ rule: 'key_too_old', payout, what, evidence: [first, late] })
+    }
+    // To the service a key belongs to the client that sent it.
     const stranger = later.find(({ client, at }) => {
-      const before = sent.filter((one) => one.at < at)
-      const open = before.slice(before.findLastIndex(isUnfunded) + 1).find(isUnknown)
+      const open = openAt(at)
       return client !== undefined && open?.client !== undefined && client !== open.client
     })
-    if (stranger !== undefined)
-      found.push({
-        rule: 'key_of_two_clients',
-        payout,
-        what: `${key} was unanswered, and sent again by another client`,
-        evidence: [first, stranger],
-      })
+    if (stranger !== undefined) {
+      const what = `${key} was unanswered, and sent again by another client`
+      found.push({ rule: 'key_of_two_clients', payout, what, evidence: [first, stranger] })
+    }
   }
   return found
 }
+
+const isUnfunded = ({ answer }: Exchange) => readJson(answer)['code'] === 'insufficient_balance'
 
 const noteOf = (exchange: Exchange | undefined): string | undefined =>
   /"note":"([^"]*)"/.exec(exchange?.body ?? '')?.[1]

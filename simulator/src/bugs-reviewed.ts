@@ -1,6 +1,8 @@
 import type { Gateway } from '@outlay/core'
 import type { Bug } from './bugs.ts'
 
+type Row = Readonly<Record<string, unknown>>
+
 /** Lets calls happen one after the other, as if they waited for each other. */
 function oneByOne() {
   let last: Promise<unknown> = Promise.resolve()
@@ -93,6 +95,7 @@ export const reviewedBugs: readonly Bug[] = [
     breaks: ['tenant_served'],
     runtime: { timer: { after: () => () => undefined } },
     credentialsMs: 86_400_000,
+    work: { slowAfterMs: 86_400_000 },
   },
   {
     name: 'handlers_have_no_bounds',
@@ -105,14 +108,14 @@ export const reviewedBugs: readonly Bug[] = [
   {
     name: 'an_answer_that_cannot_be_written',
     breaks: ['tenant_served', 'nothing_stuck'],
-    handlers: (handlers) => ({
-      ...handlers,
-      async submit(claim, signal, mayBegin) {
-        const settlement = await handlers.submit(claim, signal, mayBegin)
-        const { answer } = settlement
-        return answer.outcome === 'unknown'
-          ? { ...settlement, answer: { ...answer, detail: 10n as never } }
-          : settlement
+    statements: { _settle: /an answer that is not understood/ },
+    driver: (driver) => ({
+      ...driver,
+      query: async (statement, values) => {
+        // An answer that nobody had read at the border had no JSON, and nobody told that from a server that was away.
+        if (statement.name.endsWith('_settle') && String(values[0]).includes('an answer that is not understood'))
+          throw new TypeError('Do not know how to serialize a BigInt')
+        return driver.query(statement, values)
       },
     }),
   },
@@ -124,6 +127,7 @@ export const reviewedBugs: readonly Bug[] = [
   {
     name: 'an_earlier_release_takes_types_away',
     breaks: ['events_reach_their_handler', 'effects_once'],
+    statements: { _register: /./ },
     driver: (driver, { host }) => ({
       ...driver,
       query: async (statement, values) => {
@@ -137,6 +141,12 @@ export const reviewedBugs: readonly Bug[] = [
   {
     name: 'a_release_forgets_the_time',
     breaks: ['never_before_its_time'],
+    sql: {
+      on: 'host',
+      name: 'take_free',
+      from: 'f.not_before > clock_timestamp() as is_early',
+      to: 'false as is_early',
+    },
     engine: (engine) => ({
       ...engine,
       transfers: {
@@ -177,6 +187,23 @@ export const reviewedBugs: readonly Bug[] = [
       async stop() {
         await engine.stop()
         await gateway.close?.()
+      },
+    }),
+  },
+  {
+    name: 'a_failed_statement_leaves_its_connection',
+    breaks: ['host_pool_is_clean'],
+    driver: (driver, { pool }) => ({
+      ...driver,
+      async run(text, values) {
+        const client = await pool.connect()
+        try {
+          const result: unknown = await client.query(text, values === undefined ? undefined : [...values])
+          const last = (Array.isArray(result) ? result.at(-1) : result) as { readonly rows?: Row[] }
+          return { rows: last.rows ?? [] }
+        } finally {
+          client.release()
+        }
       },
     }),
   },

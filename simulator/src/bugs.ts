@@ -13,7 +13,6 @@ import { readObservation } from '@outlay/http-client'
 import type { Pool, PoolClient } from 'pg'
 import { reviewedBugs } from './bugs-reviewed.ts'
 import type { InvariantName } from './invariants.ts'
-import type { Lane } from './lane.ts'
 
 /** What is changed in the text of a function. */
 interface SqlChange {
@@ -34,7 +33,12 @@ export interface Bug {
   readonly withoutConstraint?: readonly [table: string, name: string]
   readonly gateway?: (gateway: Gateway) => Gateway
   readonly backend?: (backend: Backend<PoolClient>) => Backend<PoolClient>
-  readonly driver?: (driver: Driver<PoolClient>, lane: Pick<Lane, 'host'>) => Driver<PoolClient>
+  readonly driver?: (
+    driver: Driver<PoolClient>,
+    pools: { readonly host: Pool; readonly pool: Pool },
+  ) => Driver<PoolClient>
+  /** Statements that `driver` looks for: how each is called, and what its values have to say. */
+  readonly statements?: Readonly<Record<string, RegExp>>
   readonly webhooks?: () => WebhookVerifier
   /** Changes what hosts call. */
   readonly engine?: (engine: Engine<PoolClient>, around: { readonly gateway: Gateway }) => Engine<PoolClient>
@@ -87,6 +91,7 @@ export const bugs: readonly Bug[] = [
   {
     name: 'job_outside_the_transaction',
     breaks: ['one_effect', 'judge'],
+    statements: { _enqueue_one: /./ },
     driver: (driver, { host }) => ({
       ...driver,
       execute: async (tx, statement, values) =>
@@ -205,6 +210,7 @@ export const bugs: readonly Bug[] = [
   {
     name: 'lost_jobs_are_not_found',
     breaks: ['nothing_stuck'],
+    statements: { _unsubmitted: /./ },
     driver: (driver) => ({
       ...driver,
       query: async (statement, values) =>
@@ -220,8 +226,11 @@ export const bugs: readonly Bug[] = [
   },
 ]
 
+/** The databases that a bug is planted in. */
+type Databases = Readonly<Record<'host' | 'service', Pick<PoolClient, 'query'>>>
+
 /** Changes a function of a database as a bug says. */
-export async function plantInDatabase(bug: Bug, pools: Readonly<Record<'host' | 'service', Pool>>): Promise<void> {
+export async function plantInDatabase(bug: Bug, pools: Databases): Promise<void> {
   if (bug.withoutConstraint !== undefined) {
     const [table, name] = bug.withoutConstraint
     await pools.service.query(`alter table outlay_service.${table} drop constraint ${name}`)
@@ -229,10 +238,7 @@ export async function plantInDatabase(bug: Bug, pools: Readonly<Record<'host' | 
   for (const change of [bug.sql ?? []].flat()) await changeFunction(change, pools)
 }
 
-async function changeFunction(
-  { on, name, from, to }: SqlChange,
-  pools: Readonly<Record<'host' | 'service', Pool>>,
-): Promise<void> {
+async function changeFunction({ on, name, from, to }: SqlChange, pools: Databases): Promise<void> {
   const schema = on === 'host' ? 'outlay' : 'outlay_service'
   const fill = (text: string) => text.replaceAll('{{schema}}', `"${schema}"`)
   const { rows } = await pools[on].query<{ readonly text: string }>(

@@ -1,5 +1,5 @@
 import { type Bug, bugs } from './bugs.ts'
-import type { Violation } from './invariants.ts'
+import type { InvariantName, Violation } from './invariants.ts'
 import { type Court, openCourt } from './judging/court.ts'
 import { unmended } from './known.ts'
 import { type Lane, openLane } from './lane.ts'
@@ -25,8 +25,8 @@ export interface CampaignOptions {
   readonly shrinks?: boolean | undefined
   /** The judge looks at one in so many seeds. Default none. */
   readonly judgeEvery?: number | undefined
-  /** Only what the judge finds counts. Default false. */
-  readonly judgeOnly?: boolean | undefined
+  /** Only these count. Default: all. */
+  readonly wanted?: readonly InvariantName[] | undefined
   readonly onSeed?: (seed: number, outcome: Outcome) => void
   /** Tells how far the shrinking of a plan is. */
   readonly onShrink?: ((text: string) => void) | undefined
@@ -82,9 +82,14 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       totals.payouts += outcome.payouts
       totals.faults += outcome.faults
       options.onSeed?.(seed, outcome)
-      const violations = outcome.violations.filter(({ invariant }) => !options.judgeOnly || invariant === 'judge')
-      if (violations.length === 0 || (failure !== undefined && options.keepsGoing !== true)) continue
+      const violations = outcome.violations.filter(({ invariant }) => options.wanted?.includes(invariant) ?? true)
+      if (violations.length === 0 || (failure !== undefined && options.keepsGoing !== true)) {
+        if (outcome.hangs) return true
+        continue
+      }
       failure = describe(plan, { ...outcome, violations }, bug)
+      // What hangs is still there, and would be for every shorter plan.
+      if (outcome.hangs) return true
       if (options.shrinks !== false)
         failure = await explain(lane, plan, { ...outcome, violations }, bug, judged, options.onShrink)
     }

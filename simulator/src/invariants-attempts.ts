@@ -1,18 +1,33 @@
 import { allAttempts, allEvents } from './histories.ts'
 import type { Evidence, Violation } from './invariants.ts'
 
-/** Nothing is sent before its time. Time travel moves both moments. */
+/**
+ * Nothing is sent before its time. A simulation notes that as it is sent: time travel passes over rows that somebody has locked, so
+ * that later the two moments may be of two times.
+ */
 export async function checkTimes(at: Evidence): Promise<readonly Violation[]> {
+  if (at.sent !== undefined) return []
   const { rows } = await at.lane.host.query<{ readonly id: string; readonly attempt: number; readonly early: string }>(
     `select a.transfer_id as id, a.attempt, (t.not_before - a.claimed_at)::text as early
      from ${allAttempts} a join outlay.transfer t on t.id = a.transfer_id where a.claimed_at < t.not_before`,
   )
-  return rows
-    .filter((row) => wasSent(at, row))
-    .map(({ id, attempt, early }) => ({
-      invariant: 'never_before_its_time',
-      detail: `attempt ${attempt} of ${id} came ${early} too early`,
-    }))
+  return rows.map(({ id, attempt, early }) => ({
+    invariant: 'never_before_its_time',
+    detail: `attempt ${attempt} of ${id} came ${early} too early`,
+  }))
+}
+
+/** Notes a transfer that is about to be sent before its time. */
+export async function noteEarly(at: Pick<Evidence, 'lane'> & { readonly mistakes: Violation[] }, id: string) {
+  const { rows } = await at.lane.host
+    .query<{ readonly early: string }>(
+      'select (not_before - clock_timestamp())::text as early from outlay.transfer where id = $1 and not_before > clock_timestamp()',
+      [id],
+    )
+    // Postgres may just be restarting.
+    .catch(() => ({ rows: [] }))
+  for (const { early } of rows)
+    at.mistakes.push({ invariant: 'never_before_its_time', detail: `${id} was sent ${early} too early` })
 }
 
 /** For so long the gateway says that keys are kept. */

@@ -23,6 +23,7 @@ export const invariants = {
   events_reach_their_handler: 'A handler is given every event of the types that it asked for, and no other.',
   tenant_served: 'A tenant whose own side is well is served, whatever others do.',
   host_is_no_victim: 'No transaction of a host is aborted for a deadlock with workers.',
+  host_pool_is_clean: 'Statements of a host on the pool that it shares with the engine do what they do without it.',
 } as const
 
 /** Name of an invariant. */

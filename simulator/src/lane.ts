@@ -5,6 +5,7 @@ import { type Sandbox, startSandbox } from '@outlay/service/sandbox'
 import { type FaultProxy, memoryGateway, type Postgres, startFaultProxy, startPostgres } from '@outlay/testing'
 import { Pool } from 'pg'
 import { PgBoss } from 'pg-boss'
+import { endsWithin } from './bounded.ts'
 import { type Bug, plantInDatabase } from './bugs.ts'
 import { type Cables, storeCables } from './cable.ts'
 import { type Mailroom, startMailroom } from './mailroom.ts'
@@ -115,7 +116,9 @@ export async function openLane(bug: Bug | undefined): Promise<Lane> {
       await mailroom.stop()
       await proxy.stop()
       await sandbox.stop()
-      await Promise.all([...[host, steady, office, holders, service].map((pool) => pool.end()), cables.end()])
+      // What hangs in a run gives no connection back.
+      const pools = [host, steady, office, holders, service].map((pool) => pool.end())
+      await endsWithin(5_000, Promise.all([...pools, cables.end()]))
       await server.stop()
     },
   }
@@ -138,6 +141,7 @@ export async function migrateHost(pool: Pool): Promise<void> {
       account_id text not null,
       asked jsonb
     );
+    create table own_row (id bigserial primary key);
     create table remark (transfer_id text collate "C" not null references outlay.transfer (id));
     create table effect (
       position bigserial, subscription text not null, event_id text not null, type text not null,

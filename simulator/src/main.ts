@@ -2,9 +2,10 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { bugs } from './bugs.ts'
 import { campaign, type Failure, findBug } from './campaign.ts'
-import type { Violation } from './invariants.ts'
+import type { InvariantName, Violation } from './invariants.ts'
 import { type Player, players } from './players.ts'
 import { keepFailure, readFailure, replay } from './replay.ts'
+import type { Outcome } from './run.ts'
 
 const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] [--bug NAME | --bugs] [--judge N | --judge-only] [--no-shrink]
        simulate --replay FILE [--times N]
@@ -14,7 +15,7 @@ const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] 
   --minutes M   stop after so many minutes
   --lanes L     runs side by side; default 2
   --bug NAME    plant a mistake, to see that it is found: ${bugs.map(({ name }) => name).join(', ')}
-  --bugs        plant each of them in turn, and say which seed finds it
+  --bugs        plant each of them in turn, or those of --bug with commas between, and say which seed finds it
   --judge N     the judge looks at one in N seeds, too; default 10, and every seed with --bugs
   --judge-only  every seed, and only what the judge finds counts
   --players P   only these, with commas between: ${players.join(', ')}
@@ -47,14 +48,28 @@ const readPlayers = (text: string | undefined): ReadonlySet<Player> | undefined 
   text === undefined ? undefined : new Set(players.filter((player) => text.split(',').includes(player)))
 
 /** Plants each mistake and says after how many seeds which invariant found it. */
-async function findAll(seeds: readonly number[], lanes: number, judgeOnly: boolean): Promise<number> {
+async function findAll(
+  seeds: readonly number[],
+  lanes: number,
+  judgeOnly: boolean,
+  names: readonly string[] | undefined,
+): Promise<number> {
   let missed = 0
-  for (const { name, breaks } of bugs) {
-    const result = await campaign({ seeds, lanes, bug: name, shrinks: false, judgeOnly, judgeEvery: 1 })
+  for (const name of names ?? bugs.map((bug) => bug.name)) {
+    const breaks = findBug(name)?.breaks ?? []
+    const others = new Map<InvariantName, number>()
+    const wanted = judgeOnly ? (['judge'] as const) : breaks
+    const onSeed = (seed: number, { violations }: Outcome) => {
+      for (const { invariant } of violations)
+        if (!wanted.includes(invariant) && !others.has(invariant)) others.set(invariant, seed)
+    }
+    const result = await campaign({ seeds, lanes, bug: name, shrinks: false, wanted, judgeEvery: 1, onSeed })
     const by = new Set(result.failure?.violations.map(({ invariant }) => invariant))
-    const found = judgeOnly ? by.has('judge') : breaks.some((invariant) => by.has(invariant))
-    if (!found) missed += 1
-    say(`${name}: ${found ? `seed ${result.failure?.seed}, ${[...by].join(' and ')}` : `not in ${result.seeds} seeds`}`)
+    if (result.failure === undefined) missed += 1
+    const found =
+      by.size > 0 ? `seed ${result.failure?.seed}, ${[...by].join(' and ')}` : `not in ${result.seeds} seeds`
+    const beside = [...others].map(([invariant, seed]) => `${invariant} at ${seed}`).join(', ')
+    say(`${name}: ${found}, ${result.seconds.toFixed(0)} s${beside === '' ? '' : `; beside it ${beside}`}`)
     if (judgeOnly) for (const { detail } of result.failure?.violations.slice(0, 3) ?? []) say(`  ${detail}`)
   }
   return missed === 0 ? 0 : 1
@@ -111,7 +126,7 @@ async function main(): Promise<number> {
   }
   const seeds = Array.from({ length: count }, (_, index) => first + index)
   const judgeOnly = values['judge-only']
-  if (values.bugs) return findAll(seeds, lanes, judgeOnly)
+  if (values.bugs) return findAll(seeds, lanes, judgeOnly, values.bug?.split(','))
   let done = 0
   const result = await campaign({
     seeds,
@@ -121,7 +136,7 @@ async function main(): Promise<number> {
     players: readPlayers(values.players),
     keepsGoing: values['keep-going'],
     shrinks: !values['no-shrink'] && !values['keep-going'],
-    judgeOnly,
+    wanted: judgeOnly ? ['judge'] : undefined,
     judgeEvery: judgeOnly ? 1 : judgeEvery,
     onSeed: (seed, { payouts, faults, trace, violations }) => {
       done += 1

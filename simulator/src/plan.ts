@@ -179,16 +179,18 @@ const administration = ({ below, oneOf, tenants }: Draw): Choices<Step> => [
 
 /** Steps with those before them without which they would mean little. */
 function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[] {
-  const enqueue = (tenant: number, count: number): Step => ({
+  const enqueue = (tenant: number, count: number, kind: PlannedPayout['kind'] = 'token'): Step => ({
     do: 'enqueue',
     tenant,
-    payouts: payouts(count).map(({ number }) => ({ number, kind: 'token', amount: 1 })),
+    payouts: payouts(count).map(({ number }) => ({ number, kind, amount: 1 })),
     rollBack: false,
   })
   // Something to be served for each tenant.
   if (step.do === 'serve') return [...Array.from({ length: tenants }, (_, tenant) => enqueue(tenant, 1)), step]
   // Something that meets the foreign code.
   if (step.do === 'misbehave') return [step, enqueue(step.tenant, 1 + below(4))]
+  // Something that fails.
+  if (step.do === 'resubmit_twice') return [enqueue(step.choice % tenants, 1, 'refused'), step]
   return [step]
 }
 

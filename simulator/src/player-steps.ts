@@ -1,5 +1,6 @@
 import { waitUntil } from '@outlay/testing'
 import { endHolds, hold } from './holds.ts'
+import { maintain, useOwnPool } from './host-pools.ts'
 import { answerWithPages } from './network.ts'
 import type { PlayerStep } from './players.ts'
 import type { Run } from './run.ts'
@@ -43,6 +44,13 @@ export async function takePlayerStep(at: Run, step: PlayerStep): Promise<string>
       at.misconduct.refuse(found.transfer_id, step.status)
       return ''
     }
+    case 'maintain':
+      at.faults += 1
+      return maintain(at, step)
+    case 'use_pool': {
+      const worker = at.workers.get(step.worker)
+      return worker === undefined ? 'it does not run' : useOwnPool(at, worker)
+    }
     case 'resubmit_twice':
       return resubmitTwice(at, step.choice)
     case 'serve':
@@ -68,9 +76,9 @@ async function idle(at: Run, days: number, isKilled: boolean): Promise<string> {
   return `${await at.lane.forgetKeys(days)} keys forgotten`
 }
 
-/** Two of the host's processes do the same at once, with one of those that failed. */
-async function resubmitTwice(at: Run, choice: number): Promise<string> {
-  const { rows } = await at.lane.host.query<{
+/** Payouts that have failed; undefined while there are none. */
+async function findFailed({ lane }: Run) {
+  const { rows } = await lane.host.query<{
     readonly number: number
     readonly transfer_id: string
     readonly account_id: string
@@ -79,6 +87,12 @@ async function resubmitTwice(at: Run, choice: number): Promise<string> {
     `select p.number, p.transfer_id, p.account_id, p.asked from payout p join outlay.transfer t on t.id = p.transfer_id
      where t.stage = 'settled' and t.status in ('failed', 'canceled') and p.number < 1000 order by p.number, t.id`,
   )
+  return rows.length === 0 ? undefined : rows
+}
+
+/** Two of the host's processes do the same at once, with one of those that failed. */
+async function resubmitTwice(at: Run, choice: number): Promise<string> {
+  const rows = await waitUntil(() => findFailed(at), { timeoutMs: 1_000 }).catch(() => [])
   const found = rows[choice % Math.max(1, rows.length)]
   if (found === undefined) return 'none has failed'
   const { number } = found

@@ -20,6 +20,7 @@ export const players = [
   'resubmitted_twice',
   'common_gateways',
   'firewalls',
+  'maintenance',
 ] as const
 
 /** Name of a player. */
@@ -81,6 +82,15 @@ export type PlayerStep =
     }
   /** Something between host and service refuses one transfer for what it says, again and again. */
   | { readonly do: 'firewall'; readonly payout: number; readonly status: 403 | 502 }
+  /** Somebody locks a table of the engine for a while, and the timers of a worker that lives are due. */
+  | {
+      readonly do: 'maintain'
+      readonly worker: number
+      readonly table: 'jobs' | 'transfers' | 'deliveries'
+      readonly forMs: number
+    }
+  /** The host of a worker does things of its own on the pool that it shares with the engine. */
+  | { readonly do: 'use_pool'; readonly worker: number }
   /** `choice` is among those that have failed. */
   | { readonly do: 'resubmit_twice'; readonly choice: number }
   /** Whoever is well must be served now. */
@@ -149,6 +159,18 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
   throwing: (draw) => [[8, () => misbehaving(draw, foreignPlaces, 'throw')]],
   resubmitted_twice: ({ some }) => [[10, () => ({ do: 'resubmit_twice', choice: some() })]],
   common_gateways: ({ below }) => [[16, () => ({ do: 'stop', worker: below(3) })]],
+  maintenance: ({ below, oneOf }) => [
+    [
+      12,
+      () => ({
+        do: 'maintain',
+        worker: below(3),
+        table: oneOf(['jobs', 'transfers', 'deliveries']),
+        forMs: oneOf([50, 400, 900]),
+      }),
+    ],
+    [8, () => ({ do: 'use_pool', worker: below(3) })],
+  ],
   firewalls: ({ some, oneOf }) => [[8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]) })]],
 }
 

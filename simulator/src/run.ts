@@ -1,4 +1,5 @@
 import type { Gateway } from '@outlay/core'
+import { endsWithin, longestRunMs, longestStopMs, nameWaiting } from './bounded.ts'
 import type { Bug } from './bugs.ts'
 import { endHolds, type Hold, noteVictim } from './holds.ts'
 import { checkAll, type ForeignTransfer, type Violation } from './invariants.ts'
@@ -28,6 +29,8 @@ export interface Outcome {
   readonly course: Course
   /** How far an earlier one was kept to. */
   readonly enforced: Kept
+  /** True when something of it hangs, so that its lane is good for nothing any more. */
+  readonly hangs: boolean
 }
 
 /** One run while it goes on. */
@@ -39,6 +42,8 @@ export interface Run extends Surroundings {
   readonly retired: Worker[]
   /** Idempotency keys that reached the service. */
   readonly keysSeen: Set<string>
+  /** How many requests with each of them did. */
+  readonly arrivals: Map<string, number>
   /** Transfers that somebody else made, by their id at the service. */
   readonly foreign: Map<string, ForeignTransfer>
   /** Accounts whose foreign transfers are adopted. */
@@ -87,6 +92,7 @@ export async function run(
     workers: new Map(),
     retired: [],
     keysSeen: new Set<string>(),
+    arrivals: new Map<string, number>(),
     foreign: new Map(),
     watched: new Set<string>(),
     holds: new Set<Hold>(),
@@ -100,37 +106,49 @@ export async function run(
   const watches = [watchStatuses(lane), watchWallets(lane)]
   const look = () => Promise.all([...watches.map((watch) => watch.look()), court?.look()])
   const trace: string[] = []
-  try {
+  const violations: Violation[] = []
+  let under = 'the first step'
+  const play = async () => {
     for (const [place, step] of plan.steps.entries()) {
+      under = `step ${place}, ${step.do}`
       const taking = () => take(at, step).catch((error: Error) => `failed: ${error.message}`)
       const note = await at.order.pass('plan', `step ${place}`, [], taking)
       trace.push(`${JSON.stringify(step)}${note === '' ? '' : ` -> ${note}`}`)
       await look()
     }
     at.order.stop()
+    under = 'settling'
     trace.push(await settle(at))
     await look()
-    return {
-      violations: [
-        ...watches.flatMap(({ violations }) => violations),
-        ...(await checkAll(at)),
-        ...((await court?.judge(at)) ?? []),
-      ],
-      trace,
-      payouts: plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0),
-      faults: at.faults,
-      course: at.order.course,
-      enforced: at.order.enforced,
+    const judged = (await court?.judge(at)) ?? []
+    violations.push(...watches.flatMap((watch) => watch.violations), ...(await checkAll(at)), ...judged)
+  }
+  let hangs = false
+  try {
+    if (!(await endsWithin(longestRunMs, play()))) {
+      hangs = true
+      violations.push(...at.mistakes, ...(await nameWaiting(lane, `${under} does not end`)))
     }
   } finally {
-    at.order.stop()
-    lane.mailroom.reader = async () => 503
-    await endHolds(at)
-    at.misconduct.heal()
-    for (const worker of [...at.workers.values(), ...at.retired, office]) await worker.stop()
-    await at.closeCommonGateway()
-    for (const { client } of tenants) await client.close()
+    if (!(await endsWithin(longestStopMs, end(at, tenants)))) {
+      hangs = true
+      violations.push(...(await nameWaiting(lane, 'workers do not stop')))
+    }
   }
+  const payouts = plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0)
+  const { course, enforced } = at.order
+  return { violations, trace, payouts, faults: at.faults, course, enforced, hangs }
+}
+
+/** Ends everything that a run has started. */
+async function end(at: Run, tenants: readonly Tenant[]): Promise<void> {
+  at.order.stop()
+  at.lane.mailroom.reader = async () => 503
+  await endHolds(at)
+  at.misconduct.heal()
+  for (const worker of [...at.workers.values(), ...at.retired, at.office]) await worker.stop()
+  await at.closeCommonGateway()
+  for (const { client } of tenants) await client.close()
 }
 
 function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOptions {
@@ -168,6 +186,7 @@ function surround(found: Lane, plan: Plan, bug: Bug | undefined, tenants: readon
     misconduct,
     mistakes: [] as Violation[],
     sent: new Set<string>(),
+    isScheduling: plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ inSeconds }) => inSeconds)),
     order,
     numbers,
     commonGateway: () => (common ??= openGateway({ lane, tenants, misconduct, bug })),
@@ -196,7 +215,9 @@ function watchKeys(at: Run): void {
     method: 'POST',
     path: /transfers$/,
     where: ({ headers }) => {
-      at.keysSeen.add(String(headers['idempotency-key']))
+      const key = String(headers['idempotency-key'])
+      at.keysSeen.add(key)
+      at.arrivals.set(key, (at.arrivals.get(key) ?? 0) + 1)
       return false
     },
     fault: { kind: 'delay_request', ms: 0 },

@@ -25,6 +25,8 @@ interface Waiting {
   readonly state: string
   /** Grows whenever a worker has tried. */
   readonly tries: number
+  /** What is sent as; null for what is not sent. */
+  readonly key: string | null
 }
 
 /**
@@ -45,6 +47,9 @@ async function waitUntilServed(at: Run): Promise<string> {
   const began = performance.now()
   let left = await findWaiting(at)
   const count = left.length
+  const arrived = new Map(at.arrivals)
+  // A try that never gets out of the process is none.
+  const hasLeft = ({ key }: Waiting) => key === null || (at.arrivals.get(key) ?? 0) > (arrived.get(key) ?? 0)
   let moved = performance.now()
   let turns = 0
   for (let looks = 0; left.length > 0; looks += 1) {
@@ -53,7 +58,7 @@ async function waitUntilServed(at: Run): Promise<string> {
     const now = new Map((await findWaiting(at)).map((one) => [one.name, one]))
     const still = left.flatMap(({ name, tries }) => {
       const one = now.get(name)
-      return one === undefined || one.tries > tries ? [] : [{ ...one, tries }]
+      return one === undefined || (one.tries > tries && hasLeft(one)) ? [] : [{ ...one, tries }]
     })
     if (still.length < left.length) moved = performance.now()
     left = still
@@ -99,8 +104,11 @@ async function findWaiting(at: Run): Promise<readonly Waiting[]> {
   const changed = at.tenants.filter(({ hasChanged }) => hasChanged).map(({ accountId }) => accountId)
   const { rows } = await at.lane.host.query<Waiting>(
     `select t.id || ' to be sent' as name, t.account_id,
-       concat_ws(', ', t.stage, t.reason, 'attempt ' || t.attempt) as state,
-       (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.outcome not in ('throttled', 'unauthorized')) as tries
+       concat_ws(', ', t.stage, t.reason, 'attempt ' || t.attempt,
+         (select concat_ws(' ', 'job', j.state, 'due at', j.start_after, 'heard of at', j.heartbeat_on, 'retries', j.retry_count)
+          from outlay_queue.job j where j.id = outlay.job_id(t.id))) as state,
+       (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.outcome not in ('throttled', 'unauthorized')) as tries,
+       coalesce(t.submission_key, '') as key
      from outlay.transfer t
      where t.account_id = any ($1) and t.id <> all ($2) and t.stage in ('queued', 'submitting')
        and (t.not_before is null or t.not_before < now())
@@ -108,10 +116,10 @@ async function findWaiting(at: Run): Promise<readonly Waiting[]> {
        -- A job that was lost is found by a sweep, which takes its time.
        and exists (select from outlay_queue.job j where j.id = outlay.job_id(t.id))
      union all
-     select t.id || ' to be read', t.account_id, 'due at ' || t.follow_at, t.looks from outlay.transfer t
+     select t.id || ' to be read', t.account_id, 'due at ' || t.follow_at, t.looks, null from outlay.transfer t
      where t.account_id = any ($1) and t.stage = 'submitted' and t.follow_at < now()
      union all
-     select d.transfer_id || ' to be told to ' || d.subscription, t.account_id, 'due at ' || d.due_at, d.failures
+     select d.transfer_id || ' to be told to ' || d.subscription, t.account_id, 'due at ' || d.due_at, d.failures, null
      from outlay.delivery d join outlay.transfer t on t.id = d.transfer_id
      where $3 and t.account_id = any ($1) and not d.dead and d.due_at < now() and not exists (
        select from outlay.delivery b

@@ -1,5 +1,6 @@
 import type { Backlog } from '@outlay/core'
 import { endHolds } from './holds.ts'
+import { useOwnPool } from './host-pools.ts'
 import type { Run } from './run.ts'
 import { tenantOf } from './steps.ts'
 import { simulate } from './tenant.ts'
@@ -42,6 +43,7 @@ async function heal(at: Run): Promise<void> {
   lane.mailroom.mischief = 'none'
   await lane.mailroom.handOutLate()
   for (const worker of at.workers.values()) {
+    await useOwnPool(at, worker)
     worker.letGo()
     // What was planned for them and has not come about must not befall them while they stop.
     worker.fate.forgive()

@@ -41,7 +41,11 @@ export async function take(at: Run, step: Step): Promise<string> {
     case 'relink':
       return changeAccess(at, step.do, tenantOf(at, step.tenant))
     case 'lose_jobs': {
-      const { rowCount } = await at.lane.host.query(`delete from outlay_queue.job where state < 'active'`)
+      // What a host has locked stays: its transaction may be open for as long as the plan.
+      const { rowCount } = await at.lane.host.query(
+        `delete from outlay_queue.job where (name, id) in (
+           select j.name, j.id from outlay_queue.job j where j.state < 'active' for update skip locked)`,
+      )
       return `${rowCount} jobs`
     }
     case 'hold':
@@ -54,6 +58,8 @@ export async function take(at: Run, step: Step): Promise<string> {
     case 'stop':
     case 'misbehave':
     case 'firewall':
+    case 'maintain':
+    case 'use_pool':
     case 'resubmit_twice':
     case 'serve':
       return takePlayerStep(at, step)
@@ -173,7 +179,10 @@ export const tenantOf = (at: Run, index: number): Tenant => {
 
 /** Starts a worker where no other one lives. */
 export async function ensureWorker(at: Run): Promise<void> {
-  if (![...at.workers.values()].some(({ fate }) => !fate.isDead)) await restart(at, { worker: 0, skewSeconds: 0 })
+  if ([...at.workers.values()].some(({ fate }) => !fate.isDead)) return
+  // A process that shares its gateway does so for every engine in it.
+  const sharesGateway = at.plan.steps.some((step) => step.do === 'start' && step.sharesGateway === true)
+  await restart(at, { worker: 0, skewSeconds: 0, sharesGateway })
 }
 
 async function restart(

@@ -13,6 +13,7 @@ export const subscriptions: readonly SubscribedTypes[] = [
 ]
 
 const addedLater: readonly EventType[] = [
+  'transfer.submitted',
   'transfer.blocked',
   'transfer.released',
   'transfer.processing',

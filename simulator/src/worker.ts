@@ -5,7 +5,9 @@ import { httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-cli
 import { seededRandom } from '@outlay/testing'
 import type { Pool, PoolClient } from 'pg'
 import type { Bug } from './bugs.ts'
+import { superviseQueue } from './host-pools.ts'
 import type { Violation } from './invariants.ts'
+import { noteEarly } from './invariants-attempts.ts'
 import type { Lane } from './lane.ts'
 import { type Misconduct, misconductedGateway, senselessCredentials } from './misconduct.ts'
 import { createFate, type Decide, type Fate, mortalDriver } from './mortal-driver.ts'
@@ -29,6 +31,8 @@ export interface Surroundings {
   readonly mistakes: Violation[]
   /** Attempts that were given to the gateway, as transfer and attempt. */
   readonly sent: Set<string>
+  /** Whether some transfers are not to be sent before a time. */
+  readonly isScheduling: boolean
   readonly order: Order
   /** Numbers of payouts by their transfers. */
   readonly numbers: Map<string, number>
@@ -41,6 +45,10 @@ export interface Worker {
   readonly engine: Engine<PoolClient>
   readonly fate: Fate
   readonly release: 'earlier' | 'later'
+  /** What its host shares with the engine. */
+  readonly pool: Pool
+  /** Does at once what the engine's supervision of its queue does every few seconds. */
+  supervise(): Promise<void>
   transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
   /** Holds the next answer of the service back until it is let go, while the worker lives on. */
   stall(): void
@@ -49,8 +57,11 @@ export interface Worker {
   stop(): Promise<void>
 }
 
-/** How long foreign code may take, in milliseconds: well below what a tenant that is well may have to wait. */
-const bounds = { calls: { submitMs: 3_000, readMs: 2_000, lookupMs: 1_000 }, handlerMs: 2_000 }
+/**
+ * How long foreign code may take, in milliseconds: well below what a tenant that is well may have to wait. It is slow long before
+ * that, as it is by default.
+ */
+const bounds = { calls: { submitMs: 3_000, readMs: 2_000, lookupMs: 1_000 }, handlerMs: 2_000, slowAfterMs: 500 }
 
 /** How long the loops of a dead worker get to end, in milliseconds. */
 const deadWorkerStopMs = 1_000
@@ -75,7 +86,8 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   const turns = inTurns(around, options.name ?? 'nobody')
   const fate = createFate(() => cable?.cut(), turns.decide)
   const mortal = mortalDriver(pgDriver(pool), fate, turns.statement)
-  const backend = postgres({ driver: bug?.driver?.(mortal, lane) ?? mortal })
+  const driver = bug?.driver?.(mortal, { host: lane.host, pool }) ?? mortal
+  const backend = postgres({ driver })
   const stalling = createStall(turns.decide)
   const gateway = openWorkersGateway(around, options, fate, stalling, turns)
   const { fraction } = seededRandom(around.seed)
@@ -109,6 +121,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
         pollIntervalMs: options.pollIntervalMs ?? 100,
         subscriptionConcurrency: 2,
         stopTimeoutMs: 500,
+        slowAfterMs: bounds.slowAfterMs,
         ...bug?.work,
       })
     }
@@ -116,7 +129,9 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
     await close()
     throw error
   }
-  return { engine, fate, release, transaction: (work) => mortal.transaction(work), ...stalling, stop: close }
+  const supervise = () => superviseQueue(driver)
+  const transaction: Worker['transaction'] = (work) => mortal.transaction(work)
+  return { engine, fate, release, pool, supervise, transaction, ...stalling, stop: close }
 }
 
 /** A backend with the mistake in it, and in what the core decides for it. */
@@ -141,8 +156,9 @@ function openWorkersGateway(
   const inTurn = turns.gateway(gateway)
   const noting: Gateway = {
     ...inTurn,
-    submit: (submission, options) => {
+    submit: async (submission, options) => {
       sent.add(`${submission.transferId} ${submission.attempt}`)
+      if (around.isScheduling) await noteEarly(around, submission.transferId)
       return inTurn.submit(submission, options)
     },
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Site } from '../site/site.ts'
 import type { Worker } from '../site/worker.ts'
-import { exhaustConnections, terminateSessions } from './postgres-faults.ts'
+import { exhaustConnections, lockTables, terminateSessions } from './postgres-faults.ts'
 import { firstSettlement, type Recovered, readHeld, takenOver } from './recovery.ts'
 
 /** A fault that is over, and how to wait until everything goes on. */
@@ -98,6 +98,12 @@ export const faultKinds = {
     async strike(site, fraction) {
       const taken = await exhaustConnections(site, drawMs(fraction))
       return over(site, `${taken} connections taken`)
+    },
+  },
+  tables_locked: {
+    recovery: `tables are free again, ${settlement}`,
+    async strike(site, fraction) {
+      return over(site, await lockTables(site, drawMs(fraction), fraction))
     },
   },
   service_cut: {

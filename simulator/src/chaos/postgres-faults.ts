@@ -61,3 +61,36 @@ async function terminateAll({ host }: Site): Promise<number> {
     .catch(() => ({ rows: [] }))
   return rows[0]?.count ?? 0
 }
+
+/** Tables that maintenance may lock, by what they are for. */
+const maintained: Readonly<Record<string, string>> = {
+  transfers: `select 'outlay.transfer' as name`,
+  deliveries: `select 'outlay.delivery' as name`,
+  jobs: `select format('outlay_queue.%I', tablename) as name from pg_tables
+    where schemaname = 'outlay_queue' and tablename ~ '^j[0-9a-f]{56}$'`,
+}
+
+/** Locks one of the engine's tables wholly for some milliseconds, as a REINDEX or a migration of the host does; says which. */
+export async function lockTables(site: Site, ms: number, fraction: () => number): Promise<string> {
+  const [what, text] = Object.entries(maintained)[Math.floor(fraction() * 3)] ?? ['nothing', '']
+  const client = await site.host.connect()
+  try {
+    const { rows } = await client.query<{ readonly name: string }>(text)
+    for (;;) {
+      // Behind whoever waits for a lock on a table everybody else waits, so it gives up and tries again.
+      const isLocked = await client
+        .query(`begin; set local lock_timeout = '250ms'; lock table ${rows[0]?.name} in access exclusive mode`)
+        .then(
+          () => true,
+          () => client.query('rollback').then(() => false),
+        )
+      if (isLocked) break
+      await delay(100)
+    }
+    await delay(ms)
+    return `${what}, ${(ms / 1_000).toFixed(1)} s`
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}

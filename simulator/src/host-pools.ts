@@ -1,0 +1,142 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Driver } from '@outlay/adapters-pg'
+import type { Pool, PoolClient } from 'pg'
+import { PgBoss } from 'pg-boss'
+import type { PlayerStep } from './players.ts'
+import type { Run } from './run.ts'
+import type { Worker } from './worker.ts'
+
+type MaintainStep = Extract<PlayerStep, { readonly do: 'maintain' }>
+
+/** Names of the tables that somebody may lock for maintenance, as text of SQL. */
+const nameOf = {
+  jobs: `(select format('outlay_queue.%I', tablename) from pg_tables where schemaname = 'outlay_queue' and tablename ~ '^j[0-9a-f]{56}$')`,
+  transfers: `'outlay.transfer'`,
+  deliveries: `'outlay.delivery'`,
+} as const satisfies Record<MaintainStep['table'], string>
+
+/** Somebody locks a table for a while, as a migration or a REINDEX does. Statements of workers fail meanwhile, also those on timers. */
+export async function maintain(at: Run, step: MaintainStep): Promise<string> {
+  // Whoever has a transaction of a host open puts off such work.
+  if (at.holds.size > 0) return 'transactions are open'
+  const living = [...at.workers.values()].filter(({ fate }) => !fate.isDead)
+  const worker = living[step.worker % Math.max(1, living.length)]
+  let going: Promise<string> | undefined
+  await whileLocked(at, step.table, async () => {
+    if (worker !== undefined) going = superviseAndGoOn(at, worker)
+    await setTimeout(step.forMs)
+  })
+  return (await going) ?? 'nobody works'
+}
+
+/** Does something while a table is locked. */
+async function whileLocked(at: Run, table: MaintainStep['table'], run: () => Promise<void>): Promise<void> {
+  const client = await at.lane.holders.connect()
+  const onError = () => undefined
+  client.on('error', onError)
+  try {
+    // The timers of the worker are due by then.
+    await client.query('update outlay_queue.queue set monitor_on = null, monitor_claim_on = null')
+    const { rows } = await client.query<{ readonly name: string }>(`select ${nameOf[table]} as name`)
+    await client.query(`begin; set local lock_timeout = '500ms'; lock table ${rows[0]?.name} in access exclusive mode`)
+    await run()
+  } finally {
+    await client.query('rollback').catch(onError)
+    client.off('error', onError)
+    client.release()
+  }
+}
+
+/** The host goes on with its own work all the time, also right after a statement of the engine has failed. */
+async function superviseAndGoOn(at: Run, worker: Worker): Promise<string> {
+  const supervised = await worker.supervise().then(
+    () => 'supervised',
+    (error: Error) => `not supervised: ${error.message}`,
+  )
+  return `${supervised}; the pool of the host: ${await useOwnPool(at, worker)}`
+}
+
+/** Looks once after the queue as the timers of an engine do, with its way to the database. */
+export async function superviseQueue(driver: Pick<Driver<unknown>, 'run'>): Promise<void> {
+  const boss = new PgBoss({
+    db: {
+      // The engine waits no longer than that for locks.
+      executeSql: (text, values) =>
+        driver.run(text.replace(/SET LOCAL lock_timeout = \d+/, 'SET LOCAL lock_timeout = 250'), values),
+    },
+    schema: 'outlay_queue',
+    migrate: false,
+    createSchema: false,
+    supervise: false,
+    schedule: false,
+    monitorIntervalSeconds: 5,
+  })
+  boss.on('error', () => undefined)
+  await boss.supervise()
+}
+
+/** Most connections of the pool of a worker that a host is given at once. */
+const atOnce = 4
+
+/** How long a host waits for a connection of its pool before it gives up, in milliseconds; the engine may use them all. */
+const patienceMs = 500
+
+/** What a host's statement found of others on its connection. */
+interface Found {
+  readonly alone: boolean
+  readonly lock_timeout: string
+  readonly leftover: number
+}
+
+/** A host does things of its own on the pool that it shares with the engine, and notes where the engine is in the way. */
+export async function useOwnPool(at: Pick<Run, 'mistakes' | 'lane'>, { pool, fate }: Worker): Promise<string> {
+  if (fate.isDead) return 'it is dead'
+  const settled = await Promise.all(
+    Array.from({ length: Math.min(atOnce, pool.options.max ?? atOnce) }, () => doOwnThing(pool, at.lane.host)),
+  )
+  const wrong = settled.filter((one) => one !== undefined)
+  for (const detail of new Set(wrong)) at.mistakes.push({ invariant: 'host_pool_is_clean', detail })
+  return wrong.length === 0 ? 'well' : wrong.join('; ')
+}
+
+/** Writes and reads something on one connection; answers with what is wrong. */
+async function doOwnThing(pool: Pool, beside: Pool): Promise<string | undefined> {
+  const client = await connect(pool)
+  if (client === undefined) return undefined
+  const onError = () => undefined
+  client.on('error', onError)
+  let broken: Error | undefined
+  try {
+    const { rows } = await client.query<Found>(
+      `select now() = statement_timestamp() as alone, current_setting('lock_timeout') as lock_timeout,
+         (select count(*)::integer from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as leftover`,
+    )
+    const { rows: written } = await client.query<{ readonly id: string }>(
+      'insert into own_row default values returning id',
+    )
+    const { rowCount } = await beside.query('select from own_row where id = $1', [written[0]?.id])
+    const [found] = rows
+    if (found?.alone !== true || rowCount !== 1)
+      return 'a statement of a host is in a transaction that it did not begin'
+    if (found.lock_timeout !== '0' || found.leftover > 0)
+      return `a connection of a host has lock_timeout ${found.lock_timeout} and ${found.leftover} advisory locks of others`
+    return undefined
+  } catch (error) {
+    broken = error instanceof Error ? error : new Error(String(error))
+    // Other failures are those of a worker that is killed, or of a server that restarts.
+    return 'code' in broken && /^25/.test(String(broken.code))
+      ? `a statement of a host fails: ${broken.message}`
+      : undefined
+  } finally {
+    client.off('error', onError)
+    // Nobody repairs the connection here: what the engine has left would stay on it.
+    client.release(broken !== undefined && !('code' in broken))
+  }
+}
+
+async function connect(pool: Pool): Promise<PoolClient | undefined> {
+  const connecting = pool.connect().catch(() => undefined)
+  const client = await Promise.race([connecting, setTimeout(patienceMs, undefined)])
+  if (client === undefined) void connecting.then((late) => late?.release())
+  return client
+}
