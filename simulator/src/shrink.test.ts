@@ -12,7 +12,14 @@ const planOf = (steps: Plan['steps']): Plan => ({ seed: 1, tenants: 1, sharesCli
 const course: Course = { happened: [], befell: [] }
 const outcomeOf = (fails: boolean): Outcome => ({
   violations: fails ? [{ invariant: 'one_effect', detail: '' }] : [],
-  ...{ trace: [], payouts: 0, faults: 0, hangs: false, course, enforced: { kept: 0, missed: 0, firstMissed: undefined } },
+  ...{
+    trace: [],
+    payouts: 0,
+    faults: 0,
+    hangs: false,
+    course,
+    enforced: { kept: 0, missed: 0, firstMissed: undefined },
+  },
 })
 
 const has = ({ steps }: Plan, ms: number) => steps.some((step) => step.do === 'wait' && step.ms === ms)
