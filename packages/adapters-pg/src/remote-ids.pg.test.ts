@@ -5,7 +5,6 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { listingGateway, restoredDatabase } from '../test/restored-database.ts'
-import { readMigrations } from './migrate.ts'
 
 const payout = (idempotencyKey: string, accountId = 'acme') => samplePayout(accountId, { idempotencyKey })
 
@@ -162,43 +161,6 @@ describe('an id at the service', async () => {
     await commit((tx) => engine.transfers.release(tx, wrong))
     await isSent(engine, wrong)
     expect(await restored.doubled()).toEqual([])
-  })
-
-  it('is in the unique index in spite of two rows that had it before, of which the later one is blocked', async () => {
-    const engine = make(listingGateway())
-    const ids = [await enqueue(engine, 'one'), await enqueue(engine, 'two'), await enqueue(engine, 'three')]
-    const [sql = ''] = (await readMigrations(new URL('../migrations/', import.meta.url)))
-      .filter(({ name }) => name.startsWith('0016'))
-      .map((migration) => migration.sql.replaceAll('{{schema}}', 'outlay').replaceAll(' concurrently', ''))
-    const client = await pool.connect()
-    try {
-      await client.query('begin')
-      await client.query('drop index outlay.transfer_remote_id')
-      await client.query(
-        `update outlay.transfer set stage = 'submitted', status = 'processing', attempt = 1, remote_id = 'same'`,
-      )
-      await client.query(
-        `update outlay.transfer set stage = 'settled', status = 'complete' where idempotency_key = 'three'`,
-      )
-      await client.query(`insert into outlay.subscription (name, types) values ('told', '{transfer.blocked}')`)
-      // Its last statements take functions away, which is not what this is about.
-      await client.query(sql.slice(0, sql.indexOf('drop index')))
-      const { rows: after } = await client.query(
-        `select id, stage, status, remote_id, reason from outlay.transfer order by id = any ($1), id`,
-        [ids],
-      )
-      const lost = { remote_id: null, reason: 'remote_id_taken' }
-      expect(after).toEqual([
-        { id: ids[0], ...lost, stage: 'blocked', status: 'pending' },
-        { id: ids[1], ...lost, stage: 'blocked', status: 'pending' },
-        { id: ids[2], stage: 'settled', status: 'complete', remote_id: 'same', reason: null },
-      ])
-      const { rows: told } = await client.query('select transfer_id, type from outlay.delivery order by 1')
-      expect(told).toEqual(ids.slice(0, 2).map((id) => ({ transfer_id: id, type: 'transfer.blocked' })))
-    } finally {
-      await client.query('rollback')
-      client.release()
-    }
   })
 
   it('of what cannot be stored keeps nothing else from being adopted, and is named', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { pgDriver, postgres } from '@outlay/adapters-pg'
+import { readFile } from 'node:fs/promises'
+import { pgDriver, postgres, readMigrations } from '@outlay/adapters-pg'
 import { createService } from '@outlay/service'
 import { createTemplate, type Postgres, startPostgres } from '@outlay/testing'
 import pg from 'pg'
@@ -51,14 +51,13 @@ async function withPool(url: string, work: (pool: pg.Pool) => Promise<void>): Pr
   }
 }
 
-/** Changes with the migrations and the dependencies of the packages that have tables. */
+/** Changes with the SQL and the dependencies of the packages that have tables. */
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256')
   for (const name of ['@outlay/adapters-pg', '@outlay/service']) {
     const manifest = new URL(import.meta.resolve(`${name}/package.json`))
     hash.update(await readFile(manifest))
-    const folder = new URL('migrations/', manifest)
-    for (const file of (await readdir(folder)).sort()) hash.update(file).update(await readFile(new URL(file, folder)))
+    for (const { name: file, sql } of await readMigrations(new URL('sql/', manifest))) hash.update(file).update(sql)
   }
   return hash.digest('hex').slice(0, 12)
 }
