@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { payoutBody, toOptions } from './account.ts'
 import { seedClient } from './stage.ts'
 
-const entry = fileURLToPath(new URL('../../packages/service/dist/sandbox-main.js', import.meta.url))
+const entry = fileURLToPath(new URL('../../packages/service/dist/sandbox/main.js', import.meta.url))
 
 /** What a client holds in its hands after a create: its key and, if an answer came, the answer. */
 interface Receipt {

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFailed } from 'vitest'
 import { migrateHost } from './host.ts'
 import { openStageHost, seedClient, setStage, settleAll } from './stage.ts'
 
-const entry = fileURLToPath(new URL('../../packages/service/dist/sandbox-main.js', import.meta.url))
+const entry = fileURLToPath(new URL('../../packages/service/dist/sandbox/main.js', import.meta.url))
 
 describe('the service killed with SIGKILL under load, twice', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })

@@ -50,7 +50,7 @@ export interface SiteOptions {
   readonly onCollapse?: ((what: string) => void) | undefined
 }
 
-const serviceEntry = fileURLToPath(new URL('../../../packages/service/dist/sandbox-main.js', import.meta.url))
+const serviceEntry = fileURLToPath(new URL('../../../packages/service/dist/sandbox/main.js', import.meta.url))
 
 /** Opens a site. What is committed there is on disk. */
 export async function openSite(options: SiteOptions): Promise<Site> {
