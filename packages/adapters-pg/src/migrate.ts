@@ -46,14 +46,13 @@ function arrange(files: readonly (readonly [file: string, sql: string])[]): read
 }
 
 /**
- * Functions come before the tables whose triggers and policies call them, but for those whose signature names a table's rows;
- * views come last. Bodies are checked when they run.
+ * Functions of triggers come before the tables that have those. All others come behind, so that no worker runs a function whose
+ * columns are not there yet, and views come last. Bodies are checked when they run.
  */
 function rankOf({ name, sql, repeatable }: Migration): number {
   if (!repeatable) return 1
   if (name.startsWith('views/')) return 3
-  const signature = /create or replace function \S+?\(([\s\S]*?)(?:\$\$|\bas\b)/.exec(sql)?.[1] ?? ''
-  return name.startsWith('functions/') && !signature.includes('{{schema}}.') ? 0 : 2
+  return /\breturns trigger\b/.test(sql) ? 0 : 2
 }
 
 /** Where and what to migrate. */

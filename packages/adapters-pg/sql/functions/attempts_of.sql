@@ -1,4 +1,4 @@
--- The same as before the archive was there, over both places.
+-- Reads attempts at hand and archived ones alike.
 create or replace function {{schema}}.attempts_of(p_transfer_id text)
 returns table (
   attempt integer, claimed_at timestamptz, answered_at timestamptz, took interval, outcome text, http_status integer,
