@@ -6,7 +6,7 @@ import process from 'node:process'
 /** Absolute path of the repository. */
 export const root = join(import.meta.dirname, '..')
 
-/** What a package.json of this repository says, as far as programs here ask. */
+/** The members of a package.json that programs here read. */
 export interface Manifest {
   readonly name: string
   readonly version: string
@@ -16,7 +16,7 @@ export interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
-/** Folders of the packages that are published, with their manifests, in the order of their names. */
+/** Folders of the published packages, with their manifests, in the order of their names. */
 export function listPackages(): readonly { readonly folder: string; readonly manifest: Manifest }[] {
   return readdirSync(join(root, 'packages'))
     .sort()
@@ -27,7 +27,7 @@ export function listPackages(): readonly { readonly folder: string; readonly man
     }))
 }
 
-/** Packs every package into a folder, and answers with the absolute path of each tarball by the name of its package. */
+/** Packs every package into a folder. Returns the absolute path of each tarball by the name of its package. */
 export function packPackages(directory: string): ReadonlyMap<string, string> {
   const destination = resolve(directory)
   mkdirSync(destination, { recursive: true })
@@ -40,7 +40,7 @@ export function packPackages(directory: string): ReadonlyMap<string, string> {
   )
 }
 
-/** A script of pnpm's gets the very pnpm that runs it; anybody else asks npm for it. */
+/** A script of pnpm uses the pnpm that runs it; other programs get it from npm. */
 function runPnpm(args: readonly string[]): void {
   const running = process.env['npm_execpath'] ?? ''
   const isPnpm = /^pnpm(\.exe)?$/.test(basename(running))

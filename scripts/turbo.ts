@@ -1,4 +1,4 @@
-/** Runs turbo as it is meant to run here: without telemetry, and the same on every operating system. */
+/** Runs turbo without telemetry, and the same on every operating system. */
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 

@@ -59,8 +59,8 @@ export const findCycle = (files: readonly File[]): readonly string[] =>
   findCycleIn(new Map(files.map((file) => [file.path, importsOf(file)])))
 
 /**
- * Finds one cycle among the rooms of a package, the folders right below its sources; empty when there is none. What stands
- * beside the rooms is the frame that holds them, and tests go where they like.
+ * Finds one cycle among the rooms of a package, the folders right below its sources; empty when there is none. Files
+ * beside the rooms and tests may import any room.
  */
 export const findRoomCycle = (files: readonly File[], root: string): readonly string[] => {
   const roomOf = (path: string) => (path.startsWith(root) ? /^([^/]+)\//.exec(path.slice(root.length))?.[1] : undefined)

@@ -4,7 +4,7 @@ import type { File, Finding } from './repository.ts'
 /** True for a document. */
 export const isDocument = (file: File): boolean => file.path.endsWith('.md')
 
-/** Finds links between documents, code and folders that lead nowhere. */
+/** Finds broken links between documents, code and folders. */
 export const findBrokenLinks = (file: File, paths: readonly string[]): readonly Finding[] =>
   [...file.text.matchAll(/\]\(([^)\s]+)\)/g)]
     .map((match) => match[1] ?? '')
@@ -15,14 +15,14 @@ export const findBrokenLinks = (file: File, paths: readonly string[]): readonly 
     })
     .map((link) => `${file.path}: ${link} leads nowhere`)
 
-/** Finds file names, in code font, of places in this repository that are not there. */
+/** Finds file names, in code font, of places that do not exist in this repository. */
 export const findMissingPlaces = (file: File, paths: readonly string[]): readonly Finding[] =>
   [...file.text.matchAll(/`((?:packages|docs|tidy|examples|bench|e2e|judge|simulator|scripts)\/[\w./-]*)`/g)]
     .map((match) => (match[1] ?? '').replace(/\/$/, ''))
     .filter((place) => !paths.some((path) => path === place || path.startsWith(`${place}/`)))
     .map((place) => `${file.path}: there is no ${place}`)
 
-/** Finds threats of the threat model that no test proves, and proofs that are no tests. */
+/** Finds threats of the threat model without a test, and proofs that are no tests. */
 export const findUnprovenThreats = (file: File): readonly Finding[] => {
   const section = file.text.split(/^## /m).find((each) => each.startsWith('Threat model')) ?? ''
   const threats = section.split('\n').filter((line) => /^\| (?!who |-)/.test(line))
@@ -31,7 +31,7 @@ export const findUnprovenThreats = (file: File): readonly Finding[] => {
     const cells = line.split(' | ')
     const proofs = [...(cells[3] ?? '').matchAll(/`([^`]*)`/g)].map((match) => match[1] ?? '')
     const wrong = proofs.filter((proof) => !/^(packages|e2e)\/.+\.test\.ts$/.test(proof))
-    if (proofs.length === 0) return [`${file.path}: nothing proves that of ${line.slice(2, 40)}`]
+    if (proofs.length === 0) return [`${file.path}: no test for ${line.slice(2, 40)}`]
     return wrong.map((proof) => `${file.path}: ${proof} is no test`)
   })
 }

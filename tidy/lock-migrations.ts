@@ -1,4 +1,4 @@
-/** Adds new migrations to the lock. What is locked stays as it is: a released migration never changes. */
+/** Adds new migrations to the lock. Locked ones stay: a released migration never changes. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hash, isMigration, type Lock, lockPath } from './migrations.ts'

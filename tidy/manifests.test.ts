@@ -21,7 +21,7 @@ const textOf = (pattern: RegExp) =>
     .join('\n')
 
 describe('manifests', () => {
-  it('take every dependency from the catalog or the workspace', () => {
+  it('pin every dependency in the catalog or the workspace', () => {
     expect(manifests.flatMap(findUnpinned)).toEqual([])
   })
 

@@ -20,7 +20,7 @@ export const isManifest = (file: File): boolean => /(^|\/)package\.json$/.test(f
 
 const parseManifest = (file: File): Manifest => JSON.parse(file.text) as Manifest
 
-/** Finds dependencies whose version is not taken from the catalog or the workspace. Peers may name a range. */
+/** Finds dependencies whose version is not from the catalog or the workspace. Peers may name a range. */
 export const findUnpinned = (file: File): readonly Finding[] => {
   const { dependencies, devDependencies, optionalDependencies } = parseManifest(file)
   return Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })

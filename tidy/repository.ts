@@ -17,7 +17,7 @@ export type Finding = string
 
 const binary = /\.(png|jpg|gif|ico|woff2?|pdf|tgz)$/
 
-/** Reads every file that git knows or would take in, without those that were deleted meanwhile. */
+/** Reads every file that git tracks or would add, without deleted ones. */
 export const readFiles = (): readonly File[] => {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,

@@ -22,6 +22,13 @@ describe('the checks of sizes', () => {
     expect(findLongFile({ path: 'a.ts', text: statements(maxFileLines + 1) })).toHaveLength(1)
   })
 
+  it('report a function of SQL one line over the limit, its comment left out', () => {
+    const path = 'packages/a/sql/functions/b.sql'
+    const fits = '-- Says what it does.\n'.repeat(3) + 'select 1\n'.repeat(maxFunctionLines)
+    expect(findLongFunctions({ path, text: fits })).toEqual([])
+    expect(findLongFunctions({ path, text: `${fits}select 1` })).toHaveLength(1)
+  })
+
   it('report a function one line over the limit, and not the body of a describe', () => {
     const fits = statements(maxFunctionLines - 2)
     expect(findLongFunctions({ path: 'a.ts', text: `const a = () => {\n${fits}}` })).toEqual([])

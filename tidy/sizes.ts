@@ -13,8 +13,9 @@ export const findLongFile = (file: File): readonly Finding[] => {
   return lines > maxFileLines ? [`${file.path}: ${lines} lines, at most ${maxFileLines}; find the second noun`] : []
 }
 
-/** Finds functions with too many lines. The body of a `describe` is a chapter, not a function. */
+/** Finds functions with too many lines, of TypeScript and SQL. The body of a `describe` is a chapter, not a function. */
 export const findLongFunctions = (file: File): readonly Finding[] => {
+  if (/\/sql\/functions\/.*\.sql$/.test(file.path)) return findLongSqlFunction(file)
   if (!isTypeScript(file)) return []
   const { program, lineAt } = parse(file)
   const found: Finding[] = []
@@ -25,6 +26,14 @@ export const findLongFunctions = (file: File): readonly Finding[] => {
     if (lines > maxFunctionLines) found.push(`${file.path}:${first}: ${lines} lines, at most ${maxFunctionLines}`)
   })
   return found
+}
+
+/** A file has one function, under its comment. */
+const findLongSqlFunction = ({ path, text }: File): readonly Finding[] => {
+  const lines = text.trim().split('\n')
+  const first = lines.findIndex((line) => !line.startsWith('--'))
+  const count = lines.length - first
+  return count > maxFunctionLines ? [`${path}:${first + 1}: ${count} lines, at most ${maxFunctionLines}`] : []
 }
 
 const isFunction = (node: Node): boolean =>

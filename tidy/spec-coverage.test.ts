@@ -25,7 +25,7 @@ describe('the check of the coverage', () => {
   const gaps = (cell: string, cases = ['a case']) =>
     findCoverageGaps(readCoverage(table(cell)), ['A: B'], cases, [file])
 
-  it('takes cases, and tests of files', () => {
+  it('accepts cases, and tests of files', () => {
     expect(gaps('*a case*<br>`a.test.ts` *exists*')).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readFiles } from './repository.ts'
-import { findBadWords, findEmptyNames } from './words.ts'
+import { findBadWords, findEmptyNames, findRetiredNames } from './words.ts'
 
 const files = readFiles()
 
@@ -11,6 +11,10 @@ describe('words', () => {
 
   it('name every file and folder after what is in it', () => {
     expect(files.flatMap(findEmptyNames)).toEqual([])
+  })
+
+  it('name everything by the terms of the glossary', () => {
+    expect(files.flatMap(findRetiredNames)).toEqual([])
   })
 })
 
@@ -31,6 +35,23 @@ describe('the checks of words', () => {
   it('accept a route that looks like a path', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the sample is source text
     expect(findBadWords({ path: 'a.ts', text: 'fetch(`${base}/work/items`)' })).toEqual([])
+  })
+
+  it.each([
+    ['a.ts', 'const nextLookAt = 1'],
+    ['a.ts', 'export interface Pacer {}'],
+    ['a.ts', 'const told = []'],
+    ['a.sql', 'select t.follow_at from transfer t'],
+    ['page-follower.ts', ''],
+  ])('report the retired word in %s "%s"', (path, text) => {
+    expect(findRetiredNames({ path, text })).toHaveLength(1)
+  })
+
+  it.each([
+    ['a.ts', '// looks it up\nconst lookup = executeTakeFirst(workspace)'],
+    ['a.sql', `-- told\nselect 'told' as note`],
+  ])('accept what only sounds like one in %s "%s"', (path, text) => {
+    expect(findRetiredNames({ path, text })).toEqual([])
   })
 
   it('report names that say nothing', () => {

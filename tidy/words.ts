@@ -1,16 +1,17 @@
 import type { File, Finding } from './repository.ts'
+import { parse, walk } from './syntax.ts'
 
-/** A thing that must not be written, and why. */
+/** A forbidden pattern, and why. */
 interface Rule {
   readonly pattern: RegExp
   readonly why: string
-  /** Which files it is about; all of them when absent. */
+  /** The files that it applies to; all of them when absent. */
   readonly files?: RegExp
 }
 
 const code = /\.m?[jt]s$/
 
-/** What must not be written. This file and its test are left out of the search. */
+/** The forbidden patterns. The search skips this file and its test. */
 const rules: readonly Rule[] = [
   { pattern: /\b(TODO|FIXME|XXX)\b/, why: 'finish it, or say plainly in the documentation what is left out' },
   { pattern: /\b(it|test|describe|bench)\.(only|skip|todo)\b/, why: 'every test runs', files: code },
@@ -29,7 +30,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** Finds words that must not be written. */
+/** Finds forbidden words. */
 export const findBadWords = (file: File): readonly Finding[] => {
   if (/^tidy\/words\.(test\.)?ts$/.test(file.path)) return []
   const matching = rules.filter((rule) => rule.files?.test(file.path) ?? true)
@@ -41,8 +42,60 @@ export const findBadWords = (file: File): readonly Finding[] => {
   )
 }
 
-/** Finds folders and files whose name says nothing about what is in them. */
+/** Finds folders and files whose name says nothing about their content. */
 export const findEmptyNames = (file: File): readonly Finding[] => {
   const word = file.path.split(/[/.]/).find((part) => /^(utils?|helpers?|shared|common|misc)$/.test(part))
   return word === undefined ? [] : [`${file.path}: "${word}" is no noun of this house`]
+}
+
+/** Words that readers do not know, and what docs/glossary.md has for them. A name is split at its underscores and capitals. */
+const retired: ReadonlyMap<string, string> = new Map([
+  ...['look', 'looks', 'looked', 'looking', 'sight', 'sights', 'sighting', 'sightings', 'sighted'].map(
+    (word) => [word, 'poll, read, check or observation'] as const,
+  ),
+  ...['follow', 'follows', 'followed', 'following', 'follower'].map((word) => [word, 'poll'] as const),
+  ...['pace', 'paces', 'paced', 'pacer', 'pacing'].map((word) => [word, 'throttle or rate'] as const),
+  ...['tell', 'tells', 'told', 'telling', 'teller', 'tellers', 'hear', 'hears', 'heard', 'hearing'].map(
+    (word) => [word, 'notify, deliver, report or receive'] as const,
+  ),
+  ...['mend', 'mends', 'mended', 'unmended'].map((word) => [word, 'retry or fix'] as const),
+  ...['park', 'parks', 'parked', 'parking'].map((word) => [word, 'defer'] as const),
+  ...['hurry', 'whereabouts', 'mailroom'].map((word) => [word, 'the term of the glossary'] as const),
+])
+
+/** Names that others have given. */
+const foreign: ReadonlySet<string> = new Set(['followsymlinks'])
+
+const findRetired = (name: string): string | undefined =>
+  foreign.has(name.toLowerCase())
+    ? undefined
+    : name
+        .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+        .toLowerCase()
+        .split(/[^a-z]+/)
+        .find((word) => retired.has(word))
+
+const report = (file: File, line: number, name: string): readonly Finding[] => {
+  const word = findRetired(name)
+  return word === undefined ? [] : [`${file.path}:${line}: "${name}": write ${retired.get(word)} instead of "${word}"`]
+}
+
+/** Finds identifiers of TypeScript and SQL, and files, that are named by a retired word. */
+export const findRetiredNames = (file: File): readonly Finding[] => {
+  const found = report(file, 0, file.path.split('/').at(-1) ?? '')
+  if (/\.m?ts$/.test(file.path)) {
+    const syntax = parse(file)
+    const names: Finding[] = []
+    walk(syntax.program, (node) => {
+      if (node.type === 'Identifier' || node.type === 'PrivateIdentifier')
+        names.push(...report(file, syntax.lineAt(node.start), node.name))
+    })
+    return [...found, ...new Set(names)]
+  }
+  if (!file.path.endsWith('.sql')) return found
+  const lines = file.text.split('\n').flatMap((line, index) => {
+    const code = line.replace(/--.*/, '').replace(/'(?:[^']|'')*'/g, '')
+    return (code.match(/\w+/g) ?? []).flatMap((name) => report(file, index + 1, name))
+  })
+  return [...found, ...lines]
 }

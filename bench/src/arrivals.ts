@@ -1,8 +1,8 @@
-/** Matches what was sent with what arrived, by number. */
+/** Matches sent messages with arrivals, by number. */
 export interface Arrivals {
-  /** Notes that the commit of the n-th is sent at this moment. */
+  /** Records that the commit of the n-th is sent now. */
   commit(n: number): void
-  /** Notes that the n-th arrived at this moment. Throws Error when it did so before. */
+  /** Records that the n-th arrived now. Throws Error when it arrived before. */
   arrive(n: number): void
   /** Resolves when the n-th has arrived. */
   arrived(n: number): Promise<void>
@@ -12,7 +12,7 @@ export interface Arrivals {
   latenciesMs(): readonly number[]
 }
 
-/** Makes one that knows nothing yet; `now` tells milliseconds. */
+/** Makes empty arrivals; `now` returns milliseconds. */
 export function createArrivals(now: () => number = () => performance.now()): Arrivals {
   const committed = new Map<number, number>()
   const arrived = new Map<number, number>()

@@ -31,7 +31,7 @@ const run: ChartedRun = {
 
 test('a bar ends at the median, its line spans the rounds, and the mark stands at the aim', () => {
   const svg = drawRun(run, ['a machine'])
-  // The longest thing is the highest round, 3.00, at the end of the 380 that a bar may take, behind 300 of labels.
+  // The longest thing is the highest round, 3.00, at the end of the 380 for a bar, behind 300 of labels.
   expect(svg).toContain('<rect x="300" y="98" width="253.3" height="16" class="ratio"/>')
   expect(svg).toContain('<line x1="426.7" x2="680.0" y1="106" y2="106" class="reach"/>')
   expect(svg).toContain('<line x1="553.3" x2="553.3" y1="97" y2="115" class="mark"/>')

@@ -9,12 +9,12 @@ export interface ChartedRun {
   readonly results: readonly ContestResult[]
 }
 
-/** One bar: a median, how far the rounds reach, and what stands beside it. */
+/** One bar: a median, the range of the rounds, and its label. */
 interface Bar {
   readonly label: string
   readonly spread: Spread
   readonly note: string
-  /** Where a mark stands. */
+  /** Position of the mark. */
   readonly mark?: number | undefined
 }
 
@@ -71,7 +71,7 @@ ${parts.join('\n')}
 `
 }
 
-/** The ratios of a run in words, for whoever does not see the chart. */
+/** The ratios of a run in words, for readers who cannot see the chart. */
 export function describeRun(run: ChartedRun): string {
   return run.results
     .map(

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-/** What a run was asked for. */
+/** The options of a run. */
 export interface RunOptions {
   /** Workloads to run, in this order; all of them when empty. */
   readonly workloads: readonly string[]
@@ -8,27 +8,27 @@ export interface RunOptions {
   readonly rounds?: number | undefined
   /** Length of one measured round, in seconds; the workload's default when absent. */
   readonly seconds?: number | undefined
-  /** How much there is of what the workload is about; the workload's default when absent. */
+  /** The size of the workload; the workload's default when absent. */
   readonly size?: number | undefined
-  /** File that takes the results as JSON. */
+  /** File for the results as JSON. */
   readonly json?: string | undefined
 }
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const usage = `bench [workload…] [--rounds N] [--seconds S] [--size N] [--json FILE]
 
   workload     enqueue, enqueue-many, dispatch, drain, wake-up, pick-up, fairness, scale-out, snapshot, growth,
-               following, service, hot-wallet, end-to-end; all of them when none is named
+               polling, service, hot-wallet, end-to-end; all of them when none is named
   --rounds     measured rounds per contender (default 5)
   --seconds    length of one measured round (default: the workload's own)
-  --size       drain: transfers; fairness: largest backlog; growth: transfers of history; following: transfers in
+  --size       drain: transfers; fairness: largest backlog; growth: transfers of history; polling: transfers in
                flight (default: the workload's own)
   --json       also writes every round to FILE
 
-OUTLAY_BENCH_DATABASE_URL names a server of your own; a superuser's connection string. Without it an embedded
-PostgreSQL is started with durability on.`
+OUTLAY_BENCH_DATABASE_URL names your own server, by a superuser's connection string. Without it the bench starts an
+embedded PostgreSQL with durability on.`
 
-/** Reads the command line; `undefined` when help was asked for. Throws Error with a sentence for what it does not know. */
+/** Reads the command line; `undefined` when help was asked for. Throws Error with a sentence for invalid arguments. */
 export function parseCommandLine(args: readonly string[], known: readonly string[]): RunOptions | undefined {
   const { values, positionals } = parseArgs({
     args: args.filter((argument) => argument !== '--'),

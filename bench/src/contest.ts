@@ -3,7 +3,7 @@ import { figureOf, type Measurement } from './measurement.ts'
 /** One way to do the work. */
 export interface Contender {
   readonly name: string
-  /** Works for so long, proves that the work was done right, and answers with what it measured. Throws when it was not. */
+  /** Works for so long, checks the work, and returns the measurement. Throws when the work is wrong. */
   round(seconds: number): Promise<Measurement>
 }
 
@@ -17,13 +17,13 @@ export interface Ratio {
   readonly figure?: string | undefined
   /** Name of the figure that it is divided by; the same when absent. */
   readonly toFigure?: string | undefined
-  /** The least that the project aims at; absent where there is no such aim. */
+  /** Lower aim of the project; absent without one. */
   readonly aim?: number | undefined
-  /** The most that the project aims at; absent where there is no such aim. */
+  /** Upper aim of the project; absent without one. */
   readonly atMost?: number | undefined
 }
 
-/** Contenders that meet under the same conditions. */
+/** Contenders under the same conditions. */
 export interface Contest {
   readonly name: string
   readonly contenders: readonly Contender[]
@@ -43,7 +43,7 @@ export interface Workload {
   readonly title: string
   /** Length of a measured round unless the caller says otherwise, in seconds. */
   readonly seconds: number
-  /** How much there is of what the workload is about, unless the caller says otherwise; absent where that is fixed. */
+  /** The default size of the workload; absent where the size is fixed. */
   readonly size?: number | undefined
   /** Prepares the contests on a server. */
   open(serverUrl: string, size: number): Promise<OpenWorkload>
@@ -55,7 +55,7 @@ export interface OpenWorkload {
   close(): Promise<void>
 }
 
-/** What a contest came to: per contender one measurement a round, in the order of the rounds. */
+/** The result of a contest: per contender one measurement a round, in the order of the rounds. */
 export interface ContestResult {
   readonly name: string
   readonly ratios: readonly Ratio[]
@@ -108,13 +108,13 @@ export function quotients(result: ContestResult, ratio: Ratio): readonly number[
   })
 }
 
-/** What a ratio is called: its two sides, and the figure where that is not the contest's own. */
+/** The name of a ratio: its two sides, and the figure where that is not the contest's own. */
 export function nameOf(result: ContestResult, { of, to, figure = result.figure, toFigure = figure }: Ratio): string {
   if (of === to) return `${of}: ${figure} / ${toFigure}`
   return `${of} / ${to}${figure === result.figure ? '' : `, ${figure}`}`
 }
 
-/** What a ratio's aim is and whether its median meets it; empty without an aim. */
+/** A ratio's aim and whether its median meets it; empty without an aim. */
 export function judge({ aim, atMost }: Ratio, median: number): string {
   if (aim !== undefined) return `≥ ${aim} ${median >= aim ? 'met' : 'missed'}`
   return atMost === undefined ? '' : `≤ ${atMost} ${median <= atMost ? 'met' : 'missed'}`

@@ -16,7 +16,7 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** Makes a database of that name anew on the server, as a copy of `template` if one is named, and connects to it. */
+/** Recreates the database of that name on the server, as a copy of `template` if one is named, and connects to it. */
 export async function openDatabase(
   serverUrl: string,
   name: string,
@@ -33,7 +33,7 @@ export async function openDatabase(
   const pool = new Pool({ connectionString: url, max: maxConnections, idleTimeoutMillis: 0 })
   const statements = countStatements(pool)
   let closing = false
-  // The pool does not wait for its sockets, so dropping the database may still reach a connection that is on its way out.
+  // The pool does not wait for its sockets, so dropping the database may still end a connection that is closing.
   pool.on('error', (error) => {
     if (!closing) throw error
   })
@@ -60,12 +60,12 @@ export async function openDatabase(
   }
 }
 
-/** Counts the statements that are sent through a pool from now on; answers with how many there were so far. */
+/** Counts the statements that are sent through a pool from now on; returns a function with the count so far. */
 export function countStatements(pool: Pool): () => number {
   let sent = 0
   pool.on('connect', (client) => {
     const query = client.query
-    // The methods of a client call the one that is overwritten here, so that every statement passes it once.
+    // A client's methods call the one that is overwritten here, so every statement passes it once.
     Object.assign(client, {
       query: (...parts: unknown[]) => {
         sent += 1

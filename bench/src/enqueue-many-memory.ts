@@ -3,8 +3,8 @@ import { openOutlayMany } from './contenders/enqueue-many.ts'
 import { sampleTransfer } from './sample-transfer.ts'
 import { openServer } from './server.ts'
 
-// What one call of enqueueMany does to a process that has the requests in memory: time, memory, and the longest time in
-// which nothing else of the process had its turn. Run with --expose-gc; the argument is the number of transfers.
+// The effect of one call of enqueueMany on a process that has the requests in memory: time, memory, and the longest block
+// of the event loop. Run with --expose-gc; the argument is the number of transfers.
 const count = Number(process.argv[2] ?? 100_000)
 const megabytes = (bytes: number) => Math.round(bytes / 2 ** 20)
 const collect = globalThis.gc ?? (() => undefined)
@@ -20,19 +20,19 @@ await turn()
 
 const before = process.memoryUsage()
 let [peakHeap, peakRss, longestMs, last] = [0, 0, 0, performance.now()]
-const look = () => {
+const sample = () => {
   const { heapUsed, rss } = process.memoryUsage()
   peakHeap = Math.max(peakHeap, heapUsed)
   peakRss = Math.max(peakRss, rss)
   longestMs = Math.max(longestMs, performance.now() - last)
   last = performance.now()
 }
-const timer = setInterval(look, 5)
+const timer = setInterval(sample, 5)
 const started = performance.now()
 const transfers = (await host.enqueue(client, requests)) as readonly unknown[]
 const seconds = (performance.now() - started) / 1000
 await turn()
-look()
+sample()
 clearInterval(timer)
 peakRss = Math.max(peakRss, process.resourceUsage().maxRSS * 1024)
 collect()

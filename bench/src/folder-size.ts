@@ -1,15 +1,15 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a folder holds. */
+/** The contents of a folder. */
 export interface FolderSize {
   /** Length of all files together, in bytes. */
   readonly bytes: number
-  /** Packages with a manifest of their own below a `node_modules`, as installers lay them out. */
+  /** Packages with their own manifest below a `node_modules`. */
   readonly packages: number
 }
 
-/** Counts what a folder holds, in all its folders; links are not followed. */
+/** Counts a folder's contents, subfolders included; symbolic links are skipped. */
 export function countFolder(folder: string): FolderSize {
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true })
   const files = entries.filter((entry) => entry.isFile())

@@ -1,6 +1,6 @@
 /**
- * What Outlay costs before it does anything: the time to import it, what an installation of each package holds, and the
- * memory of a worker that has nothing to do, and of one at a backlog. Run it after a build; the argument is the length of
+ * The footprint of Outlay: the time to import it, the size of each package's installation, and the memory of an idle
+ * worker and of one at a backlog. Run it after a build; the argument is the length of
  * that backlog.
  */
 import { spawnSync } from 'node:child_process'
@@ -21,14 +21,14 @@ import { summarize } from './spread.ts'
 
 const startRounds = 15
 
-/** How long a worker idles before its memory is read, in milliseconds. */
+/** Idle time of a worker before its memory is read, in milliseconds. */
 const idleMs = 15_000
 
-/** Transfers that wait for the worker which has something to do, and those of them that are made at once. */
+/** Transfers in the backlog of the busy worker, and those enqueued at once. */
 const backlog = Number(process.argv[2] ?? 1_000_000)
 const filling = 10_000
 
-/** What is started, by name: arguments of Node. */
+/** Programs to start, by name: arguments of Node. */
 const starts: Readonly<Record<string, readonly string[]>> = {
   'node, nothing else': ['-e', ''],
   'import pg': importing('pg'),
@@ -43,7 +43,7 @@ const starts: Readonly<Record<string, readonly string[]>> = {
   'outlay --version': [join(root, 'packages/cli/dist/main.js'), '--version'],
 }
 
-/** Packages that hosts install, and those of this repository that come with them. */
+/** Packages that hosts install, and their dependencies in this repository. */
 const installed: Readonly<Record<string, readonly string[]>> = {
   '@outlay/core': [],
   '@outlay/adapters-pg': ['@outlay/core'],
@@ -59,7 +59,7 @@ function importing(...names: readonly string[]): readonly string[] {
 
 function measureStarts(): readonly (readonly string[])[] {
   const times = new Map(Object.keys(starts).map((name) => [name, [] as number[]]))
-  // The first of each is the one that reads from the disk, and is thrown away.
+  // The first of each reads from the disk, and is discarded.
   for (let round = 0; round <= startRounds; round += 1) {
     for (const [name, args] of rotate(Object.entries(starts), round)) {
       const from = performance.now()

@@ -6,14 +6,14 @@ import type { ClientUsage } from './measurement.ts'
 /** Connections to the database that every HTTP contender may open. */
 export const poolSize = 20
 
-/** The role that the service's processes take. */
+/** The database role of the service's processes. */
 export const serviceRole = 'bench_service'
 
-/** What a contender's process says once it listens. */
+/** The message of a contender's process once it listens. */
 export interface HttpProcessReady {
   readonly ready: true
   readonly url: string
-  /** Address that tells what the process has used so far, as {@link ClientUsage}. */
+  /** Address that returns the usage of the process so far, as {@link ClientUsage}. */
   readonly usageUrl: string
 }
 
@@ -24,7 +24,7 @@ export function requireEnv(name: string): string {
   return value
 }
 
-/** Serves `fetch` from this process, says so on standard output, and ends the process on SIGTERM, after `stop`. */
+/** Serves `fetch` from this process, reports it on standard output, and ends the process on SIGTERM, after `stop`. */
 export async function serveProcess(
   pool: Pool,
   fetch: (request: Request) => Response | Promise<Response>,

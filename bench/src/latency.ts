@@ -20,7 +20,7 @@ export function meanLatencyMs(shares: readonly LatencyShare[]): number {
 
 /**
  * Draws latencies, in milliseconds. Every hundred in a row holds the exact shares in an order that the seed decides, so
- * that a short round meets the same mean as a long one.
+ * that a short round has the same mean as a long one.
  */
 export function drawLatencies(shares: readonly LatencyShare[], count: number, seed: number): readonly number[] {
   const random = seededRandom(seed)

@@ -24,7 +24,7 @@ function versionOf(name: string): string {
       const manifest: unknown = JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8'))
       return (manifest as { version: string }).version
     } catch {
-      // Not in this folder; the next one is looked at.
+      // Not in this folder; try the next one.
     }
   }
   throw new Error(`${name} is not installed near ${dirname(import.meta.filename)}.`)

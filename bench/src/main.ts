@@ -11,10 +11,10 @@ import { endToEnd } from './workloads/end-to-end.ts'
 import { enqueue } from './workloads/enqueue.ts'
 import { enqueueMany } from './workloads/enqueue-many.ts'
 import { fairness } from './workloads/fairness.ts'
-import { following } from './workloads/following.ts'
 import { growth } from './workloads/growth.ts'
 import { hotWallet } from './workloads/hot-wallet.ts'
 import { pickUp } from './workloads/pick-up.ts'
+import { polling } from './workloads/polling.ts'
 import { scaleOut } from './workloads/scale-out.ts'
 import { service } from './workloads/service.ts'
 import { snapshot } from './workloads/snapshot.ts'
@@ -31,7 +31,7 @@ const workloads: readonly Workload[] = [
   scaleOut,
   snapshot,
   growth,
-  following,
+  polling,
   service,
   hotWallet,
   endToEnd,
@@ -54,7 +54,7 @@ async function runWorkload(workload: Workload, server: BenchServer, options: Run
       results.push(result)
     }
   } catch (error) {
-    // Said before the databases go, for workers and connections that lose them have errors of their own.
+    // Reported before the databases are dropped, because workers and connections that lose them report other errors.
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
     throw error
   } finally {

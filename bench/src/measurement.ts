@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import { readServerTimeUs } from './server-time.ts'
 import { quantile } from './spread.ts'
 
-/** What one turn of one contender came to. */
+/** The result of one turn of one contender. */
 export interface Measurement {
   readonly operations: number
   readonly elapsedMs: number
@@ -21,7 +21,7 @@ export interface Measurement {
   readonly p50Ms: number | null
   /** 99 of a hundred took less; null likewise. */
   readonly p99Ms: number | null
-  /** What this workload alone measures, by name with its unit. */
+  /** Additional figures of this workload, by name with its unit. */
   readonly figures?: Readonly<Record<string, number>> | undefined
 }
 
@@ -39,26 +39,26 @@ export function figureOf(measurement: Measurement, name: string): number | undef
   return measurement.figures?.[name] ?? shared[name]?.(measurement) ?? undefined
 }
 
-/** What the server's client has used up to one moment. */
+/** The usage of the server's client up to one moment. */
 export interface ClientUsage {
   /** Processor time, in microseconds. */
   readonly cpuUs: number
   readonly statements: number
 }
 
-/** What was counted up to one moment. */
+/** The counters at one moment. */
 interface Reading extends ClientUsage {
   readonly atMs: number
   readonly walBytes: number
   readonly transactions: number
 }
 
-/** What a stretch of work answers with. */
+/** The result of a stretch of work. */
 export interface Stretch {
   readonly operations: number
   /** How long each operation took, in milliseconds; null where that is given rather than measured. */
   readonly latenciesMs: readonly number[] | null
-  /** What this workload alone measures, by name with its unit. */
+  /** Additional figures of this workload, by name with its unit. */
   readonly figures?: Readonly<Record<string, number>> | undefined
 }
 
@@ -70,7 +70,7 @@ export function usageHere(statements: () => number): () => Promise<ClientUsage> 
   }
 }
 
-/** Measures a stretch of work. `admin` is a connection to the server; `usage` tells what its client has used so far. */
+/** Measures a stretch of work. `admin` is a connection to the server; `usage` returns the usage of its client so far. */
 export async function measure(
   admin: Client,
   usage: () => Promise<ClientUsage>,

@@ -70,24 +70,24 @@ async function readStatements(admin: Client): Promise<readonly StatementTime[]> 
 /** Profiles this process while it does `work`. */
 async function profileHere<T>(
   work: () => Promise<T>,
-): Promise<{ readonly result: T; readonly taken: Profiler.Profile }> {
+): Promise<{ readonly result: T; readonly profile: Profiler.Profile }> {
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
   await session.post('Profiler.start')
   const result = await work()
-  const { profile: taken } = await session.post('Profiler.stop')
+  const { profile } = await session.post('Profiler.stop')
   session.disconnect()
-  return { result, taken }
+  return { result, profile }
 }
 
-/** Says what each took of `work`, which answers with how many it did; `isHere` when this process is the client that counts. */
+/** Prints the time of `work` by part; `work` returns its count of operations. `isHere` when this process is the measured client. */
 async function profile(name: string, admin: Client, work: () => Promise<number>, isHere = true): Promise<void> {
   await admin.query('create extension if not exists pg_stat_statements')
   await admin.query('select pg_stat_statements_reset()')
-  const { result: count, taken } = await profileHere(work)
+  const { result: count, profile: own } = await profileHere(work)
   const each = (us: number) => (us / count).toFixed(1)
-  const here = byPackage(taken)
+  const here = byPackage(own)
     .slice(0, mostRows)
     .map(([what, us]) => [what, each(us)])
   const there = (await readStatements(admin)).map(({ text, outside, calls, us, plan_us }) => [
@@ -152,7 +152,7 @@ async function profileCreate(serverUrl: string): Promise<void> {
 
 const server = await openServer(undefined, seen)
 for (const line of [...describeMachine(), ...server.description]) process.stdout.write(`- ${line}\n`)
-process.stdout.write('\nCounting statements and sampling the process cost time themselves; look at the shares.\n\n')
+process.stdout.write('\nCounting statements and sampling the process cost time themselves; compare the shares.\n\n')
 await profileEnqueue(server.url)
 await profileDispatch(server.url)
 await profileCreate(server.url)

@@ -2,7 +2,7 @@ import { Presets, SingleBar } from 'cli-progress'
 
 /** A bar on the terminal; nothing where the output is no terminal. */
 export interface Progress {
-  /** Counts one turn more and says what it is. */
+  /** Counts one more turn and shows its name. */
   step(text: string): void
   stop(): void
 }

@@ -2,7 +2,7 @@ import { type ContestResult, judge, nameOf, quotients, type Ratio } from './cont
 import { figureOf, type Measurement } from './measurement.ts'
 import { summarize } from './spread.ts'
 
-/** Writes a contest up as Markdown: the ratios first, then what every contender did. */
+/** Formats a contest as Markdown: the ratios first, then the figures of every contender. */
 export function reportContest(result: ContestResult): string {
   return [
     `### ${result.name}`,
@@ -34,7 +34,7 @@ export function reportContest(result: ContestResult): string {
   ].join('\n')
 }
 
-/** What only this workload measures: medians with the lowest and the highest. */
+/** The additional figures of this workload: medians with the lowest and the highest. */
 function figuresTable(result: ContestResult): readonly string[] {
   const contenders = Object.entries(result.measurements)
   const names = [

@@ -5,7 +5,7 @@ import type { Client } from 'pg'
 const tickUs = 10_000
 
 /**
- * Processor time that the sessions of this database have taken so far, in microseconds; null where it cannot be read: the
+ * Processor time that the sessions of this database have used so far, in microseconds; null where it cannot be read: the
  * server is on another machine, or this one is no Linux. Unlike a rate it says little about what else the machine does.
  */
 export async function readServerTimeUs(admin: Client): Promise<number | null> {
@@ -18,7 +18,7 @@ export async function readServerTimeUs(admin: Client): Promise<number | null> {
   const times = await Promise.all(
     rows.map(({ pid }) => readFile(`/proc/${pid}/stat`, 'utf8').then(parseTicks, () => null)),
   )
-  // A server in a container has process ids of its own, and a stranger's process must not be taken for a session.
+  // A server in a container has its own process ids, and another program's process must not count as a session.
   if (times.some((ticks) => ticks === null)) return null
   return times.reduce<number>((sum, ticks) => sum + (ticks ?? 0), 0) * tickUs
 }

@@ -27,16 +27,16 @@ describe('a host that watches its account', async () => {
   async function open(options: HostOptions = {}, around?: (gateway: Gateway) => Gateway) {
     const stage = await setStage(sandbox.url, await sandbox.seedClient(poorClient))
     const settings = stage.settings(await hosts.another(), sandbox.url)
-    // What is refused for lack of funds goes out again by itself after half a minute.
+    // After a refusal for lack of funds the engine sends a transfer again after half a minute.
     const host = openHost(settings, { jitter: 0.99, around, ...options })
-    const told: TransferEvent[] = []
-    host.engine.subscribe('told', ['transfer.adopted', 'transfer.completed', 'transfer.released'], async (event) => {
-      told.push(event)
+    const received: TransferEvent[] = []
+    host.engine.subscribe('news', ['transfer.adopted', 'transfer.completed', 'transfer.released'], async (event) => {
+      received.push(event)
     })
     return {
       stage,
       host,
-      told,
+      received,
       async [Symbol.asyncDispose]() {
         await host.close()
         await stage.client.close()
@@ -44,9 +44,9 @@ describe('a host that watches its account', async () => {
     }
   }
 
-  it.concurrent('sends what awaits funds when a deposit of its automation completes, by itself', async () => {
+  it.concurrent('sends what awaits funds when a deposit of its automation completes', async () => {
     await using scene = await open()
-    const { stage, host, told } = scene
+    const { stage, host, received } = scene
     const { engine } = host
     const accountNumber = await openAutomation(stage)
     await host.transaction((tx) => engine.accounts.watch(tx, stage.accountId))
@@ -56,23 +56,25 @@ describe('a host that watches its account', async () => {
       timeoutMs: 60_000,
     })
     await stage.deposit(accountNumber, '400.00')
-    const adopted = await waitUntil(() => told.find(({ type }) => type === 'transfer.adopted'), { timeoutMs: 60_000 })
+    const adopted = await waitUntil(() => received.find(({ type }) => type === 'transfer.adopted'), {
+      timeoutMs: 60_000,
+    })
     expect(isAdopted(adopted.transfer)).toBe(true)
     await settled(scene, 2)
     expect(await engine.transfers.get(payout.id)).toMatchObject({ status: 'complete' })
-    const toldOf = (id: string) => told.filter(({ transferId }) => transferId === id).map(({ type }) => type)
-    expect(toldOf(adopted.transferId)).toEqual(['transfer.adopted', 'transfer.completed'])
-    // Nobody but the engine can have released it.
-    expect(toldOf(payout.id)).toEqual(['transfer.released', 'transfer.completed'])
+    const receivedOf = (id: string) => received.filter(({ transferId }) => transferId === id).map(({ type }) => type)
+    expect(receivedOf(adopted.transferId)).toEqual(['transfer.adopted', 'transfer.completed'])
+    // Only the engine can have released it.
+    expect(receivedOf(payout.id)).toEqual(['transfer.released', 'transfer.completed'])
     expect(await stage.balance()).toBe('392.50')
   })
 
-  it.concurrent('hears of a deposit by webhook, and takes it for one however often it is told', async () => {
+  it.concurrent('learns of a deposit by webhook, and counts it once however often it is reported', async () => {
     let secret = ''
     const webhooks = httpWebhooks({ secrets: () => secret })
-    // Nothing is found in lists: there are none.
+    // There are no lists to find anything in.
     await using scene = await open({ webhooks }, ({ submit, get }) => ({ submit, get }))
-    const { stage, host, told } = scene
+    const { stage, host, received } = scene
     const { accountId, client } = stage
     const types: string[] = []
     const server = createServer(async (request, response) => {
@@ -88,9 +90,9 @@ describe('a host that watches its account', async () => {
     await host.transaction((tx) => host.engine.accounts.watch(tx, accountId))
     await host.engine.start()
     await stage.deposit(await openAutomation(stage), '400.00')
-    await waitUntil(() => told.some(({ type }) => type === 'transfer.adopted'), { timeoutMs: 60_000 })
+    await waitUntil(() => received.some(({ type }) => type === 'transfer.adopted'), { timeoutMs: 60_000 })
     await settled(scene, 1)
-    expect(told.map(({ type }) => type)).toEqual(['transfer.adopted', 'transfer.completed'])
+    expect(received.map(({ type }) => type)).toEqual(['transfer.adopted', 'transfer.completed'])
     await waitUntil(() => types.includes('transfer.completed'))
     expect((await host.pool.query('select 1 from outlay.transfer')).rowCount).toBe(1)
     server.closeAllConnections()
@@ -109,7 +111,7 @@ describe('a host that watches its account', async () => {
     await stage.deposit(accountNumber, '400.00')
     const rows = async () => (await host.pool.query('select * from outlay.transfer')).rows
     const found = 'select remote_id from outlay.found_transfer'
-    // The deposit is adopted by a look at everything that was found, and the transfer from here is among it.
+    // The deposit is adopted by a check of everything that was found, the transfer from here included.
     const patience = { timeoutMs: 60_000 }
     await waitUntil(async () => ((await host.pool.query(found)).rowCount ?? 0) > 0, patience)
     await waitUntil(async () => (await rows()).length === 2, patience)
@@ -127,7 +129,7 @@ describe('a host that watches its account', async () => {
 
   it.concurrent('adopts what another system sends from the same account, and never what it sends itself', async () => {
     await using one = await open()
-    const { stage, host, told } = one
+    const { stage, host, received } = one
     const other = openHost(stage.settings(await hosts.another(), sandbox.url), { jitter: 0.05 })
     await using _ = { [Symbol.asyncDispose]: () => other.close() }
     await host.transaction((tx) => host.engine.accounts.watch(tx, stage.accountId))
@@ -138,14 +140,14 @@ describe('a host that watches its account', async () => {
     await Promise.all([host.engine.start(), other.engine.start()])
     await settled(one, 30)
     const theirs = (await other.pool.query('select remote_id from outlay.transfer')).rows.map((row) => row.remote_id)
-    const adopted = told.filter(({ type }) => type === 'transfer.adopted').map(({ transfer }) => transfer.remoteId)
+    const adopted = received.filter(({ type }) => type === 'transfer.adopted').map(({ transfer }) => transfer.remoteId)
     expect(adopted.toSorted()).toEqual(theirs.toSorted())
     const rows = (await host.pool.query('select remote_id from outlay.transfer')).rows
     expect(new Set(rows.map((row) => row.remote_id)).size).toBe(30)
   })
 })
 
-/** Lets the service's time run until the host has so many transfers, all settled and told of. */
+/** Lets the service's time run until the host has so many transfers, all settled and delivered. */
 async function settled({ stage, host }: { readonly stage: Stage; readonly host: Host }, count: number): Promise<void> {
   let last: unknown
   await waitUntil(
@@ -159,7 +161,7 @@ async function settled({ stage, host }: { readonly stage: Stage; readonly host: 
   )
 }
 
-/** Opens an automation that turns dollars into USDC in the wallet on Base; answers with its account number. */
+/** Opens an automation that turns dollars into USDC in the wallet on Base. Returns its account number. */
 async function openAutomation({ client, accountId, walletId }: Stage): Promise<string> {
   const { id } = await client.automations.create(accountId, {
     name: 'Customers',

@@ -12,7 +12,7 @@ import { openStageHost, type Stage, seedClient, setStage, settleAll, startServic
 
 const run = promisify(execFile)
 
-/** A payout of this amount. Amounts tell the payouts of this story apart. */
+/** A payout of this amount. Each payout of this story has a different amount. */
 const usdc = (value: string) => ({ amount: { value, currency: 'USDC' } })
 
 describe('after a restore to a point in time', async () => {
@@ -27,10 +27,10 @@ describe('after a restore to a point in time', async () => {
   afterAll(() => rm(root, { recursive: true, force: true }))
   const start = (name: string, settings = {}) =>
     startPostgres({ provider: 'embedded', dataDir: join(root, name), durable: false, settings })
-  /** Copies the files of a server that is stopped, as a backup of its disk. */
+  /** Copies the files of a stopped server, as a backup of its disk. */
   const copy = (from: string, to: string) => run('cp', ['-a', join(root, from), join(root, to)])
 
-  /** The files of a server become a restore: it recovers from them on a timeline of its own. */
+  /** Turns the files of a server into a restore: it recovers from them on a new timeline. */
   async function restore(name: string) {
     const signal = join(root, name, 'recovery.signal')
     await writeFile(signal, '')
@@ -44,7 +44,7 @@ describe('after a restore to a point in time', async () => {
 
   function open(stage: Stage, url: string): Host {
     const host = openStageHost(stage, url, sandbox.url)
-    // A server that is stopped ends connections that are about to be closed.
+    // A stopping server ends connections that are about to be closed.
     host.pool.on('error', () => {})
     return host
   }
@@ -52,7 +52,7 @@ describe('after a restore to a point in time', async () => {
   const enqueue = (host: Host, stage: Stage, value: string, more = {}) =>
     host.transaction((tx) => host.engine.transfers.enqueue(tx, stage.payout({ ...usdc(value), ...more })))
 
-  /** The story up to the backup: one payout is made, four wait. Answers with the ids of those that wait. */
+  /** The story up to the backup: one payout is made, four wait. Returns the ids of those that wait. */
   async function backUp(stage: Stage) {
     const server = await start('live')
     const url = await server.createDatabase('app')
@@ -120,9 +120,9 @@ describe('after a restore to a point in time', async () => {
     expect(kinds).toEqual(['adopted', ...resent])
     expect(await engine.transfers.get(ids.sent)).toMatchObject({ stage: 'queued', remoteId: null })
 
-    // The host finds that a record of its own is lost and makes it again while nothing is sent, with its own key.
+    // The host finds a lost record of its own and makes it again with its own key, while nothing is sent.
     const repeated = await enqueue(host, stage, '14', { idempotencyKey: 'INV-14' })
-    // One of the twins is late by now: only a person can say that it is wanted still.
+    // One of the twins is late by now: only a person can say whether it is still wanted.
     const [late = '', other = ''] = ids.twins
     await host.pool.query('update outlay.transfer set expires_at = now() where id = $1', [late])
     const first = await engine.reconcile({ since, actor: 'ann' })
@@ -146,7 +146,7 @@ describe('after a restore to a point in time', async () => {
     expect((await engine.transfers.get(ids.sent))?.remoteId).toBe((await idsOf(stage, '11'))[0])
     const twins = await Promise.all(ids.twins.map(async (id) => (await engine.transfers.get(id))?.remoteId))
     expect(twins.toSorted()).toEqual((await idsOf(stage, '12')).toSorted())
-    // What had been canceled after the backup is as it was before: the cancel is lost, as the host's own rows are.
+    // A transfer that was canceled after the backup is as before: the cancel is lost, like the host's own rows.
     await waitUntil(async () => (await amounts(stage)).includes('15'))
     await waitUntil(async () => (await engine.transfers.get(repeated.id))?.remoteId !== null)
     expect(await amounts(stage)).toEqual([...paid, '15'])

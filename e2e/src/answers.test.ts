@@ -21,8 +21,8 @@ const account = (amount: string) => ({
   accounts: [{ businessName: 'Acme', funds: [{ valueType: 'USDC', transferType: 'base', amount }] }],
 })
 
-// Each row of the table "the service answered, the engine does" is a chapter; cases run side by side, each with a host,
-// an account and a proxy of its own, against one real service.
+// Each row of the table "the service answered, the engine does" is a chapter. Cases run in parallel, each with its own host,
+// account and proxy, against one real service.
 describe('when the service answers', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
   const services = await testDatabase({ role: 'ordinary' })
@@ -31,7 +31,7 @@ describe('when the service answers', async () => {
   const open = async (options?: SceneOptions) => openScene(sandbox, await hosts.another(), options)
 
   describe('201', () => {
-    it.concurrent('with the full object: it is submitted and followed to its end', async () => {
+    it.concurrent('with the full object: it is submitted and polled to its end', async () => {
       await using scene = await open()
       const { id } = await scene.enqueue()
       await scene.host.engine.start()
@@ -55,7 +55,7 @@ describe('when the service answers', async () => {
   })
 
   describe('401 once', () => {
-    it.concurrent('the token is fetched once for all who wait for it, and the same keys go out again', async () => {
+    it.concurrent('the token is fetched once for all that wait for it, and the same keys are sent again', async () => {
       await using scene = await open()
       const { host, stage, creates } = scene
       await host.engine.start()
@@ -73,7 +73,7 @@ describe('when the service answers', async () => {
       expect(service.map(({ id }) => id).toSorted()).toEqual(stored.map(({ remoteId }) => remoteId).toSorted())
       expect(service).toHaveLength(21)
       expect(scene.tokenRequests()).toBe(before + 1)
-      // Those that met the 401 went out twice with one key; neither the engine nor the service saw a second transfer.
+      // Those that got the 401 were sent twice with one key; neither the engine nor the service saw a second transfer.
       expect(creates.length).toBeGreaterThan(21)
       expect(keysOf(scene)).toHaveLength(21)
       for (const { id } of stored) expect(await scene.outcomes(id)).toEqual(['accepted'])
@@ -82,7 +82,7 @@ describe('when the service answers', async () => {
   })
 
   describe('still 401, or 403', () => {
-    /** Two accounts of one host, `bad` with credentials that are refused; `mend` puts good ones in the vault. */
+    /** Two accounts of one host, `bad` with credentials that are refused; `renew` puts good ones in the vault. */
     async function openTwo(refuse: (scene: Scene, good: Credentials) => Promise<Credentials>) {
       const vault = new Map<string, Credentials>()
       const read = (accountId: string) => vault.get(accountId) ?? { clientId: 'nobody', clientSecret: 'nothing' }
@@ -91,7 +91,7 @@ describe('when the service answers', async () => {
       const [bad, good] = [scene.stage.settings('', ''), other.settings('', '')]
       vault.set(other.accountId, good)
       vault.set(scene.stage.accountId, await refuse(scene, bad))
-      return { scene, other, bad: scene.stage.accountId, mend: () => vault.set(scene.stage.accountId, bad) }
+      return { scene, other, bad: scene.stage.accountId, renew: () => vault.set(scene.stage.accountId, bad) }
     }
 
     it.concurrent.each([
@@ -109,9 +109,9 @@ describe('when the service answers', async () => {
         },
       ],
     ])(
-      '%s: only that account waits, one of its transfers probes, and all go out when that is mended',
+      '%s: only that account waits, one of its transfers probes, and all are sent after the credentials are renewed',
       async (_, refuse) => {
-        const { scene, other, bad, mend } = await openTwo(refuse)
+        const { scene, other, bad, renew } = await openTwo(refuse)
         await using _scene = scene
         const { host, stage, news } = scene
         const payouts = Array.from({ length: 30 }, () => stage.payout())
@@ -128,13 +128,13 @@ describe('when the service answers', async () => {
           until: ({ queued, submitted, settled }) => queued === 30 && submitted + settled === 10,
         })
         const probes = async () =>
-          (await host.pool.query('select refusals from outlay.refused_account where account_id = $1', [bad])).rows[0]
-            ?.refusals ?? 0
+          (await host.pool.query('select refusals from outlay.unauthorized_account where account_id = $1', [bad]))
+            .rows[0]?.refusals ?? 0
         await waitUntil(async () => (await probes()) >= 3)
         const { rows } = await host.pool.query(
           `select count(*)::integer as count from outlay.attempt where outcome = 'unauthorized'`,
         )
-        // Those that were on their way before the first refusal was written, three per slot at most, and the probes since.
+        // Requests in flight before the first refusal was written, three per slot at most, and the probes since.
         expect(rows[0].count).toBeLessThanOrEqual(14 + (await probes()))
         const waiting = await waitUntil(async () => {
           const found = await host.engine.transfers.get(canceled?.id ?? '')
@@ -143,7 +143,7 @@ describe('when the service answers', async () => {
         expect(waiting).toMatchObject({ reason: 'unauthenticated', status: 'pending' })
         expect(await waitUntil(() => scene.cancel(waiting.id))).toBe(true)
 
-        mend()
+        renew()
         await drain(host.engine, { until: ({ submitted, settled }) => submitted + settled === 40 })
         expect(news).toEqual(['account.credentials_refused', 'account.credentials_restored'])
         await other.client.close()
@@ -151,7 +151,7 @@ describe('when the service answers', async () => {
       },
     )
 
-    it.concurrent('a service that refuses even fresh tokens: the host can have the probe at once', async () => {
+    it.concurrent('a service that refuses even fresh tokens: the host can probe at once', async () => {
       await using scene = await open({ host: { jitter: 0.9 } })
       const rule = scene.proxy.faults.add({ ...creates, fault: { kind: 'refuse', status: 401 } })
       const { host, stage } = scene
@@ -160,7 +160,7 @@ describe('when the service answers', async () => {
       await scene.reach(id, { stage: 'queued', reason: 'unauthenticated' })
       expect(scene.creates).toHaveLength(2)
       rule.remove()
-      expect(await host.transaction((tx) => host.engine.accounts.credentialsMended(tx, stage.accountId))).toBe(true)
+      expect(await host.transaction((tx) => host.engine.accounts.retryCredentials(tx, stage.accountId))).toBe(true)
       await scene.arrive(id)
       await scene.proveOne()
     })
@@ -174,7 +174,7 @@ describe('when the service answers', async () => {
       await inTransaction(context, (tx) => deposit(tx, context, given))
     }
 
-    it.concurrent('it waits, says so once, and goes out when the host says that funds arrived', async () => {
+    it.concurrent('it waits, reports it once, and is sent when the host reports that funds arrived', async () => {
       await using scene = await open({ client: account('1'), host: { jitter: 0.99 } })
       const { host, stage } = scene
       const { id } = await scene.enqueue()
@@ -187,7 +187,7 @@ describe('when the service answers', async () => {
       expect(scene.news).toEqual(['transfer.awaiting_funds', 'transfer.released'])
     })
 
-    it.concurrent('it goes out by itself on a slow backoff, and can be canceled meanwhile', async () => {
+    it.concurrent('it is sent again on a slow backoff, and can be canceled until then', async () => {
       await using scene = await open({ client: account('1'), host: { jitter: 0.02 } })
       const { id } = await scene.enqueue()
       const other = await scene.enqueue()
@@ -248,9 +248,9 @@ describe('when the service answers', async () => {
   })
 
   describe('409 in flight, or 429', () => {
-    it.concurrent('409: the same key goes out again after the pause that was asked for', async () => {
+    it.concurrent('409: the same key is sent again after the requested pause', async () => {
       await using scene = await open({ host: { timeouts: { headersMs: 20_000 } } })
-      // Another process of the service has the key in a transaction of its own.
+      // Another process of the service has the key in a separate transaction.
       const other = new pg.Client(services.url)
       await other.connect()
       await other.query(`begin; set local outlay.system = 'on'`)
@@ -271,7 +271,7 @@ describe('when the service answers', async () => {
       await scene.proveOne()
     })
 
-    it.concurrent('429: not before Retry-After, then slower; it can be canceled meanwhile, and others wait with it', async () => {
+    it.concurrent('429: not before Retry-After, then slower; it can be canceled until then, and others wait with it', async () => {
       await using scene = await open({ host: { jitter: 0.001 } })
       const page = { contentType: 'application/problem+json', body: '{"code":"rate_limited"}' }
       const fault = { kind: 'refuse', status: 429, retryAfterSeconds: 1, page } as const
@@ -281,12 +281,12 @@ describe('when the service answers', async () => {
       await scene.host.engine.start()
       await scene.reach(other.id, { stage: 'queued', reason: 'rate_limited' })
       expect(await scene.cancel(other.id)).toBe(true)
-      // What is enqueued meanwhile is held too: the pause is the account's.
+      // Transfers enqueued now wait too: the pause is the account's.
       const late = await scene.enqueue()
-      const { loweredRatePerSecond, ratePerSecond } = await scene.host.engine.accounts.get(scene.stage.accountId)
+      const { throttledRatePerSecond, ratePerSecond } = await scene.host.engine.accounts.get(scene.stage.accountId)
       expect(ratePerSecond).toBeNull()
-      expect(loweredRatePerSecond).toBeGreaterThan(0)
-      expect(loweredRatePerSecond).toBeLessThanOrEqual(1)
+      expect(throttledRatePerSecond).toBeGreaterThan(0)
+      expect(throttledRatePerSecond).toBeLessThanOrEqual(1)
       await scene.arrive(id)
       await scene.arrive(late.id)
       const sentKey = await sentKeyOf(scene, id)
@@ -308,7 +308,7 @@ describe('when the service answers', async () => {
       ['a reset before the request arrived', { kind: 'drop_request' }],
       ['a body that breaks off', { kind: 'reset_body' }],
     ] as const)(
-      '%s: the outcome is unknown, the same key goes out again, and there is one transfer',
+      '%s: the outcome is unknown, the same key is sent again, and there is one transfer',
       async (_, fault) => {
         await using scene = await open()
         scene.proxy.faults.add({ ...creates, nth: 1, fault })
@@ -323,7 +323,7 @@ describe('when the service answers', async () => {
 
     it.concurrent('an answer after the timeout: the same', async () => {
       await using scene = await open({ host: { timeouts: { headersMs: 2_000 } } })
-      // A slow token is no reason for a create to fail: the limit of an attempt is the attempt's.
+      // A slow token does not make a create fail: the limit covers the whole attempt.
       scene.proxy.faults.add({ path: '/oauth2/token', nth: 1, fault: { kind: 'delay_response', ms: 3_000 } })
       const late = scene.proxy.faults.hold({ ...creates, at: 'response', deliverLate: true })
       const { id } = await scene.enqueue()
@@ -353,7 +353,7 @@ describe('when the service answers', async () => {
     it.concurrent('for 24 hours: it is blocked, never failed; a release sends the same key, and it cannot be canceled', async () => {
       await using scene = await open()
       const { host, reach } = scene
-      // Time runs in the database, whatever a worker's clock says.
+      // The database's time counts, not a worker's clock.
       const pass = (interval: string) =>
         host.pool.query('update outlay.transfer set unknown_since = unknown_since - $1::interval', [interval])
       const rule = scene.proxy.faults.add({ ...creates, fault: { kind: 'fail_after', status: 503 } })

@@ -18,7 +18,7 @@ if (typeof sync === 'string') console.warn(`Not tested with a failing fsync: ${s
 
 const count = 200
 
-/** Requests that an engine has on their way at once by default. */
+/** Requests that an engine has in flight at once by default. */
 const slots = 64
 
 describe('a disk of the host that', { timeout: 300_000 }, async () => {
@@ -29,7 +29,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
     if (typeof sync !== 'string') await sync[Symbol.asyncDispose]()
   })
 
-  /** A host whose database is in the cluster, with payouts that wait, and as many answers on their way as there are slots. */
+  /** A host whose database is in the cluster, with payouts that wait, and as many answers in flight as there are slots. */
   async function open(cluster: Cluster, database: string) {
     await migrateHost(cluster.urlOf(database))
     const stage = await setStage(sandbox.url, await sandbox.seedClient(seedClient))
@@ -47,7 +47,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
     const payouts = Array.from({ length }, (_, index) => stage.payout({ idempotencyKey: `${prefix}-${index}` }))
     return host.transaction((tx) => host.engine.transfers.enqueueMany(tx, payouts))
   }
-  /** What was promised is paid, once each, and nothing else is. */
+  /** Asserts that each committed payout is paid once, and nothing else is. */
   async function prove(host: Host, stage: Stage, promised: number) {
     const { host: stored, service, effects } = await settleAll(stage, host, 200_000)
     expect(stored).toHaveLength(promised)
@@ -62,7 +62,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
     Number((await host.pool.query('select count(*)::integer as count from outlay.transfer')).rows[0].count)
 
   it.skipIf(typeof disk === 'string').concurrent(
-    'has no room for tables: workers go on as soon as there is some',
+    'has no space for tables: workers continue as soon as there is some',
     async () => {
       const small = await mountSmallDisk(64)
       if (typeof small === 'string') throw new Error(small)
@@ -90,7 +90,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
   )
 
   it.skipIf(typeof disk === 'string').concurrent(
-    'has no room for the log: Postgres ends, and all goes on after its restart',
+    'has no space for the log: Postgres ends, and all continues after its restart',
     async () => {
       const small = await mountSmallDisk(320)
       if (typeof small === 'string') throw new Error(small)
@@ -111,7 +111,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
   )
 
   it.skipIf(typeof sync === 'string').concurrent(
-    'fails to sync: Postgres panics rather than trust it, and all goes on after its restart',
+    'fails to sync: Postgres panics, and all continues after its restart',
     async () => {
       if (typeof sync === 'string') throw new Error(sync)
       await using cluster = await startCluster({ env: sync.env })
@@ -124,7 +124,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
       await expect(enqueue(host, stage, 'refused', 10)).rejects.toThrow()
       await sync.heal()
       await cluster.postgres.restart({ mode: 'immediate' })
-      // The commit that was refused may have been kept all the same; its keys say so.
+      // The refused commit may have been kept; its keys show it.
       const repeated = await enqueue(host, stage, 'refused', 10)
       expect(await countRows(host)).toBe(count + repeated.length)
       await prove(host, stage, count + 10)
@@ -132,7 +132,7 @@ describe('a disk of the host that', { timeout: 300_000 }, async () => {
   )
 })
 
-/** Writes to the log until the server is gone. */
+/** Writes to the log until the server ends. */
 async function fillLog(cluster: Cluster): Promise<void> {
   const client = new pg.Client(cluster.postgres.url)
   client.on('error', () => undefined)

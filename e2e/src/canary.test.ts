@@ -15,7 +15,7 @@ import { openScene, type Scene } from './scene.ts'
 import { type Account, seedClient, settleAll } from './stage.ts'
 import { recordWrites } from './written-rows.ts'
 
-/** Texts that occur nowhere else, by what they are. Secrets that the service makes are added once it has made them. */
+/** Texts that occur nowhere else, by kind. Secrets that the service makes are added once they exist. */
 const canaries = {
   ssn: '907654321',
   dashedSsn: '907-65-4321',
@@ -33,8 +33,8 @@ const canaries = {
 type CanaryName = keyof typeof canaries | 'client secret' | 'access token' | 'webhook secret' | 'rotated webhook secret'
 
 /**
- * Where a canary may ever be written, by database; everything else is a leak. The account and the registered address are
- * data of the service: it shows names and routing numbers to their client, and keeps the numbers sealed. The host keeps a
+ * Where a canary may be written, by database; everything else is a leak. The account and the registered address are
+ * data of the service: it shows names and routing numbers to their client, and encrypts the numbers. The host keeps a
  * counterparty until the service has it.
  */
 const allowed: Partial<
@@ -103,14 +103,14 @@ interface Received {
   readonly body: string
 }
 
-/** The route of a host that is told by webhooks. */
-async function openReceiver(take: (webhook: Received) => Promise<unknown>) {
+/** The route of a host that receives webhooks. */
+async function openReceiver(accept: (webhook: Received) => Promise<unknown>) {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
     const webhook = { headers: request.headers, body: await text(request) }
     received.push(webhook)
-    await take(webhook)
-    // A first refusal, so that there is a failed attempt to look at as well.
+    await accept(webhook)
+    // A first refusal, so that the log of deliveries has a failed attempt too.
     response.writeHead(received.length === 1 ? 500 : 204).end()
   })
   server.listen(0, '127.0.0.1')
@@ -132,7 +132,7 @@ describe('what is secret in a chain of host and service', async () => {
   let scene: Scene
   let token = ''
   let finished: Account
-  // The host takes what is genuine, and refuses it when it is altered.
+  // The host accepts a genuine webhook, and refuses an altered one.
   const receiver = await openReceiver(async ({ headers, body }) => {
     const { accountId } = scene.stage
     for (const one of [body, `${body} `])
@@ -153,7 +153,7 @@ describe('what is secret in a chain of host and service', async () => {
     const response = await fetch(`${sandbox.url}${path}`, { method, headers, ...sent })
     return { status: response.status, text: await response.text() }
   }
-  /** Answers that may show nothing at all: refusals. */
+  /** Answers that may show nothing: refusals. */
   const refuse = async (...call: Parameters<typeof ask>) => {
     const { status, text: body } = await ask(...call)
     expect(status, call.join(' ')).toBeGreaterThanOrEqual(400)
@@ -198,7 +198,7 @@ describe('what is secret in a chain of host and service', async () => {
       events.push(event)
       // One failure, for the log and for the row of the delivery.
       failures += 1
-      if (failures === 1) throw new Error('The host cannot take this event now.')
+      if (failures === 1) throw new Error('The host cannot handle this event now.')
     })
     const registrations = { method: 'POST', path: /addresses\/external$/ } as const
     proxy.faults.add({ ...registrations, nth: 1, fault: { kind: 'drop_response' } })
@@ -236,7 +236,7 @@ describe('what is secret in a chain of host and service', async () => {
     expect(receiver.received.length).toBeGreaterThan(4)
   })
 
-  it('is exercised: transfers end well and badly, and every store that could leak is written to', async () => {
+  it('is exercised: transfers succeed and fail, and every store that could leak is written to', async () => {
     expect(finished.host.map(({ status }) => status).sort()).toEqual(['complete', 'complete', 'failed'])
     expect(answers.length).toBeGreaterThan(10)
     for (const [side, tables] of [
@@ -274,7 +274,7 @@ describe('what is secret in a chain of host and service', async () => {
   })
 
   it('is in no line of a log, no refusal, no error, no event and no webhook', () => {
-    const told = {
+    const received = {
       'the log of the service': serviceLog.entries,
       'the log of the host': hostLog.entries,
       'standard output': printed,
@@ -284,7 +284,7 @@ describe('what is secret in a chain of host and service', async () => {
       'a webhook': receiver.received,
     }
     const leaks: string[] = []
-    for (const [where, value] of Object.entries(told)) {
+    for (const [where, value] of Object.entries(received)) {
       const words = `${inspect(value, { depth: 20, maxArrayLength: null, maxStringLength: null })} ${JSON.stringify(value)}`
       for (const [name, canary] of secrets) {
         const spellings = [canary, btoa(canary), encodeURIComponent(canary)]

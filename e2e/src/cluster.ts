@@ -8,7 +8,7 @@ import pg from 'pg'
 
 const run = promisify(execFile)
 
-/** A Postgres with data of its own that a test may kill, copy and break. Its commits are on disk. */
+/** A Postgres with its own data that a test may kill, copy and break. Its commits are on disk. */
 export interface Cluster extends AsyncDisposable {
   readonly postgres: Postgres
   readonly dataDir: string
@@ -16,24 +16,24 @@ export interface Cluster extends AsyncDisposable {
   urlOf(database: string): string
   /** Runs one statement as a superuser. */
   query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>
-  /** Ends the server with SIGKILL, as a machine that loses its power does. */
+  /** Ends the server with SIGKILL, as a loss of power does. */
   kill(): Promise<void>
 }
 
-/** Where a cluster is, beside the options of its server. */
+/** The place of a cluster, and the options of its server. */
 export interface ClusterOptions extends Pick<PostgresOptions, 'settings' | 'env'> {
-  /** Where its data are. Default: a directory that goes with it. */
+  /** The data directory. Default: a temporary directory. */
   readonly dataDir?: string | undefined
 }
 
-/** Makes a directory that the server's user can get into. */
+/** Makes a directory that the server's user can access. */
 export async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'outlay-cluster-'))
   await chmod(folder, 0o755)
   return folder
 }
 
-/** Starts an embedded server on a data directory that is kept until it is disposed of. */
+/** Starts an embedded server on a data directory that is kept until the cluster is disposed. */
 export async function startCluster({ settings, env, ...options }: ClusterOptions = {}): Promise<Cluster> {
   const folder = options.dataDir === undefined ? await makeFolder() : undefined
   const dataDir = options.dataDir ?? join(folder ?? '', 'data')
@@ -60,7 +60,7 @@ export async function startCluster({ settings, env, ...options }: ClusterOptions
     async kill() {
       const pid = Number.parseInt(await readFile(join(dataDir, 'postmaster.pid'), 'utf8'), 10)
       process.kill(pid, 'SIGKILL')
-      await waitUntil(() => !isRunning(pid), { timeoutMs: 60_000, describe: 'the server to be gone' })
+      await waitUntil(() => !isRunning(pid), { timeoutMs: 60_000, describe: 'the server to end' })
     },
     async [Symbol.asyncDispose]() {
       await postgres.stop()
@@ -79,11 +79,11 @@ function isRunning(pid: number): boolean {
 
 /** A standby that streams from its primary until its cable is cut. */
 export interface Standby extends Cluster {
-  /** Waits until it has everything that the primary has committed so far. */
+  /** Waits until it has every commit of the primary so far. */
   catchUp(): Promise<void>
-  /** Cuts the replication; what is committed from now on is on the primary alone. */
+  /** Cuts the replication; only the primary has later commits. */
   cut(): void
-  /** Makes it a primary. */
+  /** Promotes it to a primary. */
   promote(): Promise<void>
 }
 
@@ -123,7 +123,7 @@ async function copyWhileBackedUp(primary: Cluster, dataDir: string): Promise<voi
   await backup.connect()
   try {
     await backup.query(`select pg_backup_start('standby', true)`)
-    // A file that vanishes while it is copied is none that the standby needs.
+    // The standby does not need a file that vanishes while it is copied.
     await run('cp', ['-a', primary.dataDir, dataDir]).catch(() => undefined)
     const { rows } = await backup.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
     await rm(join(dataDir, 'postmaster.pid'), { force: true })

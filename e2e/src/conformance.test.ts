@@ -9,7 +9,7 @@ const isElsewhere = process.env['OUTLAY_CONFORMANCE_BASE_URL'] !== undefined
 
 describeService(isElsewhere ? readConformanceOptions(process.env) : await startOwn())
 
-/** Starts this project's service, with two clients that share no account. Every answer must be as its document says. */
+/** Starts this project's service, with two clients that share no account. Every answer must match its document. */
 async function startOwn(): Promise<ServiceConformanceOptions> {
   const database = await testDatabase({ role: 'ordinary' })
   const sandbox = await startSandbox({ databaseUrl: database.url })
@@ -19,7 +19,7 @@ async function startOwn(): Promise<ServiceConformanceOptions> {
     return { clientId, clientSecret, accountId: accounts[0]?.accountId ?? '' }
   }
   const documented = await openDocumentedFetch(sandbox.url)
-  // A document that matched nothing would have nothing to say against any answer.
+  // A document that matches nothing would find no fault in any answer.
   afterAll(() => expect(documented.checked.size).toBeGreaterThan(50))
   const { fetch } = documented
   return { baseUrl: sandbox.url, ...(await client('Acme')), second: await client('Globex'), simulations: true, fetch }

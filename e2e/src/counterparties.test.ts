@@ -30,7 +30,7 @@ const bank = {
 } as const
 const wallet = { name: 'Grace', address: addresses.evm[1], transferTypes: ['base'] }
 
-/** The part of a payout that gives its counterparty whole. */
+/** The part of a payout with its counterparty's details. */
 const toBank = (details: Partial<Record<keyof typeof bank, string>> = {}): Partial<EnqueueRequest> => ({
   amount: { value: '12.50', currency: 'USD' },
   destination: {
@@ -43,8 +43,8 @@ const toWallet = (address: ExternalAddressDetails = wallet): Partial<EnqueueRequ
   destination: { address, valueType: 'USDC', transferType: 'base' },
 })
 
-// One case per way in which the registration of a counterparty can go; each has a host, an account and a proxy of its own.
-describe('a payout to a counterparty that it gives whole', async () => {
+// One case per outcome of registering a counterparty; each has its own host, account and proxy.
+describe('a payout to a new counterparty', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
   const services = await testDatabase({ role: 'ordinary' })
   const sandbox = await startService(services.url)
@@ -52,7 +52,7 @@ describe('a payout to a counterparty that it gives whole', async () => {
 
   async function open(options?: SceneOptions) {
     const databaseUrl = await hosts.another()
-    // Nothing here is about time running out, so a machine that is busy must not make it.
+    // These cases test no timeouts, so a busy machine must not cause any.
     const timeouts = { headersMs: 60_000, bodyMs: 60_000 }
     const scene = await openScene(sandbox, databaseUrl, { host: { timeouts }, ...options })
     const keys: string[] = []
@@ -66,7 +66,7 @@ describe('a payout to a counterparty that it gives whole', async () => {
     })
     return { scene, databaseUrl, keys }
   }
-  /** The counterparties that the service has beside the payee of the stage. */
+  /** The counterparties of the service, without the payee of the stage. */
   const registered = async ({ stage }: Scene) => {
     const found = []
     for await (const address of stage.client.addresses.iterate(stage.accountId, { type: 'external' })) {
@@ -74,7 +74,7 @@ describe('a payout to a counterparty that it gives whole', async () => {
     }
     return found
   }
-  /** Proves that there is one counterparty and one transfer to it, at both ends. */
+  /** Proves that both sides have one counterparty and one transfer to it. */
   const proveOne = async (scene: Scene, keys: readonly string[]) => {
     const account = await scene.proveOne()
     const [address, ...more] = await registered(scene)
@@ -88,7 +88,7 @@ describe('a payout to a counterparty that it gives whole', async () => {
     return { transfer, address }
   }
 
-  it.concurrent('at a bank: both commit together, and both are there once', async () => {
+  it.concurrent('at a bank: both commit together, and both exist once', async () => {
     const { scene, keys } = await open()
     await using _scene = scene
     const destination = { address: bank, valueType: 'USD', transferType: 'wire', wireMemo: 'PAYROLL' }
@@ -148,7 +148,7 @@ describe('a payout to a counterparty that it gives whole', async () => {
     ['breaks off', { kind: 'reset_body' }],
     ['is a 500', { kind: 'fail_after' }],
   ] as const satisfies readonly (readonly [string, FaultRule['fault']])[])(
-    'whose answer to the registration %s: the same key goes out again, and there is one of both',
+    'whose answer to the registration %s: the same key is sent again, and there is one of both',
     async (_, fault) => {
       const { scene, keys } = await open()
       await using _scene = scene
@@ -175,7 +175,7 @@ describe('a payout to a counterparty that it gives whole', async () => {
   it.concurrent.each([
     ['after the service registered it and before that was written', 'registered'],
     ['between the registration and the transfer', 'registration_settled'],
-  ])('whose worker is killed %s: another one goes on, and there is one of both', async (_, at) => {
+  ])('whose worker is killed %s: another one continues, and there is one of both', async (_, at) => {
     const { scene, databaseUrl, keys } = await open()
     await using _scene = scene
     const { stage, proxy, host } = scene
@@ -223,12 +223,12 @@ describe('a payout to a counterparty that it gives whole', async () => {
     await scene.reach(id, { stage: 'queued', reason: 'unauthenticated' })
     const { clientId, clientSecret } = stage.settings('', '')
     vault.current = { clientId, clientSecret }
-    await host.transaction((tx) => host.engine.accounts.credentialsMended(tx, stage.accountId))
+    await host.transaction((tx) => host.engine.accounts.retryCredentials(tx, stage.accountId))
     await proveOne(scene, keys)
     expect(scene.news).toEqual(['account.credentials_refused', 'account.credentials_restored'])
   })
 
-  it.concurrent('under a key that stands for other bank details: it is refused, before and after these are wiped', async () => {
+  it.concurrent('under a key that belongs to other bank details: it is refused, before and after these are wiped', async () => {
     const { scene, keys } = await open()
     await using _scene = scene
     const { id } = await scene.enqueue({ ...toBank(), idempotencyKey: 'payslip' })
@@ -243,7 +243,7 @@ describe('a payout to a counterparty that it gives whole', async () => {
     await compare()
   })
 
-  it.concurrent('that is not one: every broken rule is told under its member, and the transaction goes on', async () => {
+  it.concurrent('that is not one: every broken rule is reported under its member, and the transaction continues', async () => {
     const { scene } = await open()
     await using _scene = scene
     const { host, stage } = scene

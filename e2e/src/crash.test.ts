@@ -7,30 +7,30 @@ import { openStageHost, seedClient, setStage, settleAll, startService } from './
 const workerFile = new URL('./worker-main.ts', import.meta.url)
 const enqueueFile = new URL('./enqueue-main.ts', import.meta.url)
 
-/** What happens to a transfer whose process is killed at a point. */
+/** The fate of a transfer whose process is killed at a point. */
 const cases: readonly {
   readonly point: CrashPoint
   readonly entry: URL
   readonly what: string
-  /** How many payouts there are in the end. */
+  /** The number of payouts at the end. */
   readonly payouts: 0 | 1
   readonly rollsBack?: boolean
 }[] = [
-  { point: 'enqueue_written', entry: enqueueFile, what: 'nothing was promised and nothing is sent', payouts: 0 },
-  { point: 'enqueue_committed', entry: enqueueFile, what: 'the transfer goes out all the same', payouts: 1 },
-  { point: 'claimed', entry: workerFile, what: 'another worker takes the transfer over', payouts: 1 },
+  { point: 'enqueue_written', entry: enqueueFile, what: 'nothing is sent', payouts: 0 },
+  { point: 'enqueue_committed', entry: enqueueFile, what: 'the transfer is sent all the same', payouts: 1 },
+  { point: 'claimed', entry: workerFile, what: 'another worker claims the transfer', payouts: 1 },
   { point: 'request_left', entry: workerFile, what: 'it arrives late, and the next attempt is the same', payouts: 1 },
   { point: 'answer_on_its_way', entry: workerFile, what: 'the next attempt gets the same answer', payouts: 1 },
   { point: 'answered', entry: workerFile, what: 'the next attempt gets the same answer', payouts: 1 },
-  { point: 'settling', entry: workerFile, what: 'the database finishes it by itself', payouts: 1 },
+  { point: 'settling', entry: workerFile, what: 'the database finishes it', payouts: 1 },
   { point: 'settling', entry: workerFile, what: 'the database rolls it back', payouts: 1, rollsBack: true },
-  { point: 'looked', entry: workerFile, what: 'another worker looks', payouts: 1 },
-  { point: 'handler_started', entry: workerFile, what: 'the event is handled by another', payouts: 1 },
+  { point: 'polled', entry: workerFile, what: 'another worker polls', payouts: 1 },
+  { point: 'handler_started', entry: workerFile, what: 'another worker handles the event', payouts: 1 },
   { point: 'handler_done', entry: workerFile, what: 'its writes are gone and made again', payouts: 1 },
   { point: 'handler_committed', entry: workerFile, what: 'the event is not handled again', payouts: 1 },
 ]
 
-// Most cases wait for the heartbeat of a killed worker to lapse, so they run side by side, each with a database of its own.
+// Most cases wait for the heartbeat of a killed worker to lapse, so they run in parallel, each with its own database.
 describe('a process killed with SIGKILL', { timeout: 300_000 }, async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
   const services = await testDatabase({ role: 'ordinary' })
@@ -51,7 +51,7 @@ describe('a process killed with SIGKILL', { timeout: 300_000 }, async () => {
     const payout = stage.payout({ idempotencyKey: 'the-only-one' })
     if (entry === enqueueFile) doomed.program.send({ ...payout })
     else await host.transaction((tx) => host.engine.transfers.enqueue(tx, payout))
-    if (point === 'looked' || point.startsWith('handler')) await runUntil(stage, () => doomed.reached(100))
+    if (point === 'polled' || point.startsWith('handler')) await runUntil(stage, () => doomed.reached(100))
     else await doomed.reached(60_000)
     expect(await doomed.kill({ rollsBack })).toEqual({ code: null, signal: 'SIGKILL' })
 
@@ -66,7 +66,7 @@ describe('a process killed with SIGKILL', { timeout: 300_000 }, async () => {
   })
 })
 
-/** Lets the service's time run until the process is where it shall be. */
+/** Lets the service's time run until the process has reached its point. */
 async function runUntil(stage: { advance(seconds: number): Promise<void> }, reached: () => Promise<void>) {
   await waitUntil(
     async () => {

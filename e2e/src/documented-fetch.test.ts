@@ -22,7 +22,7 @@ const document = {
   },
 }
 
-/** Every path but the document's is answered with what the request asks for in its headers. */
+/** Answers every path but the document's as the request's headers ask. */
 const server = createServer((request, response) => {
   const { status = '200', media = 'application/json', answer = '', id = 'request-1' } = request.headers
   const isDocument = request.url === '/api/openapi.json'

@@ -12,17 +12,17 @@ interface Route {
 /** The methods of an OpenAPI path. */
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 
-/** A `fetch` that holds each answer of a service against the document of that service. */
+/** A `fetch` that checks each answer of a service against the service's document. */
 export interface DocumentedFetch {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
-  /** Operations and statuses that were checked so far, for example `GET /accounts 200`. */
+  /** Operations and statuses checked so far, for example `GET /accounts 200`. */
   readonly checked: ReadonlySet<string>
 }
 
 /**
  * Reads `/openapi.json` below the base address, and makes a `fetch` that rejects when an answer has a status, a media type
- * or a body that the document does not have; members that it does not name are wrong. A path that it does not have must
- * be refused, as a problem.
+ * or a body that the document does not have, or a member that it does not name. An undocumented path must be refused, as a
+ * problem.
  */
 export async function openDocumentedFetch(baseUrl: string): Promise<DocumentedFetch> {
   const document = close(await (await fetch(`${baseUrl}/openapi.json`)).json()) as JsonObject
@@ -106,7 +106,7 @@ function createCheck(document: JsonObject): Check {
   }
 }
 
-/** The document in which every object has the members that are named and no others. */
+/** The document in which every object has only the named members. */
 function close(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(close)
   if (typeof value !== 'object' || value === null) return value

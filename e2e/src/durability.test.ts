@@ -10,7 +10,7 @@ import { seedClient } from './stage.ts'
 
 const entry = fileURLToPath(new URL('../../packages/service/dist/sandbox/main.js', import.meta.url))
 
-/** What a client holds in its hands after a create: its key and, if an answer came, the answer. */
+/** What a client has after a create: its key and, if an answer came, the answer. */
 interface Receipt {
   readonly key: string
   readonly text: string | undefined
@@ -19,7 +19,7 @@ interface Receipt {
 describe('the service killed with SIGKILL while clients create', async () => {
   const database = await testDatabase()
 
-  it('every answer is still true, every key replays the same bytes, every transfer comes to its end', async () => {
+  it('every answer is still true, every key replays the same bytes, every transfer ends', async () => {
     const env = { DATABASE_URL: database.url, PORT: '0' }
     let program: Program = await spawnNode(entry, { env: { ...env, SEED: JSON.stringify([seedClient]) } })
     const { url, clients } = program.ready as { readonly url: string; readonly clients: readonly [SeededClient] }
@@ -57,7 +57,7 @@ describe('the service killed with SIGKILL while clients create', async () => {
   })
 })
 
-/** Creates from 16 sides at once until the service is killed after some answers; no answer is as good as none. */
+/** Creates from 16 clients at once until the service is killed after some answers. */
 async function createUntilKilled(
   account: ServiceSubject,
   body: unknown,

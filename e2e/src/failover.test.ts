@@ -36,7 +36,7 @@ async function startPair(prepare: (url: string) => Promise<void> = async () => u
   return { primary, standby: await startStandby(primary) }
 }
 
-/** The primary dies, and what has not reached the standby is lost. */
+/** Kills the primary; commits that have not reached the standby are lost. */
 async function failOver(primary: Cluster, standby: { promote(): Promise<void> }): Promise<void> {
   await primary.kill()
   await standby.promote()
@@ -66,10 +66,10 @@ describe('a fail-over to a standby that lacks the last commits', { timeout: 300_
     for (const { id } of lost) expect(await after.engine.transfers.get(id)).toBeUndefined()
     for (const { id } of kept) expect(await after.engine.transfers.get(id)).toMatchObject({ status: 'complete' })
     await after.engine.start()
-    // What the host knows from elsewhere it enqueues again under the same keys: the service answers as it did before.
+    // The host enqueues again what it knows from elsewhere, under the same keys: the service answers as before.
     const again = await pay(after, stage, names('lost', 3))
     expect(again.map(({ remoteId }) => remoteId)).toEqual(lost.slice(0, 3).map(({ remoteId }) => remoteId))
-    // The others are at the service and nowhere here; who watches the account gets each of them, by its id there.
+    // Only the service has the others. A host that watches the account gets each of them, by its id there.
     await after.transaction((tx) => after.engine.accounts.watch(tx, stage.accountId, { since: kept[0]?.createdAt }))
     const adopted = await waitUntil(
       async () => {
@@ -115,16 +115,16 @@ describe('a fail-over to a standby that lacks the last commits', { timeout: 300_
     await using _sandbox = sandbox
 
     const inspection = inspect({ driver: pgDriver(host.pool) })
-    await host.pool.query(`update outlay.transfer set follow_at = now() where stage = 'submitted'`)
+    await host.pool.query(`update outlay.transfer set next_poll_at = now() where stage = 'submitted'`)
     const marked = () =>
       host.pool.query<{ id: string }>(`select id from outlay.transfer where unknown_since is not null order by id`)
     await waitUntil(async () => (await marked()).rows.length === lost.length, { timeoutMs: 60_000 })
     expect((await marked()).rows.map(({ id }) => id)).toEqual(lost.map(({ id }) => id).sort())
     expect((await inspection.health()).transfers.missing.count).toBe(0)
-    // An hour of readings later.
+    // After an hour of polls.
     await host.pool.query(`update outlay.transfer
-      set unknown_since = unknown_since - interval '1 hour', follow_at = now() where unknown_since is not null`)
-    await waitUntil(() => news.length === lost.length, { timeoutMs: 60_000, describe: () => `${news} to be named` })
+      set unknown_since = unknown_since - interval '1 hour', next_poll_at = now() where unknown_since is not null`)
+    await waitUntil(() => news.length === lost.length, { timeoutMs: 60_000, describe: () => `${news} to be reported` })
     const { missing } = (await inspection.health()).transfers
     expect({ ...missing, samples: missing.samples.toSorted() }).toMatchObject({
       count: lost.length,
@@ -134,7 +134,7 @@ describe('a fail-over to a standby that lacks the last commits', { timeout: 300_
       expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'submitted', reason: 'missing_at_service' })
       expect((await inspection.stuck()).map((one) => one.id)).toContain(id)
     }
-    // Nothing went out by itself: the service has what the standby had.
+    // Nothing was sent: the service has what the standby had.
     const listed = async () => (await stage.client.transfers.list(stage.accountId)).items.length
     expect(await listed()).toBe(3)
 

@@ -7,9 +7,9 @@ import { makeFolder } from './cluster.ts'
 
 const run = promisify(execFile)
 
-/** A disk whose writes are not kept for certain: what is loaded with it hears so from `fsync` while it is broken. */
+/** A disk that may lose writes: `fsync` fails for programs loaded with it while it is broken. */
 export interface FailingSync extends AsyncDisposable {
-  /** The environment of a server that is to use this disk. */
+  /** The environment of a server on this disk. */
   readonly env: Readonly<Record<string, string>>
   fail(): Promise<void>
   heal(): Promise<void>
@@ -40,7 +40,7 @@ PASS_ON(fsync)
 PASS_ON(fdatasync)
 `
 
-/** Builds the library with the C compiler of this machine; a sentence when there is none. */
+/** Builds the library with the C compiler of this machine. Returns a sentence when there is none. */
 export async function buildFailingSync(): Promise<FailingSync | string> {
   const folder = await makeFolder()
   const [flag, library] = [join(folder, 'broken'), join(folder, 'sync.so')]
@@ -60,16 +60,16 @@ export async function buildFailingSync(): Promise<FailingSync | string> {
   }
 }
 
-/** A small file system of its own, in memory. */
+/** A small file system in memory. */
 export interface SmallDisk extends AsyncDisposable {
   readonly path: string
-  /** Takes all the room that is left. */
+  /** Fills the file system. */
   fill(): Promise<void>
-  /** Gives the room back. */
+  /** Frees the space again. */
   free(): Promise<void>
 }
 
-/** Mounts a small file system; a sentence where that is not allowed. */
+/** Mounts a small file system. Returns a sentence where that is not allowed. */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | string> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'only root on Linux may mount a small disk'
   const path = await makeFolder()
@@ -82,7 +82,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | str
   const ballast = join(path, 'ballast')
   return {
     path,
-    // It ends with an error when nothing is left.
+    // It ends with an error when no space is left.
     fill: () => run('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=64k']).then(noResult, noResult),
     free: () => rm(ballast, { force: true }),
     async [Symbol.asyncDispose]() {
@@ -96,13 +96,13 @@ const noResult = () => undefined
 
 /** The clock of a server that a test sets. */
 export interface FakeClock extends AsyncDisposable {
-  /** The environment of a server that is to have this clock. */
+  /** The environment of a server with this clock. */
   readonly env: Readonly<Record<string, string>>
   /** Sets the clock ahead of the true one, or behind it; it jumps there at once. */
   setAhead(seconds: number): Promise<void>
 }
 
-/** Makes a clock with Debian's libfaketime; a sentence where that is not installed. */
+/** Makes a clock with Debian's libfaketime. Returns a sentence where that is not installed. */
 export async function makeFakeClock(): Promise<FakeClock | string> {
   const known = ['x86_64', 'aarch64'].map((cpu) => `/usr/lib/${cpu}-linux-gnu/faketime/libfaketime.so.1`)
   const library = known.find((path) => existsSync(path))
@@ -110,7 +110,7 @@ export async function makeFakeClock(): Promise<FakeClock | string> {
   const folder = await makeFolder()
   const file = join(folder, 'offset')
   const setAhead = async (seconds: number) => {
-    // Whoever reads it meanwhile finds the old one or the new one.
+    // A reader finds the old one or the new one at any time.
     await writeFile(`${file}.new`, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}s\n`)
     await rename(`${file}.new`, file)
   }

@@ -13,15 +13,15 @@ describe('a network that loses, delays and breaks', async () => {
   it('costs time and nothing else: each payout is one transfer, one debit and one event', async () => {
     const stage = await setStage(sandbox.url, await sandbox.seedClient(seedClient))
     await using proxy = await startFaultProxy({ target: sandbox.url })
-    // A tenth of each backoff: with nearly half of the requests failing, some transfers need eight attempts and more.
-    const host = openStageHost(stage, hosts.url, proxy.url, { jitter: 0.1, follow: { maxDelayMs: 300 } })
+    // A tenth of each backoff: nearly half of the requests fail, so some transfers need eight attempts and more.
+    const host = openStageHost(stage, hosts.url, proxy.url, { jitter: 0.1, polling: { maxDelayMs: 300 } })
     const creates = { method: 'POST', path: /transfers$/ }
     const rules = [
       proxy.faults.add({ ...creates, probability: 0.1, fault: { kind: 'drop_request' } }),
       proxy.faults.add({ ...creates, probability: 0.1, fault: { kind: 'drop_response' } }),
       proxy.faults.add({ ...creates, probability: 0.1, fault: { kind: 'fail_after' } }),
       proxy.faults.add({ ...creates, probability: 0.1, fault: { kind: 'reset_body' } }),
-      // A few: whoever is throttled again and again slows down, and that has tests of its own.
+      // Only a few: repeated 429s slow an account down, which other tests cover.
       proxy.faults.add({ ...creates, probability: 0.05, times: 3, fault: { kind: 'refuse', retryAfterSeconds: 1 } }),
       proxy.faults.add({ ...creates, probability: 0.1, fault: { kind: 'delay_response', ms: 200 } }),
       proxy.faults.add({ method: 'GET', probability: 0.2, fault: { kind: 'drop_response' } }),

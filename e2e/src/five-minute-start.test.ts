@@ -25,7 +25,7 @@ afterAll(async () => {
 const blocks = readGuide(await readFile(join(root, 'docs/guides/five-minute-start.md'), 'utf8'))
 const project = join(directory, 'project')
 
-/** As on a reader's machine: nothing of this workspace but its Node, and the registry that npm knows anyway. */
+/** As on a reader's machine: of this workspace only its Node, and the registry that npm is configured with. */
 function readersEnvironment(): NodeJS.ProcessEnv {
   const { PATH = '', HOME, USERPROFILE, OUTLAY_TEST_DATABASE_URL, OUTLAY_POSTGRES } = process.env
   const outside = PATH.split(delimiter).filter((folder) => !folder.startsWith(root))
@@ -42,7 +42,7 @@ function readersEnvironment(): NodeJS.ProcessEnv {
   }
 }
 
-/** Ends a program when its standard input closes, so that what runs in the background does not outlive this process. */
+/** Ends a program when its standard input closes, so that background programs do not outlive this process. */
 const endWithParent = `data:text/javascript,${encodeURIComponent(
   'process.stdin.once("end", () => process.exit(1)).resume().unref()',
 )}`
@@ -110,7 +110,7 @@ it('a folder outside the workspace follows the five-minute start as it is writte
     expect(terminal.isOver(), terminal.stderr()).toBe(false)
   }
 
-  // One terminal for all the rest: what is exported once holds to the end.
+  // One terminal for the rest, so that exported variables stay.
   const foreground = others.filter(({ terminal }) => terminal === undefined)
   const cut = '--- next block ---'
   const session = await type(foreground.map(({ text }) => text).join(`echo '${cut}'\n`)).ended

@@ -1,11 +1,11 @@
 /** A fenced block of a guide. */
 export type GuideBlock =
   | { readonly kind: 'file'; readonly path: string; readonly text: string }
-  /** Shell commands; those of a named terminal go on while the rest of the guide is followed. */
+  /** Shell commands; those of a named terminal keep running while the rest of the guide is executed. */
   | { readonly kind: 'commands'; readonly text: string; readonly terminal: string | undefined; readonly prints: string }
 
 /**
- * Reads the blocks of a guide that can be followed: a block with `file=` in its info string is a file, `sh` is what the reader
+ * Reads the executable blocks of a guide: a block with `file=` in its info string is a file, `sh` is what the reader
  * types, and `text` right after that is what it prints.
  */
 export function readGuide(text: string): readonly GuideBlock[] {
@@ -18,14 +18,14 @@ export function readGuide(text: string): readonly GuideBlock[] {
     else if (language === 'sh') blocks.push({ kind: 'commands', text: body, terminal: named('terminal'), prints: '' })
     else if (language === 'text') {
       const last = blocks.pop()
-      if (last?.kind !== 'commands') throw new Error(`Nothing is typed before this is printed:\n${body}`)
+      if (last?.kind !== 'commands') throw new Error(`No command precedes this output:\n${body}`)
       blocks.push({ ...last, prints: body })
     }
   }
   return blocks
 }
 
-/** A pattern of what a guide says is printed: `…` stands for anything, on a line of its own for any lines. */
+/** A pattern of the output in a guide: `…` matches anything, and any lines when it stands alone on a line. */
 export function patternOf(prints: string): RegExp {
   const lines = prints.trimEnd().split('\n')
   const parts = lines.map((line) =>

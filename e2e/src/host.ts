@@ -4,7 +4,7 @@ import { type HttpGatewayOptions, httpGateway, outlayKeyLifetimeMs } from '@outl
 import { type CrashPoints, crashPoints } from '@outlay/testing'
 import pg from 'pg'
 
-/** What a host application needs to know. */
+/** The settings of a host application. */
 export interface HostSettings {
   readonly databaseUrl: string
   readonly serviceUrl: string
@@ -12,7 +12,7 @@ export interface HostSettings {
   readonly clientSecret: string
 }
 
-/** A host application with an engine: its effects are rows in a table of its own. */
+/** A host application with an engine. Its effects are rows in its own table. */
 export interface Host {
   readonly engine: Engine<pg.PoolClient>
   readonly pool: pg.Pool
@@ -21,22 +21,22 @@ export interface Host {
   close(): Promise<void>
 }
 
-/** What a test changes about a host. Every member has a default. */
+/** Options of a host for a test. Every member has a default. */
 export interface HostOptions
-  extends Partial<Pick<EngineOptions<pg.PoolClient>, 'catalog' | 'webhooks' | 'follow' | 'telemetry'>>,
+  extends Partial<Pick<EngineOptions<pg.PoolClient>, 'catalog' | 'webhooks' | 'polling' | 'telemetry'>>,
     Partial<Pick<HttpGatewayOptions, 'timeouts'>>,
     Pick<PostgresOptions<pg.PoolClient>, 'logger'> {
   /** Default: the pair in the settings. */
   readonly credentials?: HttpGatewayOptions['credentials'] | undefined
-  /** Time as the engine's decisions see it. */
+  /** The clock of the engine's decisions. */
   readonly clock?: Clock | undefined
-  /** The fraction of every backoff that is waited, instead of a random one. */
+  /** The fraction of every backoff to wait, instead of a random one. */
   readonly jitter?: number | undefined
   /** Most connections to the database. Default 20. */
   readonly poolSize?: number | undefined
-  /** False for a pooler that keeps no named statements. Default true. */
+  /** False for a pooler without named statements. Default true. */
   readonly prepared?: boolean | undefined
-  /** Puts something between the engine and its gateway. */
+  /** Wraps the engine's gateway. */
   readonly around?: ((gateway: Gateway) => Gateway) | undefined
 }
 
@@ -47,7 +47,7 @@ export function openHost(
   crash: CrashPoints = crashPoints({}),
 ): Host {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: options.poolSize ?? 20 })
-  // A server that goes away reports here too; whoever uses the connection hears of it.
+  // A server that goes away reports here too; the user of the connection gets the error.
   pool.on('error', () => undefined)
   const driver = crash.driver(pgDriver(pool, { prepared: options.prepared }))
   const http = httpGateway({
@@ -60,10 +60,10 @@ export function openHost(
   const gateway = withRegistrationPoints(options.around?.(http) ?? http, crash)
   const backend = postgres({ driver, logger: options.logger })
   const { telemetry } = options
-  const { clock = backend.runtime.clock, jitter, catalog, webhooks, follow = { maxDelayMs: 300 } } = options
+  const { clock = backend.runtime.clock, jitter, catalog, webhooks, polling = { maxDelayMs: 300 } } = options
   const random = jitter === undefined ? backend.runtime.random : { ...backend.runtime.random, fraction: () => jitter }
   const runtime = { clock, random }
-  const engine = createEngine(crash.engine({ backend, gateway, runtime, catalog, webhooks, follow, telemetry }))
+  const engine = createEngine(crash.engine({ backend, gateway, runtime, catalog, webhooks, polling, telemetry }))
   engine.subscribe('effects', ['transfer.completed', 'transfer.failed'], async (event, tx) => {
     await tx.query('insert into effect (transfer_id, type) values ($1, $2)', [event.transferId, event.type])
   })
@@ -78,7 +78,7 @@ export function openHost(
   }
 }
 
-/** Points of our own: around the registration of a counterparty, which comes before the transfer. */
+/** Additional points: around the registration of a counterparty, which comes before the transfer. */
 function withRegistrationPoints(gateway: Gateway, { reach }: CrashPoints): Gateway {
   return {
     ...gateway,

@@ -6,10 +6,10 @@ import type { HostileKnowledge, HostileRequest } from './hostile-requests.ts'
 
 const timeoutMs = 5_000
 
-/** What a refusal says when it was not written for people outside. */
+/** Text of a refusal that was not written for outsiders. */
 const insides = /\bat \S+ \(|node_modules|syntax error|\bpg_\w+\b|\bselect\b.+\bfrom\b|\bviolates\b/i
 
-/** What came back; a status of 0 stands for no answer in time. */
+/** The answer; a status of 0 means no answer in time. */
 export interface HostileAnswer {
   readonly status: number
   readonly text: string
@@ -65,7 +65,7 @@ export async function openAttack(sandbox: Sandbox): Promise<Attack> {
 }
 
 async function send(
-  take: (request: Request) => Promise<Response>,
+  send: (request: Request) => Promise<Response>,
   url: string,
   { method, target, headers, body }: HostileRequest,
 ): Promise<HostileAnswer> {
@@ -74,7 +74,7 @@ async function send(
     timer = setTimeout(() => resolve({ status: 0, text: '' }), timeoutMs)
   })
   const init = { method, headers, ...(body === undefined ? {} : { body }) }
-  const answered = take(new Request(`${url}${target}`, init)).then(async (response) => ({
+  const answered = send(new Request(`${url}${target}`, init)).then(async (response) => ({
     status: response.status,
     text: await response.text(),
   }))
@@ -85,7 +85,7 @@ async function send(
   }
 }
 
-/** Remembers the id of what was made, so that later requests find something to spoil. */
+/** Remembers the id of a new resource, so that later requests can spoil it. */
 function learn(ids: Record<string, string[]>, target: string, text: string): void {
   const [, name] = [
     [/\/addresses\/external/, 'address_id'],
@@ -104,7 +104,7 @@ interface AttackClient {
   readonly accountId: string
   readonly walletId: string
   post(path: string, body: unknown): Promise<Record<string, unknown>>
-  /** Ids of the events that webhooks were told of. */
+  /** Ids of the events that webhooks received. */
   readEventIds(): Promise<string[]>
   own(ids: Readonly<Record<string, readonly string[]>>): HostileKnowledge['own']
   snapshot(): Promise<readonly string[]>
@@ -173,7 +173,7 @@ async function signIn(sandbox: Sandbox, { clientId, clientSecret }: SeededClient
   return ((await granted.json()) as { access_token: string }).access_token
 }
 
-/** Gives a client one of everything, with `word` in every text, and says what it is called. */
+/** Gives a client one of everything, with `word` in every text. Returns the names. */
 async function furnish(
   { accountId, walletId, post, readEventIds }: AttackClient,
   word: string,

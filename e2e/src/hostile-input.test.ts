@@ -43,7 +43,7 @@ describe(`hostile input, ${count} requests to each route, OUTLAY_HOSTILE_SEED=${
   })
 
   it.each(hostileRoutes.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '%s neither breaks, hangs nor tells',
+    '%s neither breaks, hangs nor leaks',
     async (name, route) => {
       const roll = dice(random(name))
       const wrong: unknown[] = []
@@ -64,7 +64,7 @@ describe(`hostile input, ${count} requests to each route, OUTLAY_HOSTILE_SEED=${
     600_000,
   )
 
-  it('bytes that are no sound HTTP are refused or cut off', async () => {
+  it('bytes that are not valid HTTP are refused or cut off', async () => {
     const address = new URL(sandbox.url)
     for (const bytes of brokenMessages(attack.knowledge.token)) {
       const answer = await exchange(address, bytes)
@@ -122,7 +122,7 @@ function brokenMessages(token: string): readonly string[] {
   ]
 }
 
-/** Sends bytes and reads until the other side ends, or half a second after it has fallen silent. */
+/** Sends bytes and reads until the other side ends, or is silent for half a second. */
 function exchange(address: URL, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(Number(address.port), address.hostname)

@@ -28,7 +28,7 @@ export interface Dice {
   of<T>(list: readonly T[]): T
 }
 
-/** Makes dice of a random source. */
+/** Makes dice from a random source. */
 export function dice(random: Random): Dice {
   const below = (limit: number) => Math.floor(random.fraction() * limit)
   return {

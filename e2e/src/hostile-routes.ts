@@ -1,17 +1,17 @@
-/** A route with a body that it takes, to be spoiled. */
+/** A route with a valid body, to be spoiled. */
 export interface HostileRoute {
   readonly method: string
   /** Path with parameters in braces. */
   readonly path: string
-  /** Sound body; absent where the route takes none. */
+  /** A valid body; absent where the route has none. */
   readonly body?: (ids: KnownIds) => unknown
-  /** The body is a form, not JSON, and it is the client that signs in, not its token. */
+  /** The body is a form, not JSON, and the client authenticates with its secret, not a token. */
   readonly form?: true
-  /** Query without which the route answers nothing. */
+  /** A query that the route requires. */
   readonly query?: string
 }
 
-/** Ids of the attacker's own, by parameter, and what else a sound body names. */
+/** The attacker's ids, by parameter, and the other values that a valid body names. */
 export interface KnownIds {
   readonly accountId: string
   readonly walletId: string
@@ -20,7 +20,7 @@ export interface KnownIds {
   readonly transferId: string
   readonly clientId: string
   readonly clientSecret: string
-  /** Of a flow at the bank-linking provider that was gone through. */
+  /** Of a completed flow at the bank-linking provider. */
   readonly publicToken: string
 }
 

@@ -50,7 +50,7 @@ describe('a clock that jumps by hours', { timeout: 300_000 }, async () => {
       count += 10
     }
     for (const ahead of jumps) {
-      // Some are settled, some are followed, some are on their way, some are lost on their way, and some come later.
+      // Some are settled, some are polled, some are in flight, some are lost in flight, and some come later.
       await add()
       const lost = proxy.faults.add({ ...creates, times: 3, fault: { kind: 'drop_response' } })
       const answers = proxy.faults.hold({ ...creates, at: 'response' })

@@ -18,7 +18,7 @@ describe('a way to the database of the host', { timeout: 300_000 }, async () => 
   afterAll(() => sandbox.stop())
   const openStage = async () => setStage(sandbox.url, await sandbox.seedClient(seedClient))
 
-  /** Enqueues, loses some answers, and sees everything paid once. */
+  /** Enqueues, loses some answers, and asserts that everything is paid once. */
   async function carry(
     stage: Stage,
     host: Host,
@@ -27,7 +27,7 @@ describe('a way to the database of the host', { timeout: 300_000 }, async () => 
     const writer = rules.enqueue ?? host
     const keys = Array.from({ length: 40 }, (_, index) => `k-${index}`)
     for (const idempotencyKey of keys) {
-      // The commit may be lost on its way; whoever repeats the key has one transfer.
+      // The commit's answer may be lost; a repetition of the key has one transfer.
       await waitUntil(
         () =>
           writer
@@ -52,7 +52,7 @@ describe('a way to the database of the host', { timeout: 300_000 }, async () => 
     await using proxy = await startFaultProxy({ target: sandbox.url })
     proxy.faults.add({ ...creates, times: 5, fault: { kind: 'drop_response' } })
     const host = openStageHost(stage, await hosts.another(), proxy.url, { poolSize: 1, jitter: 0.05 })
-    // What listens needs a connection for itself.
+    // The listener needs its own connection.
     await host.engine.start({ listen: false, stopTimeoutMs: 60_000 })
     await carry(stage, host)
     await host.close()
@@ -60,7 +60,7 @@ describe('a way to the database of the host', { timeout: 300_000 }, async () => 
   })
 
   it.skipIf(pgBouncer === undefined)(
-    'through PgBouncer in transaction mode goes on after it was cut and restarted',
+    'through PgBouncer in transaction mode continues after it was cut and restarted',
     async () => {
       const stage = await openStage()
       await using proxy = await startFaultProxy({ target: sandbox.url })

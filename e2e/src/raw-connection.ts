@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Sandbox, SeededClient } from '@outlay/service/sandbox'
 
-/** A connection that says what it wants, byte by byte. */
+/** A connection that sends arbitrary bytes. */
 export interface RawConnection {
   readonly socket: Socket
-  /** What came back so far. */
+  /** The bytes received so far. */
   readonly text: string
   /** True once the other side has ended it. */
   readonly closed: boolean
@@ -28,7 +28,7 @@ export async function openRaw(url: string, bytes = ''): Promise<RawConnection> {
   return connection
 }
 
-/** Signs a seeded client in and gives its access token. */
+/** Authenticates a seeded client and returns its access token. */
 export async function signIn(sandbox: Sandbox, { clientId, clientSecret }: SeededClient): Promise<string> {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
   const granted = await fetch(`${sandbox.url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })

@@ -7,7 +7,7 @@ import type { Telemetry } from '@outlay/core'
 import { openTelemetry } from '@outlay/opentelemetry'
 import { waitUntil } from '@outlay/testing'
 
-/** A span as a test looks at it. */
+/** A span as tests read it. */
 export interface SeenSpan {
   readonly name: string
   readonly traceId: string
@@ -22,11 +22,11 @@ export interface SeenSpan {
 export interface Recorder {
   readonly telemetry: Telemetry
   readonly tracerProvider: TracerProvider
-  /** Spans that have ended, in the order of their ends. */
+  /** Ended spans, in the order of their ends. */
   spans(name?: string): readonly SeenSpan[]
   /** Waits for the only span of a name that has ended. */
   find(name: string, isThis?: (span: SeenSpan) => boolean): Promise<SeenSpan>
-  /** What was measured under a name so far. */
+  /** The measurements under a name so far. */
   points(name: string): Promise<readonly DataPoint<unknown>[]>
   /** Everything that an exporter gets, spans and metrics. */
   everything(): Promise<readonly unknown[]>

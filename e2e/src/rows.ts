@@ -25,7 +25,7 @@ export async function describeTables(client: pg.Client): Promise<readonly Column
 
 /**
  * Copies the rows of a newer database into an older schema, as far as it has the tables and columns; triggers and foreign
- * keys look away. Returns the tables that got rows.
+ * keys are off. Returns the tables that got rows.
  */
 export async function copyRows(fromUrl: string, to: pg.Client): Promise<readonly string[]> {
   const from = new pg.Client(fromUrl)

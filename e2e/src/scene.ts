@@ -15,7 +15,7 @@ export interface SeenCreate {
   readonly atMs: number
 }
 
-/** One host and the service, with a proxy between them that is watched and told to fail. */
+/** One host and the service, with a proxy between them that records requests and injects faults. */
 export interface Scene extends AsyncDisposable {
   readonly stage: Stage
   readonly proxy: FaultProxy
@@ -24,12 +24,12 @@ export interface Scene extends AsyncDisposable {
   readonly creates: readonly SeenCreate[]
   /** Requests for a token so far. */
   tokenRequests(): number
-  /** Events about accounts and waiting transfers that the host was told, in order. */
+  /** Events about accounts and waiting transfers that the host received, in order. */
   readonly news: readonly string[]
   enqueue(overrides?: Partial<EnqueueRequest>): Promise<EnqueuedTransfer>
   /** Waits until the transfer has all of these. */
   reach(id: string, wanted: Partial<StoredTransfer>): Promise<StoredTransfer>
-  /** Waits until the service has the transfer for certain. */
+  /** Waits until the service certainly has the transfer. */
   arrive(id: string): Promise<StoredTransfer>
   /** True when the host may cancel the transfer; it is canceled then. */
   cancel(id: string): Promise<boolean>
@@ -38,11 +38,11 @@ export interface Scene extends AsyncDisposable {
    * have been able to ask for a second whether sending is stopped.
    */
   outcomes(id: string): Promise<readonly string[]>
-  /** Lets everything settle, and proves that the one transfer is one at both ends: one debit, one event, one key. */
+  /** Lets everything settle, and proves that both sides have one transfer: one debit, one event, one key. */
   proveOne(): Promise<Account>
 }
 
-/** What a scene is made of beside its defaults. */
+/** Options of a scene. */
 export interface SceneOptions {
   readonly host?: Omit<HostOptions, 'credentials'> | undefined
   readonly client?: SeedClient | undefined
@@ -112,7 +112,7 @@ export async function openScene(sandbox: Sandbox, databaseUrl: string, options: 
   }
 }
 
-/** What a host does, and sees, in a scene. */
+/** The actions of a host in a scene, and its observations. */
 function act(stage: Stage, host: Host): Pick<Scene, 'enqueue' | 'reach' | 'arrive' | 'cancel' | 'outcomes'> {
   const { engine, transaction } = host
   const watch = (id: string, wanted: string, isThere: (transfer: StoredTransfer) => boolean) => {

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { serviceSchema } from './rows.ts'
 import { dumpSchema } from './schema-dump.ts'
 
-/** The dumps stand beside the SQL that makes them; `vitest run -u` writes them anew. */
+/** The dumps stand beside the SQL that makes them; `vitest run -u` updates them. */
 const dumpOf = (name: string) => new URL(`../../packages/${name}/schema.txt`, import.meta.url).pathname
 
 describe('the dump of a schema shows what a migration changes', async () => {

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** A part of a schema: what it is called in the dump, and the lines that describe it. `$1` is the schema. */
+/** A part of a schema: its name in the dump, and the lines that describe it. `$1` is the schema. */
 const parts = {
   tables: `select format('%s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
       case when a.attnotnull then ' not null' else '' end,
@@ -27,7 +27,7 @@ const parts = {
     from pg_proc p where p.pronamespace = $1::regnamespace order by p.proname, p.oid::regprocedure::text collate "C"`,
 } as const
 
-/** Describes a schema as text that is the same wherever it is, so that a change of it shows as a difference. */
+/** Describes a schema as text that is the same on every server, so that a change shows as a difference. */
 export async function dumpSchema(client: pg.Client, schema: string): Promise<string> {
   const chapters: string[] = []
   for (const [name, text] of Object.entries(parts)) {

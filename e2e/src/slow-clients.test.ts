@@ -7,7 +7,7 @@ import { seedClient, setStage } from './stage.ts'
 
 const count = 40
 
-/** Ways to keep a connection busy without ever ending a request. Each is what is sent first and what follows in drips. */
+/** Ways to keep a connection busy without ever ending a request. Each has the bytes sent first and those sent in drips. */
 const slowWays = (token: string, accountId: string) => {
   const create = `POST /accounts/${accountId}/transfers HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: slow\r\n`
   const keyed = `${create}Content-Type: application/json\r\nAuthorization: Bearer ${token}\r\n`
@@ -51,7 +51,7 @@ async function dripAt(url: string, { first, drip }: { readonly first: string; re
 describe('a client that', async () => {
   const database = await testDatabase()
   const logger = recordingLogger()
-  // The database serves few at once, so a slow client that held a connection to it would be felt.
+  // The database allows few connections, so a slow client that held one would be noticed.
   const patient = { headersTimeoutMs: 600_000, requestTimeoutMs: 600_000, idleTimeoutMs: 600_000 }
   const options = { databaseUrl: database.url, poolSize: 6, logger }
   const holding = await startSandbox({ ...options, limits: patient })
@@ -82,7 +82,7 @@ describe('a client that', async () => {
       })
       expect(created.id).toMatch(/^\w{26}$/)
       expect(await isServed(holding)).toBe(true)
-      // They are held all the while: the time limits of this server are longer than any test.
+      // They stay open: the time limits of this server are longer than any test.
       const answered = name === 'drips a body that nobody asked for'
       expect(slow.held.every(({ closed, text }) => answered || (!closed && text === ''))).toBe(true)
       await stage.client.close()
@@ -105,7 +105,7 @@ describe('a client that', async () => {
     }
   })
 
-  it('opens more connections than the server takes holds only so many, and the others are closed at once', async () => {
+  it('opens more connections than the limit holds only so many, and the others are closed at once', async () => {
     const few = await startSandbox({ ...options, limits: { ...patient, maxConnections: 20 } })
     const slow = await dripAt(few.url, ways['drips its headers'], 60)
     try {
@@ -118,7 +118,7 @@ describe('a client that', async () => {
     }
   })
 
-  it('goes away in the middle of a body is nothing that an operator is woken for', async () => {
+  it('disconnects in the middle of a body raises no alarm for an operator', async () => {
     const answered = () =>
       logger.entries.filter(
         ({ fields }) => fields['route'] === '/accounts/:account_id/transfers' && fields['status'] === 400,

@@ -4,7 +4,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openRaw, signIn } from './raw-connection.ts'
 
-/** The route that nobody asks for in sound requests of this file. */
+/** A route that no valid request of this file uses. */
 const wanted = '/accounts/:account_id/balances'
 
 describe('one connection that a proxy shares between clients', async () => {
@@ -20,7 +20,7 @@ describe('one connection that a proxy shares between clients', async () => {
   }
   const attacker = await open('Attacker')
   const victim = await open('Victim')
-  /** Sends bytes and gives all that comes back until the service has closed the connection. */
+  /** Sends bytes and returns all that the service sends until it closes the connection. */
   const exchange = async (bytes: string): Promise<string> => {
     const connection = await openRaw(sandbox.url, bytes)
     await waitUntil(() => connection.closed)
@@ -31,7 +31,7 @@ describe('one connection that a proxy shares between clients', async () => {
 
   const get = (token?: string, more = '') =>
     `GET /accounts HTTP/1.1\r\nHost: localhost\r\n${token === undefined ? '' : `Authorization: Bearer ${token}\r\n`}${more}\r\n`
-  /** What the victim sends next on the same connection. */
+  /** The victim's next bytes on the same connection. */
   const next = get(victim.token, 'Connection: close\r\n')
   /** The beginning of a request that would swallow the victim's headers, its authorization among them. */
   const hidden = `GET /accounts/${victim.accountId}/balances HTTP/1.1\r\nHost: localhost\r\nX-Swallow: `
@@ -40,14 +40,14 @@ describe('one connection that a proxy shares between clients', async () => {
     `Authorization: Bearer ${attacker.token}\r\nIdempotency-Key: smuggle\r\nContent-Type: application/json\r\n` +
     `${framing}\r\n\r\n${body}`
 
-  it('answers sound requests one after the other, each under its own authorization', async () => {
+  it('answers valid requests one after the other, each under its own authorization', async () => {
     const answer = await exchange(get(attacker.token) + get(victim.token) + get(undefined) + next)
     expect(statuses(answer)).toEqual(['200', '200', '401', '200'])
     const lists = [...answer.matchAll(/\{"accounts":\["(\w+)"/g)].map(([, id]) => id)
     expect(lists).toEqual([attacker.accountId, victim.accountId, victim.accountId])
   })
 
-  it('shows in the log of this test when a hidden request is taken for one', async () => {
+  it('shows in the log of this test when a hidden request is executed', async () => {
     await exchange(`${hidden}nothing\r\nConnection: close\r\n\r\n`)
     expect(routes()).toContain(wanted)
     expect(statuses(await exchange(`${hidden}nothing\r\nConnection: close\r\n\r\n`))).toEqual(['401'])
@@ -106,17 +106,14 @@ describe('one connection that a proxy shares between clients', async () => {
     ['a NUL in a header', post(`X-Nul: a\u0000b\r\nContent-Length: 5`, chunked)],
   ]
 
-  it.each(ambiguous)(
-    'that holds a message with %s is closed, with nothing after it taken for a request',
-    async (_, bytes) => {
-      const before = routes().length
-      const answer = await exchange(bytes + next)
-      // The message itself may be refused by the service; what is behind it is not looked at.
-      expect(statuses(answer).filter((status) => status !== '400')).toEqual([])
-      expect(routes().slice(before)).not.toContain(wanted)
-      expect(answer).not.toContain(victim.accountId)
-    },
-  )
+  it.each(ambiguous)('that holds a message with %s is closed, with nothing after it executed', async (_, bytes) => {
+    const before = routes().length
+    const answer = await exchange(bytes + next)
+    // The service may refuse the message itself; it does not read the bytes behind it.
+    expect(statuses(answer).filter((status) => status !== '400')).toEqual([])
+    expect(routes().slice(before)).not.toContain(wanted)
+    expect(answer).not.toContain(victim.accountId)
+  })
 
   it.each([
     ['GET /accounts', get(attacker.token, `Content-Length: ${hidden.length}\r\n`) + hidden],
@@ -129,7 +126,7 @@ describe('one connection that a proxy shares between clients', async () => {
       `POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
     ],
     ['POST without authorization', post(`Content-Length: ${hidden.length}`, hidden).replace(attacker.token, 'nobody')],
-  ])('takes the body of %s for nothing else, read or not', async (_, bytes) => {
+  ])('reads the body of %s as nothing else, read or not', async (_, bytes) => {
     const before = routes().length
     const answer = await exchange(bytes + next)
     expect(routes().slice(before)).not.toContain(wanted)

@@ -7,8 +7,8 @@ import { pgTable, text } from 'drizzle-orm/pg-core'
 import type { Pool, PoolClient } from 'pg'
 
 /*
- * What the excerpts in the documents take for granted: the names of a host application, each with its type. The code of the
- * documents is compiled with these in sight.
+ * The names of a host application that the excerpts in the documents use, each with its type. The code of the
+ * documents is compiled with them.
  */
 
 const employeeTable = pgTable('employee', { id: text(), name: text() })
@@ -20,13 +20,13 @@ type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
 type HostEngine = Engine<Transaction>
 type Table = typeof invoiceTable
 
-/** A vault: credentials under an account's name, secrets under longer ones. */
+/** A vault: credentials under an account's name, secrets under longer names. */
 interface Vault {
   read<Path extends string>(path: Path): Promise<Path extends `${string}/webhook` ? readonly string[] : Credentials>
   write(path: string, secret: string | undefined): Promise<void>
 }
 
-/** What web servers have in common here: Hono's way to mount a route, and Express's. */
+/** A web server with both Hono's and Express's way to mount a route. */
 interface App {
   post(path: string, handler: (c: HonoContext) => Promise<Response>): void
   post(path: string, raw: unknown, handler: (request: ExpressRequest, response: ExpressResponse) => Promise<void>): void

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { root } from '../../scripts/packages.ts'
 
-/** Documents whose TypeScript is compiled as it stands. Where a guide is followed or copied from an example, that test does more. */
+/** Documents whose TypeScript is compiled as it stands. A guide that is executed or copied from an example has another test. */
 const documents = [
   'README.md',
   'docs/guides/after-a-restore.md',
@@ -35,7 +35,7 @@ async function writeSnippets(): Promise<readonly string[]> {
     const text = await readFile(join(root, document), 'utf8')
     for (const [, code = ''] of text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)) {
       const name = `${basename(document, '.md').toLowerCase()}-${names.length + 1}.ts`
-      // Each is a module of its own; what it declares hides the names that are given.
+      // Each is a separate module; its declarations hide the given names.
       await writeFile(join(directory, name), `export {}\n${code}`)
       names.push(name)
     }
@@ -51,7 +51,7 @@ async function compile(files: readonly string[]): Promise<string> {
     incremental: false,
     types: ['node'],
     lib: ['es2024', 'esnext.disposable', 'dom', 'dom.iterable'],
-    // What a host has beside the packages that this one depends on.
+    // Packages of a host that this one does not depend on.
     paths: {
       '@hono/node-server': [join(root, 'packages/service/node_modules/@hono/node-server/dist/index.d.mts')],
       '@outlay/harness': [join(root, 'packages/harness/dist/index.d.ts')],

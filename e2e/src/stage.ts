@@ -9,16 +9,16 @@ export interface Payout extends Omit<EnqueueRequest, 'destination'> {
   readonly destination: TransferDestination
 }
 
-/** Both sides of the wire for one test: an account at the service with money, and somebody to pay. */
+/** Both sides for one test: an account at the service with money, and a payee. */
 export interface Stage {
-  /** A client of the account that sees no faults. */
+  /** A client of the account without faults. */
   readonly client: Client
   readonly accountId: string
   readonly walletId: string
   readonly payeeId: string
   /** Settings of a host of this account, whose requests go to `serviceUrl`. */
   settings(databaseUrl: string, serviceUrl: string): HostSettings
-  /** What the wallet has, in USDC on Base. */
+  /** The balance of the wallet, in USDC on Base. */
   balance(): Promise<string | undefined>
   /** Lets the service's time run. */
   advance(seconds: number): Promise<void>
@@ -94,7 +94,7 @@ async function openSimulations(
 /** Starts a service in this process. */
 export const startService = (databaseUrl: string): Promise<Sandbox> => startSandbox({ databaseUrl })
 
-/** What both sides have at the end. */
+/** The transfers of both sides at the end. */
 export interface Account {
   readonly host: readonly { readonly id: string; readonly remoteId: string; readonly status: string }[]
   readonly service: readonly { readonly id: string; readonly status: string }[]

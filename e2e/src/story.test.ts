@@ -174,7 +174,7 @@ async function simulate(business: ServiceSubject, path: string, body: unknown): 
   return answer.json
 }
 
-/** What every wallet of the business has, by value type and chain. */
+/** The balances of the business's wallets, by value type and chain. */
 async function holdings(business: ServiceSubject): Promise<Record<string, string>> {
   const { json } = await business.call<{
     balances: { value_type: string; transfer_type: string; balance: { value: string }; available: { value: string } }[]

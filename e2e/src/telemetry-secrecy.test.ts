@@ -9,7 +9,7 @@ import { nestSpans, openRecorder } from './recorder.ts'
 import { creates, openScene, type Scene } from './scene.ts'
 import { openStageHost, type Stage } from './stage.ts'
 
-/** What nobody may read in a trace, a metric or a log line. */
+/** Texts that no trace, metric or log line may contain. */
 const canaries = {
   accountNumber: '90210555123477',
   otherAccount: '90210555129988',
@@ -24,7 +24,7 @@ const canaries = {
   badSecret: 'canary-wrong-client-secret',
 }
 
-describe('what telemetry and logs are told', async () => {
+describe('what telemetry and logs contain', async () => {
   nestSpans()
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
   const services = await testDatabase()
@@ -37,11 +37,11 @@ describe('what telemetry and logs are told', async () => {
   })
   afterAll(() => sandbox.stop())
 
-  it('has no secret, no amount and nothing personal in it, whatever goes right or wrong', async () => {
+  it('has no secret, no amount and nothing personal in it, on success and on failure', async () => {
     let webhookSecret = ''
     const webhooks = httpWebhooks({ secrets: () => webhookSecret })
-    const told = { telemetry: recorder.telemetry, logger: hostLog }
-    await using scene = await openScene(sandbox, await hosts.another(), { host: { ...told, webhooks } })
+    const received = { telemetry: recorder.telemetry, logger: hostLog }
+    await using scene = await openScene(sandbox, await hosts.another(), { host: { ...received, webhooks } })
     const { stage, proxy } = scene
     const credentials = stage.settings('', '')
     const client = createClient({ baseUrl: proxy.url, credentials, telemetry: recorder.telemetry })
@@ -51,14 +51,14 @@ describe('what telemetry and logs are told', async () => {
     const forged = { body: canaries.payee, headers: { 'webhook-signature': `v1,${canaries.badSecret}` } }
     expect((await scene.host.engine.webhook(forged, stage)).status).toBe(401)
     const wrong = { clientId: credentials.clientId, clientSecret: canaries.badSecret }
-    const refused = openStageHost(stage, await hosts.another(), proxy.url, { ...told, credentials: wrong })
+    const refused = openStageHost(stage, await hosts.another(), proxy.url, { ...received, credentials: wrong })
     const refusedId = await awaitRefusal(refused, stage)
     await client.close()
 
     const found = await Promise.all([recorder.everything(), service.everything()])
     const everything = { found, logs: [serviceLog.entries, hostLog.entries] }
     const text = inspect(everything, { depth: null, maxArrayLength: null, maxStringLength: null })
-    // It is all there to be looked at: spans of both sides, metrics, and lines of the log.
+    // Spans of both sides, metrics and log lines all exist.
     for (const sign of [id, refusedId, 'POST /oauth2/token', 'outlay register', 'A request was answered.']) {
       expect(text).toContain(sign)
     }
@@ -104,8 +104,8 @@ async function register(client: Client, accountId: string) {
 }
 
 /**
- * Enqueues a payout by wire whose first answer is lost, which completes, one to a counterparty given whole, and one that
- * lacks funds. Gives the first one's id.
+ * Enqueues a payout by wire whose first answer is lost, which completes, one to a new counterparty, and one that
+ * lacks funds. Returns the first one's id.
  */
 async function payOut({ enqueue, host, proxy, stage }: Scene, bankId: string): Promise<string> {
   proxy.faults.add({ ...creates, nth: 1, fault: { kind: 'drop_response' } })
@@ -133,7 +133,7 @@ async function payOut({ enqueue, host, proxy, stage }: Scene, bankId: string): P
   return id
 }
 
-/** Lets a host enqueue whose credentials are refused, until it knows. Gives the id of its transfer. */
+/** Lets a host with refused credentials enqueue, and waits for the refusal. Returns the id of its transfer. */
 async function awaitRefusal(host: Host, stage: Stage): Promise<string> {
   const payout = stage.payout({ note: canaries.note })
   const { id } = await host.transaction((tx) => host.engine.transfers.enqueue(tx, payout))

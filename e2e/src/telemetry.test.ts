@@ -74,7 +74,7 @@ describe('telemetry', async () => {
     expect((await worker.find('update invoice')).parentId).toBe(handle.id)
     for (const span of [submit, request, answer, inner, handle]) expect(span.traceId).toBe(root.traceId)
 
-    // Webhooks go on with the trace; what takes them is linked to it.
+    // Webhooks continue the trace; their receiver is linked to it.
     const deliveries = await waitUntil(() => {
       const found = service.spans('outlay deliver webhook').filter(ofTrace)
       return found.length >= 3 ? found : undefined
@@ -82,10 +82,10 @@ describe('telemetry', async () => {
     await waitUntil(() => worker.spans('outlay webhook').length >= deliveries.length)
     const linked = worker.spans('outlay webhook').flatMap(({ links }) => links)
     expect(linked.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted())
-    // Looks are traces of their own, linked to the payouts that they are about.
-    for (const look of worker.spans('outlay follow')) {
-      expect(look.traceId).not.toBe(root.traceId)
-      expect(look.links).toEqual([enqueue.id])
+    // Polls are separate traces, linked to their payouts.
+    for (const poll of worker.spans('outlay poll')) {
+      expect(poll.traceId).not.toBe(root.traceId)
+      expect(poll.links).toEqual([enqueue.id])
     }
     await host.close()
     await webHost.close()
@@ -137,7 +137,7 @@ describe('telemetry', async () => {
     }
   })
 
-  it('makes a trace of its own of each page that is read of the list of an account', async () => {
+  it('makes a separate trace of each page of the list of an account', async () => {
     const recorder = openRecorder('host')
     await using scene = await openScene(sandbox, await hosts.another(), { host: { telemetry: recorder.telemetry } })
     const { host, stage } = scene
@@ -236,7 +236,7 @@ describe('telemetry', async () => {
 })
 
 describe('the API of OpenTelemetry', () => {
-  /** Imports packages where anything of OpenTelemetry cannot be found. */
+  /** Imports packages where OpenTelemetry cannot be found. */
   const load = (...names: readonly string[]) => {
     const script = `
       import { registerHooks } from 'node:module'
@@ -271,7 +271,7 @@ function withOwnSpan(
   return { host, handled: promise }
 }
 
-/** A server of the host that takes webhooks. */
+/** A server of the host that receives webhooks. */
 async function openInbox({ engine }: Host, { accountId }: Stage): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer(async (request, response) => {
     const { status } = await engine.webhook({ body: await buffer(request), headers: request.headers }, { accountId })

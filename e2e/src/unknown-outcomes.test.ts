@@ -6,7 +6,7 @@ import { migrateHost } from './host.ts'
 import { creates, openScene, type Scene, type SceneOptions } from './scene.ts'
 import { seedClient, settleAll, startService } from './stage.ts'
 
-// What may be answered to a request whose first answer was lost, by a real service; each with a host and an account of its own.
+// Answers of a real service to a request whose first answer was lost; each with its own host and account.
 describe('a transfer whose answer was lost', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
   const services = await testDatabase({ role: 'ordinary' })
@@ -17,7 +17,7 @@ describe('a transfer whose answer was lost', async () => {
     await service.end()
   })
 
-  // Nothing here is about time running out, so a machine that is busy must not make it.
+  // These cases test no timeouts, so a busy machine must not cause any.
   const timeouts = { headersMs: 60_000, bodyMs: 60_000 }
   const open = async (options: SceneOptions = {}) =>
     openScene(sandbox, await hosts.another(), { ...options, host: { jitter: 0.001, timeouts, ...options.host } })
@@ -67,7 +67,7 @@ describe('a transfer whose answer was lost', async () => {
     expect(await scene.outcomes(id)).toEqual(['unknown', 'accepted'])
   })
 
-  it.concurrent('is known by its key although the account was taken away from the client', async () => {
+  it.concurrent('is known by its key although the account was revoked from the client', async () => {
     await using scene = await open()
     loseFirst(scene)
     const { id } = await scene.enqueue()
@@ -75,8 +75,8 @@ describe('a transfer whose answer was lost', async () => {
     await scene.host.engine.start()
     await held.waitFor(1)
     const { clientId } = scene.stage.settings('', '')
-    const taken = 'delete from outlay_service.client_account where client_id = $1 and account_id = $2'
-    expect(await asSystem(taken, [clientId, scene.stage.accountId])).toBe(1)
+    const revoke = 'delete from outlay_service.client_account where client_id = $1 and account_id = $2'
+    expect(await asSystem(revoke, [clientId, scene.stage.accountId])).toBe(1)
     held.release()
     await scene.arrive(id)
     expect((await scene.outcomes(id)).at(-1)).toBe('accepted')
@@ -111,7 +111,7 @@ describe('a transfer whose answer was lost', async () => {
     expect(await transfersAt(scene)).toHaveLength(1)
   })
 
-  it.concurrent('is not sent as another client that the vault names meanwhile', async () => {
+  it.concurrent('is not sent as another client that the vault names later', async () => {
     const vault: { current?: { clientId: string; clientSecret: string } } = {}
     await using scene = await open({ credentials: () => vault.current ?? Promise.reject(new Error('sealed')) })
     const { clientId, clientSecret } = scene.stage.settings('', '')

@@ -11,13 +11,13 @@ import { openStageHost, type Stage, seedClient, setStage, settleAll, startServic
 /** The last migration of the code that left the rows of this test behind. */
 const earlier = '0001_baseline'
 
-/** A transfer as earlier code has left it. `sent` ones are at the service already, under the key of their row. */
+/** A transfer as earlier code has left it. The service already has `sent` ones, under the key of their row. */
 interface Leftover {
   readonly name: string
   readonly sent: boolean
-  /** What earlier code has written to its row. */
+  /** The columns that earlier code wrote. */
   readonly row: string
-  /** Attempts in the log, the last one with this outcome; null for one that nobody has answered. */
+  /** Attempts in the log, the last one with this outcome; null without an answer. */
   readonly attempts: readonly (string | null)[]
 }
 
@@ -45,7 +45,7 @@ const leftovers: readonly Leftover[] = [
   {
     name: 'submitted',
     sent: true,
-    row: `stage = 'submitted', attempt = 1, remote_id = $2, follow_at = now()`,
+    row: `stage = 'submitted', attempt = 1, remote_id = $2, next_poll_at = now()`,
     attempts: ['accepted'],
   },
   {
@@ -77,7 +77,7 @@ describe('an upgrade of the engine', { timeout: 300_000 }, async () => {
     const host = openStageHost(stage, databases.url, sandbox.url, { jitter: 0.05 })
     await expect(host.engine.start()).rejects.toMatchObject({ code: 'not_migrated' })
     await host.engine.migrate()
-    // What became of this one was told long ago.
+    // The events of this one were delivered long ago.
     await host.pool.query(
       `insert into effect select id, 'transfer.completed' from outlay.transfer where stage = 'settled'`,
     )
@@ -117,7 +117,7 @@ describe('after an upgrade of the engine', async () => {
     expect(await readSignatures(url)).toEqual(await readSignatures(heads.url))
   })
 
-  it('what earlier code has decided is written by nobody', async () => {
+  it('decisions of earlier code are never written', async () => {
     const client = new pg.Client(heads.url)
     await client.connect()
     await expect(client.query(`select * from outlay.settle('[]')`)).rejects.toMatchObject({ code: '42883' })
@@ -127,7 +127,7 @@ describe('after an upgrade of the engine', async () => {
   })
 })
 
-/** Every function of the engine's schema: its name, what it takes and what it answers with. */
+/** Every function of the engine's schema: its name, its arguments and its result. */
 async function readSignatures(url: string): Promise<readonly string[]> {
   const client = new pg.Client(url)
   await client.connect()
@@ -162,7 +162,7 @@ async function goBack(url: string, last: string): Promise<void> {
   }
 }
 
-/** Writes the leftovers: rows of today as far as the earlier schema has their columns, brought into each stage by hand. */
+/** Writes earlier rows: today's rows as far as the earlier schema has their columns, set to each stage by hand. */
 async function fill(url: string, headUrl: string, stage: Stage): Promise<void> {
   const head = openStageHost(stage, headUrl, 'http://127.0.0.1:1')
   const old = new pg.Client(url)

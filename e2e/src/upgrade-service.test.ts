@@ -14,7 +14,7 @@ describe('an upgrade of the service', { timeout: 300_000 }, async () => {
   const databases = await testDatabase()
   const all = await readMigrations(pathToFileURL(`${sqlOf('service')}/`))
   const migrations = all.filter(({ repeatable }) => !repeatable)
-  // What triggers call is there before all tables.
+  // Functions of triggers exist before all tables.
   const before = all.slice(
     0,
     all.findIndex(({ repeatable }) => !repeatable),
@@ -57,7 +57,7 @@ describe('an upgrade of the service', { timeout: 300_000 }, async () => {
     },
   )
 
-  /** What the seeded client cannot see of what was copied. */
+  /** The copied rows that the seeded client cannot see. */
   async function readBack(baseUrl: string, credentials: SeededClient, copied: readonly string[]) {
     await using client = createClient({ baseUrl, credentials })
     const missing: string[] = []

@@ -18,24 +18,24 @@ interface Received {
   readonly headers: IncomingHttpHeaders
 }
 
-/** A host that hears of its transfers by webhook alone: by itself it would look at them a day later. */
+/** A host that learns of its transfers by webhook alone: it would poll them a day later. */
 interface Listener extends AsyncDisposable {
   readonly stage: Stage
   readonly host: Host
   /** Webhooks in the order of their arrival. */
   readonly received: readonly Received[]
-  /** What the route answers a webhook with: the engine's answer, unless a test comes in between. */
-  onWebhook: (webhook: Received, take: Take) => Promise<number>
-  take: Take
+  /** The route's answer to a webhook: the engine's answer, unless a test intervenes. */
+  onWebhook: (webhook: Received, accept: Accept) => Promise<number>
+  accept: Accept
   /** How far the host's clock is ahead of the service's, in milliseconds. */
   aheadMs: number
 }
 
-type Take = (webhook: Received) => Promise<WebhookAnswer>
+type Accept = (webhook: Received) => Promise<WebhookAnswer>
 
 const day = 86_400_000
 
-/** The catalog of a host that trusts webhooks: payouts on Base are looked at after a day. */
+/** The catalog of a host that trusts webhooks: payouts on Base are polled after a day. */
 const catalog = (() => {
   const others = createCatalog()
   const transferType = (name: string) => {
@@ -59,7 +59,7 @@ const schemes = [
 ] as const
 const typeOf = ({ body }: Received): string => (JSON.parse(body.toString()) as { readonly type: string }).type
 
-describe('a host that hears by webhook', async () => {
+describe('a host that learns by webhook', async () => {
   const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
   const services = await testDatabase({ role: 'ordinary' })
   const sandbox = await startService(services.url)
@@ -72,7 +72,7 @@ describe('a host that hears by webhook', async () => {
     const payouts = Array.from({ length: count }, () => stage.payout())
     return host.transaction((tx) => host.engine.transfers.enqueueMany(tx, payouts))
   }
-  /** Lets the service's time run until the host has settled everything, then proves that it was told once of each. */
+  /** Lets the service's time run until the host has settled everything, then proves that it was notified once of each. */
   async function settle({ stage, host }: Listener, count: number) {
     await waitUntil(
       async () => {
@@ -82,21 +82,21 @@ describe('a host that hears by webhook', async () => {
       },
       { timeoutMs: 60_000, describe: () => `${count} transfers to settle` },
     )
-    const { rows } = await host.pool.query('select status, looks from outlay.transfer')
+    const { rows } = await host.pool.query('select status, polls from outlay.transfer')
     expect(rows).toHaveLength(count)
     expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['complete']))
     const effects = await host.pool.query('select distinct transfer_id from effect')
     expect(effects.rowCount).toBe(count)
     expect((await host.pool.query('select 1 from effect')).rowCount).toBe(count)
-    return rows.map(({ looks }) => looks as number)
+    return rows.map(({ polls }) => polls as number)
   }
 
-  it.concurrent.each(schemes)('settles its transfers without a single look, by %s alone', async (_, strip) => {
+  it.concurrent.each(schemes)('settles its transfers without a single poll, by %s alone', async (_, strip) => {
     await using listener = await listen()
     const answered = Promise.withResolvers<void>()
-    listener.onWebhook = async (webhook, take) => {
+    listener.onWebhook = async (webhook, accept) => {
       await answered.promise
-      return (await take(strip(webhook))).status
+      return (await accept(strip(webhook))).status
     }
     await payOut(listener, 5)
     await listener.host.engine.start()
@@ -105,14 +105,14 @@ describe('a host that hears by webhook', async () => {
     expect(new Set(await settle(listener, 5))).toEqual(new Set([0]))
   })
 
-  it.concurrent.each(schemes)('is not moved by repetitions, nor back by late ones, with %s', async (_, strip) => {
+  it.concurrent.each(schemes)('is not changed by repeated and late webhooks, with %s', async (_, strip) => {
     await using listener = await listen()
     const { host, received } = listener
-    const take: Take = (webhook) => listener.take(strip(webhook))
+    const accept: Accept = (webhook) => listener.accept(strip(webhook))
     const held: Received[] = []
     listener.onWebhook = async (webhook) => {
       if (typeOf(webhook) !== 'transfer.completed') held.push(webhook)
-      else await Promise.all([1, 2, 3].map(() => take(webhook)))
+      else await Promise.all([1, 2, 3].map(() => accept(webhook)))
       return 200
     }
     const [transfer] = await payOut(listener)
@@ -120,15 +120,18 @@ describe('a host that hears by webhook', async () => {
     await waitUntil(async () => (await host.engine.backlog()).submitted === 1)
     await settle(listener, 1)
     await waitUntil(() => held.length === 2)
-    for (const late of [...held].reverse()) expect(await take(late)).toEqual({ status: 200, code: null, changed: 0 })
-    for (const again of received) expect(await take(again)).toMatchObject({ status: 200, changed: 0 })
-    expect(await host.engine.transfers.get(transfer?.id ?? '')).toMatchObject({ stage: 'settled', status: 'complete' })
+    for (const late of [...held].reverse()) expect(await accept(late)).toEqual({ status: 200, code: null, changed: 0 })
+    for (const again of received) expect(await accept(again)).toMatchObject({ status: 200, changed: 0 })
+    expect(await host.engine.transfers.get(transfer?.id ?? '')).toMatchObject({
+      stage: 'settled',
+      status: 'complete',
+    })
     expect(held.map(typeOf).toSorted()).toEqual(['transfer.created', 'transfer.processing'])
   })
 
   it.concurrent('refuses forgeries, and webhooks of another account', async () => {
     await using listener = await listen()
-    const { host, stage, take, received } = listener
+    const { host, stage, accept, received } = listener
     listener.onWebhook = async () => 500
     const [transfer] = await payOut(listener)
     await host.engine.start()
@@ -146,33 +149,33 @@ describe('a host that hears by webhook', async () => {
       { ...genuine, headers: {} },
     ]
     for (const forgery of forgeries) {
-      expect(await take(forgery)).toEqual({ status: 401, code: 'webhook_signature_invalid', changed: 0 })
+      expect(await accept(forgery)).toEqual({ status: 401, code: 'webhook_signature_invalid', changed: 0 })
     }
     const asAnother = await host.engine.webhook(genuine, { accountId: 'another' })
     expect(asAnother).toEqual({ status: 401, code: 'webhook_signature_invalid', changed: 0 })
     expect(await host.engine.transfers.get(transfer?.id ?? '')).toMatchObject({ stage: 'submitted', status: 'pending' })
-    expect(await take(genuine)).toEqual({ status: 200, code: null, changed: 1 })
+    expect(await accept(genuine)).toEqual({ status: 200, code: null, changed: 1 })
   })
 
-  it.concurrent('refuses a repetition of long ago that is dated, and is not harmed by one that is not', async () => {
+  it.concurrent('refuses an old repetition with a timestamp, and is not harmed by one without', async () => {
     await using listener = await listen()
-    const { host, take, received } = listener
+    const { host, accept, received } = listener
     const [transfer] = await payOut(listener)
     await host.engine.start()
     await waitUntil(async () => (await host.engine.backlog()).submitted === 1)
     await settle(listener, 1)
-    const told = await waitUntil(() => received.find((webhook) => typeOf(webhook) === 'transfer.completed'))
+    const completed = await waitUntil(() => received.find((webhook) => typeOf(webhook) === 'transfer.completed'))
     listener.aheadMs = 301_000
     const late = { status: 401, code: 'webhook_timestamp_out_of_tolerance', changed: 0 }
-    expect(await take(standardOnly(told))).toEqual(late)
-    expect(await take(told)).toEqual(late)
-    expect(await take(digestOnly(told))).toEqual({ status: 200, code: null, changed: 0 })
+    expect(await accept(standardOnly(completed))).toEqual(late)
+    expect(await accept(completed)).toEqual(late)
+    expect(await accept(digestOnly(completed))).toEqual({ status: 200, code: null, changed: 0 })
     expect(await host.engine.transfers.get(transfer?.id ?? '')).toMatchObject({ stage: 'settled', status: 'complete' })
   })
 
-  it.concurrent.each(schemes)('leaves a transfer alone that somebody else made, told with %s', async (_, strip) => {
+  it.concurrent.each(schemes)('ignores a transfer of another system, reported with %s', async (_, strip) => {
     await using listener = await listen()
-    const { host, stage, take, received } = listener
+    const { host, stage, accept, received } = listener
     const { accountId: _account, ...request } = stage.payout()
     const { id } = await stage.client.transfers.create(stage.accountId, request)
     await waitUntil(async () => {
@@ -181,7 +184,7 @@ describe('a host that hears by webhook', async () => {
     })
     for (const webhook of received) {
       expect(JSON.parse(webhook.body.toString()).data.id).toBe(id)
-      expect(await take(strip(webhook))).toEqual({ status: 200, code: null, changed: 0 })
+      expect(await accept(strip(webhook))).toEqual({ status: 200, code: null, changed: 0 })
     }
     expect((await host.pool.query('select 1 from outlay.transfer')).rowCount).toBe(0)
   })
@@ -212,13 +215,13 @@ async function openListener(sandbox: Sandbox, databaseUrl: string, serviceUrl: s
   const host = openHost(stage.settings(databaseUrl, serviceUrl), {
     catalog,
     webhooks: httpWebhooks({ secrets, clock: { now: () => new Date(Date.now() + listener.aheadMs) } }),
-    follow: {},
+    polling: {},
   })
   const received: Received[] = []
   const server = createServer(async (request, response) => {
     const webhook = { body: await buffer(request), headers: request.headers }
     received.push(webhook)
-    response.writeHead(await listener.onWebhook(webhook, listener.take)).end()
+    response.writeHead(await listener.onWebhook(webhook, listener.accept)).end()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -229,8 +232,8 @@ async function openListener(sandbox: Sandbox, databaseUrl: string, serviceUrl: s
     host,
     received,
     aheadMs: 0,
-    take: (webhook) => host.engine.webhook(webhook, { accountId }),
-    onWebhook: async (webhook, take) => (await take(webhook)).status,
+    accept: (webhook) => host.engine.webhook(webhook, { accountId }),
+    onWebhook: async (webhook, accept) => (await accept(webhook)).status,
     async [Symbol.asyncDispose]() {
       await host.close()
       await client.close()

@@ -2,7 +2,7 @@ import process from 'node:process'
 import { crashPoints } from '@outlay/testing'
 import { fromEnvironment, openHost } from './host.ts'
 
-/** A worker process, which stands still at the crash point that its environment names, until somebody kills it. */
+/** A worker process that waits at the crash point in its environment until it is killed. */
 const host = openHost(fromEnvironment(process.env), {}, crashPoints(process.env))
 await host.engine.start()
 process.once('SIGTERM', () => {

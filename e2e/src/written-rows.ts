@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Every row that is written to a database, the ones that are deleted again included. */
+/** Every row that is written to a database, later deleted ones included. */
 export interface WrittenRows {
   /** Columns, as `schema.table.column`, that ever had the text in them: plain, in base64 or in hex. Sorted. */
   placesOf(text: string): Promise<readonly string[]>
@@ -61,7 +61,7 @@ export async function recordWrites(databaseUrl: string): Promise<WrittenRows> {
   }
 }
 
-/** How a text can look in a row. */
+/** The forms of a text in a row. */
 function spellingsOf(text: string): readonly string[] {
   const octets = Buffer.from(text)
   return [text, octets.toString('base64').replace(/=+$/, ''), octets.toString('hex')]

@@ -1,9 +1,9 @@
 import type { Effect, Exchange, History, Intent, Notice } from './history.ts'
 
-/** A promise that was broken, with the payout that it was broken for and what shows it. */
+/** A broken promise, with its payout and the evidence. */
 export interface Violation {
   readonly rule: string
-  /** Reference of the payout, or id of what has none. */
+  /** Reference of the payout, or the id of something without one. */
   readonly payout: string
   readonly what: string
   readonly evidence: readonly unknown[]
@@ -29,7 +29,7 @@ interface Endpoint {
   readonly transfer_type?: unknown
 }
 
-/** The evidence about one reference: what was asked, sent, done and told. Usually one intent. */
+/** The evidence about one reference: intents, requests, effects and notices. Usually one intent. */
 export interface Payout {
   readonly reference: string
   readonly intents: readonly Intent[]
@@ -41,18 +41,18 @@ export interface Payout {
   readonly promised: boolean
 }
 
-/** A history, sorted by what it is about. */
+/** A history, grouped by payout. */
 export interface Case {
   readonly history: History
   readonly payouts: readonly Payout[]
   readonly foreign: ReadonlySet<string>
-  /** How much time was skipped until a moment, in milliseconds. */
+  /** The skipped time until a moment, in milliseconds. */
   travelled(at: number): number
 }
 
-/** Sorts a history by payouts. Whatever has no reference stands under an empty one. */
+/** Groups a history by payouts. Entries without a reference are under an empty one. */
 export function openCase(recorded: History): Case {
-  // They were written down as they ended.
+  // They were recorded as they ended.
   const exchanges = recorded.exchanges.toSorted((a, b) => a.at - b.at)
   const history = { ...recorded, exchanges }
   const { host, service } = history
@@ -98,7 +98,7 @@ function readCreate(exchange: Exchange): readonly Create[] {
   return [{ ...exchange, account, asked: readJson(exchange.body) as Body }]
 }
 
-/** Reads JSON that should be an object; an empty one when it is none. */
+/** Reads JSON that should be an object; returns an empty one when it is none. */
 export function readJson(text: string | undefined): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text ?? '')
@@ -108,10 +108,10 @@ export function readJson(text: string | undefined): Readonly<Record<string, unkn
   }
 }
 
-/** Specification, "Transfer statuses": after these nothing follows; a failure may be one that is overcome. */
+/** Specification, "Transfer statuses": these are final, except a failure that is retriable. */
 export const isFinal = ({ status, retriable }: { readonly status: string; readonly retriable: boolean }): boolean =>
   status === 'complete' || status === 'canceled' || (status === 'failed' && !retriable)
 
-/** The notice that a payout has come to its end, the first one of any subscription. */
+/** The notice of a payout's end, the first one of any subscription. */
 export const endOf = (notices: readonly Notice[]): Notice | undefined =>
   notices.find((notice) => /^transfer\.(completed|failed|canceled)$/.test(notice.type) && isFinal(notice))

@@ -1,7 +1,7 @@
-/** Digits after the point that are told apart. */
+/** Digits after the point. */
 const scale = 18
 
-/** Reads a decimal text as a whole number of the smallest unit told apart, so that sums are exact. Throws Error for others. */
+/** Reads a decimal text as a whole number of the smallest unit, so that sums are exact. Throws Error for others. */
 export function units(text: string): bigint {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)
   const [, sign, whole = '', part = ''] = match ?? []

@@ -63,7 +63,7 @@ function judgeIntent(at: Case, payout: Payout, intent: Intent): readonly Violati
       const reason = openReason(at, intent, creates, notices)
       return reason !== undefined
         ? []
-        : say('lost', 'it has no effect, no end, and nothing that it waits for', ...creates.slice(-2))
+        : say('lost', 'it has no effect and no end, and waits for nothing', ...creates.slice(-2))
     }
     if (!at.history.run.atRest || awaitsDecision(notices)) return []
     return isFinal(effect)
@@ -72,18 +72,18 @@ function judgeIntent(at: Case, payout: Payout, intent: Intent): readonly Violati
   }
   if (end.type === 'transfer.completed') {
     if (effect?.status === 'complete' && (end.remote === null || end.remote === effect.id)) return []
-    return say('completed_without_effect', `the host was told ${end.type}, and no such effect is complete`, end, effect)
+    return say('completed_without_effect', `the host got ${end.type}, and no such effect is complete`, end, effect)
   }
   if (effect !== undefined && isLive(effect))
-    return say('ended_and_moved', `the host was told ${end.type}, and ${effect.id} is ${effect.status}`, end, effect)
+    return say('ended_and_moved', `the host got ${end.type}, and ${effect.id} is ${effect.status}`, end, effect)
   return effect === undefined ? judgeGuess(at, payout, intent, end, say) : []
 }
 
-/** Reliability: what stayed unknown for too long waits for a person, who was told so. Only the engine knows what reached it. */
+/** Reliability: what stayed unknown for too long waits for a person, who was notified. Only the engine knows what reached it. */
 const awaitsDecision = (notices: readonly Notice[]): boolean =>
   notices.findLast(({ type }) => type.startsWith('transfer.'))?.type === 'transfer.blocked'
 
-/** Reliability: "an outcome that is not known is never guessed". Nothing came of the payout; what proved that it would not? */
+/** Reliability: "an outcome that is not known is never guessed". If a payout has no effect, something must prove it. */
 function judgeGuess(
   { history, travelled }: Case,
   { creates }: Payout,
@@ -92,27 +92,26 @@ function judgeGuess(
   say: (rule: string, what: string, ...evidence: unknown[]) => readonly Violation[],
 ): readonly Violation[] {
   const before = creates.filter((create) => create.at <= end.at)
-  // A refusal for good is kept under its key; for lack of funds it only says that nothing had happened by then.
+  // A final refusal is kept under its key; one for lack of funds only says that nothing had happened by then.
   const isForGood = (create: Create) => decides(create) && codeOf(create) !== 'insufficient_balance'
   if (before.some(isForGood)) return []
   const open = before.slice(before.findLastIndex(decides) + 1).find(isUnknown)
-  if (open !== undefined)
-    return say('guessed', `the host was told ${end.type} while an attempt was unanswered`, open, end)
+  if (open !== undefined) return say('guessed', `the host got ${end.type} while an attempt was unanswered`, open, end)
   if (end.type === 'transfer.canceled') return []
   if (expiresAt !== undefined && end.at + travelled(end.at) >= Date.parse(expiresAt) + travelled(at)) return []
   const isOfAccount = ({ method, path }: Exchange) =>
     method === 'POST' && path.startsWith(`/accounts/${account}/addresses/external`)
   const refused = history.exchanges.some((exchange) => isOfAccount(exchange) && decides(exchange))
   if (destination.payee !== undefined && refused) return []
-  return say('failed_without_refusal', 'the host was told that it failed, and nobody refused it', end, ...before)
+  return say('failed_without_refusal', 'the host got a failure, and nothing refused it', end, ...before)
 }
 
-/** Nobody knows what became of it. Specification, "Errors": 5xx; besides, no answer, and what cannot be read. */
+/** Its outcome is unknown. Specification, "Errors": 5xx; besides, no answer, and an unreadable one. */
 export const isUnknown = ({ end, status = 0, answer }: Exchange): boolean =>
   end === 'unanswered' ||
   (end === 'answered' && (status >= 500 || status === 408 || status === 409 || !isReadable(status, answer)))
 
-/** It settles what became of its key, and of every earlier request with it. 401, 403 and 429 say nothing about the key. */
+/** It decides the outcome of its key, and of every earlier request with it. 401, 403 and 429 say nothing about the key. */
 const decides = (exchange: Exchange): boolean =>
   exchange.end === 'answered' && !isUnknown(exchange) && ![401, 403, 429].includes(exchange.status ?? 0)
 
@@ -121,7 +120,7 @@ const codeOf = ({ answer }: Exchange): unknown => readJson(answer)['code']
 const isReadable = (status: number, answer: string | undefined): boolean =>
   status === 429 || status === 401 || status === 403 || 'code' in readJson(answer) || 'id' in readJson(answer)
 
-/** Why an intent may be without effect and without end: what it waits for, or `undefined`. */
+/** Why an intent may have no effect and no end: the reason that it waits for, or `undefined`. */
 function openReason(
   at: Case,
   intent: Intent,
@@ -140,7 +139,7 @@ function openReason(
   return mark?.kind === 'unwell' ? mark.why : undefined
 }
 
-/** Reliability: one transfer is made again once, unless somebody asks for more in so many words. */
+/** Reliability: one transfer is made again once, unless somebody explicitly asks for more. */
 function judgeRepeats({ history }: Case): readonly Violation[] {
   const again = history.host.filter((line) => line.kind === 'intent').filter(({ repeats }) => repeats !== undefined)
   return [...Map.groupBy(again, ({ repeats }) => repeats)].flatMap(([, intents]) => {
@@ -157,7 +156,7 @@ function judgeRepeats({ history }: Case): readonly Violation[] {
   })
 }
 
-/** What the service was told about counterparties, by the id that it gave them. */
+/** What the service received about counterparties, by the id that it gave them. */
 type Registrations = ReadonlyMap<string, Readonly<Record<string, unknown>>>
 
 const readRegistrations = (exchanges: readonly Exchange[]): Registrations =>
@@ -173,7 +172,7 @@ function compareEffect(effect: Effect, intent: Intent, registrations: Registrati
   return effect.account === intent.account ? different : ['account', ...different]
 }
 
-/** What of an amount, a source and a destination is not as it was asked for. */
+/** The members of amount, source and destination that differ from the request. */
 export function compareLegs(
   done: Pick<Effect, 'amount' | 'source' | 'destination'>,
   asked: Asked,

@@ -7,7 +7,7 @@ export interface Amount {
   readonly currency: string
 }
 
-/** One end of what a host asked for. `payee` is the wallet or account number of a counterparty that was given whole. */
+/** Source or destination of an intent. `payee` is the wallet or account number of a counterparty without an id. */
 export interface Leg {
   readonly address?: string
   readonly payee?: string
@@ -15,20 +15,20 @@ export interface Leg {
   readonly transferType: string
 }
 
-/** What a host wrote into its own row when it decided on a payout. */
+/** A host's own row for a payout. */
 export interface Asked {
-  /** Unique text that is sent as the `note` of the transfer: it ties the payout to requests and effects. */
+  /** Unique text, sent as the `note` of the transfer, that ties the payout to requests and effects. */
   readonly reference: string
   readonly amount: Amount
   readonly source: Leg
   readonly destination: Leg
   readonly notBefore?: string
   readonly expiresAt?: string
-  /** The intent that this one makes again after it had failed. */
+  /** The failed intent that this one repeats. */
   readonly repeats?: string
 }
 
-/** A payout that a host committed. `id` is what the host knows it by. */
+/** A payout that a host committed. `id` is the host's id of it. */
 export interface Intent extends Asked {
   readonly kind: 'intent'
   readonly at: number
@@ -36,7 +36,7 @@ export interface Intent extends Asked {
   readonly account: string
 }
 
-/** What a handler of the host wrote when it was notified. */
+/** The row that a handler of the host wrote when it was notified. */
 export interface Notice {
   readonly kind: 'notice'
   readonly at: number
@@ -46,7 +46,7 @@ export interface Notice {
   readonly intent: string
   readonly sequence: number
   readonly status: string
-  /** Whether a failure may still be overcome. */
+  /** Whether a failure is retriable. */
   readonly retriable: boolean
   /** Id of the effect at the service, where it is known. */
   readonly remote: string | null
@@ -56,16 +56,16 @@ export interface Notice {
 export type HostLine =
   | Intent
   | Notice
-  /** What the host remembers of a commit: it was answered, or the transaction was rolled back. */
+  /** The host's record of a commit: it was answered, or the transaction was rolled back. */
   | { readonly kind: 'promised' | 'withdrawn'; readonly at: number; readonly reference: string }
   | { readonly kind: 'tenant'; readonly at: number; readonly account: string; readonly client: string }
   /** The tenant's own side is not well from now on (paused, no funds, wrong secret), or is again; null: everybody's. */
   | { readonly kind: 'unwell' | 'well'; readonly at: number; readonly account: string | null; readonly why: string }
-  /** Rows were moved into the past, so that so much time seems to have gone by. */
+  /** Rows were moved into the past, as if so much time had passed. */
   | { readonly kind: 'travel'; readonly at: number; readonly ms: number }
-  /** A transfer that somebody else made, past the engine. */
+  /** A transfer that another system created. */
   | { readonly kind: 'foreign'; readonly at: number; readonly remote: string }
-  /** Everything that was put into a wallet from outside. */
+  /** A deposit into a wallet from outside. */
   | {
       readonly kind: 'funded'
       readonly at: number
@@ -75,7 +75,7 @@ export type HostLine =
       readonly amount: string
     }
 
-/** What a recording proxy saw of one request. */
+/** One request as a recording proxy observed it. */
 export interface Exchange {
   readonly at: number
   readonly doneAt: number
@@ -131,7 +131,7 @@ export interface Entry {
   readonly amount: string
 }
 
-/** One line of the service's statements. `status` is what a transfer was seen to be in between. */
+/** One line of the service's statements. `status` is a transfer's status observed in between. */
 export type ServiceLine =
   | Effect
   | Balance
@@ -144,9 +144,9 @@ export type ServiceLine =
       readonly retriable: boolean
     }
 
-/** What the run says about itself. */
+/** Facts about the run. */
 export interface Run {
-  /** Everything got the time to come to its end, and no fault was left. */
+  /** Everything had time to end, and no fault was left. */
   readonly atRest: boolean
   readonly endedAt: number
   /** Subscriptions that want every event, and those that want endings; the former are among the latter. */

@@ -2,7 +2,7 @@ import { type Case, isFinal, type Violation } from './case.ts'
 import { decimal, units } from './decimal.ts'
 import type { Balance, Effect, Entry, HostLine, Leg } from './history.ts'
 
-/** Reliability: "The ledger sums to zero, and no wallet goes below it"; and a balance is what the statements come to. */
+/** Reliability: "The ledger sums to zero, and no wallet goes below it"; and a balance is the sum of its statements. */
 export function judgeLedger({ history }: Case): readonly Violation[] {
   const { service, host } = history
   const entries = service.filter((line) => line.kind === 'entry')
@@ -30,7 +30,7 @@ export function judgeLedger({ history }: Case): readonly Violation[] {
   return found
 }
 
-/** One wallet of the end against its entries, its transfers, and what was put into it. */
+/** Compares one wallet at the end with its entries, its transfers, and its deposits. */
 function judgeWallet(
   balance: Balance,
   entries: readonly Entry[],
@@ -48,7 +48,7 @@ function judgeWallet(
   const held = total((effect) => isAt(balance, effect.source) && !isFinal(effect))
   if (units(balance.held) !== held)
     add('balance_wrong', `${balance.held} is held, and open transfers come to ${decimal(held)}`)
-  // What came in, less what transfers took out, is there: money is neither made nor lost.
+  // The balance is the deposits less the transfers: money is neither made nor lost.
   const cameIn = sum(entries.filter(({ step }) => step === 'deposit' || step === 'reverse'))
   const received = total(({ status, destination }) => isAt(balance, destination) && status === 'complete')
   const paid = total(({ status, source }) => isAt(balance, source) && status === 'complete')

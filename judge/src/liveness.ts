@@ -5,8 +5,8 @@ import type { Intent } from './history.ts'
 type Span = readonly [from: number, to: number]
 
 /**
- * Reliability: "One account cannot starve another". While something of a tenant is due and its own side is well, no longer
- * than the bound goes by without a request of it, whatever others do. A backlog of its own may take longer; that is no
+ * Reliability: "One account cannot starve another". While something of a tenant is due and its own side is well, no time
+ * without a request of it is longer than the bound, whatever others do. Its own backlog may take longer; that is no
  * starvation as long as it shrinks.
  */
 export function judgeLiveness({ history, payouts, travelled }: Case): readonly Violation[] {
@@ -39,7 +39,7 @@ export function judgeLiveness({ history, payouts, travelled }: Case): readonly V
   })
 }
 
-/** How much of a span the tenant's own side was not well. Marks for everybody and for the tenant may overlap. */
+/** The part of a span in which the tenant's own side was not well. Marks for everybody and for the tenant may overlap. */
 function unwellMs(host: Case['history']['host'], { account }: Intent, [from, to]: Span): number {
   const open = new Map<string, number>()
   const spans: Span[] = []

@@ -1,7 +1,7 @@
 import { type Case, isFinal, readJson, type Violation } from './case.ts'
 import type { Exchange, Notice } from './history.ts'
 
-/** Judges what hosts were notified of, and in which way the statuses of the service went. */
+/** Judges the notices of hosts, and the order of the service's statuses. */
 export function judgeNotices(at: Case): readonly Violation[] {
   const { host, run } = at.history
   const references = new Map(
@@ -49,7 +49,7 @@ function judgeOrder(payout: string, notices: readonly Notice[], wantsAll: boolea
     }
     // Reliability: "A status only moves forward".
     if (before.sequence < notice.sequence && !leadsTo(before, notice))
-      add('status_backwards', `the host was told ${before.status}, then ${notice.status}`, before, notice)
+      add('status_backwards', `the host got ${before.status}, then ${notice.status}`, before, notice)
   }
   const ends = new Set(notices.filter(isEnd).map(({ event }) => event))
   if (ends.size > 1) add('two_ends', `${ends.size} ends were notified`, ...notices)
@@ -72,7 +72,7 @@ function leadsTo(from: State, to: State): boolean {
   return from.status === to.status || (!isFinal(from) && to.status !== 'pending')
 }
 
-/** What the service was seen to say in between, and in its answers, against what it says at the end. */
+/** Compares the service's statements in between, and its answers, with its statements at the end. */
 function judgeStatuses({ history }: Case): readonly Violation[] {
   const { service, exchanges } = history
   const found: Violation[] = []

@@ -2,10 +2,10 @@ import { type Case, type Create, type Payout, readJson, type Violation } from '.
 import { compareLegs, isUnknown } from './effects.ts'
 import type { Exchange, Intent } from './history.ts'
 
-/** How far clocks of one machine and of one server may be apart, in milliseconds. */
+/** Allowed difference between the clocks of one machine and of one server, in milliseconds. */
 const clockMs = 2_000
 
-/** Judges what was sent: by whom, for what, under which key, and when. */
+/** Judges the requests: their sender, intent, key and time. */
 export function judgeRequests(at: Case): readonly Violation[] {
   return [...at.payouts.flatMap((payout) => judgeSent(at, payout)), ...judgeKeys(at), ...judgeTenants(at)]
 }

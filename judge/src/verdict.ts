@@ -6,7 +6,7 @@ import { judgeLiveness } from './liveness.ts'
 import { judgeNotices } from './notices.ts'
 import { judgeRequests } from './requests.ts'
 
-/** How it came out. */
+/** The verdict. */
 export interface Verdict {
   /** Payouts that hosts committed. */
   readonly payouts: number
@@ -42,7 +42,7 @@ export function judge(history: History): Verdict {
   }
 }
 
-/** Longest piece of evidence that is printed, in characters, and most violations. */
+/** Longest printed piece of evidence, in characters, and most printed violations. */
 const most = { characters: 400, violations: 20 }
 
 /** The verdict, line by line. */

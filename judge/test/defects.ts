@@ -25,7 +25,7 @@ const isBalance = (line: ServiceLine) => line.kind === 'balance' && line.last
 
 const body = (id: string, more: object) => JSON.stringify({ ...JSON.parse(create(id, 0).body ?? ''), ...more })
 
-/** What goes wrong, the rule that finds it, the payout that is named, and how the history is doctored. */
+/** The defect, the rule that finds it, the payout that is named, and how the history is doctored. */
 export const defects: readonly (readonly [
   what: string,
   rule: string,
@@ -148,13 +148,13 @@ export const defects: readonly (readonly [
     },
   ],
   [
-    'an unknown outcome was taken for a failure',
+    'an unknown outcome was counted as a failure',
     'guessed',
     'payout b',
     ({ exchanges }) => change(exchanges, isSent('b'), { status: 502, answer: '<html>' }),
   ],
   [
-    "a proxy's page was taken for a refusal",
+    "a proxy's page was counted as a refusal",
     'guessed',
     'payout b',
     ({ exchanges }) => change(exchanges, isSent('b'), { status: 404, answer: '<html>' }),
@@ -250,7 +250,7 @@ export const defects: readonly (readonly [
     ({ host }) => drop(host, isNotice('a', 'transfer.submitted')),
   ],
   [
-    'an ending was not told to all',
+    'an ending was not delivered to all',
     'notice_missing',
     'payout a',
     ({ host }) => drop(host, isNotice('a', 'transfer.completed', 'ends')),
@@ -263,7 +263,7 @@ export const defects: readonly (readonly [
     ({ host }) => void host.push(notice('y', 1, 'transfer.enqueued', 'pending')),
   ],
   [
-    'a status told to the host went back',
+    'a delivered status went back',
     'status_backwards',
     'payout c',
     ({ host }) => void host.push(notice('c', 4, 'transfer.processing', 'processing')),

@@ -20,7 +20,7 @@ const hour = 3_600_000
 const wallet = { address: 'wallet-1', valueType: 'USDC', transferType: 'base' }
 const payee = { address: 'payee-1', valueType: 'USDC', transferType: 'base' }
 
-/** What a host asks for, under a reference of its own. */
+/** A host's intent, under its own reference. */
 const asked = (reference: string, more: Partial<Asked> = {}): Asked => ({
   reference,
   amount: { value: '10.50', currency: 'USDC' },
@@ -127,7 +127,7 @@ const alsoEndings = (one: Notice): Notice => ({ ...one, subscription: 'ends' })
 const problem = (status: number, code: string) => ({ status, answer: JSON.stringify({ code }) })
 
 /**
- * A run in which everything is right: a payout that is paid after an unanswered attempt (`a`), one that the service refused
+ * A correct run: a payout that is paid after an unanswered attempt (`a`), one that the service refused
  * (`b`), one that failed on its rail (`c`), one that was canceled before it left (`d`), and four that may be open: for a later time
  * (`e`), for lack of funds (`f`), blocked (`g`), paused (`h`). `x` was rolled back.
  */

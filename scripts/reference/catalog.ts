@@ -4,7 +4,7 @@ import { defaultTransferTypes, type TransferType } from '../../packages/core/src
 import { readProperties } from './declarations.ts'
 import { code, duration, type Page, paragraphs, table } from './markdown.ts'
 
-/** Value types and transfer types, from the catalog that ships. */
+/** The page of value types and transfer types, from the catalog that ships. */
 export function writeCatalog(): Page {
   const { valueTypes, transferTypes } = defaultCatalog
   const values = valueTypes.map(({ name, kind, scale, peg }) => [code(name), kind, `${scale}`, code(peg)])
@@ -18,12 +18,12 @@ export function writeCatalog(): Page {
     title: 'Value types, transfer types and limits',
     summary: 'currencies, tokens, rails and chains, with their scales and pairs; the largest amounts and lengths',
     body: paragraphs(
-      'These ship; `createCatalog` adds your own. Names are also accepted in lower case, in upper case and capitalized, and are stored as they stand here. Filters match exactly.',
+      'These ship; `createCatalog` adds your own. Names are also accepted in lower case, in upper case and capitalized, and are stored as written here. Filters match exactly.',
       '## Value types',
       'The scale is the most digits after the point. A token with a peg may be paid as an amount of that currency.',
       table(['value type', 'kind', 'scale', 'peg'], values),
       '## Transfer types',
-      'Money comes in on an inbound type and goes out on an outbound one. The usual time sets the pace of looks at a status, and when the simulated rails settle.',
+      'Money comes in on an inbound type and goes out on an outbound one. The usual time sets the poll interval of a status, and when the simulated rails settle.',
       table(
         ['transfer type', 'family', 'environment', 'moves', 'direction', 'usual time', 'further rules'],
         transferTypes.map((type) => [
@@ -51,8 +51,8 @@ function rulesOf({ name, brandable, wire, inboundLimit, coveredBy }: TransferTyp
   const aliases = defaultTransferTypes.find((one) => one.name === name)?.aliases ?? []
   return [
     ...aliases.map((alias) => `also called ${code(alias)}`),
-    ...(brandable ? ['takes a brand'] : []),
-    ...(wire ? ['takes a memo when outbound; needs no source address when inbound'] : []),
+    ...(brandable ? ['accepts a brand'] : []),
+    ...(wire ? ['accepts a memo when outbound; needs no source address when inbound'] : []),
     ...(inboundLimit === null ? [] : [`at most ${inboundLimit} inbound`]),
     ...coveredBy.map((other) => `allowed wherever ${code(other)} is`),
   ]

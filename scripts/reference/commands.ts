@@ -3,16 +3,16 @@ import { type Page, paragraphs } from './markdown.ts'
 
 type Command = ReturnType<typeof createProgram>
 
-/** The command line, as its own help has it. */
+/** The page of the command line, from its own help. */
 export function writeCommands(): Page {
   const silent = { env: {}, stdout: () => {}, stderr: () => {}, signal: new AbortController().signal }
   const program = createProgram({ ...silent, interactive: false }, '', () => {})
   return {
     name: 'commands',
     title: 'Commands',
-    summary: 'what `outlay` takes, from its own help',
+    summary: 'the commands and options of `outlay`, from its own help',
     body: paragraphs(
-      'What to use when is in [Operating](../guides/operating.md). Exit codes: 0 all went well, 1 something failed or was found to be wrong, 2 the arguments make no sense.',
+      '[Operating](../guides/operating.md) says when to use which. Exit codes: 0 success, 1 a failure or a serious finding, 2 invalid arguments.',
       ...leavesOf(program).map(writeCommand),
     ),
   }
@@ -22,7 +22,7 @@ const leavesOf = (command: Command): readonly Command[] =>
   command.commands.length === 0 ? [command] : command.commands.flatMap((one) => leavesOf(one as Command))
 
 function writeCommand(command: Command): string {
-  // The width of the terminal must not show.
+  // The width of the terminal must not affect the page.
   command.configureHelp({ ...command.configureHelp(), helpWidth: 110 })
   return paragraphs(`## ${pathOf(command)}`, ['```text', command.helpInformation().trimEnd(), '```'].join('\n'))
 }

@@ -4,13 +4,13 @@ import type { File } from '../../tidy/repository.ts'
 import { type Node, parse, walk } from '../../tidy/syntax.ts'
 import { root } from '../packages.ts'
 
-/** An exported declaration with what is said about it. */
+/** An exported declaration with its documentation. */
 export interface Declaration {
   readonly name: string
   readonly kind: string
   /** The doc comment without its marks; empty when there is none. */
   readonly doc: string
-  /** Interfaces whose members it has too. */
+  /** Interfaces whose members it inherits. */
   readonly bases: readonly string[]
   readonly members: readonly Member[]
 }
@@ -20,7 +20,7 @@ export interface Member {
   readonly name: string
   readonly isMethod: boolean
   readonly isOptional: boolean
-  /** As it stands in the source, on one line. */
+  /** As in the source, on one line. */
   readonly type: string
   readonly doc: string
 }
@@ -55,7 +55,7 @@ export function readExports(path: string): readonly Declaration[] {
 
 const resolve = (from: string, specifier: string): string => posix.join(posix.dirname(from), specifier)
 
-/** A type and a value of one name are one thing; so are overloads. */
+/** A type and a value of one name are merged; so are overloads. */
 function merge(known: Declaration | undefined, next: Declaration): Declaration {
   if (known === undefined || known.kind === next.kind) return known ?? next
   return { ...known, kind: `${known.kind}, ${next.kind}`, doc: known.doc === '' ? next.doc : known.doc }
@@ -104,7 +104,7 @@ function readMember(file: File, node: Node): readonly Member[] {
   ]
 }
 
-/** Reads the members of an object that a module defines by name, each with what is said about it. */
+/** Reads the members of an object that a module defines by name, each with its doc comment. */
 export function readProperties(path: string, name: string): readonly { readonly name: string; readonly doc: string }[] {
   const file = readSource(path)
   const found: { name: string; doc: string }[] = []
@@ -120,7 +120,7 @@ export function readProperties(path: string, name: string): readonly { readonly 
 
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '')
 
-/** The doc comment that stands right before an offset. */
+/** The doc comment right before an offset. */
 function docBefore(file: File, offset: number): string {
   const comment = parse(file).comments.findLast(
     ({ type, end }) => type === 'Block' && end <= offset && file.text.slice(end, offset).trim() === '',
@@ -136,7 +136,7 @@ function cleanDoc(text: string): string {
     .trim()
 }
 
-/** What a doc comment says before its tags, on one line. */
+/** The text of a doc comment before its tags, on one line. */
 export const proseOf = (doc: string): string =>
   doc
     .replace(/(^|\n)@[\s\S]*$/, '')

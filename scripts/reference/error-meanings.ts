@@ -1,11 +1,11 @@
 import type { ErrorCode } from '../../packages/core/src/error.ts'
 
-/** What each code means, and what to do about it. The page fails to be written without an entry. */
+/** The meaning of each code, and what to do about it. The page cannot be written without an entry. */
 export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string, remedy: string]>> = {
-  invalid_request: ['The input is not what it should be.', 'Mend the member that the field names.'],
+  invalid_request: ['The input is invalid.', 'Fix the member that the field names.'],
   missing_field: ['A member is missing.', 'Give it.'],
-  response_only_field: ['A member was given that only answers have.', 'Leave it out.'],
-  invalid_id: ['An id does not have the form of one.', 'Use the id as it was given.'],
+  response_only_field: ['The input has a member that only answers have.', 'Leave it out.'],
+  invalid_id: ['An id does not have the form of one.', 'Use the id unchanged.'],
   invalid_amount: [
     'An amount is no decimal string: an exponent, a sign or a separator, for example.',
     'Write it as `1250.00`.',
@@ -17,15 +17,15 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
   ],
   amount_too_large: ['An amount has too many digits.', 'Check the unit.'],
   currency_mismatch: [
-    'The currency of the amount is not that of a leg, nor what it is worth one of.',
+    'The currency of the amount is neither that of a leg nor the peg of its token.',
     'Give the amount in a currency of a leg.',
   ],
   unknown_value_type: ['No such currency or token.', 'Choose from the [catalog](catalog.md), or extend it.'],
   unknown_transfer_type: ['No such rail or chain.', 'Choose from the [catalog](catalog.md), or extend it.'],
-  invalid_address: ['An address does not have the form that its chain asks for.', 'Ask the counterparty for it again.'],
+  invalid_address: ['An address does not have the form that its chain requires.', 'Ask the counterparty for it again.'],
   address_checksum_mismatch: [
     'An address breaks its checksum, so a character is wrong.',
-    'Ask the counterparty for it again; never mend it by guessing.',
+    'Ask the counterparty for it again; never correct it by guessing.',
   ],
   mixed_chains: ['One entry has chains that do not share an address format.', 'Register one entry for each family.'],
   mixed_environments: ['One entry has main chains and test chains.', 'Register one entry for each environment.'],
@@ -43,15 +43,15 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'Source and destination make no transfer that exists.',
     'Check value types and transfer types of both legs.',
   ],
-  ach_limit_exceeded: ['More than an ACH payment may have.', 'Split it, or use a wire.'],
+  ach_limit_exceeded: ['The amount exceeds the limit of an ACH payment.', 'Split it, or use a wire.'],
   swap_chain_mismatch: ['A swap does not stay on its chain.', 'Use one chain for both legs.'],
-  brand_not_supported: ['A brand was given for what is not ACH.', 'Leave it out.'],
-  wire_memo_not_supported: ['A memo was given for what is not an outbound wire.', 'Leave it out.'],
+  brand_not_supported: ['A brand was given for a transfer that is not ACH.', 'Leave it out.'],
+  wire_memo_not_supported: ['A memo was given for a transfer that is not an outbound wire.', 'Leave it out.'],
   wire_memo_too_long: ['A memo is longer than a wire carries.', 'Shorten it to 140 characters.'],
   note_too_long: ['A note is too long.', 'Shorten it to 255 characters.'],
   metadata_too_large: ['Metadata are too large.', 'Keep them in your own tables.'],
   idempotency_key_missing: ['A create came without an `Idempotency-Key`.', 'Send one, stored before the request.'],
-  idempotency_key_invalid: ['A key is not 1 to 255 visible ASCII characters.', 'Use a UUID, or an id of your own.'],
+  idempotency_key_invalid: ['A key is not 1 to 255 visible ASCII characters.', 'Use a UUID, or your own id.'],
   idempotency_key_mismatch: [
     'The key was used for another request.',
     'Find out which. A corrected request is a new one with a new key.',
@@ -69,11 +69,11 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'Ask for a custodial wallet.',
   ],
   unauthenticated: [
-    'The credentials or the access token are not taken.',
+    'The credentials or the access token are not accepted.',
     'Renew the token; if that does not help, the credentials.',
   ],
   forbidden: ['The credentials lack a scope.', 'Have the scope granted.'],
-  not_found: ['There is no such thing, or it is of somebody else.', 'Check the id and the account.'],
+  not_found: ['The object does not exist, or belongs to another client.', 'Check the id and the account.'],
   conflict: ['The state does not allow it.', 'Read the state, then decide.'],
   rate_limited: ['Too many requests.', 'Send the same one again after Retry-After.'],
   service_unavailable: [
@@ -81,27 +81,24 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'Send the same one again, with its key.',
   ],
   outcome_unknown: [
-    'No answer came, or none that says what happened: money may have moved.',
+    'No answer came, or the answer does not say what happened: money may have moved.',
     'Send the same request again, with the same key, and nothing else.',
   ],
-  unreadable_response: ['An answer cannot be read.', 'For a read, try again. Tell the service if it stays.'],
+  unreadable_response: ['An answer cannot be read.', 'For a read, try again. Report it to the service if it persists.'],
   rejected_by_service: ['The service refused with a code of its own, which the cause has.', 'See the cause.'],
   aborted: ['The caller ended the request.', 'After a create, treat it as `outcome_unknown`.'],
   transfer_not_found: ['The engine has no such transfer.', 'Check the id; `outlay transfers list` shows them.'],
-  transfer_not_cancelable: [
-    'It is final, or its money may have moved.',
-    '`outlay prove` shows what is known about it.',
-  ],
+  transfer_not_cancelable: ['It is final, or its money may have moved.', '`outlay prove` shows the evidence about it.'],
   events_undelivered: [
-    'The subscription has events to handle, dead letters included, which its removal would lose.',
+    'The subscription has undelivered events, dead letters included, which its removal would delete.',
     'Let a process handle them, replay the dead letters, or remove it with `{ discard: true }` or `--discard`.',
   ],
   environment_mismatch: [
-    'Testnet meets mainnet: a chain, a gateway and a database are not all of the same environment.',
+    'Testnet and mainnet are mixed: a chain, a gateway and a database are not all of the same environment.',
     'Give the engine the gateway of the environment that its database belongs to.',
   ],
   database_unfamiliar: [
-    'The database is a copy, or it was moved, and nobody has adopted it.',
+    'The database is a copy, or it was moved, and it has not been adopted.',
     'Run `outlay adopt-database` if it is the one to pay from.',
   ],
   not_migrated: ['The schema lacks migrations of this release.', 'Run `outlay migrate`, then start again.'],
@@ -112,7 +109,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
   ],
   webhook_signature_invalid: [
     'No secret signed this webhook.',
-    'Answer 401. Check the secret, and that the body is the one that came, byte for byte.',
+    'Answer 401. Check the secret, and that the body is the one received, byte for byte.',
   ],
   webhook_timestamp_out_of_tolerance: [
     'A webhook is signed, but too old or from the future.',

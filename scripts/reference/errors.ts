@@ -7,7 +7,7 @@ import { statusOf } from '../../packages/service/src/http/problem.ts'
 import { errorMeanings } from './error-meanings.ts'
 import { code, duration, type Page, paragraphs, table } from './markdown.ts'
 
-/** Error codes with their meaning, and what the engine makes of each answer: asked of the functions that decide. */
+/** The page of error codes, and the engine's decision about each answer, computed by the functions that decide. */
 export function writeErrors(): Page {
   const rows = errorCodes.map((one) => {
     const [meaning, remedy] = errorMeanings[one] ?? []
@@ -19,10 +19,10 @@ export function writeErrors(): Page {
     title: 'Errors',
     summary: 'every code in order of precedence, its HTTP status, its meaning, and what to do',
     body: paragraphs(
-      'An expected refusal is an `OutlayError` with one of these codes and, where there is one, the field. `OutlayError.is(error, code)` tells them apart, also when two copies of the package are installed. The service answers with the status and a [Problem](conventions.md#problem) with the same code. Codes are stable; of several broken rules the first one found gives the code, and `issues` has all.',
+      'An expected refusal is an `OutlayError` with one of these codes and, where there is one, the field. `OutlayError.is(error, code)` distinguishes them, also when two copies of the package are installed. The service answers with the status and a [Problem](conventions.md#problem) with the same code. Codes are stable; of several broken rules the first one found gives the code, and `issues` has all.',
       table(['code', 'HTTP status', 'meaning', 'what to do'], rows),
-      '## What the engine makes of an answer',
-      'The answer to the create of a transfer decides where the transfer goes. The pause is the longest one after the first attempt and after many; the real one is a random part of it, and never less than Retry-After asks for.',
+      '## How the engine treats an answer',
+      'The answer to the create of a transfer decides its next stage. The pause is the longest one after the first attempt and after many; the real one is a random part of it, and never less than Retry-After asks for.',
       table(['answer', 'outcome', 'stage', 'reason', 'event', 'pause'], answers.map(writeAnswer)),
     ),
   }
@@ -52,7 +52,7 @@ function writeAnswer([text, answer, unknownForHours]: (typeof answers)[number]):
   const outcome = classifyAnswer(answer)
   const result = { outcome, remoteId: 'remote', code: answer.code ?? '', detail: '' } as SubmitResult
   const decide = (attempt: number) =>
-    decideSubmission(claimOf(attempt, unknownForHours), result, { now, fraction: 1, firstLookMs: 0 })
+    decideSubmission(claimOf(attempt, unknownForHours), result, { now, fraction: 1, firstPollMs: 0 })
   const [first, late] = [decide(1), decide(50)]
   const pauses = [first, late].map(({ retryAfterMs }) => (retryAfterMs === null ? '' : duration(retryAfterMs)))
   return [

@@ -15,7 +15,7 @@ function entriesOf(folder: string, manifest: Manifest): readonly (readonly [stri
   )
 }
 
-/** One page for each package: what it exports, with the first sentence about each. */
+/** One page for each package: its exports, with the first sentence about each. */
 export function writePackages(): readonly Page[] {
   return listPackages().map(({ folder, manifest }) => ({
     name: `package-${manifest.name.replace(/.*\//, '')}`,
@@ -33,7 +33,7 @@ function writeEntry(name: string, declarations: readonly Declaration[]): string 
   return paragraphs(
     `## ${code(name)}`,
     table(
-      ['export', 'kind', 'what is true of it'],
+      ['export', 'kind', 'description'],
       sorted.map(({ name: own, kind, doc }) => [code(own), kind, firstSentence(doc)]),
     ),
     ...sorted.flatMap((one) => (one.members.some(({ isMethod }) => isMethod) ? [writeMethods(one)] : [])),
@@ -45,7 +45,7 @@ function writeMethods({ name, members }: Declaration): string {
     code(`${one.name}${one.isMethod ? '()' : ''}`),
     firstSentence(one.doc) || code(one.type),
   ])
-  return paragraphs(`### ${name}`, table(['member', 'what is true of it'], rows))
+  return paragraphs(`### ${name}`, table(['member', 'description'], rows))
 }
 
 /** Every interface of options that a package exports, with defaults. */
@@ -77,7 +77,9 @@ function writeOptions(entry: string, { name, doc, bases, members }: Declaration)
   ])
   return paragraphs(
     `## ${name}`,
-    [`From ${code(entry)}. ${proseOf(doc)}`, ...bases.map((base) => `Takes what ${code(base)} takes, too.`)].join(' '),
+    [`From ${code(entry)}. ${proseOf(doc)}`, ...bases.map((base) => `Accepts the options of ${code(base)}, too.`)].join(
+      ' ',
+    ),
     table(['option', 'type', 'required', 'what it does'], rows),
   )
 }

@@ -11,33 +11,33 @@ export interface Page {
 /** Text of a cell: on one line, with nothing that ends the cell. */
 const cell = (text: string): string => text.replace(/\s+/g, ' ').replaceAll('|', '\\|').trim()
 
-/** Writes a table; empty when there are no rows. */
+/** Formats a table; empty when there are no rows. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return ''
   const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`
   return [line(head), `|${head.map(() => ' --- |').join('')}`, ...rows.map(line)].join('\n')
 }
 
-/** Text in code font; a dash for nothing. */
+/** Text in code font; a dash when empty. */
 export const code = (text: string | null | undefined): string =>
   text === undefined || text === null || text === '' ? '–' : `\`${text}\``
 
-/** A sentence as a phrase within a list: without its point, and small at the beginning unless that is an acronym. */
+/** A sentence as a phrase within a list: without its full stop, and lower case at the beginning unless that is an acronym. */
 export const phraseOf = (sentence: string): string =>
   sentence.replace(/\.$/, '').replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())
 
-/** Joins the parts that say something, with a blank line between them. */
+/** Joins the non-empty parts, with a blank line between them. */
 export const paragraphs = (...parts: readonly (string | undefined)[]): string =>
   parts.filter((part) => part !== undefined && part !== '').join('\n\n')
 
-/** A way from one state to another. */
+/** A transition from one state to another. */
 export interface Arrow {
   readonly from: string
   readonly to: string
   readonly when?: string | undefined
 }
 
-/** Draws states: they start at the first one, and end where no way leads on. */
+/** Draws states: they start at the first one, and end where no transition leaves. */
 export function stateDiagram(states: readonly string[], arrows: readonly Arrow[], start = ''): string {
   // A semicolon would end the statement.
   const label = (text = '') => (text === '' ? '' : `: ${text.replaceAll(';', ',')}`)
@@ -52,7 +52,7 @@ export function stateDiagram(states: readonly string[], arrows: readonly Arrow[]
   ].join('\n')
 }
 
-/** The arrows of a table of states and where each goes next. */
+/** The arrows of a table of states and their next states. */
 export const arrowsOf = (transitions: Readonly<Record<string, readonly string[]>>): readonly Arrow[] =>
   Object.entries(transitions).flatMap(([from, next]) => next.map((to) => ({ from, to })))
 

@@ -34,7 +34,7 @@ const document = writeOpenApi({ operations }) as {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-/** One page for each resource of the HTTP API, and one for what they share. */
+/** One page for each resource of the HTTP API, and one for shared members. */
 export function writeResources(): readonly Page[] {
   const usage = Object.fromEntries(
     Object.entries(pages).map(([tag, page]) => [

@@ -9,10 +9,10 @@ export type SchemaPlaces = ReadonlyMap<string, string>
 const refsIn = (value: unknown): readonly string[] =>
   [...JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)].flatMap(([, name]) => name ?? [])
 
-/** More pages than this share a schema rather than borrow it from the first one. */
+/** Schemas used by more pages than this are shared instead of borrowed from the first page. */
 const mostBorrowers = 3
 
-/** Gives each schema to the first page that uses it, directly or through others, and what many use to the shared one. */
+/** Assigns each schema to the first page that uses it, directly or through others, and widely used ones to the shared page. */
 export function placeSchemas(
   schemas: Readonly<Record<string, Schema>>,
   usage: Readonly<Record<string, unknown>>,
@@ -51,7 +51,7 @@ function linkTo(name: string, places: SchemaPlaces, page: string): string {
   return `[${name}](${place === page ? '' : `${place}.md`}#${name.toLowerCase()})`
 }
 
-/** Writes a named schema: what it is, and each of its members with its rules. */
+/** Writes a named schema: its description, and each of its members with its rules. */
 export function writeSchemaMembers(name: string, schema: Schema, places: SchemaPlaces, page: string): string {
   const rows = membersOf(schema).map(({ path, isRequired, schema: member }) => [
     code(path),
@@ -81,7 +81,7 @@ interface MemberAt {
   readonly schema: Schema
 }
 
-/** Members with those of nameless objects and lists inside, each by its path. */
+/** Members including those of nameless objects and lists inside, each by its path. */
 function membersOf(schema: Schema, prefix = ''): readonly MemberAt[] {
   const required = (schema['required'] ?? []) as readonly string[]
   return Object.entries((schema['properties'] ?? {}) as Record<string, Schema>).flatMap(([name, member]) => {

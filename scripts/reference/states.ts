@@ -11,7 +11,7 @@ const transferArrows = arrowsOf(transferTransitions).map((arrow) => ({
   ...(arrow.from === 'failed' ? { when: 'only when the failure is retriable' } : {}),
 }))
 
-/** The diagrams that stand in other documents too, by the name of their place there. */
+/** The diagrams that are also in other documents, by their name there. */
 export const diagrams: Readonly<Record<string, string>> = {
   'transfer-statuses': stateDiagram(transferStatuses, transferArrows),
   'engine-stages': stateDiagram(stages, stageTransitions, 'enqueue commits'),
@@ -27,10 +27,10 @@ export function writeStatuses(): Page {
   return {
     name: 'statuses',
     title: 'Statuses',
-    summary: 'what the service says about transfers, accounts and automations, and what can follow',
+    summary: 'the statuses of transfers, accounts and automations at the service, and their transitions',
     body: paragraphs(
       '## Transfers',
-      'In order of precedence. A status only moves forward, whatever order webhooks and looks arrive in; steps in between may be missing. `failed` is left only while its failure says `retriable`.',
+      'In order of precedence. A status only moves forward, in whatever order webhooks and polls arrive; steps in between may be missing. `failed` is left only while its failure says `retriable`.',
       table(['status', 'goes to', 'final', "the engine's event"], rows),
       diagrams['transfer-statuses'],
       '## Accounts',
@@ -48,9 +48,9 @@ export function writeEngineStages(): Page {
   return {
     name: 'engine-stages',
     title: 'Engine stages',
-    summary: 'where a transfer stands inside the engine, and what moves it on',
+    summary: 'the stages of a transfer inside the engine, and the transitions between them',
     body: paragraphs(
-      'The stage stands beside the status, for operators. A test makes every transition in a database and finds no other.',
+      'The stage is separate from the status, for operators. A test makes every transition in a database and finds no other.',
       table(
         ['stage', 'meaning'],
         stages.map((stage) => [code(stage), meanings.get(stage) ?? '']),

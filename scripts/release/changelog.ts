@@ -1,9 +1,9 @@
-/** How much a host has to look at a change. */
+/** The size of a change for a host. */
 export type ChangeSize = 'major' | 'minor' | 'patch'
 
 /** One change that waits for a release. */
 export interface Change {
-  /** What a host notices, in a sentence or a few. */
+  /** What changes for a host, in a few sentences. */
   readonly summary: string
   readonly size: ChangeSize
 }
@@ -12,7 +12,7 @@ const titles: Readonly<Record<ChangeSize, string>> = { major: 'Breaking', minor:
 
 const pending = ', not released yet'
 
-/** The version of the newest section, and whether it is still to be released; `undefined` for a changelog without sections. */
+/** The version of the newest section, and whether it is unreleased; `undefined` for a changelog without sections. */
 export function newestVersion(
   changelog: string,
 ): { readonly version: string; readonly isPending: boolean } | undefined {

@@ -1,6 +1,6 @@
 /**
- * Publishes every package at its version, with a statement of provenance, as the workflow of a tag does it. One that is published
- * already is left out, so a run that broke off can be repeated. With `--dry-run` nothing leaves this machine.
+ * Publishes every package at its version, with a statement of provenance, as the workflow of a tag does. It skips published
+ * ones, so an interrupted run can be repeated. With `--dry-run` nothing leaves this machine.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

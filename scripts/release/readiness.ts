@@ -1,9 +1,9 @@
 import type { Manifest } from '../packages.ts'
 
-/** What stands in the place of the repository's address until there is one. */
+/** The placeholder for the repository's address. */
 export const placeholder = 'git+https://github.invalid/outlay/outlay.git'
 
-/** What a release is judged by. */
+/** The facts that decide whether a release can be published. */
 export interface Readiness {
   readonly manifests: readonly Pick<Manifest, 'name' | 'version' | 'repository'>[]
   readonly newest: { readonly version: string; readonly isPending: boolean } | undefined
@@ -14,7 +14,7 @@ export interface Readiness {
   readonly isClean: boolean
 }
 
-/** Why this cannot be published, a sentence each; empty when it can. */
+/** The obstacles to publishing, a sentence each; empty when there are none. */
 export function findObstacles({ manifests, newest, waiting, tags, isClean }: Readiness): readonly string[] {
   const versions = [...new Set(manifests.map(({ version }) => version))]
   const version = versions[0] ?? ''
@@ -29,7 +29,7 @@ export function findObstacles({ manifests, newest, waiting, tags, isClean }: Rea
   ].filter((obstacle) => obstacle !== false)
 }
 
-/** The packages in an order in which each one comes after those that it needs. */
+/** The packages, each after those that it needs. */
 export function sortByDependency<Each extends Pick<Manifest, 'name' | 'dependencies'>>(
   manifests: readonly Each[],
 ): readonly Each[] {

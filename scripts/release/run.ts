@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 import { root } from '../packages.ts'
 
-/** Runs a program in the repository, shows what it says, and throws when it fails. */
+/** Runs a program in the repository, shows its output, and throws when it fails. */
 export function run(program: string, args: readonly string[]): void {
   const { status, error } = spawnSync(program, args, {
     cwd: root,
@@ -13,7 +13,7 @@ export function run(program: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}.`)
 }
 
-/** What a program prints; `undefined` when it fails. */
+/** The output of a program; `undefined` when it fails. */
 export function ask(program: string, args: readonly string[]): string | undefined {
   const { status, stdout } = spawnSync(program, args, {
     cwd: root,

@@ -6,7 +6,7 @@ import { listPackages, root } from '../packages.ts'
 import { addRelease, type ChangeSize, newestVersion } from './changelog.ts'
 import { run } from './run.ts'
 
-/** What `changeset status --output` writes, as far as we read it. */
+/** The output of `changeset status --output`, as far as we read it. */
 interface Status {
   readonly changesets: readonly {
     readonly summary: string
@@ -36,7 +36,7 @@ const changes = (waiting.length === 0 ? [] : readStatus()).flatMap(({ summary, r
 if (changes.length === 0 && newest?.isPending !== true) throw new Error('Nothing waits for a release.')
 
 if (newest?.isPending === true) {
-  // The packages have this version already, because nobody has it yet.
+  // The packages already have this version, because it is not released yet.
   for (const name of waiting) rmSync(join(root, '.changeset', name))
 } else {
   run('changeset', ['version'])

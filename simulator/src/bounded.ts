@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Violation } from './invariants.ts'
-import type { Lane } from './lane.ts'
+import type { Pool } from 'pg'
+import type { Violation } from './violation.ts'
 
 /** Longest time of a run, in milliseconds: far more than the slowest one takes, so what has not ended by then hangs. */
 export const longestRunMs = 240_000
@@ -9,7 +9,7 @@ export const longestRunMs = 240_000
 export const longestStopMs = 60_000
 
 /** How long to wait for an answer about who waits, in milliseconds. */
-const lookMs = 5_000
+const pollMs = 5_000
 
 /** Whether something ended, of which nobody else learns that it failed. */
 export async function endsWithin(ms: number, ending: Promise<unknown>): Promise<boolean> {
@@ -22,10 +22,13 @@ export async function endsWithin(ms: number, ending: Promise<unknown>): Promise<
   }
 }
 
-/** Names whoever waits for something that does not end. */
-export async function nameWaiting({ host }: Pick<Lane, 'host'>, what: string): Promise<readonly Violation[]> {
+/** Names what waits for something that does not end. */
+export async function nameWaiting(
+  { host }: { readonly host: Pick<Pool, 'query'> },
+  what: string,
+): Promise<readonly Violation[]> {
   let rows: readonly { readonly account_id: string; readonly count: number }[] = []
-  const looking = async () => {
+  const reading = async () => {
     const found = await host.query(
       `select account_id, count(*)::integer as count from outlay.transfer
        where stage in ('queued', 'submitting', 'awaiting_funds', 'submitted') group by 1 order by 1`,
@@ -33,7 +36,7 @@ export async function nameWaiting({ host }: Pick<Lane, 'host'>, what: string): P
     rows = found.rows
   }
   // The database itself may be what hangs.
-  await endsWithin(lookMs, looking()).catch(() => false)
+  await endsWithin(pollMs, reading()).catch(() => false)
   if (rows.length === 0) return [{ invariant: 'nothing_stuck', detail: `${what}, and no transfer waits for it` }]
   return rows.map(({ account_id, count }) => ({
     invariant: 'tenant_served',

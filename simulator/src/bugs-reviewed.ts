@@ -1,5 +1,5 @@
 import type { Gateway } from '@outlay/core'
-import type { Bug } from './bugs.ts'
+import type { Bug } from './bug.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -27,14 +27,14 @@ const readingOneByOne = (gateway: Gateway): Gateway => {
 const isRefusal = (status = 0): boolean =>
   status >= 400 && status < 500 && ![401, 403, 408, 409, 425, 429].includes(status)
 
-/** Locks that wait for whoever has a row, as long as that takes. */
-const waitingLocks = ['take_free', 'settle'].map((name) => ({
+/** Locks that wait for the holder of a row, without a limit. */
+const waitingLocks = ['lock_claimable', 'lock_settled'].map((name) => ({
   on: 'host' as const,
   name,
   from: 'order by t.id for no key update skip locked',
   to: 'order by t.id for update',
 }))
-const endlessWaits = ['take', 'settle'].map((name) => ({
+const endlessWaits = ['claim', 'settle'].map((name) => ({
   on: 'host' as const,
   name,
   from: ` SET lock_timeout TO '250ms'\n`,
@@ -112,7 +112,7 @@ export const reviewedBugs: readonly Bug[] = [
     driver: (driver) => ({
       ...driver,
       query: async (statement, values) => {
-        // An answer that nobody had read at the border had no JSON, and nobody told that from a server that was away.
+        // An answer that was not parsed at the border had no JSON, and the engine did not distinguish it from an unreachable server.
         if (statement.name.endsWith('_settle') && String(values[0]).includes('an answer that is not understood'))
           throw new TypeError('Do not know how to serialize a BigInt')
         return driver.query(statement, values)
@@ -122,7 +122,23 @@ export const reviewedBugs: readonly Bug[] = [
   {
     name: 'the_same_transfer_probes_again',
     breaks: ['tenant_served'],
-    sql: { on: 'host', name: 'park_refused', from: 'm.was_probed is true, m.id', to: 'm.id' },
+    statements: { _due_probes: /./ },
+    // Whatever the last probe was, the sweep wakes the first of those that wait, too.
+    driver: (driver, { host }) => ({
+      ...driver,
+      query: async (statement, values) => {
+        const rows = await driver.query(statement, values)
+        if (!statement.name.endsWith('_due_probes') || rows.length === 0) return rows
+        const { rows: first } = await host.query<Row>(
+          `select distinct on (t.account_id) t.id from outlay.transfer t
+           where t.account_id in (select w.account_id from outlay.transfer w where w.id = any ($1))
+             and t.stage = 'queued' and t.reason = 'unauthenticated' order by t.account_id, t.id`,
+          [rows.map((row) => row['id'])],
+        )
+        return first
+      },
+    }),
+    sql: { on: 'host', name: 'defer_unauthorized', from: 'm.was_probed is true, m.id', to: 'm.id' },
   },
   {
     name: 'an_earlier_release_takes_types_away',
@@ -143,7 +159,7 @@ export const reviewedBugs: readonly Bug[] = [
     breaks: ['never_before_its_time'],
     sql: {
       on: 'host',
-      name: 'take_free',
+      name: 'lock_claimable',
       from: 'f.not_before > clock_timestamp() as is_early',
       to: 'false as is_early',
     },

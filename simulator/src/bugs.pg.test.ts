@@ -6,7 +6,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { Pool, type PoolClient } from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { bugs, plantInDatabase } from './bugs.ts'
-import { migrateHost } from './lane.ts'
+import { migrateHost } from './environment.ts'
 
 const [hosts, services] = [await testDatabase(), await testDatabase()]
 const [host, service] = [hosts, services].map(({ url }) => new Pool({ connectionString: url })) as [Pool, Pool]
@@ -40,7 +40,7 @@ describe('a mistake that is planted', async () => {
     },
   )
 
-  it('finds the statements that it looks for', async () => {
+  it('finds the statements that it matches', async () => {
     const wanted = bugs.flatMap(({ statements = {} }) => Object.entries(statements))
     const missed = new Set(wanted)
     const note = (name: string, values: readonly unknown[]) => {

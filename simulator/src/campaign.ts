@@ -1,13 +1,14 @@
-import { type Bug, bugs } from './bugs.ts'
-import type { InvariantName, Violation } from './invariants.ts'
+import type { Bug } from './bug.ts'
+import { bugs } from './bugs.ts'
+import { type Environment, openEnvironment } from './environment.ts'
 import { type Court, openCourt } from './judging/court.ts'
-import { unmended } from './known.ts'
-import { type Lane, openLane } from './lane.ts'
+import { knownMistakes } from './known.ts'
 import { drawPlan, type Plan } from './plan.ts'
 import { type Player, players } from './players.ts'
 import type { KeptFailure } from './replay.ts'
 import { type Outcome, run } from './run.ts'
 import { type ShrinkOptions, shrink } from './shrink.ts'
+import type { InvariantName, Violation } from './violation.ts'
 
 /** What a campaign is to do. */
 export interface CampaignOptions {
@@ -15,7 +16,7 @@ export interface CampaignOptions {
   /** Stops before the next seed when this many minutes are over. */
   readonly minutes?: number | undefined
   readonly bug?: string | undefined
-  /** Who takes part. Default: all but those who find what is known. */
+  /** The players that take part. Default: all but those that find what is known. */
   readonly players?: ReadonlySet<Player> | undefined
   /** Runs side by side, each with a server and a service of its own. Default 1. */
   readonly lanes?: number | undefined
@@ -23,12 +24,12 @@ export interface CampaignOptions {
   readonly keepsGoing?: boolean | undefined
   /** Makes a failing plan smaller. Default true. */
   readonly shrinks?: boolean | undefined
-  /** The judge looks at one in so many seeds. Default none. */
+  /** The judge checks one in so many seeds. Default none. */
   readonly judgeEvery?: number | undefined
   /** Only these count. Default: all. */
   readonly wanted?: readonly InvariantName[] | undefined
   readonly onSeed?: (seed: number, outcome: Outcome) => void
-  /** Tells how far the shrinking of a plan is. */
+  /** Reports the progress of shrinking a plan. */
   readonly onShrink?: ((text: string) => void) | undefined
 }
 
@@ -52,14 +53,15 @@ export interface CampaignResult {
 }
 
 /** Runs a lane is used for; then the service's database has grown enough. */
-const runsPerLane = 150
+const runsPerEnvironment = 150
 
 /** Runs seeds until one fails, several side by side when there are several lanes. */
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1_000
   const bug = findBug(options.bug)
-  const playing = options.players ?? new Set(players.filter((one) => unmended.every(({ player }) => player !== one)))
+  const playing =
+    options.players ?? new Set(players.filter((one) => knownMistakes.every(({ player }) => player !== one)))
   const totals = { seeds: 0, payouts: 0, faults: 0 }
   const left = options.seeds.values()
   let failure: Failure | undefined
@@ -69,15 +71,15 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       (options.minutes !== undefined && seconds() > options.minutes * 60)
     return isOver ? undefined : left.next().value
   }
-  const useLane = async () => {
-    await using lane = await openLane(bug)
-    await using court = options.judgeEvery === undefined ? undefined : await openCourt(lane)
-    for (let used = 0; used < runsPerLane; used += 1) {
+  const useEnvironment = async () => {
+    await using environment = await openEnvironment(bug)
+    await using court = options.judgeEvery === undefined ? undefined : await openCourt(environment)
+    for (let used = 0; used < runsPerEnvironment; used += 1) {
       const seed = nextSeed()
       if (seed === undefined) return false
       const judged = seed % (options.judgeEvery ?? 1) === 0 ? court : undefined
       const plan = drawPlan(seed, playing)
-      const outcome = await run(lane, plan, bug, { court: judged })
+      const outcome = await run(environment, plan, bug, { court: judged })
       totals.seeds += 1
       totals.payouts += outcome.payouts
       totals.faults += outcome.faults
@@ -91,12 +93,12 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
       // What hangs is still there, and would be for every shorter plan.
       if (outcome.hangs) return true
       if (options.shrinks !== false)
-        failure = await explain(lane, plan, { ...outcome, violations }, bug, judged, options.onShrink)
+        failure = await explain(environment, plan, { ...outcome, violations }, bug, judged, options.onShrink)
     }
     return true
   }
   const keepGoing = async () => {
-    while (await useLane());
+    while (await useEnvironment());
   }
   await Promise.all(Array.from({ length: options.lanes ?? 1 }, keepGoing))
   return { ...totals, seconds: seconds(), failure }
@@ -112,14 +114,14 @@ export function findBug(name: string | undefined): Bug | undefined {
 }
 
 async function explain(
-  lane: Lane,
+  environment: Environment,
   plan: Plan,
   outcome: Outcome,
   bug: Bug | undefined,
   court: Court | undefined,
   onProgress: CampaignOptions['onShrink'],
 ): Promise<Failure> {
-  const attempt: ShrinkOptions['attempt'] = (candidate, how) => run(lane, candidate, bug, { court, ...how })
+  const attempt: ShrinkOptions['attempt'] = (candidate, how) => run(environment, candidate, bug, { court, ...how })
   const least = await shrink(plan, outcome, { attempt, onProgress })
   return describe(least.plan, least.outcome, bug, least.again)
 }

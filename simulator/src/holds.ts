@@ -1,19 +1,11 @@
 import { setTimeout } from 'node:timers'
 import type { PoolClient } from 'pg'
+import { findPayout, keepPayout, tenantOf } from './host-payouts.ts'
 import { askedOf } from './judging/asked.ts'
 import type { PlayerStep } from './players.ts'
-import type { Run } from './run.ts'
-import { findPayout, keepPayout, tenantOf } from './steps.ts'
+import type { Hold, Run } from './run-state.ts'
 
 type HoldStep = Extract<PlayerStep, { readonly do: 'hold' }>
-
-/** A host's transaction that is open. */
-export interface Hold {
-  readonly accountId: string
-  /** Whether it does a second thing, for which another one might have to wait. */
-  readonly isLong: boolean
-  end(): Promise<void>
-}
 
 /** What is done to one transfer. */
 const touching: ReadonlySet<HoldStep['holding']> = new Set(['row', 'cancel', 'lock'])
@@ -28,7 +20,7 @@ export async function hold(at: Run, step: HoldStep): Promise<string> {
   if (number !== undefined && step.holding !== 'enqueue') await at.office.transaction((tx) => enqueue(at, step, tx))
   const found = touching.has(step.holding) ? await findPayout(at, number ?? step.payout) : undefined
   const accountId = found?.account_id ?? tenantOf(at, step.tenant).accountId
-  const client = await at.lane.holders.connect()
+  const client = await at.environment.holders.connect()
   const onError = () => undefined
   client.on('error', onError)
   const close = async (text: string) => {
@@ -88,8 +80,8 @@ async function begin(
     case 'cancel':
       if (transferId !== undefined) await transfers.cancel(tx, transferId)
       return
-    case 'credentials_mended':
-      await accounts.credentialsMended(tx, accountId)
+    case 'retry_credentials':
+      await accounts.retryCredentials(tx, accountId)
       return
     case 'pause':
       await accounts.pause(tx, accountId)

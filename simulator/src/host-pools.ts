@@ -1,9 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Driver } from '@outlay/adapters-pg'
 import type { Pool, PoolClient } from 'pg'
-import { PgBoss } from 'pg-boss'
 import type { PlayerStep } from './players.ts'
-import type { Run } from './run.ts'
+import type { Run } from './run-state.ts'
 import type { Worker } from './worker.ts'
 
 type MaintainStep = Extract<PlayerStep, { readonly do: 'maintain' }>
@@ -15,11 +13,11 @@ const nameOf = {
   deliveries: `'outlay.delivery'`,
 } as const satisfies Record<MaintainStep['table'], string>
 
-/** Somebody locks a table for a while, as a migration or a REINDEX does. Statements of workers fail meanwhile, also those on timers. */
+/** Somebody locks a table for a while, as a migration or a REINDEX does. Statements of workers fail during that time, also those on timers. */
 export async function maintain(at: Run, step: MaintainStep): Promise<string> {
-  // Whoever has a transaction of a host open puts off such work.
+  // A host with an open transaction defers such work.
   if (at.holds.size > 0) return 'transactions are open'
-  const living = [...at.workers.values()].filter(({ fate }) => !fate.isDead)
+  const living = [...at.workers.values()].filter(({ faultSchedule }) => !faultSchedule.isDead)
   const worker = living[step.worker % Math.max(1, living.length)]
   let going: Promise<string> | undefined
   await whileLocked(at, step.table, async () => {
@@ -31,7 +29,7 @@ export async function maintain(at: Run, step: MaintainStep): Promise<string> {
 
 /** Does something while a table is locked. */
 async function whileLocked(at: Run, table: MaintainStep['table'], run: () => Promise<void>): Promise<void> {
-  const client = await at.lane.holders.connect()
+  const client = await at.environment.holders.connect()
   const onError = () => undefined
   client.on('error', onError)
   try {
@@ -56,25 +54,6 @@ async function superviseAndGoOn(at: Run, worker: Worker): Promise<string> {
   return `${supervised}; the pool of the host: ${await useOwnPool(at, worker)}`
 }
 
-/** Looks once after the queue as the timers of an engine do, with its way to the database. */
-export async function superviseQueue(driver: Pick<Driver<unknown>, 'run'>): Promise<void> {
-  const boss = new PgBoss({
-    db: {
-      // The engine waits no longer than that for locks.
-      executeSql: (text, values) =>
-        driver.run(text.replace(/SET LOCAL lock_timeout = \d+/, 'SET LOCAL lock_timeout = 250'), values),
-    },
-    schema: 'outlay_queue',
-    migrate: false,
-    createSchema: false,
-    supervise: false,
-    schedule: false,
-    monitorIntervalSeconds: 5,
-  })
-  boss.on('error', () => undefined)
-  await boss.supervise()
-}
-
 /** Most connections of the pool of a worker that a host is given at once. */
 const atOnce = 4
 
@@ -89,10 +68,13 @@ interface Found {
 }
 
 /** A host does things of its own on the pool that it shares with the engine, and notes where the engine is in the way. */
-export async function useOwnPool(at: Pick<Run, 'mistakes' | 'lane'>, { pool, fate }: Worker): Promise<string> {
-  if (fate.isDead) return 'it is dead'
+export async function useOwnPool(
+  at: Pick<Run, 'mistakes' | 'environment'>,
+  { pool, faultSchedule }: Worker,
+): Promise<string> {
+  if (faultSchedule.isDead) return 'it is dead'
   const settled = await Promise.all(
-    Array.from({ length: Math.min(atOnce, pool.options.max ?? atOnce) }, () => doOwnThing(pool, at.lane.host)),
+    Array.from({ length: Math.min(atOnce, pool.options.max ?? atOnce) }, () => doOwnThing(pool, at.environment.host)),
   )
   const wrong = settled.filter((one) => one !== undefined)
   for (const detail of new Set(wrong)) at.mistakes.push({ invariant: 'host_pool_is_clean', detail })

@@ -1,5 +1,6 @@
+import type { Evidence } from './evidence.ts'
 import { allAttempts, allEvents } from './histories.ts'
-import type { Evidence, Violation } from './invariants.ts'
+import type { Violation } from './violation.ts'
 
 /**
  * Nothing is sent before its time. A simulation notes that as it is sent: time travel passes over rows that somebody has locked, so
@@ -7,7 +8,11 @@ import type { Evidence, Violation } from './invariants.ts'
  */
 export async function checkTimes(at: Evidence): Promise<readonly Violation[]> {
   if (at.sent !== undefined) return []
-  const { rows } = await at.lane.host.query<{ readonly id: string; readonly attempt: number; readonly early: string }>(
+  const { rows } = await at.environment.host.query<{
+    readonly id: string
+    readonly attempt: number
+    readonly early: string
+  }>(
     `select a.transfer_id as id, a.attempt, (t.not_before - a.claimed_at)::text as early
      from ${allAttempts} a join outlay.transfer t on t.id = a.transfer_id where a.claimed_at < t.not_before`,
   )
@@ -18,8 +23,8 @@ export async function checkTimes(at: Evidence): Promise<readonly Violation[]> {
 }
 
 /** Notes a transfer that is about to be sent before its time. */
-export async function noteEarly(at: Pick<Evidence, 'lane'> & { readonly mistakes: Violation[] }, id: string) {
-  const { rows } = await at.lane.host
+export async function noteEarly(at: Pick<Evidence, 'environment'> & { readonly mistakes: Violation[] }, id: string) {
+  const { rows } = await at.environment.host
     .query<{ readonly early: string }>(
       'select (not_before - clock_timestamp())::text as early from outlay.transfer where id = $1 and not_before > clock_timestamp()',
       [id],
@@ -41,7 +46,11 @@ const unanswered = `select a.transfer_id, min(a.claimed_at) as since from attemp
 
 /** No key is sent beyond its lifetime after an attempt that was not answered. */
 export async function checkLifetimes(at: Evidence): Promise<readonly Violation[]> {
-  const { rows } = await at.lane.host.query<{ readonly id: string; readonly attempt: number; readonly after: string }>(
+  const { rows } = await at.environment.host.query<{
+    readonly id: string
+    readonly attempt: number
+    readonly after: string
+  }>(
     `with attempt as materialized (select * from ${allAttempts} a where a.step is null), unanswered as (
        ${unanswered}
      )
@@ -62,7 +71,7 @@ const longestUnknown = '25 hours'
 
 /** What is unknown for too long is not tried twice more, whatever is answered, unless a person releases it. */
 export async function checkUnknown(at: Evidence): Promise<readonly Violation[]> {
-  const { rows } = await at.lane.host.query<{
+  const { rows } = await at.environment.host.query<{
     readonly id: string
     readonly attempt: number
     readonly outcome: string
@@ -97,7 +106,7 @@ export async function checkClients(at: Evidence): Promise<readonly Violation[]> 
   if (at.sharesClient === true) return found
   for (const { accountId, clientIds = [] } of at.tenants) {
     if (clientIds.length < 2) continue
-    const { rows } = await at.lane.service.query<{ readonly idempotency_key: string }>(
+    const { rows } = await at.environment.service.query<{ readonly idempotency_key: string }>(
       `select idempotency_key from outlay_service.idempotency_key where client_id = any ($1)
        group by 1 having count(*) > 1`,
       [clientIds],

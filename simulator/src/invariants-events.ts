@@ -1,8 +1,9 @@
 import { type TransferFailure, TransferStatus, transferTransitions } from '@outlay/core'
+import type { Environment } from './environment.ts'
+import type { Evidence } from './evidence.ts'
 import { allEvents } from './histories.ts'
-import type { Evidence, Violation, Watch } from './invariants.ts'
-import type { Lane } from './lane.ts'
 import { subscriptions } from './subscriptions.ts'
+import type { Violation, Watch } from './violation.ts'
 
 interface Seen {
   readonly id: string
@@ -10,14 +11,14 @@ interface Seen {
   readonly failure: TransferFailure | null
 }
 
-/** Looks at the status of every transfer again and again, and notes each that moved where it cannot. */
-export function watchStatuses(lane: Lane): Watch {
+/** Reads the status of every transfer repeatedly, and records each that moved where it cannot. */
+export function watchStatuses(environment: Environment): Watch {
   const last = new Map<string, Seen>()
   const violations: Violation[] = []
   return {
     violations,
-    async look() {
-      const { rows } = await lane.host
+    async check() {
+      const { rows } = await environment.host
         .query<Seen>('select id, status, failure from outlay.transfer')
         .catch(() => ({ rows: [] as Seen[] }))
       for (const seen of rows) {
@@ -52,7 +53,7 @@ function leadsTo(from: Omit<Seen, 'id'>, to: Omit<Seen, 'id'>): boolean {
 
 /** The events of each transfer count up without holes, and their statuses are a path. */
 export async function checkEvents(at: Evidence): Promise<readonly Violation[]> {
-  const { rows } = await at.lane.host.query<
+  const { rows } = await at.environment.host.query<
     Seen & { readonly sequence: number; readonly type: string; readonly reason: string | null }
   >(
     `select e.transfer_id as id, e.sequence, e.type, e.status, e.failure, e.reason from ${allEvents} e order by e.transfer_id, e.sequence`,
@@ -81,10 +82,10 @@ export async function checkEvents(at: Evidence): Promise<readonly Violation[]> {
 
 /** What each subscriber did is what happened: once each, in order per transfer. */
 export async function checkEffects(at: Evidence): Promise<readonly Violation[]> {
-  const events = await at.lane.host.query<{ readonly key: string; readonly type: string }>(
+  const events = await at.environment.host.query<{ readonly key: string; readonly type: string }>(
     `select e.transfer_id || ':' || e.sequence as key, e.type from ${allEvents} e order by e.transfer_id, e.sequence`,
   )
-  const effects = await at.lane.host.query<{ readonly key: string; readonly subscription: string }>(
+  const effects = await at.environment.host.query<{ readonly key: string; readonly subscription: string }>(
     `select transfer_id || ':' || sequence as key, subscription from effect order by transfer_id, position`,
   )
   return subscriptions.flatMap(({ name, types }) => {

@@ -1,12 +1,13 @@
-import type { Evidence, Violation, Watch } from './invariants.ts'
-import type { Lane } from './lane.ts'
+import type { Environment } from './environment.ts'
+import type { Evidence } from './evidence.ts'
+import type { Violation, Watch } from './violation.ts'
 
-/** Looks at every wallet again and again, and notes each that is below zero. */
-export function watchWallets({ service }: Pick<Lane, 'service'>): Watch {
+/** Reads every wallet repeatedly, and records each that is below zero. */
+export function watchWallets({ service }: Pick<Environment, 'service'>): Watch {
   const violations: Violation[] = []
   return {
     violations,
-    async look() {
+    async check() {
       const { rows } = await service
         .query<{ readonly account_id: string; readonly value_type: string }>(
           `select account_id, value_type from outlay_service.ledger_account
@@ -22,7 +23,7 @@ export function watchWallets({ service }: Pick<Lane, 'service'>): Watch {
 /** Entries sum to zero, no balance is below zero, balances are what their entries say, and the money is all there. */
 export async function checkLedger(at: Evidence): Promise<readonly Violation[]> {
   const found: string[] = []
-  const { service } = at.lane
+  const { service } = at.environment
   const accounts = at.tenants.map(({ accountId }) => accountId)
   const unbalanced = await service.query(
     `select e.posting_id, e.value_type, sum(e.amount)::text as sum from outlay_service.ledger_entry e
@@ -48,14 +49,14 @@ export async function checkLedger(at: Evidence): Promise<readonly Violation[]> {
       found.push(`${name} is ${row.available}, and its entries say ${row.entries_available}`)
     }
   }
-  const paid = await at.lane.host.query<{ readonly account_id: string; readonly sum: string }>(
+  const paid = await at.environment.host.query<{ readonly account_id: string; readonly sum: string }>(
     `select account_id, sum((request -> 'amount' ->> 'value')::numeric
        * case request -> 'source' ->> 'transferType' when 'ach_debit' then -1 else 1 end)::text as sum from outlay.transfer
      where status = 'complete' and (remote_id = any ($1)) is not true group by 1`,
     [[...at.foreign.keys()]],
   )
   // What nobody could find out in time may be paid all the same.
-  const undecided = await at.lane.host.query<{ readonly note: string }>(
+  const undecided = await at.environment.host.query<{ readonly note: string }>(
     `select request ->> 'note' as note from outlay.transfer where stage = 'blocked' and reason = 'key_expired'`,
   )
   const foundOut = await service.query<{ readonly account_id: string; readonly sum: string }>(

@@ -1,6 +1,7 @@
 import { isAdopted } from '@outlay/core'
+import type { Evidence } from './evidence.ts'
 import { allAttempts } from './histories.ts'
-import type { Evidence, Violation } from './invariants.ts'
+import type { Violation } from './violation.ts'
 
 interface HostTransfer {
   readonly id: string
@@ -26,7 +27,7 @@ const awaitsDecision = ({ stage, reason }: Pick<HostTransfer, 'stage' | 'reason'
 
 const readHost = async (at: Evidence): Promise<readonly HostTransfer[]> =>
   (
-    await at.lane.host.query<HostTransfer>(
+    await at.environment.host.query<HostTransfer>(
       `select t.id, t.account_id, t.idempotency_key, t.submission_key, t.remote_id, t.stage, t.status, t.reason, t.attempt,
          t.request -> 'amount' ->> 'value' as amount, t.failure, t.request ->> 'note' as note,
          coalesce(p.payouts, 0) as payouts
@@ -47,7 +48,7 @@ interface ServiceTransfer {
 
 const readService = async (at: Evidence): Promise<readonly ServiceTransfer[]> =>
   (
-    await at.lane.service.query<ServiceTransfer>(
+    await at.environment.service.query<ServiceTransfer>(
       `select id, account_id, status, amount_value::text as amount, failure, note from outlay_service.transfer
        where account_id = any ($1)`,
       [at.tenants.map(({ accountId }) => accountId)],
@@ -59,7 +60,7 @@ export async function checkOneEffect(at: Evidence): Promise<readonly Violation[]
   const found: string[] = []
   const host = await readHost(at)
   const service = new Map((await readService(at)).map((transfer) => [transfer.id, transfer]))
-  const lost = await at.lane.host.query(
+  const lost = await at.environment.host.query(
     'select number from payout p where not exists (select from outlay.transfer t where t.id = p.transfer_id)',
   )
   for (const { number } of lost.rows) found.push(`payout ${number} has no transfer`)
@@ -84,10 +85,11 @@ export async function checkOneEffect(at: Evidence): Promise<readonly Violation[]
     else if (foreign.watched && !accounts.has(foreign.accountId))
       found.push(`transfer ${id} of the service was not adopted`)
   }
-  const twice = await at.lane.service.query<{ readonly account_id: string; readonly name: string }>(
+  // It moves no money, so one whose answer was lost is registered again when the service has forgotten the key.
+  const twice = await at.environment.service.query<{ readonly account_id: string; readonly name: string }>(
     `select account_id, name from outlay_service.address where name like 'New payee %' and account_id = any ($1)
-     group by account_id, name, kind, address_normal having count(*) > 1`,
-    [at.tenants.map(({ accountId }) => accountId)],
+     group by account_id, name, kind, address_normal, width_bucket(created_at, $2::timestamptz[]) having count(*) > 1`,
+    [at.tenants.map(({ accountId }) => accountId), at.forgottenAt ?? []],
   )
   for (const { account_id, name } of twice.rows) found.push(`${name} of ${account_id} was registered twice`)
   return found.map((detail) => ({ invariant: 'one_effect', detail }))
@@ -111,12 +113,20 @@ export async function checkSides(at: Evidence): Promise<readonly Violation[]> {
 
 /** In the end nothing is left, neither a transfer nor a job. */
 export async function checkWaiting(at: Evidence): Promise<readonly Violation[]> {
-  const found = (await readHost(at))
-    .filter((one) => one.stage !== 'settled' && !awaitsDecision(one))
-    .map(({ id, stage, status, reason, attempt }) => `${id} is ${stage}, ${status}, ${reason}, attempt ${attempt}`)
-  const jobs = await at.lane.host.query('select count(*)::integer as count from outlay_queue.job')
+  const left = (await readHost(at)).filter((one) => one.stage !== 'settled' && !awaitsDecision(one))
+  const { rows } = await at.environment.host.query<{ readonly id: string; readonly answer: string }>(
+    `select distinct on (transfer_id) transfer_id as id, concat_ws(' ', outcome, http_status, step, detail) as answer
+     from outlay.attempt where transfer_id = any ($1) order by transfer_id, attempt desc`,
+    [left.map(({ id }) => id)],
+  )
+  const answers = new Map(rows.map(({ id, answer }) => [id, answer]))
+  const found = left.map(
+    ({ id, stage, status, reason, attempt }) =>
+      `${id} is ${stage}, ${status}, ${reason}, attempt ${attempt} was answered with ${answers.get(id)}`,
+  )
+  const jobs = await at.environment.host.query('select count(*)::integer as count from outlay_queue.job')
   if (jobs.rows[0].count > 0) found.push(`${jobs.rows[0].count} jobs are left`)
-  const deliveries = await at.lane.host.query('select count(*)::integer as count from outlay.delivery')
+  const deliveries = await at.environment.host.query('select count(*)::integer as count from outlay.delivery')
   if (deliveries.rows[0].count > 0) found.push(`${deliveries.rows[0].count} deliveries are left`)
   return found.map((detail) => ({ invariant: 'nothing_stuck', detail }))
 }
@@ -128,7 +138,11 @@ export async function checkKeys(at: Evidence): Promise<readonly Violation[]> {
   const known = new Set(host.map(({ submission_key }) => submission_key))
   for (const key of at.keysSeen)
     if (!known.has(key)) found.push(`the service got the key ${key}, which no transfer has`)
-  const { rows } = await at.lane.host.query<{ readonly id: string; readonly count: number; readonly accepted: number }>(
+  const { rows } = await at.environment.host.query<{
+    readonly id: string
+    readonly count: number
+    readonly accepted: number
+  }>(
     `select a.transfer_id as id, count(*)::integer as count, count(*) filter (where a.outcome = 'accepted')::integer as accepted
      from ${allAttempts} a group by 1`,
   )

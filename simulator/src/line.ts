@@ -1,4 +1,4 @@
-import type { Happening } from './order.ts'
+import type { Happening } from './course.ts'
 
 /** How long something is waited for until it is passed over, in milliseconds. */
 export interface Patience {
@@ -39,7 +39,7 @@ export function createLine(earlier: readonly Happening[], patience: Patience) {
     while (done.has(next)) next += 1
     if (next === from) return
     unwind()
-    for (const look of [...waiting]) look()
+    for (const check of [...waiting]) check()
     wind()
   }
   const skip = () => {
@@ -53,7 +53,7 @@ export function createLine(earlier: readonly Happening[], patience: Patience) {
   const end = () => {
     next = earlier.length
     unwind()
-    for (const look of [...waiting]) look()
+    for (const check of [...waiting]) check()
   }
   return {
     counts,
@@ -81,18 +81,18 @@ export function createLine(earlier: readonly Happening[], patience: Patience) {
   }
 }
 
-/** Waits until something is so when those who wait look; answers with whether it came to that within a time. */
+/** Waits until a condition holds; returns whether it held within a time. */
 const waitIn = (waiting: Set<() => void>, isSo: () => boolean, withinMs?: number) =>
   new Promise<boolean>((resolve) => {
     const settle = (answer: boolean) => {
       clearTimeout(late)
-      waiting.delete(look)
+      waiting.delete(check)
       resolve(answer)
     }
-    const look = () => {
+    const check = () => {
       if (isSo()) settle(true)
     }
     const late = withinMs === undefined ? undefined : setTimeout(() => settle(false), withinMs)
-    waiting.add(look)
-    look()
+    waiting.add(check)
+    check()
   })

@@ -2,10 +2,10 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { bugs } from './bugs.ts'
 import { campaign, type Failure, findBug } from './campaign.ts'
-import type { InvariantName, Violation } from './invariants.ts'
 import { type Player, players } from './players.ts'
 import { keepFailure, readFailure, replay } from './replay.ts'
 import type { Outcome } from './run.ts'
+import type { InvariantName, Violation } from './violation.ts'
 
 const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] [--bug NAME | --bugs] [--judge N | --judge-only] [--no-shrink]
        simulate --replay FILE [--times N]
@@ -16,11 +16,11 @@ const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] 
   --lanes L     runs side by side; default 2
   --bug NAME    plant a mistake, to see that it is found: ${bugs.map(({ name }) => name).join(', ')}
   --bugs        plant each of them in turn, or those of --bug with commas between, and say which seed finds it
-  --judge N     the judge looks at one in N seeds, too; default 10, and every seed with --bugs
+  --judge N     the judge checks one in N seeds, too; default 10, and every seed with --bugs
   --judge-only  every seed, and only what the judge finds counts
   --players P   only these, with commas between: ${players.join(', ')}
   --keep-going  go on after a seed that fails, and name each
-  --no-shrink   do not look for the shortest plan that still fails
+  --no-shrink   do not search for the shortest plan that still fails
   --replay FILE run the plan of a failure in the order that was recorded
   --times N     how often; default 1
 `
@@ -29,7 +29,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-async function tell({ seed, violations, trace, kept }: Failure): Promise<void> {
+async function report({ seed, violations, trace, kept }: Failure): Promise<void> {
   say(`\nSeed ${seed} breaks what must hold:`)
   for (const { invariant, detail } of violations.slice(0, 12)) say(`  ${invariant}: ${detail}`)
   say('\nThe shortest plan found that does:')
@@ -39,7 +39,7 @@ async function tell({ seed, violations, trace, kept }: Failure): Promise<void> {
 }
 
 /** One line for a seed that failed: how often each invariant was broken, and how first. */
-function tellShortly(seed: number, violations: readonly Violation[]): void {
+function reportShortly(seed: number, violations: readonly Violation[]): void {
   const broken = [...Map.groupBy(violations, ({ invariant }) => invariant)]
   say(`seed ${seed}: ${broken.map(([name, found]) => `${name} (${found.length}: ${found[0]?.detail})`).join('; ')}`)
 }
@@ -140,7 +140,7 @@ async function main(): Promise<number> {
     judgeEvery: judgeOnly ? 1 : judgeEvery,
     onSeed: (seed, { payouts, faults, trace, violations }) => {
       done += 1
-      if (values['keep-going'] && violations.length > 0) tellShortly(seed, violations)
+      if (values['keep-going'] && violations.length > 0) reportShortly(seed, violations)
       const line = `${done}/${count} seed ${seed}: ${payouts} payouts, ${faults} faults, ${trace.at(-1)}`
       if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`)
       else if (done % 25 === 0 || count <= 25) say(line)
@@ -149,7 +149,7 @@ async function main(): Promise<number> {
   })
   const { payouts, faults, seconds, failure } = result
   say(`\n${result.seeds} seeds from ${first}, ${payouts} payouts, ${faults} faults, ${seconds.toFixed(0)} s`)
-  if (failure !== undefined) await tell(failure)
+  if (failure !== undefined) await report(failure)
   else say('Every invariant held.')
   return failure === undefined ? 0 : 1
 }

@@ -3,7 +3,7 @@ import { createMisconduct } from './misconduct.ts'
 
 const how = { forMs: null, nonsense: 0, times: 1 } as const
 
-it('misbehaves so often as it is told, for one account and one place', async () => {
+it('misbehaves as often as planned, for one account and one place', async () => {
   const misconduct = createMisconduct()
   misconduct.plan('one', 'gateway', { ...how, how: 'nonsense' })
   const meet = (accountId: string) => misconduct.meet<unknown>(accountId, 'gateway', async () => 'proper', [{}])

@@ -24,7 +24,7 @@ export interface Misconduct {
   heal(): void
 }
 
-/** Makes foreign code that behaves until it is told otherwise. */
+/** Makes foreign code that behaves until a step plans otherwise. */
 export function createMisconduct(): Misconduct {
   const planned = new Map<string, Misbehaviour & { left: number }>()
   const hanging = new Set<{ readonly accountId: string; readonly hangUp: () => void }>()
@@ -123,7 +123,7 @@ const refusal = (httpStatus: number): SubmitResult => ({
   detail: `HTTP ${httpStatus}`,
 })
 
-/** A gateway that misbehaves as it is told, and refuses what is to be refused. */
+/** A gateway that misbehaves as planned, and refuses what is to be refused. */
 export function misconductedGateway(gateway: Gateway, misconduct: Misconduct): Gateway {
   const { list } = gateway
   return {

@@ -4,17 +4,20 @@ import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, it } from 'vitest'
-import { createFate, mortalDriver } from './mortal-driver.ts'
+import { createFaultSchedule, mortalDriver } from './mortal-driver.ts'
 import { moments } from './plan.ts'
 
 const database = await testDatabase()
 const pool = new Pool({ connectionString: database.url })
 afterAll(() => pool.end())
 
-it('meets every moment that a plan may name, so that no fault is planned in vain', async () => {
+it('reaches every moment that a plan may name, so that every planned fault occurs', async () => {
   const met = new Set<string>()
-  const fate = { ...createFate(() => {}), meet: async (at: string, phase: string) => void met.add(`${phase} ${at}`) }
-  const driver = mortalDriver(pgDriver(pool), fate)
+  const faultSchedule = {
+    ...createFaultSchedule(() => {}),
+    meet: async (at: string, phase: string) => void met.add(`${phase} ${at}`),
+  }
+  const driver = mortalDriver(pgDriver(pool), faultSchedule)
   const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
   await engine.migrate()
   engine.subscribe('all', ['transfer.enqueued'], async () => undefined)

@@ -2,12 +2,12 @@ import type { Driver } from '@outlay/adapters-pg'
 import type { Moment } from './plan.ts'
 
 /** What befalls a worker at a moment. */
-export interface Fate {
+export interface FaultSchedule {
   /** Comes to a moment with a subject, and may end there. Rejects when the connection is lost or the worker dies. */
   meet(at: Moment['at'], phase: Moment['phase'], subject?: unknown): Promise<void>
   /** Lets something befall the worker at a moment from now on. */
   plan(moment: Moment, what: 'kill' | 'lose_connection'): void
-  /** Takes back what was planned and has not come about. */
+  /** Cancels planned faults that have not occurred. */
   forgive(): void
   /** Stops the worker as SIGKILL does: none of its statements has an effect from now on. */
   kill(): void
@@ -20,7 +20,10 @@ export interface Fate {
 export type Decide = (at: Moment['at'], what: string, subject: unknown, byItself: () => boolean) => boolean
 
 /** Makes the fate of a worker; `onDeath` severs its connections. */
-export function createFate(onDeath: () => void, decide: Decide = (_at, _what, _subject, byItself) => byItself()): Fate {
+export function createFaultSchedule(
+  onDeath: () => void,
+  decide: Decide = (_at, _what, _subject, byItself) => byItself(),
+): FaultSchedule {
   const planned: { readonly moment: Moment; readonly what: 'kill' | 'lose_connection'; left: number }[] = []
   const befell: string[] = []
   let isDead = false
@@ -72,22 +75,22 @@ type Row = Awaited<ReturnType<Driver<unknown>['query']>>[number]
  */
 export function mortalDriver<Tx>(
   driver: Driver<Tx>,
-  fate: Fate,
+  faultSchedule: FaultSchedule,
   queueUp: QueueUp = (_statement, _values, run) => run(),
 ): Driver<Tx> {
   const passing = async <T>(at: Moment['at'] | undefined, run: () => Promise<T>, subject?: unknown): Promise<T> => {
     if (at === undefined) return run()
-    await fate.meet(at, 'before', subject)
+    await faultSchedule.meet(at, 'before', subject)
     const answer = await run()
-    await fate.meet(at, 'after', at === 'fetch' ? answer : subject)
+    await faultSchedule.meet(at, 'after', at === 'fetch' ? answer : subject)
     return answer
   }
   const orNothing = async <T>(nothing: T, run: () => Promise<T>): Promise<T> => {
-    if (fate.isDead) return nothing
+    if (faultSchedule.isDead) return nothing
     try {
       return await run()
     } catch (error) {
-      if (fate.isDead) return nothing
+      if (faultSchedule.isDead) return nothing
       throw error
     }
   }
@@ -108,11 +111,14 @@ export function mortalDriver<Tx>(
     run: (text, values) => orNothing({ rows: [] }, () => driver.run(text, values)),
     ...(listen === undefined
       ? {}
-      : { listen: (options) => (fate.isDead ? Promise.reject(new Error('The worker is dead.')) : listen(options)) }),
+      : {
+          listen: (options) =>
+            faultSchedule.isDead ? Promise.reject(new Error('The worker is dead.')) : listen(options),
+        }),
   }
 }
 
-const statementMoments = ['fetch', 'take', 'settle', 'take_due', 'next', 'acknowledge'] as const
+const statementMoments = ['fetch', 'claim', 'settle', 'lease_due', 'next', 'acknowledge'] as const
 
 /** The moment that a statement is, by the end of its name. */
 function momentOf(name: string): Moment['at'] | undefined {

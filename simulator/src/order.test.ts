@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { createOrder, type Happening, type Order } from './order.ts'
+import type { Happening } from './course.ts'
+import { createOrder, type Order } from './order.ts'
 
 const labels = (happened: readonly Happening[]) => happened.map(({ actor, what, phase }) => `${actor} ${what} ${phase}`)
 
@@ -14,7 +15,7 @@ const poll = (order: Order, found: readonly number[]) =>
     [],
   )
 
-it('lets everything happen in the order that was recorded, whoever comes first', async () => {
+it('replays the recorded order, whichever actor comes first', async () => {
   const first = createOrder()
   await first.pass('a', 'settle', [1], async () => 'one')
   await first.pass('b', 'settle', [1], async () => 'two')

@@ -1,40 +1,14 @@
+import type { Course, Happening, Kept } from './course.ts'
 import { createGate, type Gate } from './gate.ts'
 import type { Patience } from './line.ts'
 import { createTurns } from './turn.ts'
-
-/** Something whose place among the others decides how a run ends. */
-export interface Happening {
-  /** The plan, or a worker by its number and how often it was started. */
-  readonly actor: string
-  readonly what: string
-  /** A strike is what befalls an actor in between. */
-  readonly phase: 'begin' | 'end' | 'strike'
-  /** The payouts that it is about. */
-  readonly payouts: readonly number[]
-}
-
-/** How a run went, so far as its plan does not say. */
-export interface Course {
-  readonly happened: readonly Happening[]
-  /** Where planned faults came about that befall whoever comes first. */
-  readonly befell: readonly string[]
-}
-
-/** How far a run kept to an earlier one. */
-export interface Kept {
-  readonly kept: number
-  /** How much did not come about in its turn. */
-  readonly missed: number
-  /** The first of that. */
-  readonly firstMissed: Happening | undefined
-}
 
 /** The order of what happens in a run: recorded, or enforced as it was recorded. */
 export interface Order {
   /** Lets something happen in its turn. */
   pass<T>(actor: string, what: string, about: readonly number[], run: () => Promise<T>): Promise<T>
   /**
-   * Lets a poll happen in its turn. Only its answer tells what it is about, and one that finds nothing does not count. Until its
+   * Lets a poll happen in its turn. Only its answer shows what it is about, and one that finds nothing does not count. Until its
    * turn comes it finds `nothing`.
    */
   poll<T>(
@@ -44,9 +18,9 @@ export interface Order {
     found: (answer: T) => readonly number[],
     nothing: T,
   ): Promise<T>
-  /** Whether something befalls an actor now, between what others do: by itself, or as it was recorded. */
+  /** Whether a fault hits an actor now, between what others do: on its own, or as recorded. */
   strikes(actor: string, what: string, byItself: () => boolean): boolean
-  /** Whether a fault befalls something that has a name: by itself, or as it was recorded. The n-th question with a name is its own. */
+  /** Whether a fault hits something that has a name: on its own, or as recorded. The n-th question with a name is its own. */
   befalls(name: string, byItself: () => boolean): boolean
   readonly gate: Gate
   /** Records and enforces nothing any more. */
@@ -55,7 +29,7 @@ export interface Order {
   readonly enforced: Kept
 }
 
-/** Patience of a replay: a busy machine takes its time. */
+/** Patience of a replay: a busy machine is slow. */
 const replaying: Patience = { ms: 2_000, endMs: 5_000, shortMs: 200, misses: 12 }
 
 /** Records the order of a run, and holds it to an earlier one where there is such. */

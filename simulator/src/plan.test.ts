@@ -17,6 +17,20 @@ describe('a plan', () => {
     }
   })
 
+  it('lets a firewall refuse what nobody has sent yet, and has others of its tenant behind it', () => {
+    const found = seeds.flatMap((seed) => {
+      const { steps } = drawPlan(seed, new Set(['firewalls']))
+      return steps.flatMap((step, place) =>
+        step.do === 'firewall' && step.isNew ? [[step, ...steps.slice(place + 1, place + 3)] as const] : [],
+      )
+    })
+    expect(found.length).toBeGreaterThan(100)
+    for (const [firewall, refused, behind] of found) {
+      expect(refused).toMatchObject({ do: 'enqueue', payouts: [{ number: firewall.payout }], rollBack: false })
+      expect(behind).toMatchObject({ do: 'enqueue', tenant: refused?.do === 'enqueue' ? refused.tenant : -1 })
+    }
+  })
+
   it('comes to every kind of step and of payout within two hundred seeds', () => {
     const steps = seeds.flatMap((seed) => drawPlan(seed).steps)
     expect(new Set(steps.map((step) => step.do)).size).toBe(45)

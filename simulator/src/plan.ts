@@ -1,7 +1,7 @@
 import { type Choices, type Draw, type PlannedPayout, startDrawing } from './draw.ts'
 import { drawPlayers, type Player, type PlayerStep, playerSteps, players } from './players.ts'
 
-/** Limits of an account; null takes one away. */
+/** Limits of an account; null removes one. */
 export interface PlannedLimits {
   readonly ratePerSecond: number | null
   readonly concurrency: number | null
@@ -33,7 +33,16 @@ export interface Moment {
 }
 
 /** What a worker does that a fault can hit; all but `submit` are statements. */
-export const moments = ['fetch', 'take', 'submit', 'settle', 'take_due', 'next', 'acknowledge', 'transaction'] as const
+export const moments = [
+  'fetch',
+  'claim',
+  'submit',
+  'settle',
+  'lease_due',
+  'next',
+  'acknowledge',
+  'transaction',
+] as const
 
 /** How a worker is started. */
 export interface PlannedStart {
@@ -179,16 +188,23 @@ const administration = ({ below, oneOf, tenants }: Draw): Choices<Step> => [
 
 /** Steps with those before them without which they would mean little. */
 function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[] {
-  const enqueue = (tenant: number, count: number, kind: PlannedPayout['kind'] = 'token'): Step => ({
-    do: 'enqueue',
-    tenant,
-    payouts: payouts(count).map(({ number }) => ({ number, kind, amount: 1 })),
-    rollBack: false,
-  })
+  const enqueue = (tenant: number, count: number, kind: PlannedPayout['kind'] = 'token') =>
+    ({
+      do: 'enqueue',
+      tenant,
+      payouts: payouts(count).map(({ number }) => ({ number, kind, amount: 1 })),
+      rollBack: false,
+    }) as const satisfies Step
   // Something to be served for each tenant.
   if (step.do === 'serve') return [...Array.from({ length: tenants }, (_, tenant) => enqueue(tenant, 1)), step]
   // Something that meets the foreign code.
   if (step.do === 'misbehave') return [step, enqueue(step.tenant, 1 + below(4))]
+  // Something that is refused, and others of its tenant behind it.
+  if (step.do === 'firewall' && step.isNew) {
+    const refused = enqueue(step.payout % tenants, 1)
+    const { number: payout = step.payout } = refused.payouts[0] ?? {}
+    return [{ ...step, payout }, refused, enqueue(refused.tenant, 1 + below(3))]
+  }
   // Something that fails.
   if (step.do === 'resubmit_twice') return [enqueue(step.choice % tenants, 1, 'refused'), step]
   return [step]

@@ -1,15 +1,15 @@
 import { waitUntil } from '@outlay/testing'
 import { endHolds, hold } from './holds.ts'
+import { findPayout, keepPayout, tenantOf } from './host-payouts.ts'
 import { maintain, useOwnPool } from './host-pools.ts'
 import { answerWithPages } from './network.ts'
 import type { PlayerStep } from './players.ts'
-import type { Run } from './run.ts'
+import type { Run } from './run-state.ts'
 import { serve } from './served.ts'
-import { findPayout, keepPayout, tenantOf } from './steps.ts'
 import { grant, revoke } from './tenant-access.ts'
 
-/** Takes one step of a player; answers with what came of it. */
-export async function takePlayerStep(at: Run, step: PlayerStep): Promise<string> {
+/** Executes one step of a player; returns its result. */
+export async function playStep(at: Run, step: PlayerStep): Promise<string> {
   switch (step.do) {
     case 'hold':
       return hold(at, step)
@@ -18,10 +18,10 @@ export async function takePlayerStep(at: Run, step: PlayerStep): Promise<string>
       return ''
     case 'page':
       at.faults += step.times
-      return answerWithPages(at.lane.proxy, step)
+      return answerWithPages(at.environment.proxy, step)
     case 'revoke':
     case 'grant':
-      return (step.do === 'revoke' ? revoke : grant)(at.lane, tenantOf(at, step.tenant))
+      return (step.do === 'revoke' ? revoke : grant)(at.environment, tenantOf(at, step.tenant))
     case 'idle':
       return idle(at, step.days, step.isKilled)
     case 'change_client':
@@ -39,8 +39,9 @@ export async function takePlayerStep(at: Run, step: PlayerStep): Promise<string>
       at.misconduct.plan(tenantOf(at, step.tenant).accountId, step.place, step)
       return ''
     case 'firewall': {
+      at.toRefuse.set(step.payout, step.status)
       const found = await findPayout(at, step.payout)
-      if (found === undefined) return 'there is none'
+      if (found === undefined) return 'it is not there yet'
       at.misconduct.refuse(found.transfer_id, step.status)
       return ''
     }
@@ -65,20 +66,22 @@ async function idle(at: Run, days: number, isKilled: boolean): Promise<string> {
   at.misconduct.hangUp()
   for (const worker of at.workers.values()) {
     worker.letGo()
-    if (isKilled) worker.fate.kill()
+    if (isKilled) worker.faultSchedule.kill()
     at.retired.push(worker)
   }
   at.workers.clear()
   for (const worker of at.retired) await worker.stop()
   await at.closeCommonGateway()
-  await waitUntil(() => at.lane.proxy.connections === 0, { timeoutMs: 3_000 }).catch(() => undefined)
-  await at.lane.travel(days * 86_400)
-  return `${await at.lane.forgetKeys(days)} keys forgotten`
+  await waitUntil(() => at.environment.proxy.connections === 0, { timeoutMs: 3_000 }).catch(() => undefined)
+  await at.environment.travel(days * 86_400)
+  const forgotten = await at.environment.forgetKeys(days)
+  if (forgotten > 0) at.forgottenAt.push(new Date())
+  return `${forgotten} keys forgotten`
 }
 
 /** Payouts that have failed; undefined while there are none. */
-async function findFailed({ lane }: Run) {
-  const { rows } = await lane.host.query<{
+async function findFailed({ environment }: Run) {
+  const { rows } = await environment.host.query<{
     readonly number: number
     readonly transfer_id: string
     readonly account_id: string

@@ -27,7 +27,7 @@ export const players = [
 export type Player = (typeof players)[number]
 
 /** What a host transaction has done that stays open. */
-export const holdings = ['row', 'enqueue', 'cancel', 'credentials_mended', 'lock', 'pause', 'limit'] as const
+export const holdings = ['row', 'enqueue', 'cancel', 'retry_credentials', 'lock', 'pause', 'limit'] as const
 
 /** Foreign code that the engine calls. */
 export const foreignPlaces = ['gateway', 'reads', 'vault', 'handler'] as const
@@ -62,7 +62,7 @@ export type PlayerStep =
       readonly isAfter: boolean
       readonly times: number
     }
-  /** The service takes the account away from its client, or gives it back. */
+  /** The service removes the account from its client, or restores it. */
   | { readonly do: 'revoke' | 'grant'; readonly tenant: number }
   /** Nobody works while so many days pass. */
   | { readonly do: 'idle'; readonly days: number; readonly isKilled: boolean }
@@ -81,7 +81,13 @@ export type PlayerStep =
       readonly times: number | null
     }
   /** Something between host and service refuses one transfer for what it says, again and again. */
-  | { readonly do: 'firewall'; readonly payout: number; readonly status: 403 | 502 }
+  | {
+      readonly do: 'firewall'
+      readonly payout: number
+      readonly status: 403 | 502
+      /** Whether the payout is one that comes next, which no firewall has let pass. */
+      readonly isNew: boolean
+    }
   /** Somebody locks a table of the engine for a while, and the timers of a worker that lives are due. */
   | {
       readonly do: 'maintain'
@@ -93,7 +99,7 @@ export type PlayerStep =
   | { readonly do: 'use_pool'; readonly worker: number }
   /** `choice` is among those that have failed. */
   | { readonly do: 'resubmit_twice'; readonly choice: number }
-  /** Whoever is well must be served now. */
+  /** Healthy tenants must be served now. */
   | { readonly do: 'serve' }
 
 const misbehaving = (
@@ -171,7 +177,9 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
     ],
     [8, () => ({ do: 'use_pool', worker: below(3) })],
   ],
-  firewalls: ({ some, oneOf }) => [[8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]) })]],
+  firewalls: ({ some, oneOf, fraction }) => [
+    [8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]), isNew: fraction() < 0.7 })],
+  ],
 }
 
 /** What the players of a plan may do. */
@@ -182,9 +190,9 @@ export function playerSteps(draw: Draw, taking: ReadonlySet<Player>): Choices<Pl
 /** So few are asked for by name, and take part in every plan. */
 const fewPlayers = 3
 
-/** Draws who of the players takes part in a plan: few at a time, or each would always meet the others. */
+/** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */
 export function drawPlayers({ fraction }: Draw, playing: ReadonlySet<Player>): ReadonlySet<Player> {
   const chance = playing.size <= fewPlayers ? 1 : 0.2
-  // Everybody is drawn, so that a seed means the same whoever is left out.
+  // Everybody is drawn, so that a seed means the same, no matter which players are left out.
   return new Set(players.filter((player) => fraction() < chance && playing.has(player)))
 }

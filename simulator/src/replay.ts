@@ -1,11 +1,11 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import type { Bug } from './bugs.ts'
-import type { InvariantName } from './invariants.ts'
+import type { Bug } from './bug.ts'
+import type { Course } from './course.ts'
+import { openEnvironment } from './environment.ts'
 import { openCourt } from './judging/court.ts'
-import { openLane } from './lane.ts'
-import type { Course } from './order.ts'
 import type { Plan } from './plan.ts'
 import { type Outcome, run } from './run.ts'
+import type { InvariantName } from './violation.ts'
 
 /** A failure as it is kept, to be had again. */
 export interface KeptFailure {
@@ -38,11 +38,11 @@ export async function replay(
   times: number,
   onRun: (fails: boolean, outcome: Outcome) => void,
 ): Promise<number> {
-  await using lane = await openLane(bug)
-  await using court = broken.includes('judge') ? await openCourt(lane) : undefined
+  await using environment = await openEnvironment(bug)
+  await using court = broken.includes('judge') ? await openCourt(environment) : undefined
   let failed = 0
   for (let runs = 0; runs < times; runs += 1) {
-    const outcome = await run(lane, plan, bug, { court, earlier: course })
+    const outcome = await run(environment, plan, bug, { court, earlier: course })
     const fails = outcome.violations.some(({ invariant }) => broken.includes(invariant))
     if (fails) failed += 1
     onRun(fails, outcome)

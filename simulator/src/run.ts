@@ -1,31 +1,34 @@
 import type { Gateway } from '@outlay/core'
 import { endsWithin, longestRunMs, longestStopMs, nameWaiting } from './bounded.ts'
-import type { Bug } from './bugs.ts'
-import { endHolds, type Hold, noteVictim } from './holds.ts'
-import { checkAll, type ForeignTransfer, type Violation } from './invariants.ts'
+import type { Bug } from './bug.ts'
+import type { Course, Kept } from './course.ts'
+import type { Environment } from './environment.ts'
+import { endHolds, noteVictim } from './holds.ts'
+import { checkAll } from './invariants.ts'
 import { watchStatuses } from './invariants-events.ts'
 import { watchWallets } from './invariants-ledger.ts'
 import type { Court } from './judging/court.ts'
-import type { Lane } from './lane.ts'
 import type { Patience } from './line.ts'
 import { createMisconduct } from './misconduct.ts'
-import { type Course, createOrder, type Kept, type Order } from './order.ts'
+import { createOrder, type Order } from './order.ts'
 import type { Plan } from './plan.ts'
+import type { Hold, Run } from './run-state.ts'
 import { settle } from './settle.ts'
-import { take } from './steps.ts'
+import { runStep } from './steps.ts'
 import { inOrder } from './strikes.ts'
 import { makeTenants, type Tenant, type TenantOptions } from './tenant.ts'
 import { inTurns } from './turns.ts'
-import { openGateway, type Surroundings, startWorker, type Worker } from './worker.ts'
+import type { Violation } from './violation.ts'
+import { openGateway, startWorker, type Worker } from './worker.ts'
 
 /** What became of one run. */
 export interface Outcome {
   readonly violations: readonly Violation[]
-  /** The steps that were taken, with what came of them. */
+  /** The executed steps, with their results. */
   readonly trace: readonly string[]
   readonly payouts: number
   readonly faults: number
-  /** What happened in which order while the steps were taken. */
+  /** The order of events while the steps ran. */
   readonly course: Course
   /** How far an earlier one was kept to. */
   readonly enforced: Kept
@@ -33,37 +36,9 @@ export interface Outcome {
   readonly hangs: boolean
 }
 
-/** One run while it goes on. */
-export interface Run extends Surroundings {
-  readonly plan: Plan
-  /** The host application: it enqueues and commands, and does no work. */
-  readonly office: Worker
-  readonly workers: Map<number, Worker>
-  readonly retired: Worker[]
-  /** Idempotency keys that reached the service. */
-  readonly keysSeen: Set<string>
-  /** How many requests with each of them did. */
-  readonly arrivals: Map<string, number>
-  /** Transfers that somebody else made, by their id at the service. */
-  readonly foreign: Map<string, ForeignTransfer>
-  /** Accounts whose foreign transfers are adopted. */
-  readonly watched: Set<string>
-  /** Transactions of hosts that are open. */
-  readonly holds: Set<Hold>
-  readonly sharesClient: boolean
-  /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
-  faults: number
-  /** Workers that were started so far. */
-  starts: number
-  /** Closes what several workers share, as the end of their processes does. */
-  closeCommonGateway(): Promise<void>
-  /** Notes the keys that reach the service from now on. */
-  watch(): void
-}
-
 /** What a run can be given beside its plan. */
 export interface RunOptions {
-  /** The judge looks at the run, too. */
+  /** The judge checks the run, too. */
   readonly court?: Court | undefined
   /** The course of an earlier run, which this one is held to. */
   readonly earlier?: Course | undefined
@@ -73,17 +48,17 @@ export interface RunOptions {
 
 /** Carries out a plan on a lane, lets everything settle, and checks what must hold; with a court, the judge does so too. */
 export async function run(
-  found: Lane,
+  found: Environment,
   plan: Plan,
   bug: Bug | undefined,
   { court, earlier, patience }: RunOptions = {},
 ): Promise<Outcome> {
-  const lane = court?.lane ?? found
-  await lane.clean()
-  lane.proxy.faults.clear()
-  const tenants = await makeTenants(lane, plan.seed, tenantOptions(plan))
+  const environment = court?.environment ?? found
+  await environment.clean()
+  environment.proxy.faults.clear()
+  const tenants = await makeTenants(environment, plan.seed, tenantOptions(plan))
   await court?.begin(tenants)
-  const around = surround(lane, plan, bug, tenants, createOrder(earlier, patience))
+  const around = surround(environment, plan, bug, tenants, createOrder(earlier, patience))
   const office = guard(await startWorker(around, { works: false, isSteady: true }), around.mistakes)
   const at: Run = Object.assign(around, {
     plan,
@@ -93,33 +68,35 @@ export async function run(
     retired: [],
     keysSeen: new Set<string>(),
     arrivals: new Map<string, number>(),
+    toRefuse: new Map<number, number>(),
     foreign: new Map(),
     watched: new Set<string>(),
+    forgottenAt: [],
     holds: new Set<Hold>(),
     faults: 0,
     starts: 0,
     watch: () => watchKeys(at),
   })
   at.watch()
-  lane.mailroom.mischief = 'none'
-  lane.mailroom.reader = (letter) => readLetter(at, letter)
-  const watches = [watchStatuses(lane), watchWallets(lane)]
-  const look = () => Promise.all([...watches.map((watch) => watch.look()), court?.look()])
+  environment.webhookProxy.mischief = 'none'
+  environment.webhookProxy.reader = (webhook) => receiveWebhook(at, webhook)
+  const watches = [watchStatuses(environment), watchWallets(environment)]
+  const check = () => Promise.all([...watches.map((watch) => watch.check()), court?.check()])
   const trace: string[] = []
   const violations: Violation[] = []
   let under = 'the first step'
   const play = async () => {
     for (const [place, step] of plan.steps.entries()) {
       under = `step ${place}, ${step.do}`
-      const taking = () => take(at, step).catch((error: Error) => `failed: ${error.message}`)
+      const taking = () => runStep(at, step).catch((error: Error) => `failed: ${error.message}`)
       const note = await at.order.pass('plan', `step ${place}`, [], taking)
       trace.push(`${JSON.stringify(step)}${note === '' ? '' : ` -> ${note}`}`)
-      await look()
+      await check()
     }
     at.order.stop()
     under = 'settling'
     trace.push(await settle(at))
-    await look()
+    await check()
     const judged = (await court?.judge(at)) ?? []
     violations.push(...watches.flatMap((watch) => watch.violations), ...(await checkAll(at)), ...judged)
   }
@@ -127,12 +104,12 @@ export async function run(
   try {
     if (!(await endsWithin(longestRunMs, play()))) {
       hangs = true
-      violations.push(...at.mistakes, ...(await nameWaiting(lane, `${under} does not end`)))
+      violations.push(...at.mistakes, ...(await nameWaiting(environment, `${under} does not end`)))
     }
   } finally {
     if (!(await endsWithin(longestStopMs, end(at, tenants)))) {
       hangs = true
-      violations.push(...(await nameWaiting(lane, 'workers do not stop')))
+      violations.push(...(await nameWaiting(environment, 'workers do not stop')))
     }
   }
   const payouts = plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0)
@@ -143,7 +120,7 @@ export async function run(
 /** Ends everything that a run has started. */
 async function end(at: Run, tenants: readonly Tenant[]): Promise<void> {
   at.order.stop()
-  at.lane.mailroom.reader = async () => 503
+  at.environment.webhookProxy.reader = async () => 503
   await endHolds(at)
   at.misconduct.heal()
   for (const worker of [...at.workers.values(), ...at.retired, at.office]) await worker.stop()
@@ -172,13 +149,13 @@ function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOpt
   }
 }
 
-function surround(found: Lane, plan: Plan, bug: Bug | undefined, tenants: readonly Tenant[], order: Order) {
+function surround(found: Environment, plan: Plan, bug: Bug | undefined, tenants: readonly Tenant[], order: Order) {
   const numbers = new Map<string, number>()
-  const lane = inOrder(found, { numbers, tenants }, order)
+  const environment = inOrder(found, { numbers, tenants }, order)
   const misconduct = createMisconduct()
   let common: Gateway | undefined
   return {
-    lane,
+    environment,
     seed: plan.seed,
     bug,
     tenants,
@@ -186,10 +163,11 @@ function surround(found: Lane, plan: Plan, bug: Bug | undefined, tenants: readon
     misconduct,
     mistakes: [] as Violation[],
     sent: new Set<string>(),
+    reads: new Map<string, number>(),
     isScheduling: plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ inSeconds }) => inSeconds)),
     order,
     numbers,
-    commonGateway: () => (common ??= openGateway({ lane, tenants, misconduct, bug })),
+    commonGateway: () => (common ??= openGateway({ environment, tenants, misconduct, bug })),
     async closeCommonGateway() {
       const closing = common
       common = undefined
@@ -211,7 +189,7 @@ function guard(office: Worker, mistakes: Violation[]): Worker {
 }
 
 function watchKeys(at: Run): void {
-  at.lane.proxy.faults.add({
+  at.environment.proxy.faults.add({
     method: 'POST',
     path: /transfers$/,
     where: ({ headers }) => {
@@ -224,8 +202,8 @@ function watchKeys(at: Run): void {
   })
 }
 
-async function readLetter(at: Run, letter: Parameters<Lane['mailroom']['reader']>[0]): Promise<number> {
-  const { accountId, body, headers } = letter
+async function receiveWebhook(at: Run, webhook: Parameters<Environment['webhookProxy']['reader']>[0]): Promise<number> {
+  const { accountId, body, headers } = webhook
   const read = () => at.office.engine.webhook({ body, headers }, { accountId })
-  return (await inTurns(at, 'mail').letter(body.toString('utf8'), read)).status
+  return (await inTurns(at, 'mail').webhook(body.toString('utf8'), read)).status
 }

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Run } from './run.ts'
-import { ensureWorker } from './steps.ts'
+import type { Run } from './run-state.ts'
+import { ensureWorker } from './worker-starts.ts'
 
 /**
- * How long a tenant that is well may wait: in milliseconds, in looks of ours, which take turns with the workers and are as slow as
+ * How long a tenant that is well may wait: in milliseconds, in polls of ours, which take turns with the workers and are as slow as
  * they on a busy machine, and in turns of time.
  */
-const bound = { ms: 30_000, looks: 500, turns: 10 }
+const bound = { ms: 30_000, polls: 500, turns: 10 }
 
 /** Pause before time goes on when nothing has moved, in milliseconds. */
 const turnMs = 400
@@ -21,12 +21,14 @@ const readSeconds = 3_600
 interface Waiting {
   readonly name: string
   readonly account_id: string
-  /** For whoever reads of a violation. */
+  /** For the reader of a violation. */
   readonly state: string
   /** Grows whenever a worker has tried. */
   readonly tries: number
-  /** What is sent as; null for what is not sent. */
+  /** What it is sent or read as; null for what does not leave the process. */
   readonly key: string | null
+  /** False for what waits for a later time. */
+  readonly due: boolean
 }
 
 /**
@@ -34,56 +36,76 @@ interface Waiting {
  * What was sent once is served. Notes those that nobody served although time passed, on the clock and for the engine.
  */
 export async function serve(at: Run): Promise<string> {
-  // It takes long to find out, and once is enough.
+  // The check is slow, and once is enough.
   if (at.mistakes.some(({ invariant }) => invariant === 'tenant_served')) return 'not again'
   for (const worker of at.workers.values()) worker.letGo()
   const first = await waitUntilServed(at)
   // By then what was sent is due to be read.
-  await at.lane.travel(readSeconds)
+  await at.environment.travel(readSeconds)
   return `${first}, then ${await waitUntilServed(at)}`
 }
 
 async function waitUntilServed(at: Run): Promise<string> {
   const began = performance.now()
-  let left = await findWaiting(at)
-  const count = left.length
-  const arrived = new Map(at.arrivals)
   // A try that never gets out of the process is none.
-  const hasLeft = ({ key }: Waiting) => key === null || (at.arrivals.get(key) ?? 0) > (arrived.get(key) ?? 0)
+  const hasLeft = watchLeaving(at)
+  let left = (await findWaiting(at)).filter(({ due }) => due)
+  const count = left.length
   let moved = performance.now()
   let turns = 0
-  for (let looks = 0; left.length > 0; looks += 1) {
-    // What was planned for one may have killed it meanwhile.
+  for (let polls = 0; left.length > 0; polls += 1) {
+    // A planned fault may have killed it in the meantime.
     await ensureWorker(at)
     const now = new Map((await findWaiting(at)).map((one) => [one.name, one]))
-    const still = left.flatMap(({ name, tries }) => {
+    const still = left.flatMap(({ name, tries, key }) => {
       const one = now.get(name)
-      return one === undefined || (one.tries > tries && hasLeft(one)) ? [] : [{ ...one, tries }]
+      if (one === undefined) return []
+      // An account that the service throttled may be forgotten in the meantime.
+      const known = { ...one, key: key === null ? null : one.key }
+      return one.tries > tries && hasLeft(known) ? [] : [{ ...known, tries }]
     })
     if (still.length < left.length) moved = performance.now()
     left = still
-    const isOver = turns >= bound.turns && looks >= bound.looks && performance.now() - began > bound.ms
+    const isOver = turns >= bound.turns && polls >= bound.polls && performance.now() - began > bound.ms
     if (left.length > 0 && isOver) {
+      const workers = describeWorkers(at)
       for (const { name, account_id, state } of still.slice(0, 5))
         at.mistakes.push({
           invariant: 'tenant_served',
-          detail: `${account_id} is well, and nobody serves ${name}: ${state}`,
+          detail: `${account_id} is well, and nobody serves ${name}: ${state}; ${workers}`,
         })
       return `${left.length} of ${count} not served`
     }
     if (performance.now() - moved > turnMs && turns < bound.turns) {
       turns += 1
       moved = performance.now()
-      await at.lane.travel(turnSeconds)
+      await at.environment.travel(turnSeconds)
     }
     await setTimeout(20)
   }
   return `${count} served`
 }
 
+/** Says of what waits whether it has left its process since: as a request with its key, by its id, or in a page of its account. */
+function watchLeaving({ arrivals, reads }: Run): (one: Waiting) => boolean {
+  const before = [arrivals, reads].map((counts) => [counts, new Map(counts)] as const)
+  const grows = (key: string) => before.some(([counts, then]) => (counts.get(key) ?? 0) > (then.get(key) ?? 0))
+  return ({ key, account_id }) => key === null || grows(key) || grows(account_id)
+}
+
+/** What the workers are doing, for the reader of a violation. */
+const describeWorkers = (at: Run): string =>
+  [...at.workers]
+    .map(([number, { faultSchedule, release, pool }]) => {
+      const { totalCount, idleCount, waitingCount } = pool
+      const connections = `${totalCount} connections, ${idleCount} idle, ${waitingCount} waited for`
+      return `worker ${number} of the ${release} release ${faultSchedule.isDead ? 'is dead' : `has ${connections}`}`
+    })
+    .join(', ')
+
 /** Accounts whose own side is well: credentials, foreign code and limits, and no transaction of their host is open. */
 async function findWell(at: Run): Promise<readonly string[]> {
-  const { rows } = await at.lane.host.query<{ readonly account_id: string }>(
+  const { rows } = await at.environment.host.query<{ readonly account_id: string }>(
     'select account_id from outlay.account where paused or rate_per_second is not null or concurrency is not null',
   )
   const unwell = new Set(rows.map(({ account_id }) => account_id))
@@ -100,26 +122,32 @@ async function findWell(at: Run): Promise<readonly string[]> {
 async function findWaiting(at: Run): Promise<readonly Waiting[]> {
   const well = await findWell(at)
   // One of an earlier release leaves to others what it does not know.
-  const delivers = [...at.workers.values()].some(({ fate, release }) => !fate.isDead && release === 'later')
+  const delivers = [...at.workers.values()].some(
+    ({ faultSchedule, release }) => !faultSchedule.isDead && release === 'later',
+  )
   const changed = at.tenants.filter(({ hasChanged }) => hasChanged).map(({ accountId }) => accountId)
-  const { rows } = await at.lane.host.query<Waiting>(
+  const { rows } = await at.environment.host.query<Waiting>(
     `select t.id || ' to be sent' as name, t.account_id,
        concat_ws(', ', t.stage, t.reason, 'attempt ' || t.attempt,
          (select concat_ws(' ', 'job', j.state, 'due at', j.start_after, 'heard of at', j.heartbeat_on, 'retries', j.retry_count)
           from outlay_queue.job j where j.id = outlay.job_id(t.id))) as state,
        (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.outcome not in ('throttled', 'unauthorized')) as tries,
-       coalesce(t.submission_key, '') as key
+       coalesce(t.submission_key, '') as key, true as due
      from outlay.transfer t
      where t.account_id = any ($1) and t.id <> all ($2) and t.stage in ('queued', 'submitting')
        and (t.not_before is null or t.not_before < now())
        and (t.account_id <> all ($4) or t.unknown_since is null)
-       -- A job that was lost is found by a sweep, which takes its time.
+       -- A sweep finds a lost job, after a while.
        and exists (select from outlay_queue.job j where j.id = outlay.job_id(t.id))
      union all
-     select t.id || ' to be read', t.account_id, 'due at ' || t.follow_at, t.looks, null from outlay.transfer t
-     where t.account_id = any ($1) and t.stage = 'submitted' and t.follow_at < now()
+     -- A poll defers it, whether or not it was read. An account that the service throttled is deferred unread.
+     select t.id || ' to be read as ' || t.status, t.account_id, 'due at ' || t.next_poll_at, t.polls,
+       case when not exists (
+         select from outlay.account_throttle p where p.account_id = t.account_id and p.throttled_until is not null) then t.remote_id end,
+       t.next_poll_at < now()
+     from outlay.transfer t where t.account_id = any ($1) and t.stage = 'submitted'
      union all
-     select d.transfer_id || ' to be told to ' || d.subscription, t.account_id, 'due at ' || d.due_at, d.failures, null
+     select d.transfer_id || ' to be told to ' || d.subscription, t.account_id, 'due at ' || d.due_at, d.failures, null, true
      from outlay.delivery d join outlay.transfer t on t.id = d.transfer_id
      where $3 and t.account_id = any ($1) and not d.dead and d.due_at < now() and not exists (
        select from outlay.delivery b

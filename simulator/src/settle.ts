@@ -1,8 +1,8 @@
 import type { Backlog } from '@outlay/core'
 import { endHolds } from './holds.ts'
+import { tenantOf } from './host-payouts.ts'
 import { useOwnPool } from './host-pools.ts'
-import type { Run } from './run.ts'
-import { tenantOf } from './steps.ts'
+import type { Run } from './run-state.ts'
 import { simulate } from './tenant.ts'
 import { grant } from './tenant-access.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -25,40 +25,42 @@ export async function settle(at: Run): Promise<string> {
     if ((await areOthersDone(at)) && isDone(await at.office.engine.backlog(), await countDecisions(at)))
       return `settled in ${round + 1} rounds`
     await release(at)
-    // Whoever began what is unknown may have been another client of the tenant.
-    for (const tenant of at.tenants) tenant.changeClient()
-    await at.lane.travel(roundSeconds[Math.min(round, roundSeconds.length - 1)] ?? 0)
-    await simulate(at.lane, tenantOf(at, 0), 'clock/advance', { seconds: 86_400 })
+    // Another client of the tenant may have begun what is unknown. Some transfers are due in every second round only.
+    if (round % 2 === 1) for (const tenant of at.tenants) tenant.changeClient()
+    await at.environment.travel(roundSeconds[Math.min(round, roundSeconds.length - 1)] ?? 0)
+    await simulate(at.environment, tenantOf(at, 0), 'clock/advance', { seconds: 86_400 })
   }
   return `not settled after ${mostRounds} rounds`
 }
 
 async function heal(at: Run): Promise<void> {
-  const { lane, office } = at
+  const { environment, office } = at
   at.handlersToFail = 0
   await endHolds(at)
   at.misconduct.heal()
-  lane.proxy.faults.clear()
+  environment.proxy.faults.clear()
   at.watch()
-  lane.mailroom.mischief = 'none'
-  await lane.mailroom.handOutLate()
+  environment.webhookProxy.mischief = 'none'
+  await environment.webhookProxy.handOutLate()
   for (const worker of at.workers.values()) {
     await useOwnPool(at, worker)
     worker.letGo()
     // What was planned for them and has not come about must not befall them while they stop.
-    worker.fate.forgive()
+    worker.faultSchedule.forgive()
     at.retired.push(worker)
   }
   at.workers.clear()
   for (const worker of at.retired) await worker.stop()
-  at.faults += at.retired.splice(0).reduce((sum, { fate }) => sum + fate.befell.length, 0)
+  at.faults += at.retired.splice(0).reduce((sum, { faultSchedule }) => sum + faultSchedule.befell.length, 0)
   for (const tenant of at.tenants) {
     tenant.isLockedOut = false
-    await grant(lane, tenant)
+    await grant(environment, tenant)
+    // A refusal for a lost login proves nothing about an earlier attempt, so it would be refused again for ever.
+    await tenant.bank?.relink()
     await tenant.fund(100_000)
     await office.transaction(async (tx) => {
       await office.engine.accounts.resume(tx, tenant.accountId)
-      await office.engine.accounts.credentialsMended(tx, tenant.accountId)
+      await office.engine.accounts.retryCredentials(tx, tenant.accountId)
       await office.engine.accounts.fundsArrived(tx, tenant.accountId)
       const unlimited = { ratePerSecond: null, concurrency: null, weight: null }
       await office.engine.accounts.configure(tx, tenant.accountId, unlimited)
@@ -70,7 +72,7 @@ async function heal(at: Run): Promise<void> {
 async function comeToRest({ engine }: Worker): Promise<void> {
   let last = ''
   let still = 0
-  for (let look = 0; look < 200; look += 1) {
+  for (let check = 0; check < 200; check += 1) {
     const backlog = await engine.backlog()
     if (isDone(backlog)) return
     const now = JSON.stringify(backlog)
@@ -93,33 +95,36 @@ const isDone = (backlog: Backlog, decisions = 0): boolean =>
   decisions
 
 /** Transfers whose keys are too old to be sent again: a person has to find out what became of them, and none does here. */
-async function countDecisions({ lane }: Run): Promise<number> {
-  const { rows } = await lane.host.query<{ readonly count: number }>(
+async function countDecisions({ environment }: Run): Promise<number> {
+  const { rows } = await environment.host.query<{ readonly count: number }>(
     `select count(*)::integer as count from outlay.transfer where stage = 'blocked' and reason = 'key_expired'`,
   )
   return rows[0]?.count ?? 0
 }
 
-/** Whether what others made has ended, and is adopted where it has to be. */
+/** Whether every transfer has ended at the service, also those that no worker polls, and others' transfers are adopted where they must be. */
 async function areOthersDone(at: Run): Promise<boolean> {
   const made = [...at.foreign.keys()]
   // What may be that of a transfer which waits for a decision is nobody else's until then.
-  const { rows: undecided } = await at.lane.host.query<{ readonly account_id: string }>(
+  const { rows: undecided } = await at.environment.host.query<{ readonly account_id: string }>(
     `select account_id from outlay.transfer where stage = 'blocked' and reason = 'key_expired'`,
   )
   const isUndecided = (accountId?: string) => undecided.some(({ account_id }) => account_id === accountId)
   const due = made.filter((id) => at.foreign.get(id)?.watched && !isUndecided(at.foreign.get(id)?.accountId))
-  const { rows: open } = await at.lane.service.query(
-    `select 1 from outlay_service.transfer where id = any ($1) and status in ('pending', 'processing')`,
-    [made],
+  const { rows: open } = await at.environment.service.query(
+    `select 1 from outlay_service.transfer where account_id = any ($1) and status in ('pending', 'processing')`,
+    [at.tenants.map(({ accountId }) => accountId)],
   )
-  const { rows: adopted } = await at.lane.host.query('select 1 from outlay.transfer where remote_id = any ($1)', [due])
+  const { rows: adopted } = await at.environment.host.query(
+    'select 1 from outlay.transfer where remote_id = any ($1)',
+    [due],
+  )
   return open.length === 0 && adopted.length >= due.length
 }
 
-/** An operator looks at what is blocked and sends the same key again. */
+/** An operator checks what is blocked and sends the same key again. */
 async function release(at: Run): Promise<void> {
-  const { rows } = await at.lane.host.query<{ readonly id: string }>(
+  const { rows } = await at.environment.host.query<{ readonly id: string }>(
     `select id from outlay.transfer where stage = 'blocked' and reason is distinct from 'key_expired'`,
   )
   for (const { id } of rows) await at.office.transaction((tx) => at.office.engine.transfers.release(tx, id))

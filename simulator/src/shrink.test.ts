@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Course } from './order.ts'
+import type { Course } from './course.ts'
 import type { Plan } from './plan.ts'
 import type { Outcome, RunOptions } from './run.ts'
 import { leaveOut, shrink } from './shrink.ts'
@@ -26,16 +26,16 @@ const has = ({ steps }: Plan, ms: number) => steps.some((step) => step.do === 'w
 const plan = planOf(Array.from({ length: 9 }, (_, ms) => wait(ms)))
 
 it('keeps the steps without which a plan does not fail, and says how far it is', async () => {
-  const told: string[] = []
+  const reported: string[] = []
   const attempt = async (candidate: Plan) => outcomeOf(has(candidate, 3) && has(candidate, 7))
-  const found = await shrink(plan, outcomeOf(true), { attempt, onProgress: (text) => told.push(text) })
+  const found = await shrink(plan, outcomeOf(true), { attempt, onProgress: (text) => reported.push(text) })
   expect(found.plan.steps).toEqual([wait(3), wait(7)])
   expect(found.again).toEqual({ failed: 5, of: 5 })
-  expect(told.at(0)).toBe('shrinking: 9 of 9 steps left, 1 of 80 runs')
-  expect(told.at(-1)).toBe('making sure: 2 steps failed 4 of 5 times')
+  expect(reported.at(0)).toBe('shrinking: 9 of 9 steps left, 1 of 80 runs')
+  expect(reported.at(-1)).toBe('making sure: 2 steps failed 4 of 5 times')
 })
 
-it('takes no plan that does not fail again in the order that was recorded of it', async () => {
+it('accepts no plan that does not fail again in its recorded order', async () => {
   // Without the fifth step it fails, but only for as long as its order is not that of an earlier run.
   const attempt = async (candidate: Plan, { patience, earlier }: Pick<RunOptions, 'earlier' | 'patience'>) =>
     outcomeOf(has(candidate, 3) && (has(candidate, 5) || earlier === undefined || patience !== undefined))

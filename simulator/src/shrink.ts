@@ -1,15 +1,15 @@
+import type { Course, Happening } from './course.ts'
 import type { Patience } from './line.ts'
-import type { Course, Happening } from './order.ts'
 import type { Plan } from './plan.ts'
 import type { Outcome, RunOptions } from './run.ts'
 
-/** Runs that shrinking may take, those that make sure left out, and how long it may go on, in milliseconds. */
+/** Runs that shrinking may use, without those that confirm, and how long it may run, in milliseconds. */
 const most = { runs: 80, ms: 300_000 }
 
 /** How often a plan has to fail in a row, in the order that was recorded of it, to be the one that is kept. */
 const sureRuns = 5
 
-/** Plans that are looked at for one that always fails again: the last ones that failed, and the first. */
+/** Plans that are tried for one that always fails again: the last ones that failed, and the first. */
 const mostChoices = 4
 
 /** A plan that fails, and how it went. */

@@ -26,19 +26,19 @@ describe('the simulator', () => {
 
   it('has a failure of a random plan again, after it made the plan shorter', async () => {
     const name = 'job_outside_the_transaction'
-    const told: string[] = []
-    const { failure } = await campaign({ seeds: [503, 504, 505], bug: name, onShrink: (text) => told.push(text) })
+    const reported: string[] = []
+    const { failure } = await campaign({ seeds: [503, 504, 505], bug: name, onShrink: (text) => reported.push(text) })
     if (failure === undefined) throw new Error('The mistake was not found.')
     const { kept, seed } = failure
     expect(kept.plan.steps.length).toBeLessThan(drawPlan(seed).steps.length / 2)
     expect(kept.again).toEqual({ failed: 5, of: 5 })
-    expect(told.length).toBeGreaterThan(5)
+    expect(reported.length).toBeGreaterThan(5)
     const folder = await mkdtemp(`${tmpdir()}/outlay-failures-`)
     const read = await readFailure(await keepFailure(folder, kept)).finally(() => rm(folder, { recursive: true }))
     expect(await replay(read, findBug(name), 3, (_, { enforced }) => expect(enforced.missed).toBe(0))).toBe(3)
   }, 300_000)
 
-  // The others take more seeds than a test run has time for; `simulate --bugs` looks for all of them.
+  // The others need more seeds than a test run has time for; `simulate --bugs` searches for all of them.
   it.each(['a_new_key_per_attempt', 'job_outside_the_transaction'])(
     'finds %s when it is planted',
     async (name) => {

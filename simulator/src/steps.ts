@@ -1,16 +1,16 @@
 import { OutlayError, type TransferDestination } from '@outlay/core'
-import type { PoolClient } from 'pg'
 import type { PlannedPayout } from './draw.ts'
+import { findPayout, keepPayout, tenantOf } from './host-payouts.ts'
 import { askedOf } from './judging/asked.ts'
 import { breakNetwork } from './network.ts'
-import type { PlannedStart, Step } from './plan.ts'
-import { takePlayerStep } from './player-steps.ts'
-import type { Run } from './run.ts'
+import type { Step } from './plan.ts'
+import { playStep } from './player-steps.ts'
+import type { Run } from './run-state.ts'
 import { simulate, type Tenant } from './tenant.ts'
-import { startWorker } from './worker.ts'
+import { restart } from './worker-starts.ts'
 
-/** Takes one step; answers with what came of it. */
-export async function take(at: Run, step: Step): Promise<string> {
+/** Executes one step; returns its result. */
+export async function runStep(at: Run, step: Step): Promise<string> {
   switch (step.do) {
     case 'enqueue':
       return enqueue(at, step.tenant, step.payouts, step.rollBack)
@@ -42,7 +42,7 @@ export async function take(at: Run, step: Step): Promise<string> {
       return changeAccess(at, step.do, tenantOf(at, step.tenant))
     case 'lose_jobs': {
       // What a host has locked stays: its transaction may be open for as long as the plan.
-      const { rowCount } = await at.lane.host.query(
+      const { rowCount } = await at.environment.host.query(
         `delete from outlay_queue.job where (name, id) in (
            select j.name, j.id from outlay_queue.job j where j.state < 'active' for update skip locked)`,
       )
@@ -62,7 +62,7 @@ export async function take(at: Run, step: Step): Promise<string> {
     case 'use_pool':
     case 'resubmit_twice':
     case 'serve':
-      return takePlayerStep(at, step)
+      return playStep(at, step)
     default:
       return disturb(at, step)
   }
@@ -122,19 +122,19 @@ async function changeAccess(
   }
   tenant.isLockedOut = what === 'lock_out'
   if (tenant.isLockedOut) return ''
-  await at.office.transaction((tx) => at.office.engine.accounts.credentialsMended(tx, tenant.accountId))
+  await at.office.transaction((tx) => at.office.engine.accounts.retryCredentials(tx, tenant.accountId))
   return ''
 }
 
-/** Steps that no host takes. */
+/** Steps that no host executes. */
 async function disturb(at: Run, step: Step): Promise<string> {
   switch (step.do) {
     case 'network':
       at.faults += step.times
-      return breakNetwork(at.lane.proxy, step)
+      return breakNetwork(at.environment.proxy, step)
     case 'kill':
     case 'lose_connection':
-      at.workers.get(step.worker)?.fate.plan(step.moment, step.do)
+      at.workers.get(step.worker)?.faultSchedule.plan(step.moment, step.do)
       return ''
     case 'stall':
       at.workers.get(step.worker)?.stall()
@@ -145,57 +145,29 @@ async function disturb(at: Run, step: Step): Promise<string> {
     case 'start':
       return restart(at, step)
     case 'webhooks':
-      at.lane.mailroom.mischief = step.mischief
-      if (step.mischief === 'none') await at.lane.mailroom.handOutLate()
+      at.environment.webhookProxy.mischief = step.mischief
+      if (step.mischief === 'none') await at.environment.webhookProxy.handOutLate()
       return ''
     case 'handlers_fail':
       at.handlersToFail += step.times
       at.faults += step.times
       return ''
     case 'travel':
-      await at.lane.travel(step.seconds)
+      await at.environment.travel(step.seconds)
       return ''
     case 'rails':
-      await simulate(at.lane, tenantOf(at, 0), 'clock/advance', { seconds: step.seconds })
+      await simulate(at.environment, tenantOf(at, 0), 'clock/advance', { seconds: step.seconds })
       return ''
     case 'wait':
       await new Promise((resolve) => setTimeout(resolve, step.ms))
       return ''
     case 'restart_postgres':
       at.faults += 1
-      await at.lane.postgres.restart({ mode: 'immediate' })
+      await at.environment.postgres.restart({ mode: 'immediate' })
       return ''
     default:
       return ''
   }
-}
-
-/** A tenant of a run by its number in the plan. */
-export const tenantOf = (at: Run, index: number): Tenant => {
-  const tenant = at.tenants[index % at.tenants.length]
-  if (tenant === undefined) throw new Error('A run has a tenant at least.')
-  return tenant
-}
-
-/** Starts a worker where no other one lives. */
-export async function ensureWorker(at: Run): Promise<void> {
-  if ([...at.workers.values()].some(({ fate }) => !fate.isDead)) return
-  // A process that shares its gateway does so for every engine in it.
-  const sharesGateway = at.plan.steps.some((step) => step.do === 'start' && step.sharesGateway === true)
-  await restart(at, { worker: 0, skewSeconds: 0, sharesGateway })
-}
-
-async function restart(
-  at: Run,
-  { worker: number, ...how }: { readonly worker: number } & PlannedStart,
-): Promise<string> {
-  const old = at.workers.get(number)
-  if (old !== undefined && !old.fate.isDead) return 'it runs'
-  at.workers.delete(number)
-  if (old !== undefined) at.retired.push(old)
-  at.starts += 1
-  at.workers.set(number, await startWorker(at, { ...how, name: `worker ${number}, start ${at.starts}` }))
-  return ''
 }
 
 class RolledBack extends Error {}
@@ -221,37 +193,6 @@ async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[]
     if (error instanceof RolledBack) return 'rolled back'
     throw error
   }
-}
-
-/** Writes a payout down beside its transfer, as hosts do, with what was asked for. */
-export const keepPayout = (
-  at: Run,
-  tx: PoolClient,
-  number: number,
-  transferId: string,
-  accountId: string,
-  asked: object | null,
-) => {
-  at.numbers.set(transferId, number)
-  return tx.query(
-    `insert into payout (number, transfer_id, account_id, asked) select $1, $2, $3, $4
-     where not exists (select from payout where transfer_id = $2)`,
-    [number, transferId, accountId, asked],
-  )
-}
-
-/** The payout of a plan as the host committed it; undefined when it was rolled back or comes later. */
-export async function findPayout(at: Run, number: number) {
-  interface Found {
-    readonly transfer_id: string
-    readonly account_id: string
-    readonly asked: object | null
-  }
-  const { rows } = await at.lane.host.query<Found>(
-    'select transfer_id, account_id, asked from payout where number = $1',
-    [number],
-  )
-  return rows[0]
 }
 
 async function repeat(at: Run, number: number, changed: boolean): Promise<string> {

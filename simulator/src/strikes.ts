@@ -1,11 +1,11 @@
 import type { FaultProxy, FaultRule, ProxiedRequest } from '@outlay/testing'
-import type { Lane } from './lane.ts'
+import type { Environment } from './environment.ts'
 import type { Order } from './order.ts'
+import type { RunContext } from './run-context.ts'
 import { aboutOf } from './turns.ts'
-import type { Surroundings } from './worker.ts'
 
 /** What a request is about: its way with the tenant by its number, and payouts. */
-function nameOf({ numbers, tenants }: Pick<Surroundings, 'numbers' | 'tenants'>, request: ProxiedRequest): string {
+function nameOf({ numbers, tenants }: Pick<RunContext, 'numbers' | 'tenants'>, request: ProxiedRequest): string {
   const key = request.headers['idempotency-key']
   const sent = typeof key === 'string' ? numbers.get(key) : undefined
   const payouts = sent === undefined ? aboutOf({ numbers }, request.path) : [sent]
@@ -16,11 +16,15 @@ function nameOf({ numbers, tenants }: Pick<Surroundings, 'numbers' | 'tenants'>,
 }
 
 /** A network whose faults befall the same requests as in an earlier run, in a lane whose time goes on between statements. */
-export function inOrder(lane: Lane, around: Pick<Surroundings, 'numbers' | 'tenants'>, order: Order): Lane {
+export function inOrder(
+  environment: Environment,
+  around: Pick<RunContext, 'numbers' | 'tenants'>,
+  order: Order,
+): Environment {
   const seen = new WeakMap<ProxiedRequest, string>()
   const struck = new WeakSet<ProxiedRequest>()
   const counts = new Map<string, number>()
-  const { faults } = lane.proxy
+  const { faults } = environment.proxy
   /** Counts every request, whatever rules there are. */
   const identify = (request: ProxiedRequest) => {
     const name = nameOf(around, request)
@@ -49,10 +53,10 @@ export function inOrder(lane: Lane, around: Pick<Surroundings, 'numbers' | 'tena
     faults.clear()
     watch()
   }
-  const proxy: FaultProxy = Object.assign(Object.create(lane.proxy), { faults: { ...faults, add, clear } })
+  const proxy: FaultProxy = Object.assign(Object.create(environment.proxy), { faults: { ...faults, add, clear } })
   return {
-    ...lane,
+    ...environment,
     proxy,
-    travel: (seconds) => order.pass('plan', 'time', [], () => order.gate.alone(() => lane.travel(seconds))),
+    travel: (seconds) => order.pass('plan', 'time', [], () => order.gate.alone(() => environment.travel(seconds))),
   }
 }

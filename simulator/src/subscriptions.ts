@@ -1,6 +1,6 @@
 import { type EventType, eventTypes } from '@outlay/core'
 
-/** Subscriptions of a host: one hears everything, the other how transfers end. */
+/** Subscriptions of a host: one receives every event, the other how transfers end. */
 interface SubscribedTypes {
   readonly name: 'everything' | 'endings'
   readonly types: readonly EventType[]

@@ -1,15 +1,15 @@
-import type { Lane } from './lane.ts'
+import type { Environment } from './environment.ts'
 import type { Tenant } from './tenant.ts'
 
-/** The service takes the account away from every client that may use it. */
-export async function revoke({ service }: Pick<Lane, 'service'>, tenant: Tenant): Promise<string> {
+/** The service removes the account from every client that may use it. */
+export async function revoke({ service }: Pick<Environment, 'service'>, tenant: Tenant): Promise<string> {
   await service.query('delete from outlay_service.client_account where account_id = $1', [tenant.accountId])
   tenant.isRevoked = true
   return ''
 }
 
 /** The service gives the account back. */
-export async function grant({ service }: Pick<Lane, 'service'>, tenant: Tenant): Promise<string> {
+export async function grant({ service }: Pick<Environment, 'service'>, tenant: Tenant): Promise<string> {
   tenant.isRevoked = false
   await service.query(
     `insert into outlay_service.client_account (client_id, account_id, created_at)

@@ -3,7 +3,7 @@ import { type Client, createClient } from '@outlay/http-client'
 import type { SeededClient } from '@outlay/service/sandbox'
 import { addresses, usBankAccount } from '@outlay/testing'
 import type { PlannedPayout } from './draw.ts'
-import type { Lane } from './lane.ts'
+import type { Environment } from './environment.ts'
 import { type LinkedBank, linkBank } from './linked-bank.ts'
 
 interface Credentials {
@@ -21,7 +21,7 @@ export interface Tenant {
   readonly clientIds: readonly string[]
   /** Whether the secret that its host knows is a wrong one. */
   isLockedOut: boolean
-  /** Whether the service has taken the account away. */
+  /** Whether the service has removed the account. */
   isRevoked: boolean
   /** Whether its host has ever changed the client. */
   hasChanged: boolean
@@ -57,11 +57,11 @@ export interface TenantOptions {
 }
 
 /** Makes the tenants of a run at the service. */
-export async function makeTenants(lane: Lane, seed: number, options: TenantOptions): Promise<Tenant[]> {
+export async function makeTenants(environment: Environment, seed: number, options: TenantOptions): Promise<Tenant[]> {
   const funds = [{ valueType: 'USDC', transferType: 'base', amount: String(firstFunds) }]
   const names = Array.from({ length: options.count }, (_, index) => `Tenant ${seed}-${index}`)
   const seedOne = (of: readonly string[]) =>
-    lane.sandbox.seedClient({
+    environment.sandbox.seedClient({
       name: of[0] ?? '',
       accounts: of.map((businessName) => ({ businessName, funds })),
     })
@@ -70,17 +70,20 @@ export async function makeTenants(lane: Lane, seed: number, options: TenantOptio
   for (const { clientId, clientSecret, accounts } of seeded) {
     for (const account of accounts) {
       const clients = [{ clientId, clientSecret }]
-      if (options.hasTwoClients && !options.sharesClient) clients.push(await addClient(lane, account.accountId))
-      tenants.push(await makeTenant(lane, seed, account, clients, options))
+      if (options.hasTwoClients && !options.sharesClient) clients.push(await addClient(environment, account.accountId))
+      tenants.push(await makeTenant(environment, seed, account, clients, options))
     }
   }
   return tenants
 }
 
 /** Registers another client of the service that may use the account. */
-async function addClient(lane: Lane, accountId: string): Promise<Credentials> {
-  const { clientId, clientSecret } = await lane.sandbox.seedClient({ name: `Second of ${accountId}`, accounts: [] })
-  await lane.service.query(
+async function addClient(environment: Environment, accountId: string): Promise<Credentials> {
+  const { clientId, clientSecret } = await environment.sandbox.seedClient({
+    name: `Second of ${accountId}`,
+    accounts: [],
+  })
+  await environment.service.query(
     'insert into outlay_service.client_account (client_id, account_id, created_at) values ($1, $2, now())',
     [clientId, accountId],
   )
@@ -88,7 +91,7 @@ async function addClient(lane: Lane, accountId: string): Promise<Credentials> {
 }
 
 async function makeTenant(
-  lane: Lane,
+  environment: Environment,
   seed: number,
   account: SeededClient['accounts'][number],
   clients: readonly Credentials[],
@@ -98,7 +101,7 @@ async function makeTenant(
   const [credentials] = clients
   if (credentials === undefined || wallet === undefined) throw new Error('The sandbox made no wallet on Base.')
   const { accountId } = account
-  const client = createClient({ baseUrl: lane.sandbox.url, credentials })
+  const client = createClient({ baseUrl: environment.sandbox.url, credentials })
   const register = async (last4: string) => {
     const bank = { ...usBankAccount, accountNumber: `70000${last4}`, transferTypes: ['wire', 'ach_credit'] }
     return (await client.addresses.createExternal(accountId, bank)).id
@@ -109,10 +112,10 @@ async function makeTenant(
     register('0003'),
     register('0500'),
     client.addresses.createExternal(accountId, payee),
-    client.webhooks.create(accountId, { url: lane.mailroom.urlOf(accountId), eventTypes: ['transfer.*'] }),
+    client.webhooks.create(accountId, { url: environment.webhookProxy.urlOf(accountId), eventTypes: ['transfer.*'] }),
   ])
   const bank = links
-    ? await linkBank(client, accountId, (what, body) => simulate(lane, { credentials }, what, body))
+    ? await linkBank(client, accountId, (what, body) => simulate(environment, { credentials }, what, body))
     : undefined
   const tenant: Tenant = {
     accountId,
@@ -127,7 +130,7 @@ async function makeTenant(
     client,
     funded: firstFunds,
     async fund(amount) {
-      await deposit(lane, tenant, amount)
+      await deposit(environment, tenant, amount)
       tenant.funded += amount
     },
     changeClient() {
@@ -209,8 +212,8 @@ function destinationOf({ kind, amount }: PlannedPayout, to: Payees): EnqueueRequ
 /** Few names, so that payouts share new counterparties. */
 const newPayee = (amount: number): string => `New payee ${amount % 3}`
 
-async function deposit(lane: Lane, tenant: Tenant, amount: number): Promise<void> {
-  await simulate(lane, tenant, 'deposits', {
+async function deposit(environment: Environment, tenant: Tenant, amount: number): Promise<void> {
+  await simulate(environment, tenant, 'deposits', {
     account_id: tenant.accountId,
     address_id: tenant.walletId,
     value_type: 'USDC',
@@ -221,7 +224,7 @@ async function deposit(lane: Lane, tenant: Tenant, amount: number): Promise<void
 
 /** Calls one of the routes that only a sandbox has. */
 export async function simulate(
-  lane: Lane,
+  environment: Environment,
   tenant: Pick<Tenant, 'credentials'>,
   what: string,
   body: object,
@@ -232,9 +235,9 @@ export async function simulate(
     client_id: clientId,
     client_secret: clientSecret,
   })
-  const granted = await fetch(`${lane.sandbox.url}/oauth2/token`, { method: 'POST', body: form })
+  const granted = await fetch(`${environment.sandbox.url}/oauth2/token`, { method: 'POST', body: form })
   const { access_token: token } = (await granted.json()) as { readonly access_token: string }
-  const answer = await fetch(`${lane.sandbox.url}/simulations/${what}`, {
+  const answer = await fetch(`${environment.sandbox.url}/simulations/${what}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 
 /**
  * Lets time pass for an engine by moving everything it has written into the past, since Postgres' own clock cannot be set.
- * Returns the function that does it, for the schemas as they are now. When workers saw their database last stays as it is: a sight
+ * Returns the function that does it, for the schemas as they are now. When workers last saw their database does not change: a time
  * that is earlier than one which they know of is what a restored database has.
  */
 export async function prepareTimeTravel(

@@ -1,5 +1,5 @@
+import type { Happening } from './course.ts'
 import { createLine, type Line, type Patience } from './line.ts'
-import type { Happening } from './order.ts'
 
 /** The turn of something in an earlier order. */
 export interface Turn {
@@ -57,13 +57,13 @@ function createPlaces(earlier: readonly Happening[], line: Line) {
     /** The first place of something that is not spoken for; below zero when there is none. */
     first: (phase: Happening['phase'], actor: string, what: string, fits: (place: number) => boolean = () => true) =>
       seek(phase, actor, what, line.first(), fits),
-    take(places: readonly number[]) {
+    runStep(places: readonly number[]) {
       for (const place of places) taken.add(place)
       return () => {
         for (const place of places) taken.delete(place)
       }
     },
-    /** Takes away what has been found; true when nothing is left. */
+    /** Removes what has been found; true when nothing is left. */
     shorten(place: number, found: readonly number[]): boolean {
       const left = aboutAt(place).filter((payout) => !found.includes(payout))
       parts.set(place, left)
@@ -90,7 +90,7 @@ function findTurn(places: Places, actor: string, what: string, about: readonly n
   })
   if (begin < 0) return noTurn
   const end = places.endOf(begin)
-  places.take([begin, end])
+  places.runStep([begin, end])
   return {
     async begin(note) {
       await line.reach(begin)
@@ -122,13 +122,13 @@ function findPollTurn(places: Places, actor: string, what: string): Turn {
   const strike = earlier.findIndex(
     (one, place) => one.phase === 'strike' && one.actor === actor && one.what.includes(what) && !line.done.has(place),
   )
-  // One whose turn never comes would take what others are to find. Where something befalls it, it does not end.
+  // One whose turn never comes would find what others are to find. Where a fault hits it, it does not end.
   if (begin < 0 || (strike >= 0 && strike < begin)) {
     const place = strike < 0 ? earlier.length : strike
     return { ...noTurn, begin: async (note) => (await line.reach(place, pollMs)) && noTurn.begin(note) }
   }
   const end = places.endOf(begin)
-  const giveBack = places.take([begin, end])
+  const giveBack = places.runStep([begin, end])
   return {
     async begin(note) {
       const reached = await line.reach(begin, pollMs)

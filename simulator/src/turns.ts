@@ -1,19 +1,19 @@
 import { type Gateway, Id, type TransferEvent } from '@outlay/core'
 import type { Decide, QueueUp } from './mortal-driver.ts'
-import type { Surroundings } from './worker.ts'
+import type { RunContext } from './run-context.ts'
 
-/** Statements that decide who sends what, with whether only their answers tell what they are about. */
+/** Statements that decide who sends what, with whether only their answers show what they are about. */
 const ordered: readonly (readonly [ending: string, polls: boolean])[] = [
   ['_fetch', true],
-  ['_take', false],
+  ['_claim', false],
   ['_settle', false],
 ]
 
 /** Moments of which it is known what they are about. */
-const named: ReadonlySet<Parameters<Decide>[0]> = new Set(['take', 'submit', 'settle'])
+const named: ReadonlySet<Parameters<Decide>[0]> = new Set(['claim', 'submit', 'settle'])
 
 /** Numbers of the payouts that something is about which mentions them. */
-export function aboutOf({ numbers }: Pick<Surroundings, 'numbers'>, what: unknown): readonly number[] {
+export function aboutOf({ numbers }: Pick<RunContext, 'numbers'>, what: unknown): readonly number[] {
   const text = JSON.stringify(what ?? null)
   const ids = text.match(/[0-7][0-9A-HJKMNP-TV-Z]{25}/g) ?? []
   // Jobs have the ids of their transfers, spelled as a UUID.
@@ -22,7 +22,7 @@ export function aboutOf({ numbers }: Pick<Surroundings, 'numbers'>, what: unknow
 }
 
 /** Lets the statements and requests of a worker happen in the order of the run. */
-export function inTurns({ order, numbers }: Pick<Surroundings, 'order' | 'numbers'>, actor: string) {
+export function inTurns({ order, numbers }: Pick<RunContext, 'order' | 'numbers'>, actor: string) {
   const about = (what: unknown) => aboutOf({ numbers }, what)
   const statement: QueueUp = (statement, values, run) => {
     const found = ordered.find(([ending]) => statement.name.endsWith(ending))
@@ -56,11 +56,11 @@ export function inTurns({ order, numbers }: Pick<Surroundings, 'order' | 'number
       get: (accountId, remoteId, options) =>
         order.pass(actor, 'read', about([remoteId]), () => gateway.get(accountId, remoteId, options)),
     }),
-    /** A handler that is told of an event. */
+    /** A handler that receives an event. */
     handler: <T>(name: string, { type, transferId }: TransferEvent, run: () => Promise<T>) =>
       order.pass(actor, `${name} ${type}`, about(transferId), run),
     /** A webhook, with its body. */
-    letter: <T>(body: string, run: () => Promise<T>) => {
+    webhook: <T>(body: string, run: () => Promise<T>) => {
       const type = /"type":"([a-z_.]+)"/.exec(body)?.[1] ?? 'unknown'
       return order.pass(actor, `letter ${type}`, about(body), run)
     },

@@ -4,55 +4,29 @@ import { type Backend, createEngine, type Engine, type Gateway, OutlayError, typ
 import { httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { seededRandom } from '@outlay/testing'
 import type { Pool, PoolClient } from 'pg'
-import type { Bug } from './bugs.ts'
-import { superviseQueue } from './host-pools.ts'
-import type { Violation } from './invariants.ts'
+import type { Bug } from './bug.ts'
 import { noteEarly } from './invariants-attempts.ts'
-import type { Lane } from './lane.ts'
-import { type Misconduct, misconductedGateway, senselessCredentials } from './misconduct.ts'
-import { createFate, type Decide, type Fate, mortalDriver } from './mortal-driver.ts'
-import type { Order } from './order.ts'
+import { misconductedGateway, senselessCredentials } from './misconduct.ts'
+import { createFaultSchedule, type Decide, type FaultSchedule, mortalDriver } from './mortal-driver.ts'
 import type { PlannedStart } from './plan.ts'
+import { superviseQueue } from './queue-supervision.ts'
+import type { RunContext } from './run-context.ts'
 import { earlierSubscriptions, subscriptions } from './subscriptions.ts'
-import type { Tenant } from './tenant.ts'
 import { aboutOf, inTurns } from './turns.ts'
-
-/** What the workers of one run share. */
-export interface Surroundings {
-  readonly lane: Lane
-  readonly seed: number
-  readonly bug: Bug | undefined
-  readonly tenants: readonly Tenant[]
-  /** How many handlers fail from now on, after they wrote. */
-  handlersToFail: number
-  /** How foreign code behaves. */
-  readonly misconduct: Misconduct
-  /** What went wrong in a way that is never right, whatever the faults. */
-  readonly mistakes: Violation[]
-  /** Attempts that were given to the gateway, as transfer and attempt. */
-  readonly sent: Set<string>
-  /** Whether some transfers are not to be sent before a time. */
-  readonly isScheduling: boolean
-  readonly order: Order
-  /** Numbers of payouts by their transfers. */
-  readonly numbers: Map<string, number>
-  /** A gateway that several workers share, made when the first one asks for it. */
-  commonGateway(): Gateway
-}
 
 /** A worker: an engine with connections of its own, which can be cut and killed. */
 export interface Worker {
   readonly engine: Engine<PoolClient>
-  readonly fate: Fate
+  readonly faultSchedule: FaultSchedule
   readonly release: 'earlier' | 'later'
   /** What its host shares with the engine. */
   readonly pool: Pool
   /** Does at once what the engine's supervision of its queue does every few seconds. */
   supervise(): Promise<void>
   transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
-  /** Holds the next answer of the service back until it is let go, while the worker lives on. */
+  /** Holds the next answer of the service until it is released, while the worker lives on. */
   stall(): void
-  /** Lets every answer go that is held back, and holds no more. */
+  /** Releases every held answer, and holds no more. */
   letGo(): void
   stop(): Promise<void>
 }
@@ -79,17 +53,17 @@ export interface WorkerOptions extends Partial<PlannedStart> {
 }
 
 /** Opens a worker and starts it. */
-export async function startWorker(around: Surroundings, options: WorkerOptions = {}): Promise<Worker> {
-  const { lane, bug } = around
-  const cable = options.isSteady ? undefined : lane.cables.take()
-  const pool = cable?.pool ?? (options.works === false ? lane.office : lane.steady)
+export async function startWorker(around: RunContext, options: WorkerOptions = {}): Promise<Worker> {
+  const { environment, bug } = around
+  const connection = options.isSteady ? undefined : environment.connections.take()
+  const pool = connection?.pool ?? (options.works === false ? environment.office : environment.steady)
   const turns = inTurns(around, options.name ?? 'nobody')
-  const fate = createFate(() => cable?.cut(), turns.decide)
-  const mortal = mortalDriver(pgDriver(pool), fate, turns.statement)
-  const driver = bug?.driver?.(mortal, { host: lane.host, pool }) ?? mortal
+  const faultSchedule = createFaultSchedule(() => connection?.cut(), turns.decide)
+  const mortal = mortalDriver(pgDriver(pool), faultSchedule, turns.statement)
+  const driver = bug?.driver?.(mortal, { host: environment.host, pool }) ?? mortal
   const backend = postgres({ driver })
   const stalling = createStall(turns.decide)
-  const gateway = openWorkersGateway(around, options, fate, stalling, turns)
+  const gateway = openWorkersGateway(around, options, faultSchedule, stalling, turns)
   const { fraction } = seededRandom(around.seed)
   const skewMs = (options.skewSeconds ?? 0) * 1_000
   const usedGateway = bug?.gateway?.(gateway) ?? gateway
@@ -107,13 +81,16 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   const engine = bug?.engine?.(made, { gateway: usedGateway }) ?? made
   const { release = 'later' } = options
   subscribe(engine, around, pool, release, turns)
-  const close = async () => {
+  const end = async () => {
     stalling.letGo()
     // A dead worker has nothing to end, and no database to write to what it still knows.
-    if (fate.isDead) await Promise.race([engine.stop(), setTimeout(deadWorkerStopMs)])
+    if (faultSchedule.isDead) await Promise.race([engine.stop(), setTimeout(deadWorkerStopMs)])
     else await engine.stop()
-    if (cable !== undefined) await lane.cables.giveBack(cable)
+    if (connection !== undefined) await environment.connections.giveBack(connection)
   }
+  let ending: Promise<void> | undefined
+  // Who stops it twice must not give back what another worker has by then.
+  const close = () => (ending ??= end())
   try {
     if (options.works !== false) {
       await engine.start({
@@ -131,7 +108,7 @@ export async function startWorker(around: Surroundings, options: WorkerOptions =
   }
   const supervise = () => superviseQueue(driver)
   const transaction: Worker['transaction'] = (work) => mortal.transaction(work)
-  return { engine, fate, release, pool, supervise, transaction, ...stalling, stop: close }
+  return { engine, faultSchedule, release, pool, supervise, transaction, ...stalling, stop: close }
 }
 
 /** A backend with the mistake in it, and in what the core decides for it. */
@@ -145,15 +122,17 @@ function plantInBackend(bug: Bug | undefined, backend: Backend<PoolClient>): Bac
 
 /** The gateway of a worker, in foreign code that may misbehave. */
 function openWorkersGateway(
-  around: Surroundings,
+  around: RunContext,
   { sharesGateway = false }: WorkerOptions,
-  fate: Fate,
+  faultSchedule: FaultSchedule,
   stalling: ReturnType<typeof createStall>,
   turns: ReturnType<typeof inTurns>,
 ): Gateway {
-  const { misconduct, sent } = around
-  const gateway = mortalGateway(sharesGateway ? around.commonGateway() : openGateway(around), fate, stalling)
+  const { misconduct, sent, reads } = around
+  const count = (what: string) => reads.set(what, (reads.get(what) ?? 0) + 1)
+  const gateway = mortalGateway(sharesGateway ? around.commonGateway() : openGateway(around), faultSchedule, stalling)
   const inTurn = turns.gateway(gateway)
+  const { list } = inTurn
   const noting: Gateway = {
     ...inTurn,
     submit: async (submission, options) => {
@@ -161,20 +140,32 @@ function openWorkersGateway(
       if (around.isScheduling) await noteEarly(around, submission.transferId)
       return inTurn.submit(submission, options)
     },
+    get: (accountId, remoteId, options) => {
+      count(remoteId)
+      return inTurn.get(accountId, remoteId, options)
+    },
+    ...(list === undefined
+      ? {}
+      : {
+          list: (accountId, options) => {
+            count(accountId)
+            return list(accountId, options)
+          },
+        }),
   }
   return misconductedGateway(noting, misconduct)
 }
 
 /** Makes the way to the service, with the credentials that the vault of the host has at each moment. */
 export function openGateway({
-  lane,
+  environment,
   tenants,
   misconduct,
   bug,
-}: Pick<Surroundings, 'lane' | 'tenants' | 'misconduct' | 'bug'>): Gateway {
+}: Pick<RunContext, 'environment' | 'tenants' | 'misconduct' | 'bug'>): Gateway {
   return httpGateway({
     keyLifetimeMs: outlayKeyLifetimeMs,
-    baseUrl: lane.proxy.url,
+    baseUrl: environment.proxy.url,
     credentials: (accountId) => {
       const found = tenants.find((tenant) => tenant.accountId === accountId)
       if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
@@ -186,17 +177,21 @@ export function openGateway({
   })
 }
 
-const openWebhooks = ({ tenants }: Surroundings) =>
+const openWebhooks = ({ tenants }: RunContext) =>
   httpWebhooks({ secrets: (accountId) => tenants.find((tenant) => tenant.accountId === accountId)?.webhookSecret })
 
-function mortalGateway(gateway: Gateway, fate: Fate, stalling: ReturnType<typeof createStall>): Gateway {
+function mortalGateway(
+  gateway: Gateway,
+  faultSchedule: FaultSchedule,
+  stalling: ReturnType<typeof createStall>,
+): Gateway {
   return {
     ...gateway,
     async submit(submission, options) {
       const subject = submission.transferId
-      await fate.meet('submit', 'before', subject)
+      await faultSchedule.meet('submit', 'before', subject)
       const result = await gateway.submit(submission, options)
-      await fate.meet('submit', 'after', subject)
+      await faultSchedule.meet('submit', 'after', subject)
       await stalling.pass(subject)
       return result
     },
@@ -225,7 +220,7 @@ function createStall(decide: Decide) {
 
 function subscribe(
   engine: Engine<PoolClient>,
-  around: Surroundings,
+  around: RunContext,
   pool: Pool,
   release: 'earlier' | 'later',
   turns: ReturnType<typeof inTurns>,

@@ -14,7 +14,7 @@ export default defineConfig({
   srcDir: '..',
   outDir: 'dist/pages',
   cacheDir: 'dist/cache',
-  // Without it, every file of the repository that is called config.ts would be taken for one of the site's.
+  // Without it, every file of the repository that is called config.ts would count as one of the site's.
   additionalConfig: {},
   srcExclude: files.filter((path) => path.endsWith('.md') && !pages.has(path)),
   rewrites: Object.fromEntries(pages),

@@ -1,4 +1,4 @@
-/** Builds the site into the folder that is given, or else into `site/dist/pages`. */
+/** Builds the site into the given folder, by default `site/dist/pages`. */
 import process from 'node:process'
 import { buildSite } from './build.ts'
 

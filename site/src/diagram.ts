@@ -9,7 +9,7 @@ interface Mermaid {
 
 let loading: Promise<Mermaid> | undefined
 
-/** The library weighs more than all pages together, so only a page with a diagram asks for it. */
+/** The library is larger than all pages together, so only a page with a diagram loads it. */
 function loadMermaid(): Promise<Mermaid> {
   loading ??= new Promise((resolve, reject) => {
     const script = document.createElement('script')

@@ -1,4 +1,4 @@
-/** Builds the site and serves it on 127.0.0.1, at the port that is given, or else a free one. */
+/** Builds the site and serves it on 127.0.0.1, at the given port or a free one. */
 import process from 'node:process'
 import { buildSite } from './build.ts'
 import { serveFolder } from './server.ts'

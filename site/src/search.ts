@@ -1,5 +1,5 @@
 /**
- * How much a page counts when it is found: guides before the reference, and both before what only maintainers read. The browser
+ * The weight of a page in search: guides before the reference, and both before pages for maintainers. The browser
  * gets the text of this function, so it stands alone.
  */
 export function rankPage(address: string): number {

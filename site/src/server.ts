@@ -18,7 +18,7 @@ export interface FolderServer {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Serves the files of a folder on 127.0.0.1, the way that hosts of static pages do; port 0 takes a free one. */
+/** Serves the files of a folder on 127.0.0.1, as hosts of static pages do; port 0 uses a free one. */
 export async function serveFolder(folder: string, port: number): Promise<FolderServer> {
   const server = createServer(async (request, response) => {
     const path = pathOf(request.url ?? '/')
@@ -46,7 +46,7 @@ export async function serveFolder(folder: string, port: number): Promise<FolderS
   }
 }
 
-/** The file that a request asks for, within the folder; `undefined` for an address that cannot be read. */
+/** The file for a request, within the folder; `undefined` for an address that cannot be read. */
 function pathOf(url: string): string | undefined {
   try {
     const path = decodeURIComponent(new URL(url, 'http://localhost').pathname)

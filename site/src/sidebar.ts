@@ -15,7 +15,7 @@ const linkTo = (path: string): string => addressOf(pageOf(path) ?? '')
 
 /**
  * The groups of a folder, as its README lists them: a heading, or a paragraph that ends with a colon, and then a list of links.
- * So the order of the pages stands once, where readers of the repository see it too.
+ * So the order of the pages is written once, where readers of the repository see it too.
  */
 export function readGroups(folder: string, text: string): readonly SidebarItem[] {
   const groups: { text: string; items: SidebarItem[] }[] = []
@@ -46,6 +46,7 @@ export function writeSidebar(): Record<string, SidebarItem[]> {
     text: 'The project',
     items: [
       page('Architecture', 'ARCHITECTURE.md'),
+      page('Glossary', 'docs/glossary.md'),
       page('Reliability', 'docs/reliability.md'),
       page('Performance', 'docs/performance.md'),
       page('Coverage of the specification', 'docs/spec-coverage.md'),

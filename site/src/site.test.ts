@@ -47,11 +47,11 @@ describe.skipIf(executablePath === undefined)(`the documentation site in Chromiu
     expect(visited.filter(({ title }) => !/\S \| Outlay$|^Outlay$/.test(title))).toEqual([])
   })
 
-  it('reports no error, and asks no other host for anything', () => {
+  it('reports no error, and sends no request to another host', () => {
     expect(visited.flatMap(({ address, errors }) => errors.map((error) => `${address}: ${error}`))).toEqual([])
   })
 
-  it('links only to pages and headings that are there, and to files of the repository', () => {
+  it('links only to existing pages and headings, and to files of the repository', () => {
     const anchors = new Map(visited.map(({ address, ids }) => [address, new Set(ids)]))
     const repositoryUrl = readRepositoryUrl()
     const places = new Set(
@@ -101,7 +101,7 @@ describe.skipIf(executablePath === undefined)(`the documentation site in Chromiu
     await page.close()
   })
 
-  it('is dark for who wants it dark, and remembers it', async () => {
+  it('is dark for readers who want it dark, and remembers it', async () => {
     const page = await browser.newPage()
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     await page.goto(`${server.url}guides/`)

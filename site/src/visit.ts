@@ -1,13 +1,13 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 
-/** What a browser found on one page. */
+/** A browser's findings on one page. */
 export interface VisitedPage {
   /** Path on the site, such as `/guides/operating.html`. */
   readonly address: string
   readonly title: string
   /** Errors of the console and of scripts, requests that failed, and requests to other hosts. */
   readonly errors: readonly string[]
-  /** Where its links lead, absolute. */
+  /** The absolute targets of its links. */
   readonly links: readonly string[]
   /** What a link can name after `#`. */
   readonly ids: readonly string[]

@@ -4,7 +4,7 @@ import type { PoolClient } from 'pg'
 import { PgBoss, type WorkOptions } from 'pg-boss'
 import type { Database } from '../database.ts'
 import { openDatabase } from '../database.ts'
-import { createHostTable } from '../workloads/enqueue-host.ts'
+import { createHostTable } from '../enqueue-host.ts'
 import { exchange, type HttpContender, type HttpRequest } from './http-contender.ts'
 import { openOutlayStage } from './outlay-stage.ts'
 import type { ServiceStage } from './service-stage.ts'
@@ -13,14 +13,14 @@ import type { ServiceStage } from './service-stage.ts'
 export interface EndToEndHost {
   readonly name: string
   readonly database: Database
-  /** The service that is called; nobody else calls it. */
+  /** The service that this host calls; no other host calls it. */
   readonly service: HttpContender
-  /** Writes what the worker is to send, in the host's transaction. */
+  /** Writes what the worker sends, in the host's transaction. */
   send(client: PoolClient, n: number): Promise<unknown>
   start(): Promise<void>
-  /** Lets what is under way end. */
+  /** Waits until requests in flight have ended. */
   stop(): Promise<void>
-  /** How many the host's database says were sent. */
+  /** The number sent, according to the host's database. */
   countSent(): Promise<number>
   close(): Promise<void>
 }
@@ -60,7 +60,7 @@ export async function openOutlayEndToEnd(
   }
 }
 
-/** The worker that pg-boss documents: `work()` with a handler that makes the request. */
+/** pg-boss's documented worker: `work()` with a handler that makes the request. */
 export async function openPgBossEndToEnd(
   serverUrl: string,
   service: HttpContender,

@@ -5,19 +5,19 @@ import type { Database } from '../database.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, numberOfSubmission, openOutlayStage } from './outlay-stage.ts'
 
-/** One account with a long backlog, and small ones that come late. */
+/** One account with a long backlog, and small ones that enqueue later. */
 export interface FairnessStage {
   readonly name: string
   readonly database: Database
   /** Fills the large account's backlog up to its size. */
   top(): Promise<void>
-  /** Starts a worker; `onDispatch` hears of every dispatch whether it is a small account's. */
+  /** Starts a worker; `onDispatch` is called for every dispatch, with whether it is a small account's. */
   start(onDispatch: (isSmall: boolean) => void): Promise<void>
   /** Commits ten transfers of each of ten small accounts in one transaction. */
   enqueueSmall(): Promise<void>
   stop(): Promise<void>
-  /** How long each fetch and claim of a batch took so far, in milliseconds; taken off the list. */
-  takeClaimTimes(): readonly number[]
+  /** How long each fetch and claim of a batch took since the last call, in milliseconds. */
+  readClaimTimes(): readonly number[]
   close(): Promise<void>
 }
 
@@ -69,19 +69,19 @@ export async function openFairnessStage(
       await running?.stop()
       await stage.countSubmitted()
     },
-    takeClaimTimes: () => claimTimes.splice(0),
+    readClaimTimes: () => claimTimes.splice(0),
     close: () => stage.close(),
   }
 }
 
-/** The driver, noting how long each fetch of jobs takes with the claims in it, and each claim by itself. */
+/** The driver; records how long each fetch of jobs takes with the claims in it, and each separate claim. */
 function timed(driver: Driver<PoolClient>, times: number[]): Driver<PoolClient> {
   return {
     ...driver,
     async query(statement, values) {
       const from = performance.now()
       const rows = await driver.query(statement, values)
-      if (/_(fetch|take)$/.test(statement.name)) times.push(performance.now() - from)
+      if (/_(fetch|claim)$/.test(statement.name)) times.push(performance.now() - from)
       return rows
     },
   }

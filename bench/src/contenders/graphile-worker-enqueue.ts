@@ -1,6 +1,6 @@
 import { runMigrations } from 'graphile-worker'
 import { openDatabase } from '../database.ts'
-import { createHostTable, type EnqueueHost, pgTransact } from '../workloads/enqueue-host.ts'
+import { createHostTable, type EnqueueHost, pgTransact } from '../enqueue-host.ts'
 import { createTransferTable, insertTransfer } from './plain-insert.ts'
 
 /** A host on node-postgres that writes a transfer and calls graphile-worker's `add_job` in its transaction, as named statements. */

@@ -1,24 +1,24 @@
 import { inspect, pgDriver } from '@outlay/adapters-pg'
 import { fingerprint, Id } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
+import { createHostTable, type EnqueueHost, pgTransact } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
-import { createHostTable, type EnqueueHost, pgTransact } from '../workloads/enqueue-host.ts'
 import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
 
-/** A database in which so many transfers have come to their end. */
+/** A database with so many settled transfers. */
 export interface GrowthStage extends EnqueueHost {
-  /** Reads the n-th transfer of those that are read; throws Error when it is not there. */
+  /** Reads the n-th of the transfers to read; throws Error when it does not exist. */
   get(n: number): Promise<void>
   /** Reads the newest page of an account; throws Error when it is not full. */
   list(n: number): Promise<void>
-  /** Enqueues so many; `begin` then submits them and answers with how many it met. */
+  /** Enqueues so many; `begin` then submits them and returns how many it found. */
   fill(count: number): Promise<{ drain(): Promise<number>; end(): Promise<void> }>
 }
 
 /** Transfers that are read, the same in every database. */
 const readable = 1_000
 
-/** Number of the first transfer that no host row stands for. */
+/** Number of the first transfer without a host row. */
 const firstExtra = 1_000_000_000
 
 const pageSize = 10
@@ -94,7 +94,7 @@ async function writeHistory(admin: Parameters<typeof createHostTable>[0], from: 
   const values = [id, from, to - 1, fingerprint({})]
   await admin.query(
     `insert into outlay.transfer (id, account_id, idempotency_key, fingerprint, request, stage, status, remote_id, attempt,
-       event_sequence, looks, created_at, updated_at, reached_at)
+       event_sequence, polls, created_at, updated_at, reached_at)
      select $1 || lpad(n::text, 16, '0'), '01K8ACCT00000000000000' || lpad((n % 50)::text, 3, '0'), 'old-' || n, $4, $5,
        'settled', 'complete', $1 || lpad(n::text, 16, 'Z'), 1, 3, 2, now() - interval '365 days', now() - interval '364 days',
        now() - interval '364 days'

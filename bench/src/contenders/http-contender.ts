@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../database.ts'
 import type { HttpProcessReady } from '../http-process.ts'
 import type { ClientUsage } from '../measurement.ts'
 
-/** A server over HTTP in a process of its own, with a database of its own. */
+/** A server over HTTP in its own process, with its own database. */
 export interface HttpContender {
   readonly name: string
   readonly kind: 'service' | 'bare'
@@ -15,7 +15,7 @@ export interface HttpContender {
   readonly url: string
   /** As many connections as there are clients. */
   readonly connections: Pool
-  /** What the process has used so far. */
+  /** The usage of the process so far. */
   usage(): Promise<ClientUsage>
   close(): Promise<void>
 }
@@ -28,7 +28,7 @@ export interface HttpRequest {
   readonly body?: string | undefined
 }
 
-/** How a contender is started. */
+/** Options for starting a contender. */
 export interface HttpContenderOptions {
   readonly name: string
   readonly kind: HttpContender['kind']
@@ -75,7 +75,7 @@ export async function openHttpContender(serverUrl: string, options: HttpContende
   }
 }
 
-/** Starts the service without its engine on a copy of a stage's database; nobody sends its transfers on. */
+/** Starts the service without its engine on a copy of a stage's database; nothing submits its transfers. */
 export const openIdleService = (
   serverUrl: string,
   { template, encryptionKey }: Pick<HttpContenderOptions, 'template' | 'encryptionKey'>,

@@ -1,10 +1,10 @@
 import type { Engine } from '@outlay/core'
 import type { PoolClient } from 'pg'
+import type { DispatchWorker } from '../dispatch-worker.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
-import type { DispatchWorker } from '../workloads/dispatch-worker.ts'
 import { acceptingGateway, numberOfSubmission, openOutlayStage } from './outlay-stage.ts'
 
-/** Outlay's dispatcher with a gateway that takes its time and then accepts. */
+/** Outlay's dispatcher with a gateway that waits and then accepts. */
 export async function openOutlayDispatch(serverUrl: string, inFlight: number): Promise<DispatchWorker> {
   const stage = await openOutlayStage(serverUrl, 'bench_outlay_dispatch', 20)
   let running: Engine<PoolClient> | undefined

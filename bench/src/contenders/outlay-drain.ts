@@ -5,15 +5,15 @@ import type { Database } from '../database.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
 
-/** Something that works a backlog off as fast as it can. */
+/** A worker that works a backlog off as fast as it can. */
 export interface Drainer {
   readonly name: string
   readonly database: Database
   /** Empties the tables and fills the backlog. */
   fill(count: number): Promise<void>
-  /** Works until nothing is left; answers with how many different jobs it met. */
+  /** Works until nothing is left; returns how many different jobs it handled. */
   drain(): Promise<number>
-  /** How many the database says were done, once each. */
+  /** The number done once each, according to the database. */
   countDone(): Promise<number>
   close(): Promise<void>
 }

@@ -10,8 +10,8 @@ import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import { openPrisma } from '../../../packages/adapters-pg/test/prisma-client.ts'
 import { type Database, openDatabase } from '../database.ts'
+import { createHostTable, type EnqueueHost, givenUp, insertInvoice, pgTransact } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
-import { createHostTable, type EnqueueHost, givenUp, insertInvoice, pgTransact } from '../workloads/enqueue-host.ts'
 
 const closedGateway: Gateway = {
   submit: () => Promise.reject(new Error('Nothing is sent in this workload.')),
@@ -83,7 +83,7 @@ export async function openOutlayKnex(serverUrl: string, clients: number): Promis
   }
 }
 
-/** A host on Prisma that enqueues with Outlay; its own row is raw SQL, as its model is in nobody's schema. */
+/** A host on Prisma that enqueues with Outlay; its own row is raw SQL, as its model is in no schema. */
 export async function openOutlayPrisma(serverUrl: string, clients: number): Promise<EnqueueHost> {
   const database = await openDatabase(serverUrl, 'bench_outlay_prisma', clients)
   const prisma = openPrisma(database.pool)

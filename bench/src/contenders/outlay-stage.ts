@@ -16,11 +16,11 @@ const batchSize = 2_000
 /** A database with Outlay's schema, and engines on it. */
 export interface OutlayStage {
   readonly database: Database
-  /** Enqueues, and sends nothing. */
+  /** An engine that enqueues and sends nothing. */
   readonly sender: Engine<PoolClient>
   /** An engine that sends through a gateway. */
   makeEngine(gateway: Gateway, driver?: Driver<PoolClient>): Engine<PoolClient>
-  /** Leaves no transfer, event, attempt, delivery or job. */
+  /** Deletes every transfer, event, attempt, delivery and job. */
   empty(): Promise<void>
   /** Enqueues transfers in transactions of some thousands. */
   fill(requests: readonly EnqueueRequest[]): Promise<void>
@@ -74,7 +74,7 @@ export async function openOutlayStage(serverUrl: string, name: string, connectio
   }
 }
 
-/** A gateway that accepts every transfer once `handle` is done with it; nothing is known about its status. */
+/** A gateway that accepts every transfer once `handle` has returned, and knows no status. */
 export function acceptingGateway(handle: (submission: Submission) => Promise<void> | void): Gateway {
   return {
     async submit(submission) {
@@ -95,6 +95,6 @@ const loudLogger: Logger = {
   error: (fields, message) => process.stderr.write(`${message} ${JSON.stringify(fields)}\n`),
 }
 
-/** The number of a sample transfer that is on its way out. */
+/** The number of a sample transfer that is being submitted. */
 export const numberOfSubmission = ({ request }: Submission): number =>
   Number(request.destination.wireMemo?.slice('Invoice '.length))

@@ -1,12 +1,12 @@
 import { PgBoss } from 'pg-boss'
 import { openDatabase } from '../database.ts'
+import type { DispatchWorker } from '../dispatch-worker.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
-import type { DispatchWorker } from '../workloads/dispatch-worker.ts'
 
 const queue = 'transfer'
 const insertSize = 2_000
 
-/** How the slots of `boss.work` are laid out. */
+/** The layout of the slots of `boss.work`. */
 export interface WorkShape {
   /** Loops that fetch side by side: `localConcurrency`. */
   readonly loops: number
@@ -19,7 +19,7 @@ interface Payload {
 }
 
 /**
- * pg-boss's own `work()`. The shortest polling interval it takes, and its burst modes on, so that no loop pauses while there
+ * pg-boss's own `work()`. The shortest polling interval, and its burst modes on, so that no loop pauses while there
  * is a backlog: without them every loop starts at most one batch per polling interval.
  */
 export async function openPgBossDispatch(serverUrl: string, shape: WorkShape): Promise<DispatchWorker> {

@@ -1,13 +1,13 @@
 import { PgBoss } from 'pg-boss'
 import { openDatabase } from '../database.ts'
-import { createHostTable, type EnqueueHost, pgTransact } from '../workloads/enqueue-host.ts'
+import { createHostTable, type EnqueueHost, pgTransact } from '../enqueue-host.ts'
 import { createTransferTable, insertTransfer } from './plain-insert.ts'
 
 const queue = 'transfer'
 
 /**
- * A host on node-postgres that writes a transfer and sends a pg-boss job with its id in its transaction. The queue has a table of its own and no NOTIFY, the
- * queue cache is warm, and no maintenance runs. With `prepared` the statement is named, which pg-boss does not do by itself.
+ * A host on node-postgres that writes a transfer and sends a pg-boss job with its id in its transaction. The queue has its own table and no NOTIFY, the
+ * queue cache is warm, and no maintenance runs. With `prepared` the statement is named, which pg-boss does not do.
  */
 export async function openPgBoss(
   serverUrl: string,

@@ -1,17 +1,17 @@
 import { Logger, run } from 'graphile-worker'
 import { Client, type PoolClient } from 'pg'
 import { type Database, openDatabase } from '../database.ts'
+import { createHostTable } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
-import { createHostTable } from '../workloads/enqueue-host.ts'
 import { acceptingGateway, numberOf, numberOfSubmission, openOutlayStage } from './outlay-stage.ts'
 
-/** Something that tells a worker of what a host has committed. */
+/** A way to notify a worker of a host's commit. */
 export interface Messenger {
   readonly name: string
   readonly database: Database
-  /** Starts the worker; `onArrival` hears the number of each message, once. */
+  /** Starts the worker; `onArrival` is called with the number of each message, once. */
   start(onArrival: (n: number) => void): Promise<void>
-  /** Writes what tells the worker, in the host's transaction. */
+  /** Writes the message to the worker, in the host's transaction. */
   send(client: PoolClient, n: number): Promise<unknown>
   /** Messages that are not done yet. */
   countOpen(): Promise<number>
@@ -47,7 +47,7 @@ export async function openOutlayMessenger(serverUrl: string, name = 'outlay'): P
   }
 }
 
-/** The least that can be: a notification with the number, heard by a listening connection. */
+/** The limit: a notification with the number, received by a listening connection. */
 export async function openPing(serverUrl: string): Promise<Messenger> {
   const database = await openDatabase(serverUrl, 'bench_messenger_ping', connections)
   await createHostTable(database.admin)

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { fingerprint, Id } from '@outlay/core'
 import type { Client } from 'pg'
 import { openDatabase } from '../database.ts'
+import { createHostTable, type EnqueueHost, pgTransact } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
-import { createHostTable, type EnqueueHost, pgTransact } from '../workloads/enqueue-host.ts'
 
 const clock = { now: () => new Date() }
 const random = { bytes: (length: number) => randomBytes(length), fraction: () => Math.random() }

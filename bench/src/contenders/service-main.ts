@@ -1,5 +1,5 @@
 /**
- * The service as a process of its own, on a database that a sandbox has seeded. Reads DATABASE_URL, ENCRYPTION_KEY (hex) and
+ * The service as a separate process, on a database that a sandbox has seeded. Reads DATABASE_URL, ENCRYPTION_KEY (hex) and
  * ENGINE: `on`, or `off` for a process that answers and leaves the transfers to others.
  */
 import { createService } from '@outlay/service'
@@ -13,7 +13,7 @@ const service = createService({
   pool,
   rails: 'simulated',
   encryptionKey: Buffer.from(requireEnv('ENCRYPTION_KEY'), 'hex'),
-  // The limit of a client's rate is out of the way; the bucket is still asked.
+  // The limit of a client's rate is high; the bucket is still checked.
   rateLimit: { perSecond: 1_000_000, burst: 1_000_000 },
 })
 await serveProcess(pool, service.fetch, async () => {

@@ -9,20 +9,20 @@ import { type Database, openDatabase } from '../database.ts'
 import { serviceRole } from '../http-process.ts'
 import { exchange, type HttpRequest } from './http-contender.ts'
 
-/** How a stage is seeded. */
+/** Options for seeding a stage. */
 export interface ServiceStageOptions {
   /** Name of the database that contenders copy. */
   readonly template: string
   /** Accounts with a rich wallet each; the transfers take turns between them. */
   readonly accountCount: number
-  /** Transfers of each account that are there from the start. */
+  /** Transfers of each account that exist from the start. */
   readonly transfersEach: number
 }
 
 /** What each wallet holds at first, in USDC. */
 const funds = 1_000_000_000
 
-/** Rows of a page that is asked for. */
+/** Rows of a requested page. */
 export const pageSize = 25
 
 /** A seeded database that contenders copy, and what to send to them. */
@@ -32,7 +32,7 @@ export interface ServiceStage {
   readonly clientId: string
   readonly credentials: Credentials
   readonly accountCount: number
-  /** Ids of the transfers that are there, by the number that they were created with. */
+  /** Ids of the existing transfers, by the number that they were created with. */
   readonly transferIds: readonly string[]
   /** Creates the n-th transfer; the same n is the same key and the same body. */
   create(n: number): HttpRequest
@@ -110,7 +110,7 @@ export async function settle(connections: Pool, advance: HttpRequest, admin: Cli
   )
 }
 
-/** Lets the role of the contenders work with what the sandbox has made, in this database and its copies. */
+/** Grants the role of the contenders the sandbox's objects, in this database and its copies. */
 async function grantAll(admin: Client): Promise<void> {
   const { rows } = await admin.query<{ name: string }>(
     `select quote_ident(nspname) as name from pg_namespace where nspname like 'outlay%'`,
@@ -129,7 +129,7 @@ async function dropRole(serverUrl: string): Promise<void> {
   await server.query(`drop role if exists ${serviceRole}`).finally(() => server.end())
 }
 
-/** Counts the wallets in which not exactly that is available which was there at first less what is sent or to be sent. */
+/** Counts the wallets whose available balance is not the first balance less their sent and pending transfers. */
 export function countWrongBalances({ count }: Database): Promise<number> {
   return count(
     `select count(*) from outlay_service.ledger_account a where a.kind = 'custodial' and a.transfer_type = 'base'

@@ -1,13 +1,13 @@
 import { type Driver, pgDriver } from '@outlay/adapters-pg'
 import { Client, type PoolClient } from 'pg'
+import { createHostTable, type EnqueueHost, pgTransact } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
-import { createHostTable, type EnqueueHost, pgTransact } from '../workloads/enqueue-host.ts'
 import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
 
-/** Connections that hear every wake-up, as those of so many worker processes do. */
+/** Connections that receive every wake-up, like those of so many worker processes. */
 const listeners = 4
 
-/** Where among the values of a single enqueue it stands whether this one is to wake the workers. */
+/** Position among the values of a single enqueue of the flag to wake the workers. */
 const notifyPosition = 7
 
 /** When an enqueue wakes the workers: as the engine decides, never, or at every commit. */
@@ -19,7 +19,7 @@ const names: Readonly<Record<WakeUps, string>> = {
   each: 'a wake-up at every commit',
 }
 
-/** A host that enqueues while so many connections listen; nobody works, so that only the wake-up is measured. */
+/** A host that enqueues while so many connections listen. No worker runs, so only the wake-up is measured. */
 export async function openWakeUpHost(serverUrl: string, clients: number, wakeUps: WakeUps): Promise<EnqueueHost> {
   const stage = await openOutlayStage(serverUrl, `bench_wake_up_${wakeUps}`, clients)
   const { database } = stage
@@ -28,14 +28,14 @@ export async function openWakeUpHost(serverUrl: string, clients: number, wakeUps
     acceptingGateway(() => undefined),
     withWakeUps(pgDriver(database.pool), wakeUps),
   )
-  let heard = 0
+  let received = 0
   const listening = await Promise.all(
     Array.from({ length: listeners }, async () => {
       const client = new Client({ connectionString: database.url })
       await client.connect()
       await client.query('listen outlay_wake')
       client.on('notification', () => {
-        heard += 1
+        received += 1
       })
       return client
     }),
@@ -46,9 +46,9 @@ export async function openWakeUpHost(serverUrl: string, clients: number, wakeUps
     database,
     transact: pgTransact(database, (client, n) => engine.transfers.enqueue(client, sampleTransfer(n))),
     async countComplete() {
-      const isSilent = heard === before
-      before = heard
-      if (isSilent !== (wakeUps === 'none')) throw new Error(`${names[wakeUps]}: ${heard} wake-ups were heard.`)
+      const isSilent = received === before
+      before = received
+      if (isSilent !== (wakeUps === 'none')) throw new Error(`${names[wakeUps]}: ${received} wake-ups were received.`)
       return database.count(`select count(*) from invoice i
         join outlay.transfer t on t.idempotency_key = 'invoice-' || i.id
         join outlay.event e on e.transfer_id = t.id and e.sequence = 1`)
@@ -64,7 +64,7 @@ export async function openWakeUpHost(serverUrl: string, clients: number, wakeUps
   }
 }
 
-/** The driver with another decision about the wake-up, for the engine itself leaves no choice. */
+/** The driver with another decision about the wake-up, since the engine has no option for it. */
 function withWakeUps(driver: Driver<PoolClient>, wakeUps: WakeUps): Driver<PoolClient> {
   if (wakeUps === 'debounced') return driver
   return {

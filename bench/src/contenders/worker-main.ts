@@ -1,5 +1,5 @@
 /**
- * A worker as a process of its own, with a gateway that takes LATENCY_MS for an answer. Reads DATABASE_URL, CONCURRENCY and
+ * A worker as a separate process, with a gateway that answers after LATENCY_MS. Reads DATABASE_URL, CONCURRENCY and
  * LATENCY_MS; answers over HTTP with how many requests it has answered, and says the same when it ends.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

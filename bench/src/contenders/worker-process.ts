@@ -3,22 +3,22 @@ import { request } from 'undici'
 import type { HttpProcessReady } from '../http-process.ts'
 import type { ClientUsage } from '../measurement.ts'
 
-/** A worker in a process of its own. */
+/** A worker in its own process. */
 export interface WorkerProcess {
   /** Requests that its gateway has answered so far. */
   handled(): Promise<number>
   /** Memory that it has in use, in bytes. */
   residentBytes(): Promise<number>
   usage(): Promise<ClientUsage>
-  /** Lets what is under way end; answers with how many requests were answered in all. */
+  /** Waits until requests in flight have ended; returns how many were answered in all. */
   stop(): Promise<number>
 }
 
-/** How a worker process is started. */
+/** Options for starting a worker process. */
 export interface WorkerProcessOptions {
   readonly databaseUrl: string
   readonly concurrency: number
-  /** How long its gateway takes for an answer. */
+  /** Delay of its gateway's answers. */
   readonly latencyMs: number
 }
 
@@ -46,7 +46,7 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
   }
 }
 
-/** What several processes have used together. */
+/** The usage of several processes together. */
 export async function sumUsage(workers: readonly WorkerProcess[]): Promise<ClientUsage> {
   const all = await Promise.all(workers.map((worker) => worker.usage()))
   return {

@@ -1,15 +1,15 @@
 import { openOutlayDispatch } from '../contenders/outlay-dispatch.ts'
 import { openPgBossDispatch, type WorkShape } from '../contenders/pg-boss-dispatch.ts'
 import type { Ratio, Workload } from '../contest.ts'
+import { dispatchContender } from '../dispatch-worker.ts'
 import { drawLatencies, heavyTail, meanLatencyMs } from '../latency.ts'
-import { dispatchContender } from './dispatch-worker.ts'
 
 /** Requests under way at once. */
 const inFlight = 100
 
 const seed = 20_261_121
 
-/** Ways to lay out a hundred slots of `boss.work`, loops × batch. */
+/** Layouts of a hundred slots of `boss.work`, loops × batch. */
 const shapes: readonly WorkShape[] = [
   { loops: 2, batch: 50 },
   { loops: 5, batch: 20 },
@@ -22,7 +22,7 @@ const shapes: readonly WorkShape[] = [
 export const dispatch: Workload = {
   name: 'dispatch',
   title:
-    'One job: taken from the backlog, handled in 40 ms (95 %), 400 ms (4 %) or 2 s (1 %), and settled; 100 under way at once.',
+    'One job: fetched from the backlog, handled in 40 ms (95 %), 400 ms (4 %) or 2 s (1 %), and settled; 100 under way at once.',
   seconds: 8,
   async open(serverUrl) {
     const idealPerSecond = (inFlight / meanLatencyMs(heavyTail)) * 1000

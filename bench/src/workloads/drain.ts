@@ -9,7 +9,7 @@ const shapes: readonly DrainShape[] = [
   { loops: 4, batch: 200 },
 ]
 
-/** Transfers that Outlay has under way at once; each is answered in no time. */
+/** Transfers that Outlay has in flight at once; each is answered at once. */
 const concurrency = 200
 
 /** The length of a turn that only warms up. */
@@ -57,7 +57,7 @@ function contender(drainer: Drainer, size: number): Contender {
       }))
       const done = await drainer.countDone()
       if (done !== count || measurement.operations !== count) {
-        throw new Error(`${name}: of ${count} jobs ${measurement.operations} were met and ${done} are done.`)
+        throw new Error(`${name}: of ${count} jobs ${measurement.operations} were handled and ${done} are done.`)
       }
       return measurement
     },

@@ -3,8 +3,8 @@ import { openIdleService } from '../contenders/http-contender.ts'
 import { openServiceStage } from '../contenders/service-stage.ts'
 import type { Contender, Workload } from '../contest.ts'
 import { inTransaction } from '../database.ts'
+import { insertInvoice } from '../enqueue-host.ts'
 import { measure, usageHere } from '../measurement.ts'
-import { insertInvoice } from './enqueue-host.ts'
 
 /** Host transactions at once; each writer begins the next as soon as it has committed. */
 const writers = 8
@@ -52,7 +52,7 @@ export const endToEnd: Workload = {
             { of: 'outlay', to: shapes[2].name },
           ],
           references: {},
-          // The worker with its defaults takes one job every two seconds.
+          // The worker with its defaults runs one job every two seconds.
           warmUpSeconds: 5,
         },
       ],

@@ -7,9 +7,9 @@ import {
 } from '../contenders/enqueue-many.ts'
 import type { Contender, Contest, Workload } from '../contest.ts'
 import { inTransaction } from '../database.ts'
+import { givenUp } from '../enqueue-host.ts'
 import { measure, usageHere } from '../measurement.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
-import { givenUp } from './enqueue-host.ts'
 
 /** Transfers in one call. */
 const sizes = [10_000, 100_000]
@@ -47,7 +47,7 @@ function contest(hosts: readonly EnqueueManyHost[], size: number): Contest {
 const payouts = (from: number, count: number): readonly Payout[] =>
   Array.from({ length: count }, (_, index) => sampleTransfer(from + index))
 
-/** Calls until the time is over, one at least, into tables that are empty at first. */
+/** Calls until the time is over, at least once, into tables that are empty at first. */
 function contender(host: EnqueueManyHost, size: number): Contender {
   const { name, database, tables } = host
   const count = async () => {

@@ -9,11 +9,11 @@ import {
 import { openPgBoss } from '../contenders/pg-boss-enqueue.ts'
 import { openHostRow, openInsertAlone } from '../contenders/plain-insert.ts'
 import type { Contest, Ratio, Workload } from '../contest.ts'
-import { type EnqueueHost, enqueueContender } from './enqueue-host.ts'
+import { type EnqueueHost, enqueueContender } from '../enqueue-host.ts'
 
 const clientCounts = [1, 16, 64]
 
-/** The clients that the aims are about. */
+/** The number of clients of the aims. */
 const aimedClients = 16
 
 /** One transfer in each host transaction. */

@@ -7,10 +7,10 @@ import { quantile } from '../spread.ts'
 
 const smallest = 1_000
 
-/** How long the service takes for an answer, in milliseconds. */
+/** Delay of the service's answers, in milliseconds. */
 const latencyMs = 5
 
-/** Dispatches of the large account before the small ones come. */
+/** Dispatches of the large account before the small ones enqueue. */
 const before = 100
 
 const transfers = smallAccounts.count * smallAccounts.each
@@ -51,7 +51,7 @@ export const fairness: Workload = {
   },
 }
 
-/** The worker is at the backlog, then the small accounts come; the turn goes on for so long, for the times of claims. */
+/** The worker processes the backlog, then the small accounts enqueue; the turn continues for so long, for the times of claims. */
 function contender(stage: FairnessStage): Contender {
   const { name, database } = stage
   return {
@@ -61,7 +61,7 @@ function contender(stage: FairnessStage): Contender {
       await database.admin.query('vacuum analyze')
       let [dispatches, small, after, untilDone] = [0, 0, 0, 0]
       let haveCome = false
-      stage.takeClaimTimes()
+      stage.readClaimTimes()
       const measurement = await measure(database.admin, usageHere(database.statements), async () => {
         const endsAt = performance.now() + seconds * 1000
         await stage.start((isSmall) => {
@@ -73,13 +73,13 @@ function contender(stage: FairnessStage): Contender {
         await waitUntil(() => dispatches >= before, { describe: 'the first dispatches' })
         await stage.enqueueSmall()
         haveCome = true
-        // What went out before the commit was told to the host is not counted as after it.
+        // A dispatch before the host's commit returned does not count as after it.
         const early = small
         await waitUntil(() => small >= transfers, { timeoutMs: 600_000, describe: 'the small accounts' })
         untilDone += early
         await sleep(Math.max(0, endsAt - performance.now()))
         await stage.stop()
-        const claims = quantile(stage.takeClaimTimes(), 0.99)
+        const claims = quantile(stage.readClaimTimes(), 0.99)
         return {
           operations: dispatches,
           latenciesMs: null,

@@ -1,7 +1,7 @@
 import { type GrowthStage, openGrowthStage } from '../contenders/growth-stage.ts'
 import type { Contender, Contest, Workload } from '../contest.ts'
+import { enqueueContender } from '../enqueue-host.ts'
 import { measure, usageHere } from '../measurement.ts'
-import { enqueueContender } from './enqueue-host.ts'
 
 /** Clients at once, for enqueues and reads. */
 const clients = 16
@@ -70,7 +70,7 @@ function readContender({ name, database }: GrowthStage, read: (n: number) => Pro
   }
 }
 
-/** A turn is one backlog; each of it is met once and submitted. */
+/** A turn is one backlog; each transfer of it is handled once and submitted. */
 function dispatchContender(stage: GrowthStage): Contender {
   const { name, database } = stage
   const countSubmitted = () => database.count(`select count(*) from outlay.transfer where stage = 'submitted'`)

@@ -13,7 +13,7 @@ const names = { one: 'one wallet', many: `${wallets} wallets` } as const
 /** All transfers out of one wallet. */
 export const hotWallet: Workload = {
   name: 'hot-wallet',
-  title: `One transfer created over HTTP by ${clients} clients, all from one wallet or from ${wallets} in turn; nobody sends them on.`,
+  title: `One transfer created over HTTP by ${clients} clients, all from one wallet or from ${wallets} in turn; nothing submits them.`,
   seconds: 3,
   async open(serverUrl) {
     const stage = await openServiceStage(serverUrl, {

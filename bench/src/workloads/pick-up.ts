@@ -4,8 +4,8 @@ import { type Arrivals, createArrivals } from '../arrivals.ts'
 import { type Messenger, openGraphileMessenger, openOutlayMessenger, openPing } from '../contenders/pick-up.ts'
 import type { Contender, Contest, Workload } from '../contest.ts'
 import { inTransaction } from '../database.ts'
+import { insertInvoice } from '../enqueue-host.ts'
 import { measure, usageHere } from '../measurement.ts'
-import { insertInvoice } from './enqueue-host.ts'
 
 /** Host transactions a second of the steady contest. */
 const steadyPerSecond = 300
@@ -92,14 +92,14 @@ function sendOneByOne(messenger: Messenger, numbers: { next: number }, seconds: 
       const n = numbers.next++
       await transact(messenger, n, arrivals)
       await arrivals.arrived(n)
-      // Not in step with anybody's polling.
+      // Not in step with any polling.
       await sleep(10 + ((sent * 37) % (longestPauseMs - 10)))
     }
     return sent
   }
 }
 
-/** Begins transactions at a steady rate, whatever becomes of those before. */
+/** Begins transactions at a steady rate, whether or not earlier ones have ended. */
 export function sendSteadily(messenger: Messenger, numbers: { next: number }, perSecond: number, seconds: number) {
   return async (arrivals: Arrivals) => {
     const from = performance.now()

@@ -7,7 +7,7 @@ import { sampleTransfer } from '../sample-transfer.ts'
 
 const processCounts = [1, 2, 4]
 
-/** Requests under way at once in each process, and how long each takes. */
+/** Requests under way at once in each process, and the time of each. */
 const concurrency = 20
 const latencyMs = 40
 
@@ -46,7 +46,7 @@ export const scaleOut: Workload = {
   },
 }
 
-/** What is handled while all processes are at work; at the end each handled transfer is submitted once, by whichever. */
+/** Counts what is handled while all processes work; at the end each handled transfer is submitted once, by any of them. */
 function contender(stage: OutlayStage, processes: number): Contender {
   const { database } = stage
   return {

@@ -5,10 +5,10 @@ import { clients, createContender, type Reading, readingContender } from './serv
 
 const names = { service: 'service', engineOff: 'service, engine off', bare: 'bare handler' } as const
 
-/** Share of the bare handler's rate that the project aims at. */
+/** The project's aim, as a share of the bare handler's rate. */
 const aim = 0.6
 
-/** The service over HTTP beside a handler that does one statement. */
+/** The service over HTTP beside a handler that runs one statement. */
 export const service: Workload = {
   name: 'service',
   title: `One request over HTTP on loopback, ${clients} connections.`,

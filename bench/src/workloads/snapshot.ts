@@ -9,7 +9,7 @@ const perSecond = 300
 
 const names = { without: 'no reader', held: 'a reader holds a snapshot', after: 'after it let go' } as const
 
-/** A session that keeps an old snapshot, so that nothing that was deleted since can be cleaned away. */
+/** A session that keeps an old snapshot, so that vacuum cannot remove rows deleted since. */
 export const snapshot: Workload = {
   name: 'snapshot',
   title: `One transfer at ${perSecond} a second, from its commit until the worker makes its request; a round is as long as the snapshot is held.`,
@@ -53,7 +53,7 @@ export const snapshot: Workload = {
   },
 }
 
-/** Each turn starts without the rows that the one before has left dead. */
+/** Each turn starts without the dead rows of the previous one. */
 function afterVacuum({ database }: Messenger, contender: Contender): Contender {
   return {
     name: contender.name,
@@ -64,7 +64,7 @@ function afterVacuum({ database }: Messenger, contender: Contender): Contender {
   }
 }
 
-/** The contender while a reader holds the snapshot that it took before. */
+/** The contender while a reader holds an older snapshot. */
 function withSnapshot({ database }: Messenger, contender: Contender): Contender {
   return {
     name: contender.name,
@@ -99,5 +99,5 @@ function afterSnapshot(messenger: Messenger, contender: Contender): Contender {
   })
 }
 
-/** Autovacuum looks at a database once a minute by default; a warm-up does not wait for it. */
+/** Autovacuum visits a database once a minute by default; a warm-up does not wait for it. */
 const napSeconds = (seconds: number) => (seconds < 10 ? 0 : 60)

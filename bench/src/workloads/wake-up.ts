@@ -1,11 +1,11 @@
 import { openWakeUpHost } from '../contenders/wake-up-enqueue.ts'
 import type { Workload } from '../contest.ts'
-import { type EnqueueHost, enqueueContender } from './enqueue-host.ts'
+import { type EnqueueHost, enqueueContender } from '../enqueue-host.ts'
 
 /** Host transactions at once. */
 const clients = 32
 
-/** What it costs writers that workers are woken. */
+/** The cost of waking workers to writers. */
 export const wakeUp: Workload = {
   name: 'wake-up',
   title: `One host transaction of ${clients} at once, as in enqueue, while four connections listen for wake-ups.`,

@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { readObservation, verifyWebhook } from '@outlay/http-client'
 
-/** A server that takes webhooks. */
+/** A server that receives webhooks. */
 export interface Inbox extends AsyncDisposable {
   readonly url: string
-  /** Ids of the transfers that genuine webhooks called complete. */
+  /** Ids of the transfers that genuine webhooks reported as complete. */
   readonly completed: ReadonlySet<string>
 }
 
-/** Opens an inbox on a free port of 127.0.0.1. Any of the secrets may have signed; there can be more of them later. */
+/** Opens an inbox on a free port of 127.0.0.1. Any of the secrets may have signed; more can be added later. */
 export async function openInbox(secrets: readonly string[]): Promise<Inbox> {
   const completed = new Set<string>()
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const { adminUrl } = await testDatabase()
 
-test('the example pays each invoice once, hears of it by webhook and lists it', async () => {
+test('the example pays each invoice once, receives its webhook and lists it', async () => {
   const env = { ...process.env, OUTLAY_TEST_DATABASE_URL: adminUrl, VITEST: undefined }
   const main = fileURLToPath(new URL('main.ts', import.meta.url))
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [main], { env, timeout: 55_000 })
@@ -15,7 +15,7 @@ test('the example pays each invoice once, hears of it by webhook and lists it', 
     'INV-41 is on its way; paid again, it is the same transfer',
     'INV-42 is on its way; paid again, it is the same transfer',
     'INV-43 waits for funds; pay it again, with the same key',
-    'verified webhooks say that both payouts are complete',
+    'verified webhooks report that both payouts are complete',
     'INV-42: 99.95 USD, complete',
     'INV-41: 1250.00 USD, complete',
     '3650.05 USDC are left',

@@ -1,6 +1,6 @@
 /**
- * Pays two invoices with the HTTP client alone: no engine, no outbox, no database of one's own. PostgreSQL is for the
- * sandbox, which plays the service. `docs/guides/http-client.md` explains each step.
+ * Pays two invoices with the HTTP client alone: no engine, no outbox, no database. PostgreSQL is for the sandbox, which stands in
+ * for the service. `docs/guides/http-client.md` explains each step.
  */
 import { createClient } from '@outlay/http-client'
 import { startSandbox } from '@outlay/service/sandbox'
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
     },
     { timeoutMs: 60_000, describe: () => `the webhooks; ${inbox.completed.size} came` },
   )
-  console.log('verified webhooks say that both payouts are complete')
+  console.log('verified webhooks report that both payouts are complete')
 
   for await (const { note, status, amount } of client.transfers.iterate(accountId, { pageSize: 1 })) {
     console.log(`${note}: ${amount.value} ${amount.currency}, ${status}`)

@@ -1,9 +1,9 @@
 import { OutlayError } from '@outlay/core'
 import type { Client } from '@outlay/http-client'
 
-/** Whom an invoice is paid to, and how much. */
+/** The payee and the amount of an invoice. */
 export interface Invoice {
-  /** Ours; the key of its payout is made of it, so that it is paid once however often this runs. */
+  /** The application's id. The key of its payout contains it, so that it is paid once however often this runs. */
   readonly id: string
   readonly payee: string
   readonly payeeAddress: string
@@ -11,7 +11,7 @@ export interface Invoice {
   readonly total: string
 }
 
-/** Asks for a webhook when a transfer completes. The secret is shown this once: a real application stores it. */
+/** Registers a webhook for completed transfers. The secret is returned only here; a real application stores it. */
 export async function subscribe(client: Client, accountId: string, url: string): Promise<string> {
   const { secret } = await client.webhooks.create(accountId, { url, eventTypes: ['transfer.completed'] })
   if (secret === undefined) throw new Error('The service gave no secret.')
@@ -26,7 +26,7 @@ export async function findWallet(client: Client, accountId: string): Promise<str
   throw new Error('The account has no wallet on Base.')
 }
 
-/** Pays an invoice in USDC: registers the payee, then creates the transfer. Both can be repeated with the same effect. */
+/** Pays an invoice in USDC: registers the payee, then creates the transfer. Both take effect once. */
 export async function payInvoice(client: Client, accountId: string, wallet: string, invoice: Invoice): Promise<string> {
   const payee = await client.addresses.createExternal(
     accountId,
@@ -47,7 +47,7 @@ export async function payInvoice(client: Client, accountId: string, wallet: stri
   return id
 }
 
-/** Why a payout could not be made, and what to do about it; throws again what is none of the caller's business. */
+/** Explains why a payout could not be made, and what to do about it. Rethrows other errors. */
 export function explain(error: unknown): string {
   if (OutlayError.is(error, 'insufficient_balance')) return 'waits for funds; pay it again, with the same key'
   if (OutlayError.is(error, 'outcome_unknown')) return 'may have been paid; pay it again, with the same key, to know'

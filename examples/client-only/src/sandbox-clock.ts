@@ -1,6 +1,6 @@
 import type { Credentials } from '@outlay/http-client'
 
-/** Makes a function that moves the sandbox's clock forward, so that chains and banks take no time. */
+/** Makes a function that moves the sandbox's clock forward, so that chains and banks need no time. */
 export async function openSandboxClock(
   baseUrl: string,
   { clientId, clientSecret }: Credentials,

@@ -34,7 +34,7 @@ const read = async (path: string) => (await fetch(`${url}/purchases/${path}`)).j
 const refunded = async (id: string) =>
   (await pool.query<Purchase>('select refunded from purchase where id = $1', [id])).rows[0]?.refunded
 
-it('pays a refund, and hears of it by webhook', async () => {
+it('pays a refund, and receives its webhook', async () => {
   await sell('bike', '900.00')
   const answer = await refund('bike/refunds/saddle', '45.00')
   expect(answer.status).toBe(202)
@@ -60,7 +60,7 @@ it('sends nothing when more than the price would go back, though the payout was 
   expect(await refunded('chair')).toBe('50.00')
 })
 
-it('pays once what is asked for twice, at once or later', async () => {
+it('pays a repeated request once, at once or later', async () => {
   await sell('desk', '500.00')
   const [one, other] = await Promise.all([1, 2].map(() => refund('desk/refunds/scratch', '70.00')))
   const later = await refund('desk/refunds/scratch', '70.00')
@@ -70,7 +70,7 @@ it('pays once what is asked for twice, at once or later', async () => {
   expect(await refunded('desk')).toBe('70.00')
 })
 
-it('can refund again what the bank did not take', async () => {
+it('can refund again when the bank rejected the payment', async () => {
   await sell('boat', '9000.00')
   // The sandbox rejects a payment of this amount after it was accepted.
   expect((await refund('boat/refunds/all', '6660.01')).status).toBe(202)
@@ -80,7 +80,7 @@ it('can refund again what the bank did not take', async () => {
   expect(await refunded('boat')).toBe('0.00')
 })
 
-it('takes no webhook from anybody else, and has asked the service for nothing more than it should', async () => {
+it('refuses forged webhooks, and has created only the expected transfers', async () => {
   for (const body of ['{"type":"transfer.completed"}', '']) {
     const forged = { method: 'POST', body }
     expect((await fetch(`${url}/webhooks/outlay/${sandbox.access.accountId}`, forged)).status).toBe(401)

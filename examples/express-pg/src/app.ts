@@ -4,14 +4,14 @@ import type { Pool, PoolClient } from 'pg'
 import type { Service } from './engine.ts'
 import { inTransaction, type Purchase, type Refund } from './schema.ts'
 
-/** What the application works on. */
+/** Dependencies of the application. */
 export interface Host {
   readonly pool: Pool
   readonly engine: Engine<PoolClient>
   readonly service: Service
 }
 
-/** What is asked for. */
+/** The requested refund. */
 interface Refunding {
   readonly purchaseId: string
   readonly id: string
@@ -19,12 +19,12 @@ interface Refunding {
   readonly amount: string
 }
 
-/** Builds the application; it needs no engine that runs. */
+/** Builds the application. The engine need not run. */
 export function createApp(host: Host): Express {
   const { pool, engine } = host
   const app = express()
 
-  // Before any parser of JSON: the octets that came are what was signed.
+  // Before any JSON parser: the signature covers the received octets.
   app.post('/webhooks/outlay/:accountId', express.raw({ type: '*/*' }), async (request, response) => {
     const { body = '', headers, params } = request
     const { status } = await engine.webhook({ body, headers }, { accountId: params.accountId })
@@ -54,14 +54,14 @@ export function createApp(host: Host): Express {
   return app
 }
 
-/** Gives money back: the refund, the sum of refunds and the payout commit together. */
+/** Refunds money: the refund, the sum of refunds and the payout commit together. */
 async function refundPurchase({ pool, engine, service }: Host, { purchaseId, id, amount }: Refunding) {
   return inTransaction(pool, async (tx) => {
     const found = await tx.query<Purchase>('select * from purchase where id = $1', [purchaseId])
     const [purchase] = found.rows
     if (purchase === undefined) throw new Refusal(404, 'There is no such purchase.')
 
-    // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+    // First the payout: it refuses an invalid request before any SQL, and it detects a repeated request.
     const transfer = await engine.transfers.enqueue(tx, {
       accountId: service.accountId,
       idempotencyKey: `refund/${purchaseId}/${id}`,
@@ -72,7 +72,7 @@ async function refundPurchase({ pool, engine, service }: Host, { purchaseId, id,
     })
     if (transfer.reused) return findRefund(tx, transfer.id)
 
-    // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+    // Then the host's rows. An error from here on rolls the payout back.
     await tx.query('insert into refund (id, purchase_id, amount, transfer_id) values ($1, $2, $3, $4)', [
       id,
       purchaseId,
@@ -93,7 +93,7 @@ async function findRefund(tx: PoolClient, transferId: string): Promise<Refund | 
   return rows[0]
 }
 
-/** A rule of the shop that a request breaks. */
+/** A request breaks a rule of the shop. */
 class Refusal extends Error {
   readonly status: number
 
@@ -104,7 +104,7 @@ class Refusal extends Error {
 }
 
 const answerError: ErrorRequestHandler = (error: Error & { status?: number }, _request, response, _next) => {
-  // A refusal that names a field is about what the caller asked for; any other error is ours, unless it has a status.
+  // A refusal that names a field is the caller's error. Any other error is ours, unless it has a status.
   if (OutlayError.is(error) && error.field !== undefined) {
     response.status(422).json({ code: error.code, field: error.field, message: error.message })
   } else if (error.status !== undefined) {

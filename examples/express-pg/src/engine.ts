@@ -3,7 +3,7 @@ import { createEngine, type Engine } from '@outlay/core'
 import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import type { Pool, PoolClient } from 'pg'
 
-/** Where the money-movement service is, and who we are there. */
+/** Address of the money-movement service, and our credentials. */
 export interface Service {
   readonly baseUrl: string
   readonly credentials: Credentials
@@ -13,7 +13,7 @@ export interface Service {
   readonly webhookSecrets: (accountId: string) => readonly string[]
 }
 
-/** Makes the engine, with what a payout's end means to the shop. */
+/** Creates the engine, with the shop's handler of finished payouts. */
 export function createRefundEngine(pool: Pool, service: Service): Engine<PoolClient> {
   const engine = createEngine({
     backend: postgres({ driver: pgDriver(pool) }),
@@ -29,7 +29,7 @@ export function createRefundEngine(pool: Pool, service: Service): Engine<PoolCli
     await tx.query(`update refund set status = 'paid' where transfer_id = $1`, [transferId])
   })
 
-  // What did not arrive can be refunded again, from the transaction on that acknowledges the event.
+  // A failed payout can be refunded again. The handler commits with the acknowledgement of the event.
   engine.subscribe('unpay-refunds', ['transfer.failed', 'transfer.canceled'], async ({ transferId, transfer }, tx) => {
     if (transfer.failure?.retriable) return
     await tx.query(

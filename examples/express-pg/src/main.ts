@@ -1,4 +1,4 @@
-/** Runs the shop beside the service until Ctrl-C. In a real host the engine runs in a worker process too. */
+/** Runs the shop beside the service until Ctrl-C. In a real host, the engine also runs in a worker process. */
 import { createServer } from 'node:http'
 import { runExample } from '@outlay/example-sandbox/run'
 import { listen } from '@outlay/example-sandbox/server'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 
-/** Something that a customer bought; it is refunded in one or more parts. */
+/** A purchase, refunded in one or more parts. */
 export interface Purchase {
   readonly id: string
   readonly bank_id: string
@@ -9,7 +9,7 @@ export interface Purchase {
   readonly refunded: string
 }
 
-/** Money that goes back to a customer. Its id is the caller's choice. */
+/** A refund to a customer. The caller chooses its id. */
 export interface Refund {
   readonly id: string
   readonly purchase_id: string
@@ -21,7 +21,7 @@ export interface Refund {
 /** Opens a pool; `pool.end()` closes it. */
 export function openDatabase(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url })
-  // The pool replaces an idle connection that broke; unheard, its error would end the process.
+  // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', () => {})
   return pool
 }
@@ -46,7 +46,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (tx: pg.PoolClient) 
     })
     throw error
   } finally {
-    // A connection that cannot even roll back is of no use to anybody.
+    // A connection that cannot roll back must not return to the pool.
     tx.release(broken)
   }
 }

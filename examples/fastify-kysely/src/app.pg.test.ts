@@ -36,7 +36,7 @@ const read = async (id: string) => (await fetch(`${url}/claims/${id}`)).json()
 const paidOut = async (id: string) =>
   (await db.selectFrom('policy').select('paid_out').where('id', '=', id).executeTakeFirst())?.paid_out
 
-it('pays a claim, and hears of it by webhook', async () => {
+it('pays a claim, and receives its webhook', async () => {
   await report('roof', '5000.00')
   const answer = await settle('roof', '1800.00')
   expect(answer.status).toBe(202)
@@ -61,7 +61,7 @@ it('sends nothing when the policy covers less, though the payout was enqueued by
   expect(await read('palace')).toMatchObject({ status: 'open', settlement: null })
 })
 
-it('pays once what is asked for twice, at once or later', async () => {
+it('pays a repeated request once, at once or later', async () => {
   await report('car', '5000.00')
   const [one, other] = await Promise.all([1, 2].map(() => settle('car', '700.00')))
   const later = await settle('car', '700.00')
@@ -71,7 +71,7 @@ it('pays once what is asked for twice, at once or later', async () => {
   expect(await paidOut('car')).toBe('700.00')
 })
 
-it('does not count against the limit what the bank did not take', async () => {
+it('does not count a rejected payment against the limit', async () => {
   await report('boat', '9000.00')
   // The sandbox rejects a payment of this amount after it was accepted.
   expect((await settle('boat', '6660.01')).status).toBe(202)
@@ -80,7 +80,7 @@ it('does not count against the limit what the bank did not take', async () => {
   expect(await paidOut('boat')).toBe('0.00')
 })
 
-it('takes no webhook from anybody else, and has asked the service for nothing more than it should', async () => {
+it('refuses forged webhooks, and has created only the expected transfers', async () => {
   for (const body of ['{"type":"transfer.completed"}', '']) {
     const forged = { method: 'POST', body }
     expect((await fetch(`${url}/webhooks/outlay/${sandbox.access.accountId}`, forged)).status).toBe(401)

@@ -4,14 +4,14 @@ import { sql, type Transaction } from 'kysely'
 import type { Service } from './engine.ts'
 import type { Database, Tables } from './schema.ts'
 
-/** What the application works on. */
+/** Dependencies of the application. */
 export interface Host {
   readonly database: Database
   readonly engine: Engine<Transaction<Tables>>
   readonly service: Service
 }
 
-/** Builds the application; it needs no engine that runs. */
+/** Builds the application. The engine need not run. */
 export function createApp(host: Host): FastifyInstance {
   const { engine } = host
   const { db } = host.database
@@ -33,7 +33,7 @@ export function createApp(host: Host): FastifyInstance {
     return claim
   })
 
-  // A scope of its own, in which bodies stay the octets that came: those are what was signed.
+  // A separate scope in which bodies stay the received octets, which the signature covers.
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -48,7 +48,7 @@ export function createApp(host: Host): FastifyInstance {
   })
 
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
-    // A refusal that names a field is about what the caller asked for; any other error is ours, unless it has a status.
+    // A refusal that names a field is the caller's error. Any other error is ours, unless it has a status.
     if (OutlayError.is(error) && error.field !== undefined) {
       return reply.code(422).send({ code: error.code, field: error.field, message: error.message })
     }
@@ -59,7 +59,7 @@ export function createApp(host: Host): FastifyInstance {
   return app
 }
 
-/** Settles a claim: the settlement, what is used up of the policy and the payout commit together. */
+/** Settles a claim: the settlement, the used amount of the policy and the payout commit together. */
 async function settleClaim({ database: { db }, engine, service }: Host, id: string, amount: string) {
   return db.transaction().execute(async (tx) => {
     const policy = await tx
@@ -70,7 +70,7 @@ async function settleClaim({ database: { db }, engine, service }: Host, id: stri
       .executeTakeFirst()
     if (policy === undefined) throw new Refusal(404, 'There is no such claim.')
 
-    // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+    // First the payout: it refuses an invalid request before any SQL, and it detects a repeated request.
     const transfer = await engine.transfers.enqueue(tx, {
       accountId: service.accountId,
       idempotencyKey: `claim/${id}`,
@@ -82,7 +82,7 @@ async function settleClaim({ database: { db }, engine, service }: Host, id: stri
     const claim = tx.selectFrom('claim').selectAll().where('id', '=', id)
     if (transfer.reused) return claim.executeTakeFirstOrThrow()
 
-    // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+    // Then the host's rows. An error from here on rolls the payout back.
     await tx
       .updateTable('claim')
       .set({ status: 'settled', settlement: amount, transfer_id: transfer.id })
@@ -99,7 +99,7 @@ async function settleClaim({ database: { db }, engine, service }: Host, id: stri
   })
 }
 
-/** A rule of the insurer that a request breaks. */
+/** A request breaks a rule of the insurer. */
 class Refusal extends Error {
   readonly statusCode: number
 

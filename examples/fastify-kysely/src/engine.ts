@@ -5,7 +5,7 @@ import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from
 import { sql, type Transaction } from 'kysely'
 import type { Database, Tables } from './schema.ts'
 
-/** Where the money-movement service is, and who we are there. */
+/** Address of the money-movement service, and our credentials. */
 export interface Service {
   readonly baseUrl: string
   readonly credentials: Credentials
@@ -15,7 +15,7 @@ export interface Service {
   readonly webhookSecrets: (accountId: string) => readonly string[]
 }
 
-/** Makes the engine, with what a payout's end means to the insurer. */
+/** Creates the engine, with the insurer's handler of finished payouts. */
 export function createClaimEngine({ db, pool }: Database, service: Service): Engine<Transaction<Tables>> {
   const engine = createEngine({
     backend: postgres({ driver: kyselyDriver({ db, pool }) }),
@@ -31,7 +31,7 @@ export function createClaimEngine({ db, pool }: Database, service: Service): Eng
     await tx.updateTable('claim').set({ status: 'paid' }).where('transfer_id', '=', transferId).execute()
   })
 
-  // What did not arrive does not count against the limit, from the transaction on that acknowledges the event.
+  // A failed payout does not count against the limit. The handler commits with the acknowledgement of the event.
   engine.subscribe('unpay-claims', ['transfer.failed', 'transfer.canceled'], async ({ transferId, transfer }, tx) => {
     if (transfer.failure?.retriable) return
     const unpaid = await tx

@@ -4,7 +4,7 @@ import pg from 'pg'
 
 /** The insurer's tables. Dollars are text here and numeric in the database: money is never a `number`. */
 export interface Tables {
-  /** Somebody who is insured; claims are paid up to the limit. */
+  /** A policy. Claims are paid up to its limit. */
   policy: {
     id: string
     /** Id of the holder's bank account at the service. */
@@ -12,7 +12,7 @@ export interface Tables {
     limit: string
     paid_out: Generated<string>
   }
-  /** A loss that was reported, and what an adjuster settled it for. */
+  /** A reported loss, and the amount that an adjuster settled it for. */
   claim: {
     id: string
     policy_id: string
@@ -31,7 +31,7 @@ export interface Database {
 /** Opens a pool; `db.destroy()` closes it. */
 export function openDatabase(url: string): Database {
   const pool = new pg.Pool({ connectionString: url })
-  // The pool replaces an idle connection that broke; unheard, its error would end the process.
+  // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', () => {})
   return { db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), pool }
 }
@@ -58,7 +58,7 @@ const migrations: Record<string, Migration> = {
   },
 }
 
-/** Brings the insurer's own tables up to date. */
+/** Migrates the insurer's own tables. */
 export async function migrateDatabase({ db }: Database): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const { error } = await migrator.migrateToLatest()

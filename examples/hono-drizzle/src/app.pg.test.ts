@@ -34,7 +34,7 @@ const read = async (path: string) => (await fetch(`${url}/sellers/${path}`)).jso
 const balances = async () =>
   Object.fromEntries((await db.select().from(seller)).map(({ id, balance }) => [id, balance]))
 
-it('pays a withdrawal, and hears of it by webhook', async () => {
+it('pays a withdrawal, and receives its webhook', async () => {
   const answer = await withdraw('ada/withdrawals/rent', '250.00')
   expect(answer.status).toBe(202)
   expect(await answer.json()).toMatchObject({ id: 'rent', amount: '250.00', status: 'on_its_way' })
@@ -57,7 +57,7 @@ it('sends nothing when the balance is too small, though the payout was enqueued 
   expect(await balances()).toMatchObject({ bob: '1000.00' })
 })
 
-it('pays once what is asked for twice, at once or later', async () => {
+it('pays a repeated request once, at once or later', async () => {
   const [one, other] = await Promise.all([1, 2].map(() => withdraw('cy/withdrawals/car', '300.00')))
   const later = await withdraw('cy/withdrawals/car', '300.00')
   const [first, second, third] = await Promise.all([one, other, later].map((answer) => answer?.json()))
@@ -66,7 +66,7 @@ it('pays once what is asked for twice, at once or later', async () => {
   expect(await balances()).toMatchObject({ cy: '700.00' })
 })
 
-it('gives a seller back what the bank did not take', async () => {
+it('returns the money of a rejected payment to the balance', async () => {
   // The sandbox rejects a payment of this amount after it was accepted.
   await db.insert(seller).values({ id: 'dee', bankId, balance: '6660.01' })
   expect((await withdraw('dee/withdrawals/all', '6660.01')).status).toBe(202)
@@ -76,7 +76,7 @@ it('gives a seller back what the bank did not take', async () => {
   expect(await balances()).toMatchObject({ dee: '6660.01' })
 })
 
-it('takes no webhook from anybody else, and has asked the service for nothing more than it should', async () => {
+it('refuses forged webhooks, and has created only the expected transfers', async () => {
   for (const body of ['{"type":"transfer.completed"}', '']) {
     const forged = { method: 'POST', body }
     expect((await fetch(`${url}/webhooks/outlay/${sandbox.access.accountId}`, forged)).status).toBe(401)

@@ -5,14 +5,14 @@ import { HTTPException } from 'hono/http-exception'
 import type { Service } from './engine.ts'
 import { type Database, seller, type Transaction, withdrawal } from './schema.ts'
 
-/** What the application works on. */
+/** Dependencies of the application. */
 export interface Host {
   readonly db: Database
   readonly engine: Engine<Transaction>
   readonly service: Service
 }
 
-/** What a seller asks for. */
+/** A seller's request. */
 interface Withdrawing {
   readonly sellerId: string
   readonly id: string
@@ -20,7 +20,7 @@ interface Withdrawing {
   readonly amount: string
 }
 
-/** Builds the application; it needs no engine that runs. */
+/** Builds the application. The engine need not run. */
 export function createApp(host: Host): Hono {
   const { db, engine } = host
   const app = new Hono()
@@ -50,7 +50,7 @@ export function createApp(host: Host): Hono {
   app.onError((error, c) => {
     if (error instanceof HTTPException) return c.json({ message: error.message }, error.status)
     if (error instanceof SyntaxError) return c.json({ message: 'The body is not JSON.' }, 400)
-    // A refusal that names a field is about what the caller asked for; any other error is ours.
+    // A refusal that names a field is the caller's error. Any other error is ours.
     if (OutlayError.is(error) && error.field !== undefined) {
       return c.json({ code: error.code, field: error.field, message: error.message }, 422)
     }
@@ -60,13 +60,13 @@ export function createApp(host: Host): Hono {
   return app
 }
 
-/** Takes money out of a balance: the withdrawal, the balance and the payout commit together. */
+/** Withdraws money from a balance: the withdrawal, the balance and the payout commit together. */
 async function withdraw({ db, engine, service }: Host, { sellerId, id, amount }: Withdrawing) {
   return db.transaction(async (tx) => {
     const [owner] = await tx.select().from(seller).where(eq(seller.id, sellerId))
     if (owner === undefined) throw new HTTPException(404, { message: 'There is no such seller.' })
 
-    // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+    // First the payout: it refuses an invalid request before any SQL, and it detects a repeated request.
     const transfer = await engine.transfers.enqueue(tx, {
       accountId: service.accountId,
       idempotencyKey: `withdrawal/${sellerId}/${id}`,
@@ -77,7 +77,7 @@ async function withdraw({ db, engine, service }: Host, { sellerId, id, amount }:
     })
     if (transfer.reused) return findWithdrawal(tx, transfer.id)
 
-    // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+    // Then the host's rows. An error from here on rolls the payout back.
     const [row] = await tx.insert(withdrawal).values({ id, sellerId, amount, transferId: transfer.id }).returning()
     const paid = await tx
       .update(seller)

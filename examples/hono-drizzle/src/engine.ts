@@ -5,7 +5,7 @@ import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from
 import { eq, sql } from 'drizzle-orm'
 import { type Database, seller, type Transaction, withdrawal } from './schema.ts'
 
-/** Where the money-movement service is, and who we are there. */
+/** Address of the money-movement service, and our credentials. */
 export interface Service {
   readonly baseUrl: string
   readonly credentials: Credentials
@@ -15,7 +15,7 @@ export interface Service {
   readonly webhookSecrets: (accountId: string) => readonly string[]
 }
 
-/** Makes the engine, with what a payout's end means to the marketplace. */
+/** Creates the engine, with the marketplace's handler of finished payouts. */
 export function createWithdrawalEngine(db: Database, service: Service): Engine<Transaction> {
   const engine = createEngine({
     backend: postgres({ driver: drizzleDriver(db) }),
@@ -31,7 +31,7 @@ export function createWithdrawalEngine(db: Database, service: Service): Engine<T
     await tx.update(withdrawal).set({ status: 'paid' }).where(eq(withdrawal.transferId, transferId))
   })
 
-  // Money that did not arrive is the seller's again, in the transaction that acknowledges the event: once.
+  // The money of a failed payout returns to the balance once, because the handler commits with the acknowledgement.
   engine.subscribe(
     'return-withdrawals',
     ['transfer.failed', 'transfer.canceled'],

@@ -1,4 +1,4 @@
-/** Runs the marketplace beside the service until Ctrl-C. In a real host the engine runs in a worker process too. */
+/** Runs the marketplace beside the service until Ctrl-C. In a real host, the engine also runs in a worker process. */
 
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
@@ -21,7 +21,7 @@ await runExample(async ({ databaseUrl, sandbox, running }) => {
   await engine.start()
 
   await db.insert(seller).values({ id: 'ada', bankId: await sandbox.registerBank('Ada Park'), balance: '1000.00' })
-  console.log(`Ada has 1,000.00 USD. Pay some of it out, twice if you like, and look at it after two seconds:
+  console.log(`Ada has 1,000.00 USD. Pay some of it out, twice if you like, and read it after two seconds:
 
 curl -X PUT ${url}/sellers/ada/withdrawals/first -H 'content-type: application/json' -d '{"amount": "250.00"}'
 curl ${url}/sellers/ada/withdrawals/first`)

@@ -4,7 +4,7 @@ import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import { numeric, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import pg from 'pg'
 
-/** Somebody who sells on the marketplace, and what we owe them in dollars. */
+/** A seller on the marketplace, and the balance that we owe in dollars. */
 export const seller = pgTable('seller', {
   id: text('id').primaryKey(),
   /** Id of the seller's bank account at the service. */
@@ -12,7 +12,7 @@ export const seller = pgTable('seller', {
   balance: numeric('balance', { precision: 12, scale: 2 }).notNull(),
 })
 
-/** Money that a seller took out. Its id is the seller's own choice. */
+/** A withdrawal of a seller. The seller chooses its id. */
 export const withdrawal = pgTable(
   'withdrawal',
   {
@@ -36,12 +36,12 @@ export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
 /** Opens a pool; `db.$client.end()` closes it. */
 export function openDatabase(url: string) {
   const client = new pg.Pool({ connectionString: url })
-  // The pool replaces an idle connection that broke; unheard, its error would end the process.
+  // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   client.on('error', () => {})
   return drizzle({ client, schema: { seller, withdrawal } })
 }
 
-/** Brings the marketplace's own tables up to date. */
+/** Migrates the marketplace's own tables. */
 export async function migrateDatabase(db: Database): Promise<void> {
   await migrate(db, { migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)) })
 }

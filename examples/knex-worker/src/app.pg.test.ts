@@ -41,7 +41,7 @@ const close = (id: string, memo?: string) =>
 const read = async (id: string) => (await fetch(`${url}/periods/${id}/statements`)).json() as Promise<Statement[]>
 const royalties = async () => Object.fromEntries((await db('author')).map((author) => [author.id, author.royalties]))
 
-it('pays every author, in another process, and hears of it by webhook', async () => {
+it('pays every author, in another process, and receives the webhooks', async () => {
   await open('2026-01')
   const answer = await close('2026-01', 'Royalties for January')
   expect(answer.status).toBe(202)
@@ -71,7 +71,7 @@ it('sends nothing when the budget is too small, though the payouts were enqueued
   expect(await royalties()).toEqual({ ada: '120.50', bob: '79.50' })
 })
 
-it('pays once what is asked for twice, at once or later', async () => {
+it('pays a repeated request once, at once or later', async () => {
   await open('2026-04')
   const [one, other] = await Promise.all([1, 2].map(() => close('2026-04')))
   await earn('5.00', '5.00')
@@ -82,7 +82,7 @@ it('pays once what is asked for twice, at once or later', async () => {
   expect(await royalties()).toEqual({ ada: '5.00', bob: '5.00' })
 })
 
-it('puts on the next statement what the bank did not take', async () => {
+it('puts a rejected payment on the next statement', async () => {
   // The sandbox rejects a payment of this amount after it was accepted.
   await earn('6660.01', '10.00')
   await open('2026-05')
@@ -92,7 +92,7 @@ it('puts on the next statement what the bank did not take', async () => {
   expect(await royalties()).toEqual({ ada: '6660.01', bob: '0.00' })
 })
 
-it('takes no webhook from anybody else, and has asked the service for nothing more than it should', async () => {
+it('refuses forged webhooks, and has created only the expected transfers', async () => {
   for (const body of ['{"type":"transfer.completed"}', '']) {
     const forged = { method: 'POST', body }
     expect((await fetch(`${url}/webhooks/outlay/${sandbox.access.accountId}`, forged)).status).toBe(401)

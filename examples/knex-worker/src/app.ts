@@ -6,20 +6,20 @@ import type { Service } from './engine.ts'
 import { closePeriod, Refusal } from './royalties.ts'
 import type { Statement } from './schema.ts'
 
-/** What the application works on. */
+/** Dependencies of the application. */
 export interface Host {
   readonly db: Knex
   readonly engine: Engine<Knex.Transaction>
   readonly service: Service
 }
 
-/** What a request is answered with. */
+/** The answer to a request. */
 interface Answer {
   readonly status: number
   readonly body?: unknown
 }
 
-/** Builds the application of the web process; its engine never runs. */
+/** Builds the application of the web process. Its engine never runs. */
 export function createApp(host: Host): Server {
   return createServer(async (request, response) => {
     const { status, body } = await route(host, request).catch(answerError)
@@ -38,7 +38,7 @@ async function route({ db, engine, service }: Host, request: IncomingMessage): P
     case 'GET periods statements':
       return { status: 200, body: await db<Statement>('statement').where({ period_id: second }).orderBy('author_id') }
     case `POST webhooks ${service.accountId}`: {
-      // The octets that came, not a parsed body: those are what was signed.
+      // The received octets, not a parsed body: the signature covers the octets.
       const webhook = { body: await buffer(request), headers: request.headers }
       return { status: (await engine.webhook(webhook, { accountId: service.accountId })).status }
     }
@@ -50,7 +50,7 @@ async function route({ db, engine, service }: Host, request: IncomingMessage): P
 function answerError(error: unknown): Answer {
   if (error instanceof Refusal) return { status: error.status, body: { message: error.message } }
   if (error instanceof SyntaxError) return { status: 400, body: { message: 'The body is not JSON.' } }
-  // A refusal that names a field is about what the caller asked for; any other error is ours.
+  // A refusal that names a field is the caller's error. Any other error is ours.
   if (OutlayError.is(error) && error.field !== undefined) {
     return { status: 422, body: { code: error.code, field: error.field, message: error.message } }
   }

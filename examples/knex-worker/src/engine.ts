@@ -5,7 +5,7 @@ import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from
 import type { Knex } from 'knex'
 import type { Author, Statement } from './schema.ts'
 
-/** Where the money-movement service is, and who we are there. */
+/** Address of the money-movement service, and our credentials. */
 export interface Service {
   readonly baseUrl: string
   readonly credentials: Credentials
@@ -15,7 +15,7 @@ export interface Service {
   readonly webhookSecrets: (accountId: string) => readonly string[]
 }
 
-/** Makes the engine, with what a payout's end means to the publisher. Both processes make one; only the worker starts it. */
+/** Creates the engine, with the publisher's handler of finished payouts. Both processes create one; only the worker starts it. */
 export function createRoyaltyEngine(db: Knex, service: Service): Engine<Knex.Transaction> {
   const engine = createEngine({
     backend: postgres({ driver: knexDriver(db) }),
@@ -31,7 +31,7 @@ export function createRoyaltyEngine(db: Knex, service: Service): Engine<Knex.Tra
     await tx<Statement>('statement').where({ transfer_id: transferId }).update({ status: 'paid' })
   })
 
-  // What did not arrive is on the author's next statement, from the transaction on that acknowledges the event.
+  // A failed payout is on the author's next statement. The handler commits with the acknowledgement of the event.
   engine.subscribe(
     'unpay-statements',
     ['transfer.failed', 'transfer.canceled'],
@@ -50,7 +50,7 @@ export function createRoyaltyEngine(db: Knex, service: Service): Engine<Knex.Tra
   return engine
 }
 
-/** Reads where the service is from the environment of a process. */
+/** Reads the address of the service from the environment of a process. */
 export function readService(env: NodeJS.ProcessEnv): Service {
   const {
     SERVICE_URL = '',

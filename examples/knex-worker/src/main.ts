@@ -20,7 +20,7 @@ await runExample(async ({ databaseUrl, sandbox, running }) => {
   const bank_id = await sandbox.registerBank('Ada Park')
   await db('author').insert(['ada', 'bob', 'cy'].map((id) => ({ id, bank_id, royalties: '120.50' })))
   await db('period').insert({ id: '2026-10', budget: '1000.00' })
-  console.log(`Three authors have earned royalties. Pay them, twice if you like, and look at them after two seconds:
+  console.log(`Three authors have earned royalties. Pay them, twice if you like, and read them after two seconds:
 
 curl ${url}/periods/2026-10/statements -d '{"memo": "Royalties for October"}'
 curl ${url}/periods/2026-10/statements`)

@@ -3,7 +3,7 @@ import type { Knex } from 'knex'
 import type { Service } from './engine.ts'
 import type { Author, Period, Statement } from './schema.ts'
 
-/** A rule of the publisher that a request breaks. */
+/** A request breaks a rule of the publisher. */
 export class Refusal extends Error {
   readonly status: number
 
@@ -13,20 +13,20 @@ export class Refusal extends Error {
   }
 }
 
-/** Who closes a period, and for whom. */
+/** The account that closes a period, and the period. */
 export interface Closing {
   readonly db: Knex
   readonly engine: Engine<Knex.Transaction>
   readonly service: Service
   readonly period: string
-  /** What the banks tell the authors; at most 140 characters. */
+  /** Memo for the authors' banks, at most 140 characters. */
   readonly memo: string | undefined
 }
 
 /** Closes a period: every author with royalties gets a statement and its payout, all of them or none. */
 export async function closePeriod({ db, engine, service, period, memo }: Closing): Promise<readonly Statement[]> {
   return db.transaction(async (tx) => {
-    // Whoever closes the period locks it; a second one waits here, and then finds it closed.
+    // The first request locks the period. A second one waits here, and then finds it closed.
     const found = await tx<Period>('period').where({ id: period }).forUpdate().first()
     if (found === undefined) throw new Refusal(404, 'There is no such period.')
     const statements = () => tx<Statement>('statement').where({ period_id: period }).orderBy('author_id')
@@ -45,7 +45,7 @@ export async function closePeriod({ db, engine, service, period, memo }: Closing
       })),
     )
 
-    // Then what it means here. Whatever is thrown from now on takes the payouts back with it.
+    // Then the host's rows. An error from here on rolls the payouts back.
     const rows = authors.map(({ id, royalties }, index) => ({
       period_id: period,
       author_id: id,

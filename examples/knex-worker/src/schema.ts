@@ -1,6 +1,6 @@
 import knex, { type Knex } from 'knex'
 
-/** Somebody whose books a publisher sells; royalties are what they earned since their last statement, in dollars. */
+/** An author of a publisher. Royalties are the earnings since the last statement, in dollars. */
 export interface Author {
   readonly id: string
   /** Id of the author's bank account at the service. */
@@ -8,14 +8,14 @@ export interface Author {
   readonly royalties: string
 }
 
-/** A month whose royalties are paid out; at most `budget` dollars go out for it. */
+/** A month whose royalties are paid out, with at most `budget` dollars. */
 export interface Period {
   readonly id: string
   readonly budget: string
   readonly closed_at: Date | null
 }
 
-/** What one author gets for one period. */
+/** The payment of one author for one period. */
 export interface Statement {
   readonly period_id: string
   readonly author_id: string
@@ -58,7 +58,7 @@ const migrations: readonly (Knex.Migration & { readonly name: string })[] = [
   },
 ]
 
-/** Brings the publisher's own tables up to date. */
+/** Migrates the publisher's own tables. */
 export async function migrateDatabase(db: Knex): Promise<void> {
   const migrationSource: Knex.MigrationSource<(typeof migrations)[number]> = {
     getMigrations: async () => [...migrations],

@@ -1,4 +1,4 @@
-/** The web process: closes periods and takes webhooks. */
+/** The web process: closes periods and receives webhooks. */
 import { listen } from '@outlay/example-sandbox/server'
 import { createApp } from './app.ts'
 import { createRoyaltyEngine, readService } from './engine.ts'

@@ -1,4 +1,4 @@
-/** The worker process: sends what was enqueued, follows it to the end, and marks statements. Run as many as you like. */
+/** The worker process: submits enqueued transfers, polls them until they are final, and marks statements. Run as many as needed. */
 import { createRoyaltyEngine, readService } from './engine.ts'
 import { openDatabase } from './schema.ts'
 

@@ -35,7 +35,7 @@ it('answers its own routes beside those of the service', async () => {
   expect((await fetch(`${url}/health`)).status).toBe(404)
 })
 
-it('lets a partner that signed up pay somebody, below its prefix', async () => {
+it('lets a partner that signed up make a payment, below its prefix', async () => {
   const credentials = (await (await signUp('Acme')).json()) as { clientId: string; clientSecret: string }
   await using client = createClient({ baseUrl: `${url}/payouts`, credentials })
   const office = { streetLine1: '1 Main Street', city: 'Chicago', state: 'IL', zip: '60601' }
@@ -72,7 +72,7 @@ it('lets a partner that signed up pay somebody, below its prefix', async () => {
   expect((await client.balances.get(accountId, addressId, usdc))?.available.value).toBe('60.00')
 })
 
-it('registers no client for a partner whose name is taken', async () => {
+it('registers no client for a partner whose name is in use', async () => {
   expect((await signUp('Birch')).status).toBe(201)
   const before = await countClients()
   expect((await signUp('Birch')).status).toBe(409)

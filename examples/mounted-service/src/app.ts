@@ -2,7 +2,7 @@ import { inTransaction, registerClient, type Service } from '@outlay/service'
 import { Hono } from 'hono'
 import type { Pool } from 'pg'
 
-/** What the application works on. */
+/** Dependencies of the application. */
 export interface Host {
   readonly pool: Pool
   /** Made on the same pool, so that its clients commit with the bank's own rows. */
@@ -13,7 +13,7 @@ export interface Host {
 export function createApp({ pool, service }: Host): Hono {
   const app = new Hono()
 
-  // A partner and its credentials come to be in one transaction: none without the other.
+  // One transaction writes a partner and its credentials.
   app.post('/partners', async (c) => {
     const { name } = await c.req.json<{ name: string }>()
     const credentials = await inTransaction(service.context, async (tx) => {
@@ -22,7 +22,7 @@ export function createApp({ pool, service }: Host): Hono {
         'insert into partner (name, client_id) values ($1, $2) on conflict (name) do nothing',
         [name, client.clientId],
       )
-      // Whatever is thrown takes the client back with it.
+      // An error rolls the client back.
       if (rowCount === 0) throw new NameTaken()
       return client
     })
@@ -34,7 +34,7 @@ export function createApp({ pool, service }: Host): Hono {
     return c.json(rows.map(({ name }) => name))
   })
 
-  // The service sees paths without the prefix; everything below it is the service's, its 404 included.
+  // The service receives paths without the prefix. It handles everything below the prefix, including 404.
   app.mount('/payouts', service.fetch)
 
   app.onError((error, c) => {
@@ -50,7 +50,7 @@ export async function migrateDatabase(pool: Pool): Promise<void> {
   await pool.query('create table if not exists partner (name text primary key, client_id text not null unique)')
 }
 
-/** There is a partner of that name. */
+/** A partner with that name exists. */
 class NameTaken extends Error {
   override readonly message = 'There is a partner of that name.'
 }

@@ -16,7 +16,7 @@ const postgres = running.use(await startPostgres())
 const pool = new pg.Pool({ connectionString: await postgres.createDatabase() })
 running.defer(() => pool.end())
 
-// A key for play money; where a real one is kept is in SECURITY.md.
+// A key for play money. SECURITY.md says where to store a real one.
 const encryptionKey = createHash('sha256').update('an example').digest()
 const service = createService({ pool, rails: 'simulated', encryptionKey })
 running.defer(() => service.stop())

@@ -1,6 +1,6 @@
 import { OutlayError } from '@outlay/core'
 
-/** A rule of the company that a request breaks. */
+/** A request breaks a rule of the company. */
 export class Refusal extends Error {
   readonly status: number
 
@@ -10,14 +10,14 @@ export class Refusal extends Error {
   }
 }
 
-/** Runs a route handler, and answers for what it throws. */
+/** Runs a route handler, and turns its errors into answers. */
 export async function answer(work: () => Promise<Response>): Promise<Response> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof Refusal) return Response.json({ message: error.message }, { status: error.status })
     if (error instanceof SyntaxError) return Response.json({ message: 'The body is not JSON.' }, { status: 400 })
-    // A refusal that names a field is about what the caller asked for; any other error is ours.
+    // A refusal that names a field is the caller's error. Any other error is ours.
     if (OutlayError.is(error) && error.field !== undefined) {
       return Response.json({ code: error.code, field: error.field, message: error.message }, { status: 422 })
     }

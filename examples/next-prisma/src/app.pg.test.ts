@@ -32,7 +32,7 @@ const pay = (id: string, memo?: string) =>
 const read = async (id: string) => (await fetch(`${url}/api/invoices/${id}`)).json()
 const budgetOf = async (id: string) => (await prisma.department.findUnique({ where: { id } }))?.budget.toFixed(2)
 
-it('pays an invoice, and hears of it by webhook', async () => {
+it('pays an invoice, and receives its webhook', async () => {
   await receive('logo', '1250.00')
   const answer = await pay('logo', 'Thank you')
   expect(answer.status).toBe(202)
@@ -56,7 +56,7 @@ it('sends nothing when the budget is too small, though the payout was enqueued b
   expect(await read('statue')).toMatchObject({ status: 'received', transferId: null })
 })
 
-it('pays once what is asked for twice, at once or later', async () => {
+it('pays a repeated request once, at once or later', async () => {
   await receive('site', '400.00')
   const [one, other] = await Promise.all([1, 2].map(() => pay('site')))
   const later = await pay('site')
@@ -66,7 +66,7 @@ it('pays once what is asked for twice, at once or later', async () => {
   expect(await budgetOf('site')).toBe('9600.00')
 })
 
-it('gives a department back what the bank did not take', async () => {
+it('returns the money of a rejected payment to the budget', async () => {
   // The sandbox rejects a payment of this amount after it was accepted.
   await receive('film', '6660.01')
   expect((await pay('film')).status).toBe(202)
@@ -76,7 +76,7 @@ it('gives a department back what the bank did not take', async () => {
   expect(await budgetOf('film')).toBe('10000.00')
 })
 
-it('takes no webhook from anybody else, and has asked the service for nothing more than it should', async () => {
+it('refuses forged webhooks, and has created only the expected transfers', async () => {
   for (const body of ['{"type":"transfer.completed"}', '']) {
     const forged = { method: 'POST', body }
     expect((await fetch(`${url}/webhooks/outlay/${sandbox.access.accountId}`, forged)).status).toBe(401)

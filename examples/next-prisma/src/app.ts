@@ -4,7 +4,7 @@ import * as webhooks from './app/webhooks/outlay/[accountId]/route.ts'
 
 type Handler = (request: Request, segment: string) => Promise<Response>
 
-/** What Next makes of the files in `app/`. */
+/** The routes that Next derives from the files in `app/`. */
 const routes: readonly (readonly [method: string, path: RegExp, handler: Handler])[] = [
   ['POST', /^\/api\/invoices\/([^/]+)\/payment$/, (request, id) => payment.POST(request, { params: at({ id }) })],
   ['GET', /^\/api\/invoices\/([^/]+)$/, (request, id) => invoice.GET(request, { params: at({ id }) })],

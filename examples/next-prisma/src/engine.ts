@@ -5,7 +5,7 @@ import { type Credentials, httpGateway, httpWebhooks, outlayKeyLifetimeMs } from
 import type { Pool } from 'pg'
 import type { PrismaClient } from './prisma-client.ts'
 
-/** Where the money-movement service is, and who we are there. */
+/** Address of the money-movement service, and our credentials. */
 export interface Service {
   readonly baseUrl: string
   readonly credentials: Credentials
@@ -18,7 +18,7 @@ export interface Service {
 /** The engine in the type of Prisma's transactions. */
 export type InvoiceEngine = Engine<PrismaTransaction<PrismaClient>>
 
-/** Makes the engine, with what a payout's end means to the company. */
+/** Creates the engine, with the company's handler of finished payouts. */
 export function createInvoiceEngine(prisma: PrismaClient, pool: Pool, service: Service): InvoiceEngine {
   const engine = createEngine({
     backend: postgres({ driver: prismaDriver({ prisma, pool }) }),
@@ -34,7 +34,7 @@ export function createInvoiceEngine(prisma: PrismaClient, pool: Pool, service: S
     await tx.invoice.updateMany({ where: { transferId }, data: { status: 'paid' } })
   })
 
-  // Money that did not arrive is the department's again, in the transaction that acknowledges the event: once.
+  // The money of a failed payout returns to the budget once, because the handler commits with the acknowledgement.
   engine.subscribe('unpay-invoices', ['transfer.failed', 'transfer.canceled'], async ({ transferId, transfer }, tx) => {
     if (transfer.failure?.retriable) return
     const invoice = await tx.invoice.findUnique({ where: { transferId } })

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { createInvoiceEngine, type InvoiceEngine, type Service } from './engine.ts'
 import { openPrisma, type PrismaClient } from './prisma-client.ts'
 
-/** What the route handlers work on. */
+/** Dependencies of the route handlers. */
 export interface Host extends AsyncDisposable {
   readonly prisma: PrismaClient
   readonly engine: InvoiceEngine
@@ -13,8 +13,8 @@ export interface Host extends AsyncDisposable {
 let opened: Host | undefined
 
 /**
- * The one host of this process, opened by whoever asks first: Next also loads its modules when it builds, and there is no
- * database then.
+ * The only host of this process, opened at the first request: Next also loads its modules during a build, when there is no
+ * database.
  */
 export function host(): Host {
   opened ??= openHost(process.env)
@@ -23,7 +23,7 @@ export function host(): Host {
 
 function openHost(env: NodeJS.ProcessEnv): Host {
   const pool = new pg.Pool({ connectionString: env.DATABASE_URL })
-  // The pool replaces an idle connection that broke; unheard, its error would end the process.
+  // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', () => {})
   const prisma = openPrisma(pool)
   const service: Service = {
@@ -46,7 +46,7 @@ function openHost(env: NodeJS.ProcessEnv): Host {
   }
 }
 
-/** Does what `prisma migrate deploy` does, and brings the engine's tables up to date. */
+/** Does what `prisma migrate deploy` does, and migrates the engine's tables. */
 export async function migrateDatabase(url: string, engine: InvoiceEngine): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

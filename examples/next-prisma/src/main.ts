@@ -20,7 +20,7 @@ await runExample(async ({ databaseUrl, sandbox, running }) => {
   const bankId = await sandbox.registerBank('Ada Park')
   await prisma.department.create({ data: { id: 'design', budget: '5000.00' } })
   await prisma.invoice.create({ data: { id: 'INV-42', departmentId: 'design', bankId, amount: '1250.00' } })
-  console.log(`Ada wants 1,250.00 USD for her work. Pay her, twice if you like, and look at the invoice after two seconds:
+  console.log(`Ada wants 1,250.00 USD for her work. Pay her, twice if you like, and read the invoice after two seconds:
 
 curl ${url}/api/invoices/INV-42/payment -d '{"memo": "Thank you"}'
 curl ${url}/api/invoices/INV-42`)

@@ -11,12 +11,12 @@ export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
 /** Opens a pool; `db.$client.end()` closes it. */
 export function openDatabase(url: string) {
   const pool = new pg.Pool({ connectionString: url, max: 20 })
-  // The pool replaces an idle connection that broke; unheard, its error would end the process.
+  // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', () => {})
   return drizzle({ client: pool, schema })
 }
 
-/** Brings the application's own tables up to date. */
+/** Migrates the application's own tables. */
 export async function migrateDatabase(db: Database): Promise<void> {
   await migrate(db, { migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)) })
 }

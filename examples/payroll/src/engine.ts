@@ -6,7 +6,7 @@ import { eq, sql } from 'drizzle-orm'
 import type { Database, Transaction } from './database.ts'
 import { payslip } from './schema.ts'
 
-/** Where the money-movement service is, and who we are there. */
+/** Address of the money-movement service, and our credentials. */
 export interface ServiceAccess {
   readonly baseUrl: string
   readonly credentials: Credentials
@@ -21,11 +21,11 @@ export function createPayrollEngine(db: Database, service: ServiceAccess): Engin
       credentials: service.credentials,
       keyLifetimeMs: outlayKeyLifetimeMs,
     }),
-    // Days pass in seconds in the sandbox, so a look at a transfer cannot wait for hours.
-    follow: { maxDelayMs: 2_000 },
+    // Days pass in seconds in the sandbox, so a poll of a transfer cannot wait for hours.
+    polling: { maxDelayMs: 2_000 },
   })
 
-  // What happened to a transfer is written to its payslip in the transaction that acknowledges the event.
+  // The handler writes the result to the payslip in the transaction that acknowledges the event.
   engine.subscribe(
     'mark-payslips',
     ['transfer.awaiting_funds', 'transfer.completed', 'transfer.failed', 'transfer.canceled'],

@@ -17,14 +17,14 @@ const { values } = parseArgs({
   options: { people: { type: 'string', default: '1000' }, keep: { type: 'boolean', default: false } },
 })
 const people = Number(values.people)
-if (!Number.isInteger(people) || people < 10 || people > 10_000) throw new Error('--people takes 10 to 10000.')
+if (!Number.isInteger(people) || people < 10 || people > 10_000) throw new Error('--people must be 10 to 10000.')
 
 const interruption = new AbortController()
 const { signal } = interruption
 let isEnding = false
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
-    // The second time we end at once. The other processes and PostgreSQL end with this one, however it ends.
+    // The second signal ends this process at once. The other processes and PostgreSQL end with it in any case.
     if (signal.aborted) process.exit(130)
     interruption.abort(`Interrupted by ${name}.`)
   })
@@ -42,11 +42,11 @@ try {
   process.exitCode = signal.aborted ? 130 : 1
 }
 
-/** Starts everything, plays the story and checks the result; answers with the exit code. */
+/** Starts everything, plays the story and checks the result. Returns the exit code. */
 async function run(running: AsyncDisposableStack): Promise<number> {
   const progress = running.use(createProgress(people * 3))
 
-  // No power fails in this story, so PostgreSQL need not wait for the disk.
+  // The story has no power failure, so PostgreSQL need not wait for the disk.
   const postgres = running.use(await startPostgres({ durable: false }))
   const [hostUrl, serviceUrl] = [await postgres.createDatabase(), await postgres.createDatabase()]
   running.defer(() => postgres.dropDatabase(hostUrl))
@@ -85,7 +85,7 @@ function endWith(program: Program, name: string): void {
   })
 }
 
-/** Says how to look around, and waits for Ctrl-C. */
+/** Prints how to inspect the databases, and waits for Ctrl-C. */
 async function keepRunning(hostUrl: string, serviceUrl: string, service: ServiceAccess): Promise<void> {
   console.log(`
 Everything keeps running until you press Ctrl-C.

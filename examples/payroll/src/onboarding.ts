@@ -6,12 +6,12 @@ import { type Company, company, employee, rails } from './schema.ts'
 
 type Rail = (typeof rails)[number]
 
-/** Requests that are sent at once while payees are registered. */
+/** Maximum number of concurrent registrations of payees. */
 const requestsAtOnce = 16
 
 const office = { streetLine1: '1 Main Street', city: 'Chicago', state: 'IL', zip: '60601' }
 
-/** Opens an account at the service for a company; its custodial wallets come with it. */
+/** Opens an account at the service for a company; the service also creates its custodial wallets. */
 export async function openCompany(db: Database, client: Client, name: string, parentId: string): Promise<Company> {
   const account = await client.accounts.create(parentId, {
     businessName: name,
@@ -30,7 +30,7 @@ export async function openCompany(db: Database, client: Client, name: string, pa
   return row
 }
 
-/** Hires people: registers where each wants to be paid as an external address, and writes them down. */
+/** Hires people: registers each payee as an external address, and writes the rows. */
 export async function hire(
   db: Database,
   client: Client,
@@ -56,7 +56,7 @@ export async function hire(
   await db.insert(employee).values(hired)
 }
 
-/** What a company pays its people in one run, times a factor, in dollars. */
+/** The total of one payroll run of a company, times a factor, in dollars. */
 export async function wages(db: Database, employer: Company, factor = '1'): Promise<string> {
   const [row] = await db
     .select({ total: sql<string>`round(sum(${employee.salary}) * ${factor}::numeric, 2)::text` })
@@ -65,7 +65,7 @@ export async function wages(db: Database, employer: Company, factor = '1'): Prom
   return row?.total ?? '0.00'
 }
 
-/** Where the person with this number is paid. Some gave a bank account that does not take the money. */
+/** The payee's address for the person with this number. Some have a bank account that rejects payments. */
 function payee(index: number, rail: Rail): ExternalAddressInput {
   const name = `Employee ${index + 1}`
   if (rail === 'base') return { name, address: `0x${randomBytes(20).toString('hex')}`, transferTypes: [rail] }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 
-it('pays everybody once, through a killed worker, a rollback and an empty wallet', { timeout: 180_000 }, async () => {
+it('pays everyone once, through a killed worker, a rollback and an empty wallet', { timeout: 180_000 }, async () => {
   const main = fileURLToPath(new URL('main.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [main, '--people', '40'], { timeout: 170_000 })
   expect(stdout).toMatch(/payslips committed with their payouts +120\n/)

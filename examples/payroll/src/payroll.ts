@@ -14,7 +14,7 @@ export async function runPayroll(
   await db.transaction((tx) => writePayroll(tx, engine, payer, period))
 }
 
-/** Writes a payroll in the caller's transaction; answers with the ids of its transfers. Nothing leaves before the commit. */
+/** Writes a payroll in the caller's transaction; returns the ids of its transfers. Nothing is sent before the commit. */
 export async function writePayroll(
   tx: Transaction,
   engine: Engine<Transaction>,

@@ -1,7 +1,7 @@
 import { type Program, spawnNode } from '@outlay/testing'
 import type { ServiceAccess } from './engine.ts'
 
-/** The service in a process of its own. */
+/** The service in a separate process. */
 export interface ServiceProcess extends ServiceAccess {
   readonly program: Program
   /** The account that our credentials own; the companies are managed below it. */

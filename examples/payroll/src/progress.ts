@@ -1,16 +1,16 @@
 import type { Backlog } from '@outlay/core'
 import { Presets, SingleBar } from 'cli-progress'
 
-/** Says on standard output what happens, with a bar below it while transfers are under way. */
+/** Prints progress on standard output, with a bar while transfers are in progress. */
 export interface Progress {
   /** Prints one line, with the seconds that have passed. */
   say(text: string): void
-  /** Draws how far the transfers are, and what day it is in the sandbox. */
+  /** Draws the progress of the transfers, and the date in the sandbox. */
   update(backlog: Backlog, day: string): void
   [Symbol.dispose](): void
 }
 
-/** Pause between two lines where there is no terminal to draw on, in milliseconds. */
+/** Interval between two lines without a terminal, in milliseconds. */
 const linePauseMs = 5_000
 
 /** Makes the progress of `total` transfers. */

@@ -5,11 +5,11 @@ import pg from 'pg'
 export interface Figure {
   readonly what: string
   readonly value: string
-  /** What it has to be; undefined for what is told and not checked. */
+  /** Expected value; undefined for a figure that is reported and not checked. */
   readonly expected?: string | undefined
 }
 
-/** What is to be checked: where, and what was planned. */
+/** The databases to check, and the planned figures. */
 export interface Plan {
   readonly hostUrl: string
   readonly serviceUrl: string
@@ -23,7 +23,7 @@ export interface Plan {
   readonly returned: number
 }
 
-/** Reads every figure from the two databases; nothing comes from the memory of this process but what was planned. */
+/** Reads every figure from the two databases; only the planned figures come from the memory of this process. */
 export async function readReport(plan: Plan): Promise<readonly Figure[]> {
   const host = new pg.Client(plan.hostUrl)
   const service = new pg.Client(plan.serviceUrl)
@@ -102,7 +102,7 @@ async function readRefusals(host: pg.Client, plan: Plan): Promise<Figure[]> {
   }))
 }
 
-/** What is left of the payroll that was rolled back: rows, jobs, transfers at the service. */
+/** Remains of the rolled-back payroll: rows, jobs, transfers at the service. */
 async function readRollback(host: pg.Client, service: pg.Client, plan: Plan): Promise<Figure[]> {
   const { rows: left } = await host.query<{ rows: string; jobs: string }>(
     `select ((select count(*) from payroll_run where period = $1)
@@ -122,7 +122,7 @@ async function readRollback(host: pg.Client, service: pg.Client, plan: Plan): Pr
   ]
 }
 
-/** The money: what the application says it paid, what the service says left, and whether the ledger balances. */
+/** The money: the amount paid by the application, the amount that left the service, and whether the ledger balances. */
 async function readBooks(host: pg.Client, service: pg.Client, plan: Plan): Promise<Figure[]> {
   const { rows: paid } = await host.query<{ total: string; unanswered: string }>(
     `select (select coalesce(sum(p.amount), 0) from payslip p join payroll_run r on r.id = p.run_id
@@ -148,7 +148,7 @@ async function readBooks(host: pg.Client, service: pg.Client, plan: Plan): Promi
   ]
 }
 
-/** Prints the table, and answers with the figures that are wrong. */
+/** Prints the table, and returns the wrong figures. */
 export function printReport(figures: readonly Figure[]): readonly Figure[] {
   const isWrong = ({ value, expected }: Figure) => expected !== undefined && value !== expected
   const widest = Math.max(...figures.map(({ what }) => what.length))

@@ -1,14 +1,14 @@
 import type { ServiceAccess } from './engine.ts'
 
-/** What only a sandbox can do: make money arrive, and make time pass. */
+/** Controls of a sandbox: incoming money, and the clock. */
 export interface Sandbox {
-  /** Lets USDC arrive in a wallet on Base. */
+  /** Deposits USDC in a wallet on Base. */
   deposit(wallet: { readonly accountId: string; readonly walletId: string }, amount: string): Promise<void>
-  /** Moves the sandbox's clock forward; answers with its date. */
+  /** Moves the sandbox's clock forward; returns its date. */
   advance(hours: number): Promise<string>
 }
 
-/** Talks to the `/simulations` routes. */
+/** Calls the `/simulations` routes. */
 export async function openSandbox(service: ServiceAccess): Promise<Sandbox> {
   const { clientId, clientSecret } = service.credentials
   const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')

@@ -42,7 +42,7 @@ export const payrollRun = pgTable(
   (table) => [unique().on(table.companyId, table.period)],
 )
 
-/** What one person gets in one run, and what became of it. */
+/** The payment of one person in one run, and its result. */
 export const payslip = pgTable(
   'payslip',
   {
@@ -60,9 +60,9 @@ export const payslip = pgTable(
       .default('payable'),
     /** Why it was refused: a code of the service or of the bank. */
     reason: text('reason'),
-    /** When it was found to wait for money in the company's wallet. */
+    /** When it started to wait for money in the company's wallet. */
     awaitedFundsAt: timestamp('awaited_funds_at', { withTimezone: true }),
-    /** How often it was settled; more than once would be a mistake. */
+    /** How often it was settled. More than once is an error. */
     settlements: integer('settlements').notNull().default(0),
   },
   (table) => [index().on(table.runId), unique().on(table.runId, table.employeeId)],

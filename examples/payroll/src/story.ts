@@ -10,7 +10,7 @@ import type { Plan } from './report.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Company } from './schema.ts'
 
-/** Who plays. */
+/** Participants of the story. */
 export interface Cast {
   readonly db: Database
   readonly engine: Engine<Transaction>
@@ -29,7 +29,7 @@ export interface Cast {
 const period = '2026-11'
 const rolledBackPeriod = '2026-11 bonus'
 
-/** Plays the whole story, and answers with what the databases must show afterwards. */
+/** Plays the whole story, and returns the expected figures. */
 export async function playStory(cast: Cast): Promise<Omit<Plan, 'hostUrl' | 'serviceUrl'>> {
   const { db, engine, sandbox, progress, people } = cast
   const { solvent, short, companies } = await openCompanies(cast)
@@ -51,7 +51,7 @@ export async function playStory(cast: Cast): Promise<Omit<Plan, 'hostUrl' | 'ser
   progress.say(`${awaitingFunds} payouts of ${short.name} waited for funds; a deposit arrived`)
 
   const isDone = ({ settled, undelivered }: Backlog) => settled === 3 * people && undelivered === 0
-  await reach(cast, 'every payout to be final', isDone, hoursPerLook)
+  await reach(cast, 'every payout to be final', isDone, hoursPerStep)
   progress.say('every payout is final\n')
 
   const count = (isSo: (index: number) => boolean) =>
@@ -66,7 +66,7 @@ export async function playStory(cast: Cast): Promise<Omit<Plan, 'hostUrl' | 'ser
   }
 }
 
-/** Opens three companies with their people. Two have the money for their payroll, one has half of it. */
+/** Opens three companies with their people. Two can fund their payroll, one has half of it. */
 async function openCompanies({ db, client, sandbox, progress, people, accountId, signal }: Cast) {
   const solvent = await openCompany(db, client, 'Birch Bakery', accountId)
   const second = await openCompany(db, client, 'Cedar Clinic', accountId)
@@ -94,10 +94,10 @@ async function rollBackPayroll({ db, engine }: Cast, company: Company): Promise<
   return enqueued
 }
 
-/** Hours that pass in the sandbox with each look at the last wait, so that ACH days take seconds. */
-const hoursPerLook = 3
+/** Hours that the sandbox advances with each check of the last wait, so that ACH days take seconds. */
+const hoursPerStep = 3
 
-/** Waits until the engine has come so far. */
+/** Waits until the engine has reached this point. */
 async function reach(cast: Cast, what: string, isReached: (backlog: Backlog) => boolean, hours = 0): Promise<void> {
   let last: Backlog | undefined
   let day = new Date().toISOString().slice(0, 10)

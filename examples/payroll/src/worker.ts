@@ -1,4 +1,4 @@
-/** A worker process: sends what was enqueued, follows it to the end, and marks payslips. Run as many as you like. */
+/** A worker process: submits enqueued transfers, polls them until they are final, and marks payslips. Run as many as needed. */
 import { openDatabase } from './database.ts'
 import { createPayrollEngine } from './engine.ts'
 

@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startPostgres } from '@outlay/testing'
 import { type ExampleSandbox, openSandbox } from './sandbox.ts'
 
-/** What an example is given to run in. */
+/** The environment of an example. */
 export interface Surroundings {
-  /** Database of the example alone. */
+  /** Database of the example. */
   readonly databaseUrl: string
   readonly sandbox: ExampleSandbox
-  /** What is put here ends with the example, last in, first out. */
+  /** Resources that are disposed with the example, last in, first out. */
   readonly running: AsyncDisposableStack
 }
 
 /**
- * Runs an example until Ctrl-C: PostgreSQL, the service, and its time, of which an hour passes every second. A wire takes
- * two seconds, then.
+ * Runs an example until Ctrl-C, with PostgreSQL, the service, and its clock, which advances by an hour per second. A wire then
+ * takes two seconds.
  */
 export async function runExample(start: (surroundings: Surroundings) => Promise<void>): Promise<void> {
   const interruption = new AbortController()

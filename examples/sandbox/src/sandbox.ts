@@ -6,7 +6,7 @@ import { startSandbox } from '@outlay/service/sandbox'
 import { waitUntil } from '@outlay/testing'
 import pg from 'pg'
 
-/** What a host application needs to know to reach the service; a real one has it from its configuration and its vault. */
+/** Settings for a host application to reach the service. A real one reads them from its configuration and its vault. */
 export interface ServiceAccess {
   readonly baseUrl: string
   readonly credentials: Credentials
@@ -34,19 +34,19 @@ export function toEnvironment(databaseUrl: string, access: ServiceAccess): Recor
 /** The service with simulated banks, and the account of one host application with money in it. */
 export interface ExampleSandbox extends AsyncDisposable {
   readonly access: ServiceAccess
-  /** Registers a bank account that can be paid by wire and ACH; answers with the id of its address. */
+  /** Registers a bank account that can be paid by wire and ACH. Returns the id of its address. */
   registerBank(owner: string): Promise<string>
-  /** Asks for webhooks to `/webhooks/outlay/<account>` of a host. */
+  /** Registers webhooks to `/webhooks/outlay/<account>` of a host. */
   registerWebhooks(hostUrl: string): Promise<void>
-  /** Lets time pass until the host's engine has nothing left to do. */
+  /** Advances the clock until the host's engine has nothing left to do. */
   settle(engine: Pick<Engine<unknown>, 'backlog'>): Promise<void>
-  /** Lets hours pass. */
+  /** Advances the clock by hours. */
   pass(hours: number): Promise<void>
-  /** Notes of the transfers that the service was asked for, in the order of the alphabet. */
+  /** Notes of the transfers at the service, in alphabetical order. */
   notes(): Promise<readonly string[]>
 }
 
-/** Starts the service on a database of its own, with a client whose wallet on Base has 100,000 USDC. */
+/** Starts the service on its own database, with a client whose wallet on Base has 100,000 USDC. */
 export async function openSandbox(databaseUrl: string): Promise<ExampleSandbox> {
   const sandbox = await startSandbox({ databaseUrl })
   const funds = [{ valueType: 'USDC', transferType: 'base', amount: '100000' }]
@@ -122,7 +122,7 @@ async function settle(engine: Pick<Engine<unknown>, 'backlog'>, pass: ExampleSan
   )
 }
 
-/** Makes a function that lets hours pass at a service with simulated rails. */
+/** Makes a function that advances the clock of a service with simulated rails by hours. */
 export async function openClock(url: string, credentials: Credentials): Promise<ExampleSandbox['pass']> {
   const form = {
     grant_type: 'client_credentials',

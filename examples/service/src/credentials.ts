@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Sandbox } from '@outlay/service/sandbox'
 import type { Options } from './options.ts'
 
-/** What a newcomer needs to try the service. */
+/** Credentials and ids to try the service. */
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret: string
@@ -16,8 +16,8 @@ export interface Credentials {
 }
 
 /**
- * Gives the credentials of the sandbox: those of the last start where the service still takes them, else those of a new
- * client with an account, 100,000 USDC and somebody to pay.
+ * Returns the credentials of the sandbox: those of the last start if the service still accepts them, else those of a new client
+ * with an account, 100,000 USDC and a payee.
  */
 export async function provideCredentials(
   sandbox: Sandbox,
@@ -34,7 +34,7 @@ export async function provideCredentials(
   return { credentials, isNew: true }
 }
 
-/** One file per database; the secret is good for play money only. */
+/** One file per database. The secret protects only play money. */
 function pathOf({ dataDir, databaseUrl }: Options): string {
   if (databaseUrl === undefined) return join(dataDir, 'credentials.json')
   const { host, pathname } = new URL(databaseUrl)

@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { startPostgres } from '@outlay/testing'
 import type { Options } from './options.ts'
 
-/** A database that answers. */
+/** A running database. */
 export interface Database {
   readonly url: string
-  /** Stops the server where it is ours; the data stay. */
+  /** Stops the embedded server. The data stay. */
   stop(): Promise<void>
 }
 
 const name = 'outlay_service'
 
-/** Starts the embedded PostgreSQL on its data directory, or takes the database that is given. */
+/** Starts the embedded PostgreSQL on its data directory, or uses the given database. */
 export async function openDatabase({ dataDir, databaseUrl }: Options): Promise<Database> {
   if (databaseUrl !== undefined) return { url: databaseUrl, stop: async () => {} }
-  // Not closed to others: as root, the server runs as another user, who has to get through.
+  // Open to other users: as root, the server runs as another user, who needs access.
   await mkdir(dataDir, { recursive: true, mode: 0o755 })
   const postgres = await startPostgres({ provider: 'embedded', dataDir: join(dataDir, 'postgres') })
   try {

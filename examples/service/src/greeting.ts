@@ -1,6 +1,6 @@
 import type { Credentials } from './credentials.ts'
 
-/** What the command says once it listens; the three lines work when they are pasted into a shell, one after the other. */
+/** The output of the command when it listens. The three lines work when pasted into a shell, one after the other. */
 export function writeGreeting(
   url: string,
   credentials: Credentials,
@@ -17,7 +17,7 @@ The service listens, with simulated rails and play money${about.isNew ? '' : ', 
   account id     ${credentials.accountId}
   data           ${about.dataDir}
 
-Get a token, look at the balance, pay somebody:
+Get a token, read the balance, make a payment:
 
 ${writeCommands(url, credentials).join('\n\n')}
 

@@ -1,5 +1,5 @@
 /**
- * The service as a command: starts it with simulated rails on the embedded PostgreSQL, seeds it once, and says how to use
+ * The service as a command: starts it with simulated rails on the embedded PostgreSQL, seeds it once, and prints how to use
  * it. The data survive a restart.
  */
 import { join, resolve } from 'node:path'
@@ -13,7 +13,7 @@ import { type Options, readOptions, usage } from './options.ts'
 const interrupted = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
-    // The second time the process ends at once; the database ends with it, however it ends.
+    // The second signal ends the process at once. The database ends with it in any case.
     if (interrupted.signal.aborted) process.exit(130)
     interrupted.abort()
   })
@@ -47,7 +47,7 @@ async function run(options: Options): Promise<void> {
 
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if ('code' in error && error.code === 'EADDRINUSE') return 'The port is taken; choose another one with --port.'
+  if ('code' in error && error.code === 'EADDRINUSE') return 'The port is in use; choose another one with --port.'
   if (error.message.includes('postmaster.pid'))
     return 'Another process uses this data directory; end it, or choose one with --data-dir.'
   return error.message

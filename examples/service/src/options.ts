@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** How the command was called. */
+/** Options of the command. */
 export interface Options {
   readonly port: number
   /** Directory of the data: the database, unless one is given, and the credentials. */
   readonly dataDir: string
-  /** A database of one's own; `undefined` for the embedded one. */
+  /** URL of an external database; `undefined` for the embedded one. */
   readonly databaseUrl: string | undefined
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
 }
 
-/** What is said to `--help`. */
+/** The output of `--help`. */
 export const usage = `Runs the money-movement service on this machine, with simulated rails and play money.
 
   --port <number>         default 4010
@@ -24,8 +24,8 @@ export const usage = `Runs the money-movement service on this machine, with simu
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /**
- * Reads the command line; `undefined` when help is asked for.
- * @throws Error with a sentence for what cannot be understood.
+ * Reads the command line; `undefined` for `--help`.
+ * @throws Error with a sentence for an invalid option.
  */
 export function readOptions(
   args: readonly string[],
@@ -48,9 +48,9 @@ export function readOptions(
   })
   if (values.help) return undefined
   const port = /^\d{1,5}$/.test(values.port) ? Number(values.port) : 65_536
-  if (port > 65_535) throw new Error('--port takes a number from 0 to 65535.')
+  if (port > 65_535) throw new Error('--port must be a number from 0 to 65535.')
   const logLevel = levels.find((level) => level === values['log-level'])
-  if (logLevel === undefined) throw new Error(`--log-level takes ${levels.join(', ')}.`)
+  if (logLevel === undefined) throw new Error(`--log-level must be one of ${levels.join(', ')}.`)
   return {
     port,
     logLevel,
@@ -59,7 +59,7 @@ export function readOptions(
   }
 }
 
-/** PostgreSQL does not run as root, and home directories of root are closed to everybody else. */
+/** PostgreSQL does not run as root, and home directories of root are closed to other users. */
 function defaultDataDir({
   repository,
   uid,

@@ -93,7 +93,7 @@ it('greets with commands that work, and keeps its data and its credentials over 
 
 it('says what is wrong with its arguments', async () => {
   const run = promisify(execFile)(process.execPath, [main, '--port', 'many'])
-  await expect(run).rejects.toMatchObject({ code: 1, stderr: '--port takes a number from 0 to 65535.\n' })
+  await expect(run).rejects.toMatchObject({ code: 1, stderr: '--port must be a number from 0 to 65535.\n' })
   const { stdout } = await promisify(execFile)(process.execPath, [main, '--help'])
   expect(stdout).toContain('--data-dir')
 })

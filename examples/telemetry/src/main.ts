@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   const engine = createEngine({
     backend: postgres({ driver }),
     gateway: httpGateway({ baseUrl: sandbox.url, credentials, telemetry, keyLifetimeMs: outlayKeyLifetimeMs }),
-    follow: { maxDelayMs: 250 },
+    polling: { maxDelayMs: 250 },
     telemetry,
   })
   await engine.migrate()
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
     return paid
   }
   await waitUntil(isPaid, { timeoutMs: 60_000, describe: 'the payout to complete' })
-  // Both sides end what they are at; then the trace is whole.
+  // Both sides finish their work; then the trace is complete.
   await engine.stop()
   await sandbox.stop()
   console.log(drawTrace(traceId))

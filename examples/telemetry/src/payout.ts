@@ -3,7 +3,7 @@ import { type Credentials, createClient } from '@outlay/http-client'
 import type { SimulatedRails } from '@outlay/service'
 import type { Sandbox } from '@outlay/service/sandbox'
 
-/** Registers an account with play money and somebody to pay, and gives a payout between the two. */
+/** Registers an account with play money and a payee, and returns a payout between the two. */
 export async function preparePayout(
   sandbox: Sandbox,
 ): Promise<{ readonly credentials: Credentials; readonly payout: EnqueueRequest }> {
@@ -29,7 +29,7 @@ export async function preparePayout(
   return { credentials, payout }
 }
 
-/** Moves the sandbox's clock forward, so that chains take no time. */
+/** Moves the sandbox's clock forward, so that chains need no time. */
 export async function advanceClock(sandbox: Sandbox): Promise<void> {
   const rails = sandbox.service.context.rails as SimulatedRails
   await rails.simulation.advance(60_000)

@@ -16,18 +16,18 @@ const spanProcessors = [
   new SimpleSpanProcessor({ exporter }),
 ]
 
-/** The SDK of one service. An application of its own would use `NodeSDK`, which registers all of this globally. */
+/** The SDK of one service. A real application would use `NodeSDK`, which registers all of this globally. */
 export function openTracing(serviceName: string): TracerProvider {
   const resource = resourceFromAttributes({ 'service.name': serviceName })
   return new TracerProvider({ resource, spanProcessors })
 }
 
-/** Lets spans nest by the work that they are started in. */
+/** Nests spans by the work in which they start. */
 export function nestSpans(): void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
 }
 
-/** The trace that a span is in, one line a span: service, name, and what came of it. */
+/** The trace that a span is in, one line a span: service, name, and result. */
 export function drawTrace(traceId: string): string {
   const spans = exporter.getFinishedSpans().filter((span) => span.spanContext().traceId === traceId)
   const draw = (parentId: string | undefined, depth: number): readonly string[] =>

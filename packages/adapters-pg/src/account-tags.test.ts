@@ -5,15 +5,15 @@ import { createAccountTags } from './account-tags.ts'
 const takeAll = (weight: number, count: number, clock = 0) => {
   const tags = createAccountTags(() => weight)
   return Array.from({ length: count }, () => {
-    const base = tags.take('a')
+    const base = tags.reserve('a')
     const tag = Math.max(base, clock) + 1
     tags.advance('a', tag)
     return tag
   })
 }
-const takeTogether = (weight: number, count: number) => {
+const reserveTogether = (weight: number, count: number) => {
   const tags = createAccountTags(() => weight)
-  const { bases, offsets } = tags.takeMany(Array.from({ length: count }, () => 'a'))
+  const { bases, offsets } = tags.reserveMany(Array.from({ length: count }, () => 'a'))
   return offsets.map((offset, index) => (bases[index] ?? 0) + offset)
 }
 
@@ -26,7 +26,7 @@ describe('the tags of an account', () => {
     [1.5, [1, 2, 2, 3, 4, 4]],
   ])('count up by the inverse of its weight of %d, one by one and together', (weight, tags) => {
     expect(takeAll(weight, 6)).toEqual(tags)
-    expect(takeTogether(weight, 6)).toEqual(tags)
+    expect(reserveTogether(weight, 6)).toEqual(tags)
   })
 
   it('start from the virtual time when that has moved past the account, at any weight', () => {
@@ -38,10 +38,10 @@ describe('the tags of an account', () => {
   it('go on where a batch ended, in whole numbers, and do not drift', () => {
     const tags = createAccountTags(() => 3)
     for (let batch = 0; batch < 100; batch += 1) {
-      const { bases, offsets, spans } = tags.takeMany(Array.from({ length: 10 }, () => 'a'))
+      const { bases, offsets, spans } = tags.reserveMany(Array.from({ length: 10 }, () => 'a'))
       for (const number of [...bases, ...offsets]) expect(Number.isInteger(number)).toBe(true)
       tags.advanceMany(spans, 0)
     }
-    expect(tags.take('a')).toBe(333)
+    expect(tags.reserve('a')).toBe(333)
   })
 })

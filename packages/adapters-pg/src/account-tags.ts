@@ -8,24 +8,24 @@
  */
 export interface AccountTags {
   /** Reserves the next tag of an account; returns the whole tag that it follows. */
-  take(accountId: string): number
+  reserve(accountId: string): number
   /** Reserves one tag per entry; equal accounts count up. */
-  takeMany(accountIds: readonly string[]): {
+  reserveMany(accountIds: readonly string[]): {
     readonly bases: readonly number[]
     readonly offsets: readonly number[]
     /** How far the tags of each account reach beyond their base. */
     readonly spans: ReadonlyMap<string, number>
   }
-  /** Notes the tag that the account's last job was given. */
+  /** Records the tag of the account's last job. */
   advance(accountId: string, tag: number): void
-  /** Notes the virtual time that the tags of {@link takeMany} were counted from at least. */
+  /** Records the virtual time that the tags of {@link reserveMany} were counted from at least. */
   advanceMany(spans: ReadonlyMap<string, number>, clock: number): void
 }
 
-/** Accounts remembered at most; beyond, the ones enqueued for longest ago start again from the virtual time. */
+/** Most accounts that are remembered; beyond, the ones with the oldest enqueue start again from the virtual time. */
 const maxAccounts = 10_000
 
-/** Whole tags, whatever the sum of many thirds comes to. */
+/** Rounds up to a whole tag, apart from the rounding error of many thirds. */
 const wholeTag = (position: number): number => Math.ceil(position - 1e-6)
 
 /** Makes the tags of one process. */
@@ -46,12 +46,12 @@ export function createAccountTags(weightOf: (accountId: string) => number): Acco
   }
   const stepOf = (accountId: string) => 1 / weightOf(accountId)
   return {
-    take(accountId) {
+    reserve(accountId) {
       const position = (last.get(accountId) ?? 0) + stepOf(accountId)
       set(accountId, position)
       return wholeTag(position) - 1
     },
-    takeMany(accountIds) {
+    reserveMany(accountIds) {
       const starts = new Map<string, number>()
       const spans = new Map<string, number>()
       const offsets = accountIds.map((accountId) => {

@@ -3,15 +3,15 @@ import { statements } from './statement.ts'
 
 /** The weights of accounts in the order of dispatch, as far as this process knows. */
 export interface AccountWeights {
-  /** 1 for an account that was given none. */
+  /** 1 for an account without one. */
   of(accountId: string): number
-  /** Notes a weight that was just given, before the next read finds it. */
+  /** Records a weight that was just set, before the next read finds it. */
   note(accountId: string, weight: number): void
   /** Reads the weights again when they were read long ago. Returns at once: no transaction waits for it. */
   refresh(): void
 }
 
-/** How long weights are believed, in milliseconds. */
+/** How long weights count before they are read again, in milliseconds. */
 const believedMs = 5_000
 
 const texts = {

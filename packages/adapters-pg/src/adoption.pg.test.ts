@@ -10,7 +10,7 @@ import { pgDriver } from './drivers/pg.ts'
 
 const types: readonly EventType[] = ['transfer.adopted', 'transfer.processing', 'transfer.completed', 'transfer.failed']
 
-describe('a transfer that somebody else made', async () => {
+describe('a transfer of others', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   let pool: pg.Pool
 
@@ -24,31 +24,31 @@ describe('a transfer that somebody else made', async () => {
 
   function make(gateway = listedGateway(), options: Partial<EngineOptions<pg.PoolClient>> = {}) {
     const backend = postgres({ driver: pgDriver(pool) })
-    // By itself what was refused goes out again after half a minute.
+    // Without a wake-up the refused transfer goes out again after half a minute.
     const random = { ...backend.runtime.random, fraction: () => 0.99 }
-    const engine = createEngine({ backend, gateway, follow: { maxDelayMs: 50 }, runtime: { random }, ...options })
-    const told: TransferEvent[] = []
-    engine.subscribe('told', types, async (event) => {
-      told.push(event)
+    const engine = createEngine({ backend, gateway, polling: { maxDelayMs: 50 }, runtime: { random }, ...options })
+    const received: TransferEvent[] = []
+    engine.subscribe('books', types, async (event) => {
+      received.push(event)
     })
-    return { engine, gateway, told }
+    return { engine, gateway, received }
   }
   const rows = async () => (await pool.query('select * from outlay.transfer order by created_at')).rows
   const found = async () => (await pool.query('select remote_id from outlay.found_transfer order by 1')).rows
-  /** Reads whole lists of a watched account twice from now on, so that everything which is there now has been met. */
+  /** Reads whole lists of a watched account twice from now on, so that everything which is there now has been found. */
   const readings = async ({ requests }: ReturnType<typeof listedGateway>) => {
     const before = requests.list
     await waitUntil(() => requests.list >= before + 2)
   }
 
-  it('becomes a transfer here, with its events, and is followed to its end', async () => {
-    const { engine, gateway, told } = make()
+  it('becomes a transfer here, with its events, and is polled to its end', async () => {
+    const { engine, gateway, received } = make()
     await using _ = engine
     expect(await commit((tx) => engine.accounts.watch(tx, 'acme'))).toBe(true)
     expect(await commit((tx) => engine.accounts.watch(tx, 'acme'))).toBe(false)
     const { id: remoteId } = gateway.add()
     await engine.start()
-    const event = await waitUntil(() => told.find(({ type }) => type === 'transfer.adopted'))
+    const event = await waitUntil(() => received.find(({ type }) => type === 'transfer.adopted'))
     expect(event).toMatchObject({ accountId: 'acme', sequence: 1 })
     expect(event.transfer).toMatchObject({
       idempotencyKey: `adopted ${remoteId}`,
@@ -58,10 +58,10 @@ describe('a transfer that somebody else made', async () => {
       request: { amount: { value: '250.00', currency: 'USD' }, destination: { transferType: 'base' } },
     })
     gateway.setStatus(remoteId, 'processing')
-    await waitUntil(() => told.some(({ type }) => type === 'transfer.processing'))
+    await waitUntil(() => received.some(({ type }) => type === 'transfer.processing'))
     gateway.setStatus(remoteId, 'complete')
     await drain(engine)
-    expect(told.map(({ type }) => type)).toEqual(['transfer.adopted', 'transfer.processing', 'transfer.completed'])
+    expect(received.map(({ type }) => type)).toEqual(['transfer.adopted', 'transfer.processing', 'transfer.completed'])
     expect(await pool.query('select 1 from outlay_queue.job')).toMatchObject({ rowCount: 0 })
     const transfer = await engine.transfers.get(event.transferId)
     expect(transfer).toMatchObject({ stage: 'settled', status: 'complete' })
@@ -69,14 +69,14 @@ describe('a transfer that somebody else made', async () => {
   })
 
   it('is not there before the account is watched from, and not after it is unwatched', async () => {
-    const { engine, gateway, told } = make()
+    const { engine, gateway, received } = make()
     await using _ = engine
     gateway.add({ status: 'complete' })
     const since = new Date(Date.now() + 3_600_000)
     await commit((tx) => engine.accounts.watch(tx, 'acme', { since }))
     const { id: remoteId } = gateway.add({ createdAt: since.toISOString(), status: 'complete' })
     await engine.start()
-    await waitUntil(() => told.length === 2)
+    await waitUntil(() => received.length === 2)
     expect((await rows()).map((row) => row.remote_id)).toEqual([remoteId])
     expect(await commit((tx) => engine.accounts.unwatch(tx, 'acme'))).toBe(true)
     expect(await commit((tx) => engine.accounts.unwatch(tx, 'acme'))).toBe(false)
@@ -93,7 +93,7 @@ describe('a transfer that somebody else made', async () => {
     })
   })
 
-  it('is adopted once, however many workers find it and however often it is told of', async () => {
+  it('is adopted once, however many workers find it and however often it is reported', async () => {
     const gateway = listedGateway()
     const hosts = [make(gateway), make(gateway), make(gateway)]
     const [first] = hosts
@@ -115,7 +115,7 @@ describe('a transfer that somebody else made', async () => {
       { type: 'transfer.adopted', n: 150 },
       { type: 'transfer.completed', n: 150 },
     ])
-    expect(hosts.flatMap(({ told }) => told).length).toBe(300)
+    expect(hosts.flatMap(({ received }) => received).length).toBe(300)
   })
 
   it('is none while it may be what became of a request from here whose answer is lost', async () => {
@@ -132,10 +132,10 @@ describe('a transfer that somebody else made', async () => {
     await engine.start()
     const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     await waitUntil(() => gateway.transfers.size === 1)
-    // The service lists it and tells of it, and nobody here knows its id.
+    // The service lists it and reports it, and no row here has its id.
     await commit((tx) => engine.transfers.observe(tx, 'acme', [gateway.observe('remote-1')]))
     expect(await found()).toEqual([{ remote_id: 'remote-1' }])
-    // Of an automation's there is no doubt, nor does it wait.
+    // A transfer of an automation is certain, and does not wait.
     const { id: deposit } = gateway.add({ automationId: 'automation', status: 'complete' })
     await waitUntil(async () => (await rows()).length === 2)
     expect((await rows()).map((row) => row.remote_id)).toEqual([null, deposit])
@@ -170,7 +170,7 @@ describe('a transfer that somebody else made', async () => {
   })
 
   it('is adopted as soon as every request that left before it was seen is answered', async () => {
-    const { engine, gateway, told } = make()
+    const { engine, gateway, received } = make()
     await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     const answered = Promise.withResolvers<undefined>()
@@ -181,10 +181,10 @@ describe('a transfer that somebody else made', async () => {
     await waitUntil(() => gateway.transfers.size === 1)
     const { id: foreign } = gateway.add()
     await waitUntil(async () => (await found()).length === 2)
-    expect(told).toEqual([])
+    expect(received).toEqual([])
     answered.resolve(undefined)
-    await waitUntil(() => told.some(({ type }) => type === 'transfer.adopted'))
-    expect(told.map(({ transfer }) => transfer.remoteId)).toEqual([foreign])
+    await waitUntil(() => received.some(({ type }) => type === 'transfer.adopted'))
+    expect(received.map(({ transfer }) => transfer.remoteId)).toEqual([foreign])
     expect((await rows()).map((row) => row.remote_id)).toEqual(['remote-1', foreign])
   })
 
@@ -206,8 +206,8 @@ describe('a transfer that somebody else made', async () => {
     await expect(commit((tx) => engine.transfers.resubmit(tx, ended))).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('lets those go on that await what it brings to their wallet, and nobody else', async () => {
-    const { engine, gateway, told } = make()
+  it('releases the transfers that await what it brings to their wallet, and no others', async () => {
+    const { engine, gateway, received } = make()
     await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     let funded = false
@@ -225,7 +225,7 @@ describe('a transfer that somebody else made', async () => {
     ])
     await waitUntil(async () => (await engine.backlog()).awaitingFunds === 2)
     const deposit = gateway.add({ automationId: 'automation' })
-    await waitUntil(() => told.some(({ type }) => type === 'transfer.adopted'))
+    await waitUntil(() => received.some(({ type }) => type === 'transfer.adopted'))
     funded = true
     gateway.setStatus(deposit.id, 'complete')
     await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitted')
@@ -233,7 +233,7 @@ describe('a transfer that somebody else made', async () => {
     expect(await engine.transfers.get(other)).toMatchObject({ stage: 'awaiting_funds', attempt: 1 })
   })
 
-  it('that completes while a refusal for lack of funds is on its way lets that transfer go on too', async () => {
+  it('that completes while a refusal for lack of funds is on its way releases that transfer too', async () => {
     const { engine, gateway } = make()
     await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))

@@ -53,7 +53,7 @@ describe('a database that was restored', async () => {
     return engine
   }
   const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
-  /** The rows of the engine become those of the backup: what is given was enqueued, and nothing was sent. */
+  /** Replaces the engine's rows by those of the backup: the given transfers were enqueued, and none was sent. */
   const rewind = async (gateway: MemoryGateway & Gateway, before: readonly EnqueueRequest[]) => {
     await Promise.all(engines.splice(0).map((engine) => engine.stop()))
     await emptyOutbox(pool)
@@ -67,7 +67,7 @@ describe('a database that was restored', async () => {
     waitUntil(async () => (await engine.transfers.get(id))?.remoteId !== null)
   const since = () => new Date(Date.now() - 60_000)
 
-  /** Sends these, and loses what the database knows of that. */
+  /** Sends these, and loses what the database has about that. */
   async function sendAndRewind(gateway: MemoryGateway & Gateway, requests: readonly EnqueueRequest[], kept = requests) {
     const before = make(gateway)
     await before.start()
@@ -86,7 +86,7 @@ describe('a database that was restored', async () => {
   it('sends a twin that a person releases under the key that was sent before', async () => {
     const gateway = serve()
     const { engine, rows } = await sendAndRewind(gateway, twins)
-    // What is late already is not sent again without a person.
+    // A transfer that is late already is not sent again without a person.
     await pool.query(`update outlay.transfer set expires_at = now()`)
     await engine.reconcile({ since: since(), acknowledge: true })
     for (const { id } of rows) {
@@ -145,7 +145,7 @@ describe('a database that was restored', async () => {
     await pool.query(`update outlay.attempt set claimed_at = claimed_at - interval '40 days'`)
     await pool.query(
       `update outlay.transfer set reason = 'missing_at_service', unknown_since = now() - interval '1 hour',
-         follow_at = now() + interval '1 hour'`,
+         next_poll_at = now() + interval '1 hour'`,
     )
     await commit((tx) => engine.transfers.release(tx, id))
     const isOver = async () => (await engine.transfers.get(id))?.stage === 'blocked' || gateway.submissions.length > 1
@@ -154,13 +154,13 @@ describe('a database that was restored', async () => {
     expect(gateway.submissions).toHaveLength(1)
   })
 
-  it('never sends what somebody else made, also when the service has lost it', async () => {
+  it('never sends a transfer of others, also when the service has lost it', async () => {
     const gateway = serve()
     const { engine } = await sendAndRewind(gateway, twins.slice(0, 1), [])
     await engine.reconcile({ since: since(), accounts: ['acme'] })
     await pool.query(
       `update outlay.transfer set reason = 'missing_at_service', unknown_since = now() - interval '1 hour',
-         follow_at = now() + interval '1 hour'`,
+         next_poll_at = now() + interval '1 hour'`,
     )
     const [adopted] = await rows('select id, idempotency_key from outlay.transfer')
     expect(adopted?.idempotency_key).toBe('adopted remote-1')

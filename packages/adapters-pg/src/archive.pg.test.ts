@@ -77,14 +77,14 @@ describe('the archive', async () => {
   })
 
   it('goes on to refuse a second use of the key', async () => {
-    const [id] = await end(['taken', 'other'])
+    const [id] = await end(['used', 'other'])
     const engine = make()
     await engine.archive({ olderThanMs: 0 })
-    const taken = samplePayout('acme', { idempotencyKey: 'taken' })
-    const changed = { ...taken, amount: { value: '1.00', currency: 'USD' } }
+    const used = samplePayout('acme', { idempotencyKey: 'used' })
+    const changed = { ...used, amount: { value: '1.00', currency: 'USD' } }
     await commit(async (tx) => {
-      expect(await engine.transfers.enqueue(tx, taken)).toMatchObject({ id, reused: true, status: 'complete' })
-      const many = await engine.transfers.enqueueMany(tx, [samplePayout('acme', { idempotencyKey: 'new' }), taken])
+      expect(await engine.transfers.enqueue(tx, used)).toMatchObject({ id, reused: true, status: 'complete' })
+      const many = await engine.transfers.enqueueMany(tx, [samplePayout('acme', { idempotencyKey: 'new' }), used])
       expect(many.map((transfer) => transfer.reused)).toEqual([false, true])
       expect(many[1]?.request).toEqual(many[0]?.request)
       const refused = await engine.transfers.enqueue(tx, changed).catch((error: unknown) => error)
@@ -93,17 +93,17 @@ describe('the archive', async () => {
     expect(await count('transfer')).toBe(3)
   })
 
-  it('takes what ended long ago alone, up to a limit, and says beforehand how much that is', async () => {
+  it('moves only transfers that ended long ago, up to a limit, and counts them in a dry run', async () => {
     const ids = await end(['a', 'b', 'c', 'd'])
     await pool.query('update outlay.transfer set updated_at = now() where id = $1', [ids[3]])
     const engine = make()
     await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme', { idempotencyKey: 'queued', id: oldId() })))
     await pool.query(`update outlay.transfer set updated_at = now() - interval '500 days' where stage = 'queued'`)
-    const heard: number[] = []
-    const onProgress = (sum: { archived: number }) => heard.push(sum.archived)
+    const reported: number[] = []
+    const onProgress = (sum: { archived: number }) => reported.push(sum.archived)
     const old = { olderThanMs: 400 * dayMs }
     expect(await engine.archive({ ...old, dryRun: true, onProgress })).toEqual({ archived: 3, held: 0, heldBy: [] })
-    expect(heard.at(-1)).toBe(3)
+    expect(reported.at(-1)).toBe(3)
     expect(await count('archive')).toBe(0)
     expect(await engine.archive({ ...old, limit: 2 })).toEqual({ archived: 2, held: 0, heldBy: [] })
     expect(await engine.archive({ ...old, signal: AbortSignal.abort() })).toEqual({ archived: 0, held: 0, heldBy: [] })
@@ -112,7 +112,7 @@ describe('the archive', async () => {
     await expect(engine.archive({ olderThanMs: Number.NaN })).rejects.toThrow('olderThanMs')
   })
 
-  it('leaves those alone that a subscription has yet to hear of, dead letters too', async () => {
+  it('skips transfers with undelivered events, dead letters included', async () => {
     const [first = '', second = '', third = ''] = await end(['a', 'b', 'c'])
     await pool.query(
       `insert into outlay.delivery (subscription, transfer_id, sequence, dead) values ('books', $1, 3, false), ('gone', $2, 2, true)`,
@@ -132,7 +132,7 @@ describe('the archive', async () => {
     expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 2, held: 0, heldBy: [] })
   })
 
-  it('takes away the trace contexts of what it archives, and of nothing else', async () => {
+  it('removes the trace contexts of what it archives, and of nothing else', async () => {
     const [archived, held] = await end(['a', 'b'])
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     await pool.query('insert into outlay.trace_context select unnest($1::text[]), $2', [[archived, held], traceparent])
@@ -144,7 +144,7 @@ describe('the archive', async () => {
     expect((await pool.query('select transfer_id from outlay.trace_context')).rows).toEqual([{ transfer_id: held }])
   })
 
-  it('leaves one alone whose last answer may still come', async () => {
+  it('skips a transfer whose last answer may still come', async () => {
     const [id] = await end(['a'])
     await pool.query('update outlay.attempt set answered_at = null')
     const engine = make()
@@ -165,7 +165,7 @@ describe('the archive', async () => {
       Promise.all(requests.slice(0, 50).map((request) => commit((tx) => engine.transfers.enqueue(tx, request)))),
       ...[1, 2, 3, 4].map(() => engine.archive({ olderThanMs: 400 * dayMs })),
     ])
-    // One that a rival had locked is passed over, and is there for the next run.
+    // A transfer that a rival had locked is skipped, and is there for the next run.
     const rest = await engine.archive({ olderThanMs: 400 * dayMs })
     expect([...archived, rest].reduce((sum, { archived: count }) => sum + count, 0)).toBe(900)
     expect(again.map((transfer) => transfer.id)).toEqual(ids)
@@ -178,7 +178,7 @@ describe('the archive', async () => {
     expect(after.rows).toEqual(before.rows)
   })
 
-  it('changes nothing for a webhook or a look that comes late, and lets a failed one be enqueued again', async () => {
+  it('changes nothing for a webhook or a poll that comes late, and lets a failed one be enqueued again', async () => {
     gateway.script(() => ({ outcome: 'rejected', code: 'closed', detail: 'The account is closed.' }))
     const [id = ''] = await end(['fails'])
     gateway.script(() => undefined)

@@ -15,7 +15,7 @@ export function createArchiveStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
   return {
     /** Moves the histories of the next transfers that ended long ago to one row of the archive. */
     async archive({ olderThanMs, after, limit, dryRun }: ArchiveStep): Promise<ArchivedStep> {
-      // What ended before has an id from before; the database's own clock has the last word.
+      // A transfer that ended before has an id from before; the database's own clock decides.
       const before = Id.lowest(new Date(Math.max(0, Date.now() - olderThanMs + clockSlackMs)))
       const values = [after, before, Math.round(olderThanMs), limit, dryRun]
       const [row] = await driver.query(sql.archive_history, values)

@@ -8,9 +8,9 @@ import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
 import { createCommandStore } from './commands.ts'
+import { locate } from './database-names.ts'
 import { pgDriver } from './drivers/pg.ts'
-import { createPaceStore } from './paces.ts'
-import { locate } from './place.ts'
+import { createThrottleStore } from './throttles.ts'
 import { createTransferStore } from './transfers.ts'
 
 const wallet = { kind: 'wallet', name: 'Ada', address: `0x${'1'.repeat(40)}`, transferTypes: ['base'] } as const
@@ -36,7 +36,7 @@ describe('a claim', async () => {
   const jobs = async () =>
     (await pool.query('select id, state, start_after, xmin::text as version from outlay_queue.job order by id')).rows
 
-  it('leaves a transfer free to be canceled that a limit holds back after its worker died while registering', async () => {
+  it('leaves a transfer free to be canceled that a limit defers after its worker died while registering', async () => {
     const { engine, enqueue, attempts, transaction } = make()
     const destination = { address: wallet, valueType: 'USDC', transferType: 'base' } as const
     const { id } = await enqueue('acme', { amount: { value: '1', currency: 'USDC' }, destination })
@@ -58,14 +58,14 @@ describe('a claim', async () => {
     expect((await jobs()).map(({ state }) => state)).toEqual(['active'])
     const log = await pool.query('select transfer_id, attempt, worker, step from outlay.attempt')
     expect(log.rows).toEqual([{ transfer_id: id, attempt: 1, worker: 'worker', step: null }])
-    // Its worker dies, so what the attempt came to is not known.
+    // Its worker dies, so the outcome of the attempt is unknown.
     await pool.query(`update outlay_queue.job set state = 'retry'`)
     const [again] = await attempts.fetch(10, 'next')
     expect(again?.claim).toMatchObject({ attempt: 2, unknownSince: expect.any(String) })
     expect(await attempts.fetch(10, 'worker')).toEqual([])
   })
 
-  it('is left to a statement of its own when a host holds the transfer, whom no fetch keeps from canceling', async () => {
+  it('is left to a separate statement when a host holds the transfer, and no fetch keeps the host from canceling', async () => {
     const { engine, enqueue, attempts } = make()
     const [canceled, free] = [await enqueue('acme'), await enqueue('other')]
     const host = await pool.connect()
@@ -75,8 +75,8 @@ describe('a claim', async () => {
       const fetching = attempts.fetch(10, 'worker')
       const cancelMeanwhile = () => setTimeout(200).then(() => engine.transfers.cancel(host, canceled.id))
       const [fetched] = await Promise.all([fetching, cancelMeanwhile()])
-      const taken = Object.fromEntries(fetched.map(({ id, claim }) => [Id.fromUuid(id), claim?.transferId]))
-      expect(taken).toEqual({ [canceled.id]: undefined, [free.id]: free.id })
+      const claimed = Object.fromEntries(fetched.map(({ id, claim }) => [Id.fromUuid(id), claim?.transferId]))
+      expect(claimed).toEqual({ [canceled.id]: undefined, [free.id]: free.id })
       await host.query('commit')
       expect(await attempts.claim([canceled.id], 'worker')).toEqual([])
     } finally {
@@ -91,8 +91,8 @@ describe('a claim', async () => {
     for (const account of ['paused', 'limited', 'throttled', 'refused', 'free']) await enqueue(account)
     await transaction((tx) => engine.accounts.pause(tx, 'paused'))
     await transaction((tx) => engine.accounts.configure(tx, 'limited', { ratePerSecond: 1 }))
-    await pool.query(`insert into outlay.account_pace (account_id) values ('throttled')`)
-    await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('refused', now())`)
+    await pool.query(`insert into outlay.account_throttle (account_id) values ('throttled')`)
+    await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('refused', now())`)
     await pool.query('update outlay_queue.job set start_after = now()')
     const fetched = await attempts.fetch(10, 'worker')
     expect(fetched).toHaveLength(6)
@@ -100,7 +100,7 @@ describe('a claim', async () => {
     expect((await pool.query('select 1 from outlay.attempt')).rowCount).toBe(1)
   })
 
-  it('is kept alive by its worker alone, who waits for nobody that settles one', async () => {
+  it('is kept alive by its worker alone, which waits for no settlement of one', async () => {
     const { enqueue, attempts } = make()
     for (const accountId of ['acme', 'other']) await enqueue(accountId)
     const fetched = await attempts.fetch(2, 'worker')
@@ -126,7 +126,7 @@ describe('a claim', async () => {
     expect(await alive()).toHaveLength(2)
   })
 
-  it('waits for no transaction of a host: what it has locked comes again soon, and the rest is taken', async () => {
+  it('waits for no transaction of a host: what it has locked comes again soon, and the rest is claimed', async () => {
     const { enqueue, attempts } = make()
     const [locked, free] = [await enqueue('acme'), await enqueue('other')]
     expect(await attempts.fetch(0, 'worker')).toEqual([])
@@ -148,14 +148,14 @@ describe('a claim', async () => {
     }
   })
 
-  it('does not wait for a host that says in an open transaction that credentials are mended; the probe follows', async () => {
+  it('does not wait for a host that retries credentials in an open transaction; the probe comes later', async () => {
     const { engine, enqueue, attempts } = make()
     const { id } = await enqueue('acme')
-    await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('acme', now())`)
+    await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('acme', now())`)
     const host = await pool.connect()
     try {
       await host.query('begin')
-      await engine.accounts.credentialsMended(host, 'acme')
+      await engine.accounts.retryCredentials(host, 'acme')
       expect(await attempts.claim([id], 'worker')).toEqual([])
       await host.query('commit')
     } finally {
@@ -175,7 +175,7 @@ describe('a claim', async () => {
     await transaction((tx) => engine.transfers.cancel(tx, first.id))
     await transaction((tx) => engine.accounts.resume(tx, 'acme'))
     await attempts.claim([second.id], 'alive')
-    await createPaceStore(driver, tokens).forget()
+    await createThrottleStore(driver, tokens).forget()
     const slots = await pool.query('select transfer_id from outlay.submission_slot')
     expect(slots.rows).toEqual([{ transfer_id: second.id }])
   })

@@ -5,15 +5,19 @@ import { withTraceContext } from './trace-contexts.ts'
 import { readClaim } from './transfer-row.ts'
 
 const texts = {
-  fetch: 'select * from {{schema}}.fetch_and_take($1, $2, $3)',
+  fetch: 'select * from {{schema}}.fetch_and_claim($1, $2, $3)',
   touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
-  take: 'select * from {{schema}}.take($1::text[], $2::uuid[], $3, $4)',
+  // A statement of its own: it has to see what was touched.
+  heartbeats: `select j.id, (extract(epoch from clock_timestamp() - j.heartbeat_on) * 1000)::float8 as age_ms
+    from unnest($1::uuid[], $2::integer[]) as h (id, retry_count)
+    join {{queue_table}} j on j.name = '{{queue}}' and j.id = h.id and j.retry_count = h.retry_count and j.state = 'active'`,
+  claim: 'select * from {{schema}}.claim($1::text[], $2::uuid[], $3, $4)',
   settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb, $2)',
   unsubmitted: `select t.id from {{schema}}.transfer t
     where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
     order by t.id limit $2`,
-  // Only for those without one: an upsert would lock every job, and write for each lock. A scheduled transfer stays so. Whoever
-  // has locked a transfer may be about to give it a job.
+  // Only for those without one: an upsert would lock every job, and write for each lock. A scheduled transfer stays so. The
+  // transaction that has locked a transfer may be about to give it a job.
   give_jobs: `with free as materialized (
       select t.id, n.job, t.not_before from unnest($1::text[], $2::uuid[]) as n (id, job) join {{schema}}.transfer t on t.id = n.id
       where t.stage in ('queued', 'submitting', 'awaiting_funds') and not exists (
@@ -33,33 +37,33 @@ const texts = {
 /** The rules by which outcomes are decided here; the functions refuse those of other code. */
 const settlementRules = 2
 
-/** The same claims with where they came from. When one was enqueued never changes, so any version of its row will do. */
+/** The same claims with the trace context and the time of their enqueue. That time never changes, so any version of the row will do. */
 const traced = (claims: string) =>
   withTraceContext(
     `select c.*, (select {{schema}}.iso(t.created_at) from {{schema}}.transfer t where t.id = c.id) as created_at from (${claims}) c`,
     'id',
   )
 
-const tracedTexts = { ...texts, traced_fetch: traced(texts.fetch), traced_take: traced(texts.take) } as const
+const tracedTexts = { ...texts, traced_fetch: traced(texts.fetch), traced_claim: traced(texts.claim) } as const
 
-/** A job that this worker has; the count tells a later fetch of the same job, by whoever. */
+/** A job that this worker has; the count distinguishes a later fetch of the same job, by any worker. */
 export interface FetchedJob {
   /** The id of the transfer, as a UUID. */
   readonly id: string
   readonly retryCount: number
-  /** What its transfer was taken for in the same transaction; undefined when it has to be claimed by itself. */
+  /** The claim of its transfer in the same transaction; undefined when the transfer has to be claimed separately. */
   readonly claim: Claim | undefined
 }
 
 /** What a claim is made with: the members of the same names of the handlers. */
 type ClaimOptions = Pick<Partial<WorkHandlers<unknown>>, 'traced' | 'client'>
-/** What became of an outcome: it is written, a newer attempt has its transfer, or somebody else has it locked. */
+/** What became of an outcome: it is written, a newer attempt has its transfer, or another transaction has it locked. */
 export type SettleResult = 'settled' | 'stale' | 'locked'
 
 /** What became of outcomes, by the transfer's id and the attempt with a space between. */
 export type SettleResults = ReadonlyMap<string, SettleResult>
 
-/** The store of attempts: what workers take, and what became of it. */
+/** The store of attempts: what workers claim, and what became of it. */
 export type AttemptStore = ReturnType<typeof createAttemptStore>
 
 /** Makes the store of attempts on a driver. */
@@ -67,8 +71,8 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
   const sql = statements(tokens, tracedTexts)
   return {
     /**
-     * Takes up to `limit` jobs that are due, in the order of dispatch, and with them the transfers that nobody holds and that
-     * no account holds back, for one attempt each; `traced` adds where they came from.
+     * Claims up to `limit` due jobs, in the order of dispatch, and with them their transfers, for one attempt each. Locked
+     * transfers, and those of limited or paused accounts, come without a claim. `traced` adds trace context and time of enqueue.
      */
     async fetch(
       limit: number,
@@ -82,25 +86,31 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
         claim: row['id'] === null ? undefined : readClaim(row),
       }))
     },
-    /** Says that these jobs are still worked on. One that somebody else has by now is left alone. */
-    async touch(jobs: readonly FetchedJob[]): Promise<void> {
-      await driver.query(sql.touch, [jobs.map((job) => job.id), jobs.map((job) => job.retryCount)])
+    /**
+     * Renews the heartbeat of these jobs. Skips a job that another worker has by now. Returns the age of the last heartbeat by the
+     * id of the job, in milliseconds, for those that are still this worker's.
+     */
+    async touch(jobs: readonly FetchedJob[]): Promise<ReadonlyMap<string, number>> {
+      const values = [jobs.map((job) => job.id), jobs.map((job) => job.retryCount)]
+      await driver.query(sql.touch, values)
+      const rows = await driver.query(sql.heartbeats, values)
+      return new Map(rows.map((row) => [row['id'] as string, row['age_ms'] as number]))
     },
-    /** Takes those of these transfers that may be submitted, one attempt each; `traced` adds where they came from. */
+    /** Claims those of these transfers that may be submitted, one attempt each; `traced` adds trace context and time of enqueue. */
     async claim(
       ids: readonly string[],
       worker: string,
       { traced = false, client }: ClaimOptions = {},
     ): Promise<readonly Claim[]> {
-      const statement = traced ? sql.traced_take : sql.take
+      const statement = traced ? sql.traced_claim : sql.claim
       return (await driver.query(statement, [ids, ids.map(Id.toUuid), worker, client ?? null])).map(readClaim)
     },
-    /** Writes outcomes, but for those of transfers that somebody else has locked; answers with what became of each. */
+    /** Writes outcomes, except those of locked transfers; returns what became of each. */
     async settle(settlements: readonly Settlement[]): Promise<SettleResults> {
       const rows = await driver.query(sql.settle, [storableJson(settlements.map(writeSettlement)), settlementRules])
       return new Map(rows.map((row) => [`${row['id']} ${row['attempt']}`, row['result'] as SettleResult]))
     },
-    /** Transfers that have not been submitted and did not change of late, in the order of their ids. */
+    /** Transfers that have not been submitted and did not change recently, in the order of their ids. */
     async unsubmittedAfter(id: string, limit: number): Promise<readonly string[]> {
       return (await driver.query(sql.unsubmitted, [id, limit])).map((row) => row['id'] as string)
     },
@@ -135,7 +145,7 @@ function writeSettlement(settlement: Settlement) {
     refusals: settlement.credentialRefusals,
     own_refusals: settlement.ownRefusals,
     retry_ms: settlement.retryAfterMs === null ? null : Math.round(settlement.retryAfterMs),
-    follow_ms: settlement.followAfterMs === null ? null : Math.round(settlement.followAfterMs),
+    poll_after_ms: settlement.pollAfterMs === null ? null : Math.round(settlement.pollAfterMs),
     events: settlement.events.map((event) => event.type),
     outcome: settlement.answer.outcome,
     detail: settlement.answer.detail,

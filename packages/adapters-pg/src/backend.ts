@@ -11,37 +11,38 @@ import { type ClockJumpStore, createClockJumpStore } from './clock-jumps.ts'
 import { createCommandStore } from './commands.ts'
 import { type CounterpartyStore, createCounterpartyStore } from './counterparties.ts'
 import { type CredentialStore, createCredentialStore } from './credentials.ts'
+import { locate, sqlFolder } from './database-names.ts'
 import { createDelays } from './delays.ts'
 import type { Driver, SqlSession } from './driver.ts'
 import { createEnqueue } from './enqueueing.ts'
 import { createListReadingStore, type ListReadingStore } from './list-readings.ts'
-import { createLookStore, type LookStore } from './looks.ts'
 import {
   applyMigrations,
-  giveWay,
   type Migration,
   migrationScript,
   readMigrationsSync,
+  retryWhileLocked,
   unknownNumbered,
   withMigrationLock,
 } from './migrate.ts'
 import { createOperations, createRecognize, type Recognize } from './operations.ts'
-import { createPaceStore, type PaceStore } from './paces.ts'
-import { locate, sqlFolder } from './place.ts'
+import { createPollStore, type PollStore } from './polls.ts'
 import { checkQueue, queueCreateSql, queueInstallSql, queueReadySql, queueTrimSql, startQueue } from './queue.ts'
 import { systemRuntime } from './runtime.ts'
 import { createSubmissionStore, type SubmissionStore } from './submissions.ts'
 import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
+import { createThrottleStore, type ThrottleStore } from './throttles.ts'
 import { createTransferStore, type TransferStore } from './transfers.ts'
 import { createWatchedAccountStore, type WatchedAccountStore } from './watched-accounts.ts'
 import { startArchiver } from './workers/archiver.ts'
 import { startClockWatch } from './workers/clock-watch.ts'
 import { startDispatcher } from './workers/dispatcher.ts'
-import { startFollower } from './workers/follower.ts'
 import { type Guard, startGuard } from './workers/guard.ts'
-import { startPacer } from './workers/pacer.ts'
+import { countHandlerLoops } from './workers/handler-loops.ts'
+import { startPoller } from './workers/poller.ts'
 import { startSubscriber } from './workers/subscriber.ts'
 import { startSweeper } from './workers/sweeper.ts'
+import { startThrottler } from './workers/throttler.ts'
 import { startUnknownSweeper } from './workers/unknown-sweeper.ts'
 import { startWakeup } from './workers/wakeup.ts'
 import { startWatcher } from './workers/watcher.ts'
@@ -51,20 +52,20 @@ export interface PostgresOptions<Tx> {
   readonly driver: Driver<Tx>
   /** Schema of the engine's tables. Default `outlay`. */
   readonly schema?: string | undefined
-  /** Schema of the queue's tables, used by nobody else. Default the engine's with `_queue` behind it. */
+  /** Schema of the queue's tables, used by the engine alone. Default the engine's with `_queue` behind it. */
   readonly queueSchema?: string | undefined
   /**
    * Announces what hosts write with NOTIFY, so that workers begin at once. Switch it off where transactions end with PREPARE
-   * TRANSACTION, which Postgres refuses after a NOTIFY: polling carries the work then. Default true.
+   * TRANSACTION, which Postgres refuses after a NOTIFY: workers then find the work by polling. Default true.
    */
   readonly notify?: boolean | undefined
   /**
-   * Name of the deployment that the database belongs to, such as `production-eu`. It is written down at the first start; from
-   * then on nothing is sent by an engine with another name or none, so that a copy of the database, or of the process, cannot
-   * pay. Default: not named, and a copy of the server's files cannot be told from the server.
+   * Name of the deployment that the database belongs to, such as `production-eu`. The first start records it; from then on an
+   * engine with another name or none sends nothing, so that a copy of the database, or of the process, cannot pay. Default: no
+   * name, and a copy of the server's files cannot be distinguished from the server.
    */
   readonly deployment?: string | undefined
-  /** Default: says nothing. */
+  /** Default: logs nothing. */
   readonly logger?: Logger | undefined
 }
 
@@ -84,13 +85,13 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     transfers,
     archive: createArchiveStore(driver, tokens),
     attempts: createAttemptStore(driver, tokens),
-    looks: createLookStore(driver, tokens),
+    polls: createPollStore(driver, tokens),
     counterparties: createCounterpartyStore(driver, tokens),
     readings: createListReadingStore(driver, tokens),
     watched: createWatchedAccountStore(driver, tokens),
     clockJumps: createClockJumpStore(driver, { queueSchema, tokens }),
     credentials: createCredentialStore(driver, tokens),
-    paces: createPaceStore(driver, tokens),
+    throttles: createThrottleStore(driver, tokens),
     submissions: createSubmissionStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
@@ -118,13 +119,13 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     getByKey: transfers.getByKey,
     counterparty: stores.counterparties.find,
     observe: async (tx, accountId, observations, rules) =>
-      (await transfers.take(tx, accountId, observations, rules)).changed,
+      (await transfers.apply(tx, accountId, observations, rules)).changed,
     watch: stores.watched.watch,
     unwatch: stores.watched.unwatch,
     fundsArrived: transfers.fundsArrived,
     release: transfers.release,
     ...createCommandStore(driver, tokens, weights, notify),
-    getAccount: stores.paces.getAccount,
+    getAccount: stores.throttles.getAccount,
     backlog: createBacklog(driver, tokens),
     delays: createDelays(driver, tokens),
     archive: stores.archive.archive,
@@ -164,13 +165,13 @@ async function migrateQueue(
       await session.query(queueInstallSql(queueSchema))
     }
     await session.query(queueCreateSql(queueSchema))
-    await giveWay(session, `The queue in "${queueSchema}"`, (lockTimeoutMs) =>
+    await retryWhileLocked(session, `The queue in "${queueSchema}"`, (lockTimeoutMs) =>
       session.query(`begin; set local lock_timeout = ${lockTimeoutMs}; ${queueTrimSql(queueSchema)} commit`),
     )
   })
 }
 
-/** How the name of a migration ends that the code of earlier releases cannot live with. */
+/** Suffix of a migration's name with which the code of earlier releases cannot work. */
 const closing = '_closes_earlier'
 
 async function check<Tx>(
@@ -211,20 +212,20 @@ interface Parts<Tx> {
   readonly transfers: TransferStore<Tx>
   readonly archive: ArchiveStore
   readonly attempts: AttemptStore
-  readonly looks: LookStore
+  readonly polls: PollStore
   readonly counterparties: CounterpartyStore<Tx>
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
   readonly clockJumps: ClockJumpStore
   readonly credentials: CredentialStore
-  readonly paces: PaceStore
+  readonly throttles: ThrottleStore
   readonly submissions: SubmissionStore
   readonly subscriptions: SubscriptionStore<Tx>
   readonly handlers: WorkHandlers<Tx>
   readonly work: WorkOptions
 }
 
-/** A name that is stored with the first start; one that came out empty would be none. */
+/** The first start stores the name; an empty one would be no name. */
 function checkDeployment(deployment: unknown): void {
   if (deployment === undefined || (typeof deployment === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(deployment)))
     return
@@ -239,7 +240,7 @@ async function prepareWork<Tx>(parts: Parts<Tx>) {
   )
   let guard: Guard | undefined
   try {
-    // First: whoever is refused here writes nothing.
+    // First: an engine that is refused here writes nothing.
     guard = await startGuard({ ...parts, environment: handlers.environment })
     for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
     return { offError, guard, boss: await startQueue(driver, parts.queueSchema, logger) }
@@ -255,18 +256,18 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000, slowAfterMs = 5_000 } = work
   const archiveAfterMs = readArchiveAfterMs(work)
   const { offError, guard, boss } = await prepareWork(parts)
-  const subscribers = startSubscribers(parts, pollIntervalMs)
-  const tell = () => {
+  const subscribers = startSubscribers(parts, pollIntervalMs, slowAfterMs)
+  const wakeSubscribers = () => {
     for (const subscriber of subscribers) subscriber.wake()
   }
   const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const pacer = startPacer({ ...parts, onReleased: () => dispatcher.wake() })
+  const throttler = startThrottler({ ...parts, onReleased: () => dispatcher.wake() })
   const limits = { concurrency, pollIntervalMs, slowAfterMs }
-  const dispatcher = startDispatcher({ ...parts, ...limits, pacer, guard, worker, onSettled: tell })
-  const follower = startFollower({ ...parts, pacer, slowAfterMs, onObserved: tell })
-  const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: tell })
+  const dispatcher = startDispatcher({ ...parts, ...limits, throttler, guard, worker, onSettled: wakeSubscribers })
+  const poller = startPoller({ ...parts, throttler, slowAfterMs, onObserved: wakeSubscribers })
+  const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: wakeSubscribers })
   const sweeper = startSweeper({ ...parts, guard })
-  const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: tell })
+  const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: wakeSubscribers })
   const clockWatch = startClockWatch(parts)
   const archiver =
     archiveAfterMs === undefined
@@ -275,8 +276,8 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const onWake = () => {
     guard.wake()
     dispatcher.wake()
-    pacer.wake()
-    tell()
+    throttler.wake()
+    wakeSubscribers()
   }
   const wakeup = work.listen === false ? undefined : startWakeup({ driver, channel: parts.channel, logger, onWake })
   const end = async () => {
@@ -287,12 +288,12 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       sweeper.stop(),
       unknown.stop(),
       clockWatch.stop(),
-      follower.stop(),
+      poller.stop(),
       watcher.stop(),
       dispatcher.stop(stopTimeoutMs),
     ])
     await guard.stop()
-    await pacer.stop()
+    await throttler.stop()
     const leftMs = Math.max(0, stopTimeoutMs - (performance.now() - stoppedAt))
     await Promise.all(subscribers.map((subscriber) => subscriber.stop(leftMs)))
     await boss.stop({ graceful: false, close: false })
@@ -301,26 +302,35 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   }
   return {
     async stop() {
-      // A network that swallows everything leaves queries without an end. Each of them may be cut off, as by a crash.
+      // When the network drops everything, queries never end. Each of them may be cut off, as by a crash.
       const isEnded = await Promise.race([end(), setTimeout(stopTimeoutMs + hungMs, false, { ref: false })])
-      if (!isEnded) logger.warn({}, 'Postgres does not answer, so the engine stops without its last word.')
+      if (!isEnded) logger.warn({}, 'Postgres does not answer, so the engine stops without its final writes.')
     },
   }
 }
 
-const startSubscribers = <Tx>({ subscriptions, handlers, logger, work }: Parts<Tx>, pollIntervalMs: number) =>
-  handlers.subscriptions.map((subscription) =>
+function startSubscribers<Tx>(parts: Parts<Tx>, pollIntervalMs: number, slowAfterMs: number) {
+  const { driver, subscriptions, handlers, logger, work } = parts
+  const concurrency = countHandlerLoops({
+    maxConnections: driver.maxConnections,
+    subscriptions: handlers.subscriptions.length,
+    wanted: work.subscriptionConcurrency ?? 4,
+    logger,
+  })
+  return handlers.subscriptions.map((subscription) =>
     startSubscriber({
       store: subscriptions,
       subscription,
       logger,
-      concurrency: work.subscriptionConcurrency ?? 4,
+      concurrency,
       pollIntervalMs,
+      slowAfterMs,
       traced: handlers.traced,
     }),
   )
+}
 
-/** How long statements under way may take beyond the time that requests have, when the engine stops, in milliseconds. */
+/** How long statements under way may run beyond the time that requests have, when the engine stops, in milliseconds. */
 const hungMs = 10_000
 
 function readArchiveAfterMs({ retention }: WorkOptions): number | undefined {

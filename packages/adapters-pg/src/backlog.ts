@@ -3,12 +3,12 @@ import type { Driver } from './driver.ts'
 import { type Row, statements } from './statement.ts'
 
 const texts = {
-  // One statement sees one moment: read apart, a transfer could be settled already and its events not yet recorded.
-  // Partial indexes have what is not settled. Of the rest only the number matters, and that of very many is estimated.
+  // One statement sees one moment: in two reads, a transfer could be settled already and its events not yet recorded.
+  // Partial indexes have the unsettled transfers. Of the rest only the number matters, and large numbers are estimated.
   backlog: `with live as materialized (
       select t.stage from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending'
       union all
-      select t.stage from {{schema}}.transfer t where t.follow_at is not null and t.stage = 'submitted'
+      select t.stage from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted'
     )
     select l.stage as place, count(*)::integer as count from live l group by l.stage
     union all
@@ -19,7 +19,7 @@ const texts = {
     select case when d.dead then 'dead_letters' else 'undelivered' end, count(*)::integer from {{schema}}.delivery d group by d.dead`,
 } as const
 
-/** Makes the read of how much is where. */
+/** Makes the read of the backlog. */
 export function createBacklog<Tx>(
   driver: Driver<Tx>,
   tokens: Readonly<Record<string, string>>,
@@ -30,7 +30,7 @@ export function createBacklog<Tx>(
 
 function readBacklog(rows: readonly Row[]): Backlog {
   const counts = new Map(rows.map((row) => [row['place'], row['count'] as number]))
-  const at = (place: string) => counts.get(place) ?? 0
+  const at = (names: string) => counts.get(names) ?? 0
   return {
     queued: at('queued'),
     submitting: at('submitting'),

@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
 import { createClockJumpStore } from './clock-jumps.ts'
+import { locate } from './database-names.ts'
 import { pgDriver } from './drivers/pg.ts'
-import { locate } from './place.ts'
 import { startClockWatch } from './workers/clock-watch.ts'
 
 const hourMs = 3_600_000
@@ -28,7 +28,7 @@ describe('a clock that was set back by three hours', async () => {
     const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
     return driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, { notBefore })))
   }
-  /** Minutes from now until the given moment of each row, by account. */
+  /** Minutes from now until the given time of each row, by account. */
   const minutes = async (column: string, from: string) => {
     const { rows } = await pool.query(
       `select t.account_id as name, round(extract(epoch from ${column} - now()) / 60)::integer as wait from ${from} order by 1`,
@@ -37,8 +37,8 @@ describe('a clock that was set back by three hours', async () => {
   }
   const jobs = 'outlay_queue.job j join outlay.transfer t on outlay.job_id(t.id) = j.id'
 
-  it('holds nothing up for three hours: each moment is as far away as it was', async () => {
-    for (const name of ['due', 'backing-off', 'parked', 'followed']) await enqueue(name)
+  it('delays nothing by three hours: each time is as far away as it was', async () => {
+    for (const name of ['due', 'backing-off', 'deferred', 'polled']) await enqueue(name)
     await enqueue('scheduled', new Date(Date.now() + 2 * hourMs))
     const start = (name: string, at: string) =>
       pool.query(
@@ -48,11 +48,11 @@ describe('a clock that was set back by three hours', async () => {
       )
     await start('due', '3 hours')
     await start('backing-off', '3 hours 5 minutes')
-    await start('parked', '10 years')
+    await start('deferred', '10 years')
     await pool.query(`delete from outlay_queue.job j using outlay.transfer t
-      where t.account_id = 'followed' and outlay.job_id(t.id) = j.id`)
-    await pool.query(`update outlay.transfer set stage = 'submitted', remote_id = 'r', follow_at = now() + interval '3 hours 10 minutes'
-      where account_id = 'followed'`)
+      where t.account_id = 'polled' and outlay.job_id(t.id) = j.id`)
+    await pool.query(`update outlay.transfer set stage = 'submitted', remote_id = 'r', next_poll_at = now() + interval '3 hours 10 minutes'
+      where account_id = 'polled'`)
     await pool.query(
       `insert into outlay.list_reading (account_id, patience, leased_until) values ('acme', 1, now() + interval '3 hours')`,
     )
@@ -60,21 +60,21 @@ describe('a clock that was set back by three hours', async () => {
 
     expect(await store().setBack(3 * hourMs)).toBeGreaterThan(0)
     expect(await minutes('j.start_after', jobs)).toMatchObject({ due: 0, 'backing-off': 5, scheduled: 120 })
-    expect((await minutes('j.start_after', jobs))['parked']).toBeGreaterThan(5_000_000)
-    expect(await minutes('t.follow_at', 'outlay.transfer t where follow_at is not null')).toEqual({ followed: 10 })
+    expect((await minutes('j.start_after', jobs))['deferred']).toBeGreaterThan(5_000_000)
+    expect(await minutes('t.next_poll_at', 'outlay.transfer t where next_poll_at is not null')).toEqual({ polled: 10 })
     expect(await minutes('t.leased_until', 'outlay.list_reading t')).toEqual({ acme: 0 })
     const { rows } = await pool.query(
       `select count(*)::integer as count from outlay_queue.queue where monitor_on > now()`,
     )
     expect(rows).toEqual([{ count: 0 }])
-    // One that somebody held meanwhile is met the next time, and the others stay as they are.
+    // A row that was locked is found the next time, and the others stay as they are.
     await start('due', '3 hours')
     await store().setBack(3 * hourMs, 1.5 * hourMs)
     expect(await minutes('j.start_after', jobs)).toMatchObject({ due: 0, 'backing-off': 5, scheduled: 120 })
     await pool.query('delete from outlay.list_reading')
   })
 
-  it('is noticed by every worker, and slow answers are not taken for it', async () => {
+  it('is noticed by every worker, and slow answers do not count as one', async () => {
     let [monotonicMs, behindMs, reads] = [0, 0, 0]
     const noticed: number[] = []
     const clockJumps = {

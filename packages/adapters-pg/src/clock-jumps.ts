@@ -1,13 +1,12 @@
+import type { DatabaseNames } from './database-names.ts'
 import type { Driver } from './driver.ts'
-import type { Place } from './place.ts'
 import { statements } from './statement.ts'
 
-/** A moment that was written before the clock was set back by `$1` milliseconds, as it reads now; what is past stays so. */
+/** A time that was written before the clock was set back by `$1` milliseconds, as the clock reads now; past times stay past. */
 const moved = (column: string) => `greatest(clock_timestamp(), ${column} - $1 * interval '1 millisecond')`
 
 /**
- * Moves what waits for a moment. Rows that somebody holds are left alone: a host is not waited for. A moment that a host has
- * asked for is the host's, and stays.
+ * Moves times that rows wait for. Skips locked rows: it waits for no host. Keeps times that a host has asked for.
  */
 const jumpTexts = {
   move_jobs: `with late as (
@@ -28,22 +27,22 @@ const jumpTexts = {
     set monitor_claim_on = least(q.monitor_claim_on, clock_timestamp()), monitor_on = least(q.monitor_on, clock_timestamp()),
       maintain_on = least(q.maintain_on, clock_timestamp())
     where greatest(q.monitor_claim_on, q.monitor_on, q.maintain_on) > clock_timestamp() returning q.name`,
-  move_looks: `with late as (
+  move_polls: `with late as (
       select t.id from {{schema}}.transfer t
-      where t.follow_at > statement_timestamp() + $2 * interval '1 millisecond' and t.stage = 'submitted' for no key update skip locked
+      where t.next_poll_at > statement_timestamp() + $2 * interval '1 millisecond' and t.stage = 'submitted' for no key update skip locked
     )
-    update {{schema}}.transfer t set follow_at = ${moved('t.follow_at')} from late l where t.id = l.id returning t.id`,
+    update {{schema}}.transfer t set next_poll_at = ${moved('t.next_poll_at')} from late l where t.id = l.id returning t.id`,
   move_readings: `update {{schema}}.list_reading r set leased_until = ${moved('r.leased_until')}
     where r.leased_until > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
-  move_watches: `update {{schema}}.watched_account w set look_at = ${moved('w.look_at')}
-    where w.look_at > statement_timestamp() + $2 * interval '1 millisecond' returning w.account_id`,
-  move_probes: `update {{schema}}.refused_account r set probe_at = ${moved('r.probe_at')}
+  move_watches: `update {{schema}}.watched_account w set next_poll_at = ${moved('w.next_poll_at')}
+    where w.next_poll_at > statement_timestamp() + $2 * interval '1 millisecond' returning w.account_id`,
+  move_probes: `update {{schema}}.unauthorized_account r set probe_at = ${moved('r.probe_at')}
     where r.probe_at > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
-  move_paces: `update {{schema}}.account_pace p
+  move_throttles: `update {{schema}}.account_throttle p
     set next_at = case when p.next_at is not null then least(p.next_at, ${moved('p.next_at')}) end,
-      held_until = case when p.held_until is not null then least(p.held_until, ${moved('p.held_until')}) end,
+      throttled_until = case when p.throttled_until is not null then least(p.throttled_until, ${moved('p.throttled_until')}) end,
       changed_at = least(p.changed_at, clock_timestamp()), waited_at = least(p.waited_at, clock_timestamp())
-    where greatest(p.next_at, p.held_until, p.changed_at, p.waited_at) > clock_timestamp() + $2 * interval '1 millisecond' returning p.account_id`,
+    where greatest(p.next_at, p.throttled_until, p.changed_at, p.waited_at) > clock_timestamp() + $2 * interval '1 millisecond' returning p.account_id`,
   move_deliveries: `with late as (
       select d.subscription, d.transfer_id, d.sequence from {{schema}}.delivery d
       where d.due_at > statement_timestamp() + $2 * interval '1 millisecond' and not d.dead for update skip locked
@@ -60,8 +59,8 @@ const readTexts = {
 export type ClockJumpStore = ReturnType<typeof createClockJumpStore>
 
 /** Makes it on a driver. */
-export function createClockJumpStore<Tx>(driver: Driver<Tx>, place: Pick<Place, 'queueSchema' | 'tokens'>) {
-  const tokens = { ...place.tokens, queue_info: `"${place.queueSchema}".queue` }
+export function createClockJumpStore<Tx>(driver: Driver<Tx>, names: Pick<DatabaseNames, 'queueSchema' | 'tokens'>) {
+  const tokens = { ...names.tokens, queue_info: `"${names.queueSchema}".queue` }
   const read = statements(tokens, readTexts)
   const jump = statements(tokens, jumpTexts)
   return {
@@ -70,8 +69,8 @@ export function createClockJumpStore<Tx>(driver: Driver<Tx>, place: Pick<Place, 
       return Number((await driver.query(read.read_clock, []))[0]?.['now_ms'])
     },
     /**
-     * Brings forward what would wait for moments that were written before the clock was set back, as far as they are further away
-     * than `fromMs` milliseconds. Returns how many rows.
+     * Brings times forward that were written before the clock was set back, if they are further away than `fromMs` milliseconds.
+     * Returns how many rows.
      */
     async setBack(byMs: number, fromMs = 0): Promise<number> {
       let count = 0

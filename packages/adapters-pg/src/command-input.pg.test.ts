@@ -17,7 +17,7 @@ const ofAccounts: Readonly<Record<string, (engine: HostEngine, tx: pg.PoolClient
   fundsArrived: ({ accounts }, tx, id) => accounts.fundsArrived(tx, id),
   pause: ({ accounts }, tx, id) => accounts.pause(tx, id),
   resume: ({ accounts }, tx, id) => accounts.resume(tx, id),
-  credentialsMended: ({ accounts }, tx, id) => accounts.credentialsMended(tx, id),
+  retryCredentials: ({ accounts }, tx, id) => accounts.retryCredentials(tx, id),
   watch: ({ accounts }, tx, id) => accounts.watch(tx, id),
   unwatch: ({ accounts }, tx, id) => accounts.unwatch(tx, id),
   configure: ({ accounts }, tx, id) => accounts.configure(tx, id, { weight: 2 }),
@@ -35,6 +35,14 @@ const refused: Readonly<Record<string, { readonly field: string; readonly run: C
   'a name of a subscription': { field: 'name', run: (engine, tx) => engine.unsubscribe(tx, withNul) },
   'no name': { field: 'name', run: (engine, tx) => engine.unsubscribe(tx, undefined as never) },
   'a type': { field: 'types', run: (engine, tx) => engine.unsubscribe(tx, 'a', { types: [withNul as never] }) },
+  'a discard that is "no"': {
+    field: 'discard',
+    run: (engine, tx) => engine.unsubscribe(tx, 'a', { discard: 'no' as never }),
+  },
+  'a discard that is a number': {
+    field: 'discard',
+    run: (engine, tx) => engine.unsubscribe(tx, 'a', { discard: 2 as never }),
+  },
   'no list of types': { field: 'types', run: (engine, tx) => engine.unsubscribe(tx, 'a', { types: 'b' as never }) },
   'no request': { field: 'request', run: ({ transfers }, tx) => transfers.enqueue(tx, null as never) },
   'no requests': { field: 'requests', run: ({ transfers }, tx) => transfers.enqueueMany(tx, 'abc' as never) },

@@ -56,7 +56,7 @@ describe('a command in the transaction of the host', async () => {
     })
   })
 
-  it('cancels a transfer that awaits funds, and tells its subscribers', async () => {
+  it('cancels a transfer that awaits funds, and notifies its subscribers', async () => {
     const { engine, gateway } = make()
     gateway.script(() => ({ outcome: 'insufficient_balance', detail: 'short' }))
     const events: string[] = []
@@ -77,8 +77,8 @@ describe('a command in the transaction of the host', async () => {
     await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
       code: 'transfer_not_cancelable',
     })
-    const nobody = '01J0000000000000000000000Z'
-    await expect(commit((tx) => engine.transfers.cancel(tx, nobody))).rejects.toMatchObject({
+    const missing = '01J0000000000000000000000Z'
+    await expect(commit((tx) => engine.transfers.cancel(tx, missing))).rejects.toMatchObject({
       code: 'transfer_not_found',
     })
   })
@@ -159,7 +159,7 @@ describe('a command in the transaction of the host', async () => {
     expect(gateway.transfers.size).toBe(6)
   })
 
-  it('lets a transfer go on that a claim put aside for a pause just as that ended', async () => {
+  it('releases a transfer that a claim deferred for a pause just as that ended', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.pause(tx, 'acme'))
     const { id } = await enqueue(engine)

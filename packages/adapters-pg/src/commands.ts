@@ -14,13 +14,13 @@ const texts = {
     where t.account_id = $1 and t.stage = 'queued' and t.reason = 'account_paused' order by t.id for no key update`,
   clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
   wake_jobs: wakeJobsText,
-  credentials_mended: `update {{schema}}.refused_account r set probe_at = clock_timestamp()
+  retry_credentials: `update {{schema}}.unauthorized_account r set probe_at = clock_timestamp()
     where r.account_id = $1 returning r.account_id`,
   configure_account: 'select {{schema}}.configure_account($1, $2::jsonb, $3)::text',
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
-/** Makes the commands of operators on a driver; each is rows in the transaction that it is given. */
+/** Makes the commands of operators on a driver; each writes rows in the transaction that it is given. */
 export function createCommandStore<Tx>(
   driver: Driver<Tx>,
   tokens: Readonly<Record<string, string>>,
@@ -29,7 +29,7 @@ export function createCommandStore<Tx>(
 ) {
   const sql = statements(tokens, texts)
   return {
-    /** Ends a transfer that has no effect at the other side for certain. False when that is not certain, or it is final. */
+    /** Ends a transfer that certainly has no effect at the service. False when that is not certain, or when it is final. */
     async cancel(tx: Tx, transferId: string): Promise<boolean> {
       const [row] = await driver.execute(tx, sql.cancel, [transferId, Id.toUuid(transferId)])
       return row?.['canceled'] === true
@@ -52,7 +52,7 @@ export function createCommandStore<Tx>(
     async pause(tx: Tx, accountId: string): Promise<boolean> {
       return (await driver.execute(tx, sql.pause, [accountId])).length > 0
     },
-    /** Lets a paused account go on. False when it is not paused. */
+    /** Resumes a paused account. False when it is not paused. */
     async resume(tx: Tx, accountId: string): Promise<boolean> {
       if ((await driver.execute(tx, sql.resume, [accountId])).length === 0) return false
       const ids = (await driver.execute(tx, sql.paused_transfers, [accountId])).map((row) => row['id'] as string)
@@ -64,8 +64,8 @@ export function createCommandStore<Tx>(
       return true
     },
     /** Makes the probe of an account's refused credentials due. False when they are not refused. */
-    async credentialsMended(tx: Tx, accountId: string): Promise<boolean> {
-      return (await driver.execute(tx, sql.credentials_mended, [accountId])).length > 0
+    async retryCredentials(tx: Tx, accountId: string): Promise<boolean> {
+      return (await driver.execute(tx, sql.retry_credentials, [accountId])).length > 0
     },
     /** Changes the limits of an account. */
     async configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void> {

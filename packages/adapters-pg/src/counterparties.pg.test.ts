@@ -8,13 +8,13 @@ import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
 import { createCounterpartyStore } from './counterparties.ts'
+import { locate } from './database-names.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { inspect as inspectPlace } from './inspection.ts'
-import { locate } from './place.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
-const place = { streetLine1: '1 Canary Row', city: 'Austin', state: 'TX', zip: '78701' }
+const names = { streetLine1: '1 Canary Row', city: 'Austin', state: 'TX', zip: '78701' }
 const secrets = ['98765432101234', '021000021', 'Ada Canary', '1 Canary Row']
 const bank = {
   owner: 'Ada Canary',
@@ -22,8 +22,8 @@ const bank = {
   accountNumber: '98765432101234',
   routingNumber: '021000021',
   accountType: 'checking',
-  bankAddress: place,
-  beneficiaryAddress: place,
+  bankAddress: names,
+  beneficiaryAddress: names,
   transferTypes: ['ach_credit'],
 } as const
 const summary = { kind: 'bank_account', name: 'Ada, salary', lastFour: '1234', transferTypes: ['ach_credit'] }
@@ -91,22 +91,22 @@ describe('a counterparty that a transfer gives whole', async () => {
 
   it('leaves no bank details behind: not in rows, jobs, events, or reads, before it is registered or after', async () => {
     const { engine, gateway } = make()
-    const told: unknown[] = []
-    engine.subscribe('all', [...eventTypes] as EventType[], async (event) => void told.push(event))
+    const received: unknown[] = []
+    engine.subscribe('all', [...eventTypes] as EventType[], async (event) => void received.push(event))
     const first = await enqueue(engine, { idempotencyKey: 'payslip' })
-    const place = inspectPlace({ driver: pgDriver(pool) })
+    const names = inspectPlace({ driver: pgDriver(pool) })
     const shown = async () => {
       const reads = await Promise.all([
         engine.transfers.get(first.id),
         engine.transfers.getByKey('acme', 'payslip'),
         enqueue(engine, { idempotencyKey: 'payslip' }),
-        place.evidence(first.id),
-        place.transfers(),
+        names.evidence(first.id),
+        names.transfers(),
       ])
       const tables = ['transfer', 'event', 'attempt', 'delivery', 'transfers', 'counterparty']
       const rows = await Promise.all(tables.map((name) => pool.query(`select * from outlay.${name}`)))
       const jobs = await pool.query('select * from outlay_queue.job')
-      return inspect([first, reads, told, jobs.rows, rows.map((one) => one.rows)], { depth: 20 })
+      return inspect([first, reads, received, jobs.rows, rows.map((one) => one.rows)], { depth: 20 })
     }
     const before = await shown()
     for (const secret of secrets) expect(before).not.toContain(secret)
@@ -114,7 +114,7 @@ describe('a counterparty that a transfer gives whole', async () => {
     expect(await kept()).toBe(1)
     await engine.start()
     await drain(engine)
-    await waitUntil(() => told.length === 2)
+    await waitUntil(() => received.length === 2)
     const after = await shown()
     for (const secret of secrets) expect(after).not.toContain(secret)
     expect(await kept()).toBe(0)
@@ -188,7 +188,7 @@ describe('a counterparty that a transfer gives whole', async () => {
     expect(await attemptsOf(id)).toEqual(['registration unknown'])
   })
 
-  it('is known to be unknown since its first such answer, until somebody releases the transfer', async () => {
+  it('is unknown since its first such answer, until a person releases the transfer', async () => {
     const { engine, gateway } = make()
     gateway.scriptAfterRegistration(({ attempt }) => ({ ...unknown, retryAfterMs: attempt === 1 ? 1 : 600_000 }))
     await engine.start()
@@ -267,7 +267,7 @@ describe('a counterparty that a transfer gives whole', async () => {
     expect(gateway.registrations).toHaveLength(1)
   })
 
-  it('is registered anew for the next transfer when the service has its address no more', async () => {
+  it('is registered again for the next transfer when the service no longer has its address', async () => {
     const { engine, gateway } = make()
     await engine.start()
     await settled(engine, (await enqueue(engine)).id)
@@ -285,7 +285,7 @@ describe('a counterparty that a transfer gives whole', async () => {
     const { id } = await enqueue(engine)
     await reach(engine, id, (reason) => reason === 'unauthenticated')
     gateway.scriptRegistration(() => undefined)
-    await commit((tx) => engine.accounts.credentialsMended(tx, 'acme'))
+    await commit((tx) => engine.accounts.retryCredentials(tx, 'acme'))
     expect((await settled(engine, id)).status).toBe('complete')
     expect(new Set(gateway.registrations.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
   })

@@ -14,14 +14,14 @@ const texts = {
     delete from {{schema}}.counterparty_details d using ended e where d.transfer_id = e.transfer_id returning d.transfer_id`,
 } as const
 
-/** The store of counterparties that transfers give whole, while the service does not know them. */
+/** The store of counterparties that transfers give with all details, while the service does not know them. */
 export type CounterpartyStore<Tx> = ReturnType<typeof createCounterpartyStore<Tx>>
 
 /** Makes the store of counterparties on a driver. */
 export function createCounterpartyStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
   return {
-    /** Keeps the details of those of these transfers that give a counterparty whole, in the transaction that wrote them. */
+    /** Keeps the details of the counterparties that these transfers give, in the transaction that wrote the transfers. */
     async keep(tx: Tx, transfers: readonly NewTransfer[]): Promise<void> {
       const kept = transfers.flatMap(({ id, accountId, counterparty }) =>
         counterparty === undefined ? [] : [{ id, accountId, ...counterparty }],
@@ -33,7 +33,7 @@ export function createCounterpartyStore<Tx>(driver: Driver<Tx>, tokens: Readonly
         kept.map(({ address }) => JSON.stringify(address)),
       ])
     },
-    /** Details of the counterparty of a transfer; `undefined` when it is registered, was given by its id, or was wiped. */
+    /** Details of a transfer's counterparty; `undefined` when it is registered, was given by its id, or was wiped. */
     async find(tx: Tx, transferId: string): Promise<CounterpartyDetails | undefined> {
       const [row] = await driver.execute(tx, sql.counterparty_details, [transferId])
       if (row === undefined) return undefined

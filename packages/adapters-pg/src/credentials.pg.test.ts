@@ -52,21 +52,22 @@ describe('an account whose credentials are refused', async () => {
         Array.from({ length: count }, () => samplePayout(accountId)),
       ),
     )
-  const parked = async (): Promise<number> => {
+  const deferred = async (): Promise<number> => {
     const { rows } = await pool.query(
       `select count(*)::integer as count from outlay_queue.job where start_after > now() + interval '1 year'`,
     )
     return rows[0].count
   }
   const refusals = async (): Promise<number> =>
-    (await pool.query('select coalesce(sum(refusals), 0)::integer as count from outlay.refused_account')).rows[0].count
+    (await pool.query('select coalesce(sum(refusals), 0)::integer as count from outlay.unauthorized_account')).rows[0]
+      .count
 
-  it('waits as a whole behind one probe, while others go on, and goes on when the credentials are mended', async () => {
+  it('waits as a whole behind one probe, while others go on, and goes on when the host retries the credentials', async () => {
     const { engine, gateway, refused, news } = make(0.9)
     refused.add('bad')
     await enqueue(engine, 'bad', 40)
     await engine.start({ concurrency: 4 })
-    await waitUntil(async () => (await parked()) >= 28)
+    await waitUntil(async () => (await deferred()) >= 28)
     await enqueue(engine, 'good', 20)
     await drain(engine, { until: ({ settled, undelivered }) => settled === 20 && undelivered === 0 })
     const hammered = gateway.submissions.filter(({ accountId }) => accountId === 'bad').length
@@ -75,8 +76,8 @@ describe('an account whose credentials are refused', async () => {
     expect(news).toEqual(['bad refused queued'])
 
     refused.clear()
-    expect(await commit((tx) => engine.accounts.credentialsMended(tx, 'good'))).toBe(false)
-    expect(await commit((tx) => engine.accounts.credentialsMended(tx, 'bad'))).toBe(true)
+    expect(await commit((tx) => engine.accounts.retryCredentials(tx, 'good'))).toBe(false)
+    expect(await commit((tx) => engine.accounts.retryCredentials(tx, 'bad'))).toBe(true)
     expect(await drain(engine)).toMatchObject({ settled: 60 })
     expect(news).toEqual(['bad refused queued', 'bad restored settled'])
     const keys = gateway.submissions.map(({ idempotencyKey }) => idempotencyKey)
@@ -84,7 +85,7 @@ describe('an account whose credentials are refused', async () => {
     expect(gateway.transfers.size).toBe(60)
   })
 
-  it('probes with one transfer at a time, slower and slower, and comes back by itself', async () => {
+  it('probes with one transfer at a time, slower and slower, and recovers without a command', async () => {
     const { engine, gateway, refused } = make(0.02)
     refused.add('bad')
     await enqueue(engine, 'bad', 10)
@@ -97,7 +98,7 @@ describe('an account whose credentials are refused', async () => {
     expect(await refusals()).toBe(0)
   })
 
-  it('learns nothing from a probe that the service was too busy to look at', async () => {
+  it('learns nothing from a probe that the service was too busy to check', async () => {
     const { engine, gateway, refused, answer, news } = make(0.02)
     refused.add('bad')
     await enqueue(engine, 'bad', 5)
@@ -117,7 +118,7 @@ describe('an account whose credentials are refused', async () => {
     refused.add('bad')
     const transfers = await enqueue(engine, 'bad', 3)
     await engine.start({ concurrency: 1 })
-    await waitUntil(async () => (await parked()) >= 2)
+    await waitUntil(async () => (await deferred()) >= 2)
     const [oldest, ...others] = transfers
     await waitUntil(async () => (await engine.transfers.get(oldest?.id ?? ''))?.stage === 'queued')
     await waitUntil(() =>
@@ -161,17 +162,18 @@ describe('an account whose credentials are refused', async () => {
     await waitUntil(async () => (await engine.transfers.get(unused?.id ?? ''))?.stage === 'queued')
     await engine.stop()
     await commit((tx) => engine.transfers.cancel(tx, unused?.id ?? ''))
-    await pool.query(`update outlay.refused_account set probe_at = now() - interval '8 days'`)
-    await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('recent', now() - interval '6 days'),
+    await pool.query(`update outlay.unauthorized_account set probe_at = now() - interval '8 days'`)
+    await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('recent', now() - interval '6 days'),
       ('paused', now() - interval '8 days')`)
     await pool.query(`insert into outlay.account (account_id, paused) values ('paused', true)`)
     const again = make(0.9)
     again.refused.add('waiting')
     await again.engine.start()
     await waitUntil(
-      async () => (await pool.query(`select 1 from outlay.refused_account where account_id = 'unused'`)).rowCount === 0,
+      async () =>
+        (await pool.query(`select 1 from outlay.unauthorized_account where account_id = 'unused'`)).rowCount === 0,
     )
-    const { rows } = await pool.query('select account_id from outlay.refused_account order by 1')
+    const { rows } = await pool.query('select account_id from outlay.unauthorized_account order by 1')
     expect(rows.map((row) => row.account_id)).toEqual(['paused', 'recent', 'waiting'])
   })
 })

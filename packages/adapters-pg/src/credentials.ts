@@ -1,11 +1,11 @@
 import type { Driver } from './driver.ts'
-import { inHurry } from './hurry.ts'
+import { withLockTimeout } from './lock-timeout.ts'
 import { statements } from './statement.ts'
 
 const texts = {
-  // Behind the last probe first, and then from the beginning; one that a host has locked would be woken in vain.
+  // Behind the last probe first, and then from the beginning; waking one that a host has locked would do nothing.
   due_probes: `select w.id from (
-      select r.account_id, r.probed_id from {{schema}}.refused_account r
+      select r.account_id, r.probed_id from {{schema}}.unauthorized_account r
       where r.probe_at <= clock_timestamp()
         and not exists (select 1 from {{schema}}.account f where f.account_id = r.account_id and f.paused)
       order by r.probe_at limit 1000
@@ -25,7 +25,7 @@ const texts = {
     ) w`,
   lock_restored: `select t.id from {{schema}}.transfer t
     where t.stage = 'queued' and t.reason = 'unauthenticated'
-      and not exists (select 1 from {{schema}}.refused_account r where r.account_id = t.account_id)
+      and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = t.account_id)
     order by t.id limit $1 for no key update skip locked`,
   // From one account to the next, since those that wait may have very many.
   any_restored: `with recursive waiting as (
@@ -35,7 +35,7 @@ const texts = {
         where t.reason = 'unauthenticated' and t.account_id > w.account_id order by t.account_id limit 1)
       from waiting w where w.account_id is not null
     )
-    select 1 from waiting w where not exists (select 1 from {{schema}}.refused_account r where r.account_id = w.account_id)
+    select 1 from waiting w where not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = w.account_id)
       and exists (
         select 1 from {{schema}}.transfer t
         where t.account_id = w.account_id and t.stage = 'queued' and t.reason = 'unauthenticated') limit 1`,
@@ -48,24 +48,24 @@ const texts = {
     )
     update {{queue_table}} j set start_after = f.start_after from free f where j.name = '{{queue}}' and j.id = f.id
     returning j.id`,
-  // Every claim looks closer while there is a row, so none stays for an account that nobody uses any more.
+  // Every claim does more work while there is a row, so none stays for an account that is no longer used.
   forget_unused: `with unused as (
-      select r.account_id from {{schema}}.refused_account r
+      select r.account_id from {{schema}}.unauthorized_account r
       where r.probe_at < clock_timestamp() - interval '7 days' and not exists (
         select 1 from {{schema}}.transfer t where t.account_id = r.account_id and t.reason = 'unauthenticated')
         and not exists (select 1 from {{schema}}.account f where f.account_id = r.account_id and f.paused)
       for update skip locked
     ), ended as (
-      select o.transfer_id from {{schema}}.refused_transfer o join {{schema}}.transfer t on t.id = o.transfer_id
+      select o.transfer_id from {{schema}}.unauthorized_transfer o join {{schema}}.transfer t on t.id = o.transfer_id
       where t.stage in ('submitted', 'settled') for update of o skip locked
     ), forgotten as (
-      delete from {{schema}}.refused_transfer o using ended e where o.transfer_id = e.transfer_id
+      delete from {{schema}}.unauthorized_transfer o using ended e where o.transfer_id = e.transfer_id
     )
-    delete from {{schema}}.refused_account r using unused u where r.account_id = u.account_id`,
+    delete from {{schema}}.unauthorized_account r using unused u where r.account_id = u.account_id`,
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
-/** The store of refused credentials: which of the transfers that wait for them go out. */
+/** The store of refused credentials: which of the transfers that wait for them are sent. */
 export type CredentialStore = ReturnType<typeof createCredentialStore>
 
 /** Transfers that are released in one transaction. */
@@ -82,16 +82,16 @@ export function createCredentialStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
     /** Wakes the next waiting transfer of each account that is due for a probe; the claim lets one per account through. */
     async wakeProbes(): Promise<void> {
       const ids = (await driver.query(sql.due_probes, [])).map((row) => row['id'] as string)
-      if (ids.length > 0) await inHurry(driver, (tx) => wake(tx, ids))
+      if (ids.length > 0) await withLockTimeout(driver, (tx) => wake(tx, ids))
     },
-    /** Forgets refusals that no transfer waits for and that nobody has probed for a week; the next claim finds out anew. */
+    /** Forgets refusals that no transfer waits for and that were not probed for a week; the next claim probes again. */
     async forgetUnused(): Promise<void> {
       await driver.query(sql.forget_unused, [])
     },
-    /** Lets transfers go on whose account has good credentials again. True when there may be more. */
+    /** Releases transfers whose account has good credentials again. True when there may be more. */
     async releaseRestored(): Promise<boolean> {
       if ((await driver.query(sql.any_restored, [])).length === 0) return false
-      return inHurry(driver, async (tx) => {
+      return withLockTimeout(driver, async (tx) => {
         const ids = (await driver.execute(tx, sql.lock_restored, [pageSize])).map((row) => row['id'] as string)
         await driver.execute(tx, sql.clear_reason, [ids])
         await wake(tx, ids)

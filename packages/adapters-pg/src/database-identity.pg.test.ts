@@ -34,7 +34,7 @@ describe('the database that transfers are sent from', () => {
     return {
       ...{ pool, driver, gateway, engine, logger },
       enqueue: () => driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme'))),
-      said: () => logger.entries.map(({ message }) => message).join('\n'),
+      logged: () => logger.entries.map(({ message }) => message).join('\n'),
       async [Symbol.asyncDispose]() {
         await engine.stop()
         await pool.end()
@@ -59,7 +59,7 @@ describe('the database that transfers are sent from', () => {
     const fresh = await host.enqueue()
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'queued', attempt: 0 })
     expect(await host.engine.sending()).toMatchObject(why)
-    expect(host.said()).toMatch(/outlay (adopt-database|reconcile)/)
+    expect(host.logged()).toMatch(/outlay (adopt-database|reconcile)/)
     const work = host.engine.backlog()
     expect((await work).queued).toBe(2)
     expect(host.gateway.submissions).toEqual([])
@@ -134,7 +134,7 @@ describe('the database that transfers are sent from', () => {
     await drain(host.engine)
     expect(host.gateway.submissions.length + sent).toBe(2)
     expect(await host.engine.sending()).toMatchObject({ unfamiliar: null, fence: null, home: { timeline: 2 } })
-    expect(host.said()).toContain('A standby has become the primary')
+    expect(host.logged()).toContain('A standby has become the primary')
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'settled' })
     await standby.stop()
   })
@@ -161,10 +161,10 @@ describe('the database that transfers are sent from', () => {
     await using staging = open(at(snapshot, 'app'), 'staging')
     await staging.engine.start()
     await staging.enqueue()
-    expect(staging.said()).toContain('outlay adopt-database')
+    expect(staging.logged()).toContain('outlay adopt-database')
     await using unnamed = open(at(snapshot, 'app'))
     await unnamed.engine.start()
-    expect(unnamed.said()).toContain('outlay adopt-database')
+    expect(unnamed.logged()).toContain('outlay adopt-database')
     expect([staging, unnamed].flatMap(({ gateway }) => gateway.submissions)).toEqual([])
     const adopt = { deployment: 'staging', moved: true }
     await staging.driver.transaction((tx) => staging.engine.adoptDatabase(tx, adopt))
@@ -181,15 +181,15 @@ describe('the database that transfers are sent from', () => {
     await unnamed.engine.start()
     await using mistyped = open(url, 'prodcution')
     await mistyped.engine.start()
-    expect(mistyped.said()).toContain('Workers without the name of a deployment are at work here')
+    expect(mistyped.logged()).toContain('Workers without the name of a deployment are at work here')
     for (const _ of [1, 2]) {
       await unnamed.enqueue()
       await drain(unnamed.engine)
     }
     expect((await unnamed.engine.sending()).home?.deployment).toBe(null)
     expect(mistyped.gateway.submissions).toEqual([])
-    expect(unnamed.said()).not.toContain('outlay adopt-database')
-    // When the last of them has stopped for a while, whoever has a name gives it.
+    expect(unnamed.logged()).not.toContain('outlay adopt-database')
+    // When the last of them has stopped for a while, an engine with a name records it.
     await unnamed.engine.stop()
     await waitUntil(async () => (await mistyped.engine.sending()).home?.deployment === 'prodcution')
     await mistyped.enqueue()
@@ -201,7 +201,7 @@ describe('the database that transfers are sent from', () => {
     await using host = open(await primary.createDatabase('rewound'))
     await host.engine.migrate()
     await host.engine.start()
-    // A clock that was an hour fast and is set right makes nothing of it.
+    // Setting a clock right that was an hour fast does not fence.
     await host.pool.query(`update outlay.home set seen_at = now() + interval '1 hour'`)
     await host.enqueue()
     await drain(host.engine)
@@ -209,6 +209,6 @@ describe('the database that transfers are sent from', () => {
     await waitUntil(async () => (await host.engine.sending()).fence?.reason === 'rewound')
     await host.enqueue()
     expect(host.gateway.submissions).toHaveLength(1)
-    expect(host.said()).toContain('outlay reconcile')
+    expect(host.logged()).toContain('outlay reconcile')
   })
 })

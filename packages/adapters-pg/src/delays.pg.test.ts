@@ -15,7 +15,7 @@ describe('delays', async () => {
 
   it('are nothing while nothing waits, and those of the oldest that is due', async () => {
     expect(await backend.delays()).toEqual({ unsubmittedMs: 0, subscriptions: [] })
-    await pool.query(`insert into outlay.subscription (name, types) values ('told', '{transfer.enqueued}')`)
+    await pool.query(`insert into outlay.subscription (name, types) values ('books', '{transfer.enqueued}')`)
     const { accountId, ...request } = samplePayout('acme') as StoredRequest & { readonly accountId: string }
     const base = { accountId, fingerprint: 'f', request, expiresAt: null }
     const id = () => Id.generate(backend.runtime.clock, backend.runtime.random)
@@ -30,7 +30,7 @@ describe('delays', async () => {
     await pool.query(`update outlay.event set occurred_at = occurred_at - interval '2 hours'`)
     const { unsubmittedMs, subscriptions } = await backend.delays()
     expect(unsubmittedMs).toBeGreaterThanOrEqual(3_600_000)
-    expect(subscriptions).toMatchObject([{ name: 'told', undelivered: 2, deadLetters: 0 }])
+    expect(subscriptions).toMatchObject([{ name: 'books', undelivered: 2, deadLetters: 0 }])
     expect(subscriptions[0]?.lagMs).toBeGreaterThanOrEqual(7_200_000)
   })
 })

@@ -3,7 +3,7 @@ import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
 
 const texts = {
-  // Read by the partial index on what was not submitted. What is put off, waits for funds or for a person is not due.
+  // Read by the partial index on unsubmitted transfers. Deferred transfers, and those that wait for funds or a person, are not due.
   unsubmitted: `select coalesce(extract(epoch from clock_timestamp() - min(greatest(t.created_at, t.not_before))) * 1000, 0)::float8 as ms
     from {{schema}}.transfer t
     where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting') and coalesce(t.not_before <= clock_timestamp(), true)`,
@@ -11,7 +11,7 @@ const texts = {
     from {{schema}}.subscription_lag l order by l.name`,
 } as const
 
-/** Makes the read of how long things have waited. */
+/** Makes the read of the delays. */
 export function createDelays<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): () => Promise<Delays> {
   const sql = statements(tokens, texts)
   return async () => {

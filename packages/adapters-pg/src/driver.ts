@@ -1,11 +1,11 @@
 import type { Row, Statement } from './statement.ts'
 
-/** A connection that hears notifications. */
+/** A connection that receives notifications. */
 export interface Listener {
   close(): Promise<void>
 }
 
-/** How to hear notifications. */
+/** How to receive notifications. */
 export interface ListenOptions {
   readonly channel: string
   readonly onNotification: () => void
@@ -20,7 +20,7 @@ export interface SqlSession {
 
 /** How long a transaction may last. */
 export interface TransactionOptions {
-  /** A library that limits its transactions lets this one last so long, in milliseconds, or longer. */
+  /** A library that limits its transactions must let this one last at least so long, in milliseconds. */
   readonly longestMs?: number | undefined
 }
 
@@ -30,6 +30,8 @@ export interface TransactionOptions {
  */
 export interface Driver<Tx> {
   readonly name: string
+  /** Connections that it opens at most; absent when it does not know. */
+  readonly maxConnections?: number | undefined
   /** Runs one statement inside the host's transaction. */
   execute(tx: Tx, statement: Statement, values: readonly unknown[]): Promise<readonly Row[]>
   /** Runs `work` in a new transaction of the host's own type. */
@@ -40,7 +42,7 @@ export interface Driver<Tx> {
   run(text: string, values?: readonly unknown[]): Promise<{ rows: Row[] }>
   /** Runs `work` on one connection, outside a transaction. */
   session<T>(work: (session: SqlSession) => Promise<T>): Promise<T>
-  /** Opens a connection of its own that hears a channel; absent when the library cannot. */
+  /** Opens a separate connection that listens on a channel; absent when the library cannot. */
   listen?(options: ListenOptions): Promise<Listener>
   /** Calls back for errors of idle connections, so that a restart of the server does not end the process. */
   onError(listener: (error: Error) => void): () => void

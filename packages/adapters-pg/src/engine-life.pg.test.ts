@@ -87,7 +87,7 @@ describe('an engine', async () => {
         'batchSize',
       )
     }
-    expect(() => make({ gateway: memoryGateway(), follow: { maxDelayMs: Number.NaN } })).toThrow('follow.maxDelayMs')
+    expect(() => make({ gateway: memoryGateway(), polling: { maxDelayMs: Number.NaN } })).toThrow('polling.maxDelayMs')
     expect(() => make({ gateway: memoryGateway(), timeouts: { submitMs: 0 } })).toThrow('timeouts.submitMs')
     await engine.start()
     await engine.stop()

@@ -50,22 +50,22 @@ describe('more transfers than one statement holds', async () => {
 
   it('are written all or none, and leave the transaction of the host usable', async () => {
     const requests = payouts(2 * chunkSize + 10)
-    const taken = [7, chunkSize + 7, 2 * chunkSize + 7]
+    const stored = [7, chunkSize + 7, 2 * chunkSize + 7]
     await commit((tx) =>
       engine.transfers.enqueueMany(
         tx,
-        taken.map((n) => requests[n] as EnqueueRequest),
+        stored.map((n) => requests[n] as EnqueueRequest),
       ),
     )
-    const others = requests.map((request, n) => (taken.includes(n) ? changed(request) : request))
+    const others = requests.map((request, n) => (stored.includes(n) ? changed(request) : request))
     await commit(async (tx) => {
       await tx.query(`insert into note values ('before')`)
-      expect(fieldsOf(await refuse(tx, others))).toEqual(taken.map((n) => `${n}.idempotencyKey`))
+      expect(fieldsOf(await refuse(tx, others))).toEqual(stored.map((n) => `${n}.idempotencyKey`))
       await tx.query(`insert into note values ('after')`)
     })
     expect([await count('note'), await count('outlay.transfer'), await count('outlay_queue.job')]).toEqual([2, 3, 3])
     const all = await commit((tx) => engine.transfers.enqueueMany(tx, requests))
-    expect(all.flatMap((transfer, n) => (transfer.reused ? [n] : []))).toEqual(taken)
+    expect(all.flatMap((transfer, n) => (transfer.reused ? [n] : []))).toEqual(stored)
     expect(await count('outlay.event')).toBe(requests.length)
   })
 

@@ -10,7 +10,7 @@ const texts = {
     from unnest($1::text[], $2::text[], $3::text[]) with ordinality as n (account_id, key, fingerprint, position)
     join {{schema}}.transfer t on t.account_id = n.account_id and t.idempotency_key = n.key
     where t.fingerprint <> n.fingerprint`,
-  taken_ids: `select n.position::integer as position from unnest($1::text[], $2::text[], $3::text[]) with ordinality as n (account_id, key, id, position)
+  stored_ids: `select n.position::integer as position from unnest($1::text[], $2::text[], $3::text[]) with ordinality as n (account_id, key, id, position)
     join {{schema}}.transfer t on t.id = n.id
     where not exists (select 1 from {{schema}}.transfer k where k.account_id = n.account_id and k.idempotency_key = n.key)`,
 } as const
@@ -21,14 +21,14 @@ export const chunkSize = 2_000
 /** Most broken elements that one refusal names. */
 const maxIssues = 100
 
-/** Makes ready the transfers at these positions, and gives what sends them; it answers `undefined` when they are refused, none written. */
+/** Prepares the transfers at these positions and returns what sends them, which gives `undefined` when it refuses them and writes none. */
 type PrepareChunk = (positions: readonly number[]) => () => Promise<readonly EnqueuedTransfer[] | undefined>
 
-/** Writing more than a statement should hold, and saying what is wrong with it. */
+/** Writes more than one statement should hold, and reports what is wrong with it. */
 interface EnqueueChunks<Tx> {
-  /** Writes all of them or none, and leaves the host's transaction usable. Answers in the order given. */
+  /** Writes all of them or none, and leaves the host's transaction usable. Results are in the order given. */
   write(tx: Tx, transfers: readonly NewTransfer[], prepare: PrepareChunk): Promise<readonly EnqueuedTransfer[]>
-  /** The refusal of transfers with a key or an id that another request has, none of which is written. */
+  /** The refusal of transfers whose key or id another request has; none of them is written. */
   explain(tx: Tx, transfers: readonly NewTransfer[]): Promise<OutlayError>
 }
 
@@ -56,7 +56,7 @@ export function createEnqueueChunks<Tx>(
       for (let from = 0; from < order.length; from += chunkSize) {
         const { positions, send } = next
         const sent = send()
-        // While Postgres writes this one.
+        // Prepares the next chunk while Postgres writes this one.
         if (from + chunkSize < order.length) next = chunkFrom(from + chunkSize)
         const chunk = await sent
         if (chunk === undefined) {
@@ -91,9 +91,9 @@ async function explainRefusal<Tx>(
     const columns = [chunk.map((one) => one.accountId), chunk.map((one) => one.idempotencyKey)]
     const fingerprints = chunk.map((one) => one.fingerprint)
     const others = await driver.execute(tx, sql.other_requests, [...columns, fingerprints])
-    const taken = await driver.execute(tx, sql.taken_ids, [...columns, chunk.map((one) => one.id)])
+    const stored = await driver.execute(tx, sql.stored_ids, [...columns, chunk.map((one) => one.id)])
     for (const row of others) keys.add(from + (row['position'] as number) - 1)
-    for (const row of taken) ids.add(from + (row['position'] as number) - 1)
+    for (const row of stored) ids.add(from + (row['position'] as number) - 1)
   }
   const issues = transfers.flatMap((transfer, position) => [
     ...(keys.has(position) ? [keyIssue(position)] : []),
@@ -101,7 +101,7 @@ async function explainRefusal<Tx>(
   ])
   const [first, ...rest] = issues.slice(0, maxIssues)
   if (first !== undefined) return OutlayError.fromIssues([first, ...rest])
-  // What was in the way has gone again meanwhile.
+  // The conflicting rows are gone again.
   return new OutlayError(
     'conflict',
     'Another transaction had one of these keys or ids a moment ago; enqueue them again.',

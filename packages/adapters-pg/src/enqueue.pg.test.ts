@@ -143,10 +143,10 @@ describe('enqueue in the transaction of the host', async () => {
     ).toBe(500)
   })
 
-  it('writes none of many when one of them has a taken key, and names it', async () => {
-    await inTransaction((tx) => engine.transfers.enqueue(tx, samplePayout('none', { idempotencyKey: 'taken' })))
+  it('writes none of many when one of them has a key in use, and names it', async () => {
+    await inTransaction((tx) => engine.transfers.enqueue(tx, samplePayout('none', { idempotencyKey: 'used' })))
     await inTransaction(async (tx) => {
-      const other = samplePayout('none', { idempotencyKey: 'taken', amount: { value: '1.00', currency: 'USD' } })
+      const other = samplePayout('none', { idempotencyKey: 'used', amount: { value: '1.00', currency: 'USD' } })
       const requests = [
         samplePayout('none', { idempotencyKey: 'a' }),
         other,

@@ -10,10 +10,10 @@ import { readOne, readTransfer, transferColumns } from './transfer-row.ts'
 
 const texts = {
   enqueue_one: 'select {{schema}}.enqueue_one($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11) as written',
-  enqueue_many: `select written, at, tag, taken_position from {{schema}}.enqueue_many(
+  enqueue_many: `select written, at, tag, stored_position from {{schema}}.enqueue_many(
     $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[], $9, $10::text[], $11::text[], $12)`,
-  taken_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
-  taken_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
+  stored_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
+  stored_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
     join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
 } as const
 
@@ -23,7 +23,7 @@ const tracedTexts = {
   enqueue_many_traced: keepTraceOfMany(texts.enqueue_many),
 } as const
 
-/** Shortest time between two notifications of one process, in milliseconds; commits with one take a lock in turn. */
+/** Shortest time between two notifications of one process, in milliseconds; commits that notify hold one lock in turn. */
 const notifyIntervalMs = 10
 
 /** Writes transfers, their events and their jobs in the host's transaction. */
@@ -52,7 +52,7 @@ export function createEnqueue<Tx>(
     return true
   }
   const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean, traceparent?: string) => {
-    const places = tags.takeMany(transfers.map((transfer) => transfer.accountId))
+    const places = tags.reserveMany(transfers.map((transfer) => transfer.accountId))
     const prepare = (part: readonly NewTransfer[], at: Places) =>
       prepareMany(driver, sql, tags, tx, part, at, notify, traceparent)
     if (transfers.length > chunkSize) {
@@ -80,7 +80,7 @@ export function createEnqueue<Tx>(
 }
 
 /** Where jobs go in the order of dispatch; the counts are those of the whole call. */
-type Places = ReturnType<AccountTags['takeMany']>
+type Places = ReturnType<AccountTags['reserveMany']>
 
 type Sql = { readonly [K in keyof typeof tracedTexts]: Statement }
 
@@ -95,7 +95,7 @@ async function enqueueOne<Tx>(
 ): Promise<readonly EnqueuedTransfer[]> {
   const { id, accountId, idempotencyKey, fingerprint } = transfer
   const request = JSON.stringify(transfer.request)
-  const base = tags.take(accountId)
+  const base = tags.reserve(accountId)
   const values = [
     id,
     Id.toUuid(id),
@@ -119,12 +119,12 @@ async function enqueueOne<Tx>(
     tags.advance(accountId, Number(tag))
     return [fresh(transfer, at)]
   }
-  const stored = readOne(await driver.execute(tx, sql.taken_key, [accountId, idempotencyKey]))
-  if (stored === undefined) throw takenId(id)
+  const stored = readOne(await driver.execute(tx, sql.stored_key, [accountId, idempotencyKey]))
+  if (stored === undefined) throw storedId(id)
   return [{ ...stored, reused: true }]
 }
 
-/** Makes one statement of these transfers; sent, it answers `undefined` when one has a key or an id of another request, and none is written. */
+/** Makes one statement of these transfers; it gives `undefined` and writes none when one has the key or the id of another request. */
 function prepareMany<Tx>(
   driver: Driver<Tx>,
   sql: Sql,
@@ -159,29 +159,29 @@ function prepareMany<Tx>(
     const at = written?.['at']
     if (typeof at !== 'string') return undefined
     tags.advanceMany(spans, written?.['tag'] as number)
-    const positions = rows.map((row) => row['taken_position']).filter((position) => typeof position === 'number')
-    const taken = new Set(positions.map((position) => position - 1))
-    const stored = await readTaken(driver, sql, tx, transfers, taken)
+    const positions = rows.map((row) => row['stored_position']).filter((position) => typeof position === 'number')
+    const conflicting = new Set(positions.map((position) => position - 1))
+    const stored = await readStored(driver, sql, tx, transfers, conflicting)
     return transfers.map((transfer, index) => {
-      if (!taken.has(index)) return fresh(transfer, at)
+      if (!conflicting.has(index)) return fresh(transfer, at)
       const found = stored.get(keyOf(transfer))
-      if (found === undefined) throw takenId(transfer.id)
+      if (found === undefined) throw storedId(transfer.id)
       return { ...found, reused: true }
     })
   }
 }
 
-async function readTaken<Tx>(
+async function readStored<Tx>(
   driver: Driver<Tx>,
   sql: Sql,
   tx: Tx,
   transfers: readonly NewTransfer[],
-  taken: ReadonlySet<number>,
+  conflicting: ReadonlySet<number>,
 ): Promise<ReadonlyMap<string, StoredTransfer>> {
-  if (taken.size === 0) return new Map()
-  const wanted = transfers.filter((_, index) => taken.has(index))
+  if (conflicting.size === 0) return new Map()
+  const wanted = transfers.filter((_, index) => conflicting.has(index))
   const values = [wanted.map((transfer) => transfer.accountId), wanted.map((transfer) => transfer.idempotencyKey)]
-  const rows = await driver.execute(tx, sql.taken_keys, values)
+  const rows = await driver.execute(tx, sql.stored_keys, values)
   return new Map(rows.map(readTransfer).map((transfer) => [keyOf(transfer), transfer]))
 }
 
@@ -202,7 +202,7 @@ function fresh({ counterparty: _, ...transfer }: NewTransfer, at: string): Enque
   }
 }
 
-function takenId(id: string): OutlayError {
+function storedId(id: string): OutlayError {
   return new OutlayError('conflict', `Another transfer has the id ${id}; leave the id out or generate a new one.`, {
     field: 'id',
   })

@@ -77,7 +77,7 @@ describe('test and live', async () => {
     await expect(many).rejects.toMatchObject({ field: '0.destination.transferType' })
   })
 
-  it('are not compared where no gateway says which it is', async () => {
+  it('are not compared where no gateway declares which it is', async () => {
     const { engine, memory } = open()
     await engine.start()
     const { id } = await driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))

@@ -10,7 +10,7 @@ import { pgDriver } from './drivers/pg.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
-/** Never settles, whatever anybody signals. */
+/** Never settles, whatever the signal. */
 const forever = () => new Promise<never>(() => undefined)
 
 describe('code that is not ours', async () => {
@@ -59,7 +59,7 @@ describe('code that is not ours', async () => {
       timeoutMs: 60_000,
     })
     // Those of the account that hangs wait like those of one that is throttled.
-    expect((await engine.accounts.get('hangs')).loweredRatePerSecond).not.toBeNull()
+    expect((await engine.accounts.get('hangs')).throttledRatePerSecond).not.toBeNull()
     expect(gateway.submissions.filter(({ accountId }) => accountId === 'hangs').length).toBeLessThanOrEqual(32)
   })
 
@@ -94,7 +94,7 @@ describe('code that is not ours', async () => {
         submit: (...sent) => gateway.submit(...sent),
         get: (accountId, ...read) => (accountId.startsWith('slow') ? forever() : gateway.get(accountId, ...read)),
       },
-      follow: { maxDelayMs: 20 },
+      polling: { maxDelayMs: 20 },
     })
     const slow = Array.from({ length: 40 }, (_, index) => `slow-${index}`)
     for (const account of [...slow, 'quick']) await enqueue(engine, account, 1)
@@ -127,7 +127,7 @@ describe('code that is not ours', async () => {
     await waitUntil(() => listed.has('quick'), { timeoutMs: 20_000 })
   })
 
-  it('that answers nonsense for one transfer harms that one only, which goes out again', async () => {
+  it('that answers nonsense for one transfer harms only that one, which goes out again', async () => {
     const gateway = memoryGateway()
     const engine = make({ gateway })
     const nonsense: unknown[] = [{}, undefined, { outcome: 'accepted', remoteId: 5n }, { outcome: 'kept_for_review' }]
@@ -143,11 +143,11 @@ describe('code that is not ours', async () => {
     const other = make({ gateway: scripted })
     await other.start()
     await waitUntil(async () => (await countOf(`stage = 'settled'`)) === 21, { timeoutMs: 20_000 })
-    const told = (await outcomes(bad?.id ?? '')).map(({ outcome }) => outcome)
-    expect(told).toEqual(['unknown', 'unknown', 'unknown', 'unknown', 'accepted'])
+    const received = (await outcomes(bad?.id ?? '')).map(({ outcome }) => outcome)
+    expect(received).toEqual(['unknown', 'unknown', 'unknown', 'unknown', 'accepted'])
   })
 
-  it('that lists what is no observation loses that, and no other of its page', async () => {
+  it('that lists an entry that is no observation loses that one, and no other of its page', async () => {
     const gateway = listedGateway()
     const spoiled: Readonly<Record<string, object>> = {
       'remote-1': { status: 'paid' },
@@ -169,8 +169,8 @@ describe('code that is not ours', async () => {
     await engine.start()
     await waitUntil(async () => (await countOf(`stage = 'submitted'`)) === 20)
     for (const id of gateway.transfers.keys()) gateway.setStatus(id, 'complete')
-    // By itself the next look at a payout by ACH is hours away.
-    await pool.query('update outlay.transfer set follow_at = now()')
+    // The next poll of a payout by ACH is hours away.
+    await pool.query('update outlay.transfer set next_poll_at = now()')
     await waitUntil(async () => (await countOf(`stage = 'settled'`)) === 17)
     expect(await countOf(`remote_id in ('remote-1', 'remote-2', 'remote-3') and stage = 'submitted'`)).toBe(3)
   })

@@ -33,9 +33,9 @@ describe('the arrival of funds', async () => {
       },
     }
     const backend = postgres({ driver: pgDriver(pool) })
-    // By itself the transfer would go out again after ten minutes.
+    // Without the arrival the transfer would go out again after ten minutes.
     const random = { ...backend.runtime.random, fraction: () => 20 }
-    await using engine = createEngine({ backend, gateway: slow, follow: { maxDelayMs: 50 }, runtime: { random } })
+    await using engine = createEngine({ backend, gateway: slow, polling: { maxDelayMs: 50 }, runtime: { random } })
     await engine.start()
     const { transaction } = pgDriver(pool)
     const { id } = await transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))

@@ -1,31 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { HandlerContext, TransferEvent } from '@outlay/core'
 
-/** What the handlers of one transaction run within. */
+/** Limits and callbacks of the handlers of one transaction. */
 export interface HandlerRunOptions {
   /** Longest time of one event, in milliseconds. */
   readonly timeoutMs: number
-  /** Time after which the server has ended the session by itself, in milliseconds. */
+  /** Time after which the server has ended the session, in milliseconds. */
   readonly serverEndsMs: number
   /** Ends the handler that runs, at once. */
   readonly signal: AbortSignal
-  /** Hears of a failure before the transaction is rolled back. */
+  /** Called with a failure before the transaction is rolled back. */
   readonly onFailed: (event: TransferEvent) => void
 }
 
 /** The handlers of one transaction. */
 export type HandlerRun = ReturnType<typeof createHandlerRun>
 
-/** How long a library may take to notice that its connection is gone, in milliseconds; then nobody waits for it any more. */
+/** How long a library may take to notice that its connection is gone, in milliseconds; after that it is not waited for. */
 const abandonMs = 5_000
 
-/** How often it is tried to end a session, a second apart. */
+/** How many times ending a session is tried, a second apart. */
 const terminateTries = 30
 
 /**
- * Runs the handlers of one transaction, each within its time. When the time is over, the session is ended first and the
- * handler given up only then: a library that rolled back would give the connection, and with it whatever a handler that
- * still runs writes, to somebody else.
+ * Runs the handlers of one transaction, each within its time. When the time is over, this ends the session first and gives
+ * the handler up only then: a library that rolled back would give the connection, and with it the writes of a handler that
+ * still runs, to another caller.
  */
 export function createHandlerRun({ timeoutMs, serverEndsMs, signal, onFailed }: HandlerRunOptions) {
   let current: TransferEvent | undefined
@@ -89,7 +89,7 @@ export function createHandlerRun({ timeoutMs, serverEndsMs, signal, onFailed }: 
         signal.removeEventListener('abort', onStop)
       }
     },
-    /** Waits for the transaction, but no longer than for its session. */
+    /** Waits for the transaction, but not longer than for its session. */
     orAbandoned: <T>(transaction: Promise<T>): Promise<T> => Promise.race([transaction, abandoned]),
   }
 }

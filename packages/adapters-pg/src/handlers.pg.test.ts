@@ -52,7 +52,7 @@ describe('a handler', async () => {
   const failures = async () =>
     (await pool.query<{ failures: number; last_error: string }>('select failures, last_error from outlay.delivery'))
       .rows
-  /** Runs one event through a handler that fails at first, and answers with what was noted about that. */
+  /** Runs one event through a handler that fails at first, and returns what was recorded about that. */
   async function failOnce(first: Handler, timeoutMs = 500) {
     const engine = make()
     let runs = 0
@@ -71,7 +71,7 @@ describe('a handler', async () => {
     return noted?.last_error
   }
 
-  it('that never ends counts as failed when its time is over, and is told so', async () => {
+  it('that never ends counts as failed when its time is over, and is notified', async () => {
     let reason: unknown
     const error = await failOnce((_, __, { signal }) => {
       signal.addEventListener('abort', () => {
@@ -144,7 +144,7 @@ describe('a handler', async () => {
     expect(await failOnce(handler)).toContain(error)
   })
 
-  it('that hangs keeps nobody else waiting, on whichever loop it hangs', async () => {
+  it('that hangs keeps no other event waiting, on whichever loop it hangs', async () => {
     const engine = make()
     let hanging = 0
     engine.subscribe('books', ['transfer.completed'], (event, tx, context) => {

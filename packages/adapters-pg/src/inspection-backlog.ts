@@ -1,5 +1,5 @@
+import type { DatabaseNames } from './database-names.ts'
 import type { Driver } from './driver.ts'
-import type { Place } from './place.ts'
 import { type Row, statements } from './statement.ts'
 
 /** What an account has that is not settled. Times are ISO 8601, UTC. */
@@ -11,7 +11,7 @@ export interface AccountBacklog {
   readonly awaitingFunds: number
   readonly blocked: number
   readonly submitted: number
-  /** When the oldest transfer was enqueued that the service does not have for certain. */
+  /** When the oldest transfer was enqueued that the service may not have. */
   readonly oldestUnsubmittedAt: string | null
   readonly oldestSubmittedAt: string | null
   readonly fundsArrivedAt: string | null
@@ -20,10 +20,10 @@ export interface AccountBacklog {
   /** Most submissions under way at once; null for no limit. */
   readonly concurrency: number | null
   readonly weight: number
-  /** Submissions per second that are left to it since the service said 429; null when it is not slowed down. */
-  readonly loweredRatePerSecond: number | null
-  /** Until when the service asked it to wait; null when that is over. */
-  readonly heldUntil: string | null
+  /** Submissions per second while the engine throttles it after a 429; null when it is not throttled. */
+  readonly throttledRatePerSecond: number | null
+  /** Until when the service asked for a pause; null when that is over. */
+  readonly throttledUntil: string | null
 }
 
 /** How far a subscription is behind. */
@@ -64,7 +64,7 @@ const texts = {
   accounts: `select v.account_id, v.paused, v.queued, v.submitting, v.awaiting_funds, v.blocked, v.submitted,
       {{schema}}.iso(v.oldest_unsubmitted_at) as oldest_unsubmitted_at, {{schema}}.iso(v.oldest_submitted_at) as oldest_submitted_at,
       {{schema}}.iso(v.funds_arrived_at) as funds_arrived_at,
-      v.rate_per_second, v.concurrency, v.weight, v.lowered_rate, {{schema}}.iso(v.held_until) as held_until
+      v.rate_per_second, v.concurrency, v.weight, v.lowered_rate, {{schema}}.iso(v.throttled_until) as throttled_until
     from {{schema}}.account_backlog v where not $1 or v.paused
     order by v.oldest_unsubmitted_at nulls last, v.account_id limit $2`,
   subscriptions: `select v.name, v.types, v.undelivered, v.failing, v.dead_letters, {{schema}}.iso(v.oldest_at) as oldest_at,
@@ -82,7 +82,7 @@ const texts = {
 } as const
 
 /** Makes the reads that concern accounts and subscriptions, and the one command that dead letters need. */
-export function createBacklogReads<Tx>(driver: Driver<Tx>, { tokens }: Place) {
+export function createBacklogReads<Tx>(driver: Driver<Tx>, { tokens }: DatabaseNames) {
   const sql = statements(tokens, texts)
   return {
     /** Accounts with something unsettled, paused ones and ones with limits; those with the oldest unsubmitted transfer first. */
@@ -126,8 +126,8 @@ function readAccount(row: Row): AccountBacklog {
     ratePerSecond: (row['rate_per_second'] ?? null) as number | null,
     concurrency: (row['concurrency'] ?? null) as number | null,
     weight: row['weight'] as number,
-    loweredRatePerSecond: (row['lowered_rate'] ?? null) as number | null,
-    heldUntil: textOf(row, 'held_until'),
+    throttledRatePerSecond: (row['lowered_rate'] ?? null) as number | null,
+    throttledUntil: textOf(row, 'throttled_until'),
   }
 }
 

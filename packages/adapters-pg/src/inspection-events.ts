@@ -1,8 +1,8 @@
+import type { DatabaseNames } from './database-names.ts'
 import type { Driver } from './driver.ts'
-import type { Place } from './place.ts'
 import { type Row, statements } from './statement.ts'
 
-/** Which events to follow. Members that are absent do not narrow them. */
+/** Which events to stream. Members that are absent do not narrow them. */
 export interface EventTailOptions {
   /** Also events recorded within so many milliseconds before now. Default 0: new ones only. */
   readonly sinceMs?: number | undefined
@@ -11,7 +11,7 @@ export interface EventTailOptions {
   readonly type?: string | undefined
 }
 
-/** One event as it is followed. */
+/** One event of the stream. */
 export interface TailedEvent {
   readonly transferId: string
   readonly sequence: number
@@ -38,14 +38,14 @@ const pageSize = 1_000
 /** How far the clock of an event may be before the start of its transaction, in milliseconds. */
 const slackMs = 60_000
 
-/** Age of the oldest transaction that may still be open when following starts, in milliseconds. */
+/** Age of the oldest transaction that may still be open when the stream starts, in milliseconds. */
 const longestOpenMs = 24 * 3_600_000
 
-/** Most marks that are kept; fewer cost a longer look back, never an event. */
+/** Most marks that are kept; fewer cost a longer read back, never an event. */
 const maxMarks = 1_000
 
-// Transactions become visible in another order than they wrote, so what a reader has seen cannot be told by a time or a
-// sequence. But every transaction below the oldest one that is still open has ended: up to there the order
+// Transactions become visible in another order than they wrote, so neither a time nor a sequence says what a reader has
+// seen. But every transaction below the oldest one that is still open has ended: up to there the order
 // (transaction, transfer, sequence) is final. A row knows the lower half of its transaction's number.
 const texts = {
   tail_start: `select pg_snapshot_xmin(pg_current_snapshot())::text as open_from, {{schema}}.iso(clock_timestamp()) as at`,
@@ -81,7 +81,11 @@ interface Position {
 }
 
 /** Makes a place in the stream of events that begins now, or a while ago. Events of open transactions come when they commit. */
-export function createEventTail<Tx>(driver: Driver<Tx>, { tokens }: Place, options: EventTailOptions): EventTail {
+export function createEventTail<Tx>(
+  driver: Driver<Tx>,
+  { tokens }: DatabaseNames,
+  options: EventTailOptions,
+): EventTail {
   const sql = statements(tokens, texts)
   const { sinceMs = 0 } = options
   let position: Position | undefined

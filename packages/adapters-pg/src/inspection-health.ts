@@ -1,16 +1,26 @@
 import type { SendingState } from '@outlay/core'
+import type { DatabaseNames } from './database-names.ts'
 import type { Driver } from './driver.ts'
 import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './inspection-backlog.ts'
-import type { Place } from './place.ts'
 import { type Row, type Statement, statements } from './statement.ts'
 
-/** Some transfers of which the same is true. */
+/** Transfers in the same condition. */
 export interface Group {
   readonly count: number
   /** The oldest of them, at most five. */
   readonly samples: readonly string[]
-  /** Milliseconds since it became true of the oldest; null when there is none. */
+  /** Milliseconds since the oldest has been in it; null when there is none. */
   readonly oldestMs: number | null
+}
+
+/** Transfers that one reason keeps from being sent. */
+export interface PutOff extends Group {
+  /** `rate_limited`, `account_limited` or `unauthorized`. */
+  readonly reason: string
+  /** Accounts that they are of, at most five. */
+  readonly accounts: readonly string[]
+  /** What the last attempt of the oldest of them came to; null when it says nothing. */
+  readonly lastDetail: string | null
 }
 
 /** A session, or something like one, that keeps old row versions from being cleaned up. */
@@ -18,9 +28,9 @@ export interface SnapshotHolder {
   readonly kind: 'session' | 'prepared transaction' | 'replication slot'
   /** Process id, transaction id or slot name. */
   readonly name: string
-  /** What it says of itself: application, user and state. */
+  /** Its application, user and state. */
   readonly detail: string
-  /** Milliseconds; null when the server does not say since when. */
+  /** Milliseconds; null when the server does not report since when. */
   readonly ageMs: number | null
   /** Transactions that began since. */
   readonly transactions: number
@@ -44,13 +54,13 @@ export interface TableUpkeep {
   readonly autovacuum: boolean
 }
 
-/** What tells whether an engine's place is well, as numbers; what they mean is for the reader to say. */
+/** The health of an engine's database, as numbers for the reader to judge. */
 export interface HealthFacts {
   readonly server: {
     readonly version: string
     /** The server's clock less this machine's, in milliseconds. */
     readonly clockSkewMs: number
-    /** How exact that is: half of the time that the question took, in milliseconds. */
+    /** How exact that is: half of the time that the query took, in milliseconds. */
     readonly clockErrorMs: number
     readonly autovacuum: boolean
     readonly readOnly: boolean
@@ -58,9 +68,9 @@ export interface HealthFacts {
   readonly workers: {
     /** Milliseconds since a running engine supervised the queue, which it does every five seconds; null when none ever did. */
     readonly supervisedMs: number | null
-    /** Milliseconds since a worker took a transfer, within the last hour; null when none did. */
+    /** Milliseconds since a worker claimed a transfer, within the last hour; null when none did. */
     readonly claimedMs: number | null
-    /** Names of the workers that took a transfer within the last five minutes. */
+    /** Names of the workers that claimed a transfer within the last five minutes. */
     readonly names: readonly string[]
     /** Sessions that listen for wake-ups. */
     readonly listening: number
@@ -70,23 +80,25 @@ export interface HealthFacts {
     readonly missing: Group
     /** Jobs whose transfer does not exist. */
     readonly stray: Group
-    /** Jobs that a worker holds without having given a sign of life for 30 seconds. */
+    /** Jobs of a worker that has sent no heartbeat for 30 seconds. */
     readonly silent: Group
-    /** Jobs that are due and that nobody has taken. */
+    /** Jobs that are due and that no worker has claimed. */
     readonly due: Group
   }
   readonly transfers: {
     readonly unknown: Group
     readonly blocked: readonly (Group & { readonly reason: string })[]
     readonly awaitingFunds: Group
+    /** Transfers that may be sent and are put off again and again, by why; since when they could have been sent. */
+    readonly putOff: readonly PutOff[]
     /** Submitted transfers that the service does not know any more. */
     readonly missing: Group
-    /** Looks at submitted transfers that are overdue. */
-    readonly unfollowed: Group
+    /** Submitted transfers whose poll is overdue. */
+    readonly overduePolls: Group
     /** Submitted transfers, by when they were enqueued. */
     readonly submitted: Group
   }
-  /** Whether anything may be sent from here, as far as the database can tell: it does not know how a process is configured. */
+  /** Whether anything may be sent from here, as far as the database knows: it does not know how a process is configured. */
   readonly sending: SendingState
   /** Accounts whose credentials the service refuses, the longest first; at most 100. */
   readonly refusedAccounts: readonly RefusedAccount[]
@@ -94,6 +106,8 @@ export interface HealthFacts {
   readonly subscriptions: readonly SubscriptionLag[]
   /** Deliveries for subscriptions that are gone. */
   readonly orphanDeliveries: number
+  /** Transfers of others on watched accounts that cannot be adopted as they were found, by their ids at the service. */
+  readonly unadopted: Group & { readonly problem: string | null }
   readonly snapshots: readonly SnapshotHolder[]
   readonly tables: readonly TableUpkeep[]
 }
@@ -115,7 +129,7 @@ const texts = {
     from {{schema}}.attempt a where a.claimed_at > statement_timestamp() - interval '1 hour'`,
   health_listening: `select count(*)::integer as count from pg_stat_activity s
     where s.datname = current_database() and s.query = 'listen "{{channel}}"'`,
-  // One statement sees transfers and jobs at one moment; read apart, what is submitted meanwhile would look like a fault.
+  // One statement sees transfers and jobs at one moment; in two reads, a transfer submitted in between would seem a fault.
   health_jobs: `with waiting as materialized (
       select t.id, {{schema}}.job_id(t.id) as job, t.updated_at from {{schema}}.transfer t
       where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
@@ -145,21 +159,34 @@ const texts = {
       select t.id, coalesce(t.reason, 'unspecified') as reason, t.updated_at as at from {{schema}}.transfer t
       where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
     ) g group by g.reason order by g.reason`,
+  health_put_off: `select p.*, (
+      select a.detail from {{schema}}.attempt a where a.transfer_id = p.samples[1] and a.answered_at is not null
+      order by a.attempt desc limit 1) as last_detail
+    from (
+      select g.reason, ${group}, (array_agg(distinct g.account_id))[1:5] as accounts from (
+        select t.id, t.account_id, t.reason, greatest(t.created_at, t.not_before) as at from {{schema}}.transfer t
+        where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting') and t.unknown_since is null
+          and t.reason in ('rate_limited', 'account_limited', 'unauthorized')
+      ) g group by g.reason
+    ) p order by p.reason`,
   health_missing: `select ${group} from (
       select t.id, t.unknown_since as at from {{schema}}.transfer t
-      where t.follow_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
+      where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
     ) g`,
   health_funds: `select ${group} from (
       select t.id, t.created_at as at from {{schema}}.transfer t
       where t.remote_id is null and t.status = 'pending' and t.stage = 'awaiting_funds'
     ) g`,
   health_credentials: `select r.account_id, ${ms('clock_timestamp() - r.since')} as refused_ms, r.refusals
-    from {{schema}}.refused_account r order by r.since limit 100`,
-  health_unfollowed: `select ${group} from (
-      select t.id, t.follow_at as at from {{schema}}.transfer t where t.stage = 'submitted' and t.follow_at < statement_timestamp()
+    from {{schema}}.unauthorized_account r order by r.since limit 100`,
+  health_overdue_polls: `select ${group} from (
+      select t.id, t.next_poll_at as at from {{schema}}.transfer t where t.stage = 'submitted' and t.next_poll_at < statement_timestamp()
     ) g`,
   health_submitted: `select ${group} from (
-      select t.id, t.created_at as at from {{schema}}.transfer t where t.follow_at is not null and t.stage = 'submitted'
+      select t.id, t.created_at as at from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted'
+    ) g`,
+  health_unadopted: `select ${group}, min(g.problem) as problem from (
+      select f.remote_id as id, f.seen_at as at, f.problem from {{schema}}.found_transfer f where f.problem is not null
     ) g`,
   health_orphans: `select count(*)::integer as count from {{schema}}.delivery d
     where not exists (select 1 from {{schema}}.subscription s where s.name = d.subscription)`,
@@ -187,12 +214,15 @@ const texts = {
 
 type Sql = { readonly [K in keyof typeof texts]: Statement }
 
-/** Reads what tells whether an engine's place is well. Every read is of live rows or of the last hour, or of the catalogs. */
-export async function readHealth<Tx>(driver: Driver<Tx>, place: Place): Promise<HealthFacts> {
-  const sql = statements({ ...place.tokens, channel: place.channel, queue_info: `"${place.queueSchema}".queue` }, texts)
+/** Reads the health of an engine's database. Every read is of live rows or of the last hour, or of the catalogs. */
+export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: DatabaseNames): Promise<HealthFacts> {
+  const sql = statements(
+    { ...databaseNames.tokens, channel: databaseNames.channel, queue_info: `"${databaseNames.queueSchema}".queue` },
+    texts,
+  )
   const rows = (name: keyof typeof texts) => driver.query(sql[name], [])
   const one = async (name: keyof typeof texts): Promise<Row> => (await rows(name))[0] ?? {}
-  const { accounts, subscriptions } = createBacklogReads(driver, place)
+  const { accounts, subscriptions } = createBacklogReads(driver, databaseNames)
   const server = await readServer(driver, sql)
   const claims = await one('health_claims')
   const jobs = new Map((await rows('health_jobs')).map((row) => [row['kind'], row]))
@@ -214,8 +244,14 @@ export async function readHealth<Tx>(driver: Driver<Tx>, place: Place): Promise<
       unknown: readGroup(await one('health_unknown')),
       blocked: (await rows('health_blocked')).map((row) => ({ ...readGroup(row), reason: row['reason'] as string })),
       awaitingFunds: readGroup(await one('health_funds')),
+      putOff: (await rows('health_put_off')).map((row) => ({
+        ...readGroup(row),
+        reason: row['reason'] as string,
+        accounts: row['accounts'] as string[],
+        lastDetail: row['last_detail'] as string | null,
+      })),
       missing: readGroup(await one('health_missing')),
-      unfollowed: readGroup(await one('health_unfollowed')),
+      overduePolls: readGroup(await one('health_overdue_polls')),
       submitted: readGroup(await one('health_submitted')),
     },
     sending: (await one('health_sending'))['state'] as SendingState,
@@ -227,13 +263,14 @@ export async function readHealth<Tx>(driver: Driver<Tx>, place: Place): Promise<
     pausedAccounts: await accounts({ paused: true }),
     subscriptions: await subscriptions(),
     orphanDeliveries: numberOf(await one('health_orphans'), 'count') ?? 0,
+    unadopted: readUnadopted(await one('health_unadopted')),
     snapshots: (await rows('health_snapshots')).map(readHolder),
     tables: (await rows('health_tables')).map(readUpkeep),
   }
 }
 
 async function readServer<Tx>(driver: Driver<Tx>, sql: Sql): Promise<HealthFacts['server']> {
-  // The first question may open a connection, which takes longer than asking.
+  // The first query may open a connection, which takes longer than the query.
   await driver.query(sql.health_server, [])
   const asked = Date.now()
   const [row = {}] = await driver.query(sql.health_server, [])
@@ -256,6 +293,8 @@ function readGroup(row: Row = {}): Group {
     oldestMs: numberOf(row, 'oldest_ms'),
   }
 }
+
+const readUnadopted = (row: Row) => ({ ...readGroup(row), problem: (row['problem'] ?? null) as string | null })
 
 function readHolder(row: Row): SnapshotHolder {
   return {

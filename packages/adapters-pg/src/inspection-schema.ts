@@ -1,6 +1,6 @@
+import { type DatabaseNames, sqlFolder } from './database-names.ts'
 import type { Driver } from './driver.ts'
 import { checksum, readMigrations, unknownNumbered } from './migrate.ts'
-import { type Place, sqlFolder } from './place.ts'
 import { queueSchemaVersion } from './queue.ts'
 
 /** How one migration of this release stands. */
@@ -33,8 +33,8 @@ export interface SchemaState {
 }
 
 /** Reads what the schema has and lacks. */
-export async function readSchemaState<Tx>(driver: Driver<Tx>, place: Place): Promise<SchemaState> {
-  const { schema, queueSchema, tokens } = place
+export async function readSchemaState<Tx>(driver: Driver<Tx>, databaseNames: DatabaseNames): Promise<SchemaState> {
+  const { schema, queueSchema, tokens } = databaseNames
   const exists = await hasTable(driver, `"${schema}".migration`)
   const applied = new Map<string, unknown>()
   if (exists) {

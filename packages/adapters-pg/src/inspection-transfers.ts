@@ -1,6 +1,6 @@
 import { Id, type Stage, type StoredTransfer, type TransferStatus } from '@outlay/core'
+import type { DatabaseNames } from './database-names.ts'
 import type { Driver } from './driver.ts'
-import type { Place } from './place.ts'
 import { type Row, statements } from './statement.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
 
@@ -21,9 +21,9 @@ export interface TransferSummary {
   readonly id: string
   readonly accountId: string
   readonly idempotencyKey: string
-  /** What is sent as the idempotency key; null before the first attempt. */
+  /** The idempotency key that is sent; null before the first attempt. */
   readonly submissionKey: string | null
-  /** As whom its last request left; null when none has left, or when the gateway does not tell clients apart. */
+  /** The client of its last request; null when none has left, or when the gateway does not distinguish clients. */
   readonly client: string | null
   readonly stage: Stage
   readonly status: TransferStatus
@@ -43,7 +43,7 @@ export interface TransferSummary {
   /** Since when the outcome of an attempt is unknown. */
   readonly unknownSince: string | null
   readonly nextAttemptAt: string | null
-  readonly nextLookAt: string | null
+  readonly nextPollAt: string | null
   /** State of its job in the queue; null when it has none. */
   readonly jobState: string | null
   readonly notBefore: string | null
@@ -112,15 +112,15 @@ export interface TransferEvidence {
   readonly summary: TransferSummary
   /** Since when the outcome of an attempt is unknown. */
   readonly unknownSince: string | null
-  /** Number of events that the transfer says it has. */
+  /** Number of events by the transfer's row. */
   readonly eventSequence: number
   readonly attempts: readonly AttemptRecord[]
   readonly events: readonly EventRecord[]
-  /** What is still to be delivered; what was handled is gone. */
+  /** Events still to be delivered; handled ones are gone. */
   readonly deliveries: readonly DeliveryRecord[]
   /** Subscriptions that get at least one of its events. */
   readonly subscriptions: readonly string[]
-  /** When its events and attempts went to the archive; null while they are at hand. */
+  /** When its events and attempts went to the archive; null while they are live. */
   readonly archivedAt: string | null
   /** Transfers of the account that have the same id at the service. */
   readonly sameRemoteId: readonly string[]
@@ -133,7 +133,7 @@ const ms = (interval: string) => `round(extract(epoch from ${interval}) * 1000):
 
 const summaryColumns = `v.id, v.account_id, v.idempotency_key, v.stage, v.status, v.reason, v.amount, v.currency, v.source, v.destination,
   v.failure_code, v.failure_detail, v.remote_id, v.attempts, ${ms('v.age')} as age_ms, ${iso('v.unknown_since')} as unknown_since,
-  ${iso('v.next_attempt_at')} as next_attempt_at, ${iso('v.next_look_at')} as next_look_at, v.job_state,
+  ${iso('v.next_attempt_at')} as next_attempt_at, ${iso('v.next_poll_at')} as next_poll_at, v.job_state,
   ${iso('v.not_before')} as not_before, ${iso('v.expires_at')} as expires_at, ${iso('v.created_at')} as created_at,
   ${iso('v.updated_at')} as updated_at,
   case when v.attempts > 0 then coalesce(v.submission_key, v.idempotency_key) end as sent_key, nullif(v.client, '') as client`
@@ -165,14 +165,14 @@ const texts = {
 const alikeMs = 24 * 3_600_000
 
 /** Makes the reads that concern transfers. */
-export function createTransferReads<Tx>(driver: Driver<Tx>, { tokens }: Place) {
+export function createTransferReads<Tx>(driver: Driver<Tx>, { tokens }: DatabaseNames) {
   const sql = statements(tokens, texts)
   return {
     /** Transfers, newest first. */
     async transfers(filter: TransferFilter = {}): Promise<readonly TransferSummary[]> {
       const { text, values } = listStatement(filter)
       const { list } = statements(tokens, { list: text })
-      // Each combination of filters is a text of its own, so it is not prepared under one name.
+      // Each combination of filters has its own text, so it is not prepared under one name.
       return (await driver.run(list.text, values)).rows.map(readSummary)
     },
     /** Transfers that wait for something other than their turn, the longest first. */
@@ -245,8 +245,8 @@ function listStatement(filter: TransferFilter): { readonly text: string; readonl
     ['v.id <', filter.before],
   ].filter(([, value]) => value !== undefined)
   const conditions = wanted.map(([condition], index) => `${condition} $${index + 1}`)
-  // Where a stage stands tells which index has it.
-  if (filter.stage === 'submitted') conditions.push('v.next_look_at is not null')
+  // The place of a stage says which index has it.
+  if (filter.stage === 'submitted') conditions.push('v.next_poll_at is not null')
   else if (filter.stage !== undefined && filter.stage !== 'settled')
     conditions.push("v.remote_id is null and v.status = 'pending'")
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
@@ -277,7 +277,7 @@ function readSummary(row: Row): TransferSummary {
     ageMs: row['age_ms'] as number,
     unknownSince: textOf(row, 'unknown_since'),
     nextAttemptAt: textOf(row, 'next_attempt_at'),
-    nextLookAt: textOf(row, 'next_look_at'),
+    nextPollAt: textOf(row, 'next_poll_at'),
     jobState: textOf(row, 'job_state'),
     notBefore: textOf(row, 'not_before'),
     expiresAt: textOf(row, 'expires_at'),

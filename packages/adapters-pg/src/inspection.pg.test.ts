@@ -8,7 +8,7 @@ import { postgres } from './backend.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { inspect } from './inspection.ts'
 
-/** For what another database of the server can hold up with one long transaction. */
+/** For reads that a long transaction in another database of the server can delay. */
 const patience = { timeoutMs: 150_000 }
 
 describe('an inspection', async () => {
@@ -89,7 +89,7 @@ describe('an inspection', async () => {
       'lost',
       'overdue',
       'blocked',
-      'unfollowed',
+      'overduePolls',
       'missing',
     ]
     const ids = new Map<string, string>()
@@ -102,10 +102,10 @@ describe('an inspection', async () => {
     await set('refused', `reason = 'unauthenticated'`)
     await set('lost', `stage = 'submitting', updated_at = now() - interval '1 hour'`)
     await set('blocked', `stage = 'blocked', reason = 'outcome_unknown'`)
-    await set('unfollowed', `stage = 'submitted', follow_at = now() - interval '1 hour'`)
+    await set('overduePolls', `stage = 'submitted', next_poll_at = now() - interval '1 hour'`)
     await set(
       'missing',
-      `stage = 'submitted', reason = 'missing_at_service', unknown_since = now(), follow_at = now() + interval '1 hour'`,
+      `stage = 'submitted', reason = 'missing_at_service', unknown_since = now(), next_poll_at = now() + interval '1 hour'`,
     )
     await set('overdue', `updated_at = now() - interval '1 hour'`)
     await set('jobless', `updated_at = now() - interval '1 hour'`)
@@ -125,7 +125,7 @@ describe('an inspection', async () => {
       lost: 'the answer to an attempt that its worker holds',
       overdue: 'a worker',
       blocked: 'a person',
-      unfollowed: 'a look at its status',
+      overduePolls: 'a poll of its status',
       missing: 'a person',
     })
     expect(stuck.every((one) => one.remedy !== '')).toBe(true)
@@ -146,18 +146,18 @@ describe('an inspection', async () => {
     expect(await inspection.accounts({ paused: true })).toHaveLength(1)
   })
 
-  it('follows events without skipping those of a transaction that committed late', async () => {
+  it('streams events without skipping those of a transaction that committed late', async () => {
     const { engine, enqueue, inspection } = open()
     const before = await enqueue('before')
     const tail = inspection.tail()
     const past = inspection.tail({ sinceMs: 60_000 })
     expect(await tail.next()).toEqual([])
-    // A transaction that is open in any database of the server holds the stream up, so each look may be early.
+    // A transaction that is open in any database of the server holds the stream up, so each read may be early.
     const first = await waitUntil(async () => (await past.next())[0], patience)
     expect(first.transferId).toBe(before.id)
-    // For the same reason the first one may count as one that comes after the stream began.
+    // For the same reason the first event may count as one after the start of the stream.
     const seen: string[] = []
-    const look = async () => {
+    const poll = async () => {
       const found = (await tail.next()).map((event) => event.transferId)
       seen.push(...found.filter((id) => id !== before.id))
       return seen.length
@@ -169,16 +169,16 @@ describe('an inspection', async () => {
       await late.query('begin')
       slow = await engine.transfers.enqueue(late, samplePayout('slow'))
       quick = await enqueue('quick')
-      // What came after the open transaction waits for it, or the order would not be final.
-      expect(await look()).toBe(0)
+      // Events after the open transaction wait for it, or the order would not be final.
+      expect(await poll()).toBe(0)
       await late.query('commit')
     } finally {
       await late.query('rollback')
       late.release()
     }
-    await waitUntil(async () => (await look()) >= 2, patience)
+    await waitUntil(async () => (await poll()) >= 2, patience)
     expect(seen).toEqual([slow.id, quick.id])
-    expect(await look()).toBe(2)
+    expect(await poll()).toBe(2)
     const only = inspection.tail({
       sinceMs: 60_000,
       transferId: quick.id,
@@ -189,7 +189,7 @@ describe('an inspection', async () => {
     expect(found).toMatchObject({ transferId: quick.id, sequence: 1, accountId: 'quick' })
   }, 300_000)
 
-  it('follows more events than one page has, each once', async () => {
+  it('streams more events than one page has, each once', async () => {
     const { driver, engine, inspection } = open()
     const tail = inspection.tail()
     await tail.next()
@@ -247,7 +247,7 @@ describe('an inspection', async () => {
         'stuck_transfers',
         'account_backlog',
         `transfers where stage = 'blocked' and remote_id is null and status = 'pending'`,
-        `transfers where next_look_at is not null`,
+        `transfers where next_poll_at is not null`,
       ]) {
         const { rows: lines } = await client.query(`explain select * from outlay.${view}`)
         const plan = lines.map((line) => line['QUERY PLAN']).join('\n')

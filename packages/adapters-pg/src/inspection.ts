@@ -1,12 +1,12 @@
+import { locate } from './database-names.ts'
 import type { Driver } from './driver.ts'
 import { createBacklogReads } from './inspection-backlog.ts'
 import { createEventTail, type EventTail, type EventTailOptions } from './inspection-events.ts'
 import { type HealthFacts, readHealth } from './inspection-health.ts'
 import { readSchemaState, type SchemaState } from './inspection-schema.ts'
 import { createTransferReads } from './inspection-transfers.ts'
-import { locate } from './place.ts'
 
-/** Where to look. */
+/** Where to read. */
 export interface InspectionOptions<Tx> {
   readonly driver: Driver<Tx>
   /** Schema of the engine's tables. Default `outlay`. */
@@ -19,7 +19,8 @@ export interface InspectionOptions<Tx> {
 export type Inspection<Tx> = ReturnType<typeof inspect<Tx>>
 
 /**
- * Makes the reads that operators need: what is stuck and why, how far everybody is behind, what is wrong with the place.
+ * Makes the reads that operators need: what is stuck and why, how far accounts and subscriptions are behind, what is wrong with
+ * the database.
  * They read the views of the schema, so dashboards that read those see the same.
  *
  * @example
@@ -28,15 +29,15 @@ export type Inspection<Tx> = ReturnType<typeof inspect<Tx>>
  */
 export function inspect<Tx>(options: InspectionOptions<Tx>) {
   const { driver } = options
-  const place = locate(options)
+  const names = locate(options)
   return {
-    ...createTransferReads(driver, place),
-    ...createBacklogReads(driver, place),
+    ...createTransferReads(driver, names),
+    ...createBacklogReads(driver, names),
     /** What the schema has and lacks; works on an empty database too. */
-    schema: (): Promise<SchemaState> => readSchemaState(driver, place),
-    /** What tells whether the place is well; needs a schema that is current. */
-    health: (): Promise<HealthFacts> => readHealth(driver, place),
-    /** Follows events as they are committed. */
-    tail: (tail: EventTailOptions = {}): EventTail => createEventTail(driver, place, tail),
+    schema: (): Promise<SchemaState> => readSchemaState(driver, names),
+    /** The health of the database; needs a schema that is current. */
+    health: (): Promise<HealthFacts> => readHealth(driver, names),
+    /** Streams events as they are committed. */
+    tail: (tail: EventTailOptions = {}): EventTail => createEventTail(driver, names, tail),
   }
 }

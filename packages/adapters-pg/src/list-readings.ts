@@ -2,7 +2,7 @@ import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
 
 const texts = {
-  take_reading: 'select * from {{schema}}.take_reading($1, $2, $3)',
+  lease_list_reading: 'select * from {{schema}}.lease_list_reading($1, $2, $3)',
   keep_reading: `update {{schema}}.list_reading r
     set cursor = $2, patience = $3, leased_until = clock_timestamp() + $4 * interval '1 millisecond'
     from (select f.account_id from {{schema}}.list_reading f where f.account_id = $1 for no key update skip locked) f
@@ -15,7 +15,7 @@ const texts = {
 export interface ListReading {
   /** Where it goes on; null at the beginning. */
   readonly cursor: string | null
-  /** Pages that may still be read without meeting a transfer that is due. */
+  /** Pages that may still be read without a due transfer. */
   readonly patience: number
 }
 
@@ -26,13 +26,13 @@ export type ListReadingStore = ReturnType<typeof createListReadingStore>
 export function createListReadingStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
   return {
-    /** Takes the reading of an account's list, for `leaseMs` milliseconds; `undefined` when another worker has it. */
-    async take(accountId: string, taken: number, leaseMs: number): Promise<ListReading | undefined> {
-      const [row] = await driver.query(sql.take_reading, [accountId, taken, leaseMs])
+    /** Leases the reading of an account's list, for `leaseMs` milliseconds; `undefined` when another worker has it. */
+    async lease(accountId: string, leased: number, leaseMs: number): Promise<ListReading | undefined> {
+      const [row] = await driver.query(sql.lease_list_reading, [accountId, leased, leaseMs])
       if (row === undefined) return undefined
       return { cursor: (row['cursor'] ?? null) as string | null, patience: row['patience'] as number }
     },
-    /** Says how far it has come, and keeps it for as long again; 0 lets go of it. */
+    /** Records how far it has come, and renews the lease; 0 releases it. */
     async keep(accountId: string, { cursor, patience }: ListReading, leaseMs: number): Promise<void> {
       await driver.query(sql.keep_reading, [accountId, cursor, patience, leaseMs])
     },

@@ -3,7 +3,7 @@ import type { SqlSession } from './driver.ts'
 /** First line of a migration whose statements run one by one, outside of a transaction. */
 const mark = /^-- concurrently\b/
 
-/** True for the SQL of a migration whose statements run one by one, so that none of them holds anybody up. */
+/** True for the SQL of a migration whose statements run one by one, so that none of them makes other sessions wait. */
 export const isConcurrent = (sql: string): boolean => mark.test(sql)
 
 /** The same migration for an empty database, where it can run in a transaction like any other. */
@@ -13,8 +13,8 @@ export const asOneTransaction = (sql: string): string => (isConcurrent(sql) ? sq
 const split = (sql: string): readonly string[] => sql.split(/;[ \t]*(?:\n|$)/).filter((one) => /^\s*[a-z]/m.test(one))
 
 /**
- * Runs the statements one by one. One that was interrupted leaves an index behind that nobody can use, so each index is
- * dropped before it is made.
+ * Runs the statements one by one. An interrupted one leaves an unusable index behind, so each index is dropped before it is
+ * made.
  */
 export async function runConcurrently(session: SqlSession, schema: string, sql: string): Promise<void> {
   for (const statement of split(sql)) {

@@ -4,9 +4,9 @@ import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { postgres } from './backend.ts'
+import { sqlFolder } from './database-names.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { applyMigrations, type Migration, readMigrations } from './migrate.ts'
-import { sqlFolder } from './place.ts'
 
 describe('migrations', async () => {
   const database = await testDatabase()
@@ -61,7 +61,7 @@ describe('migrations', async () => {
     client.release()
   })
 
-  it('hold nobody up while a transaction keeps them from their locks, and run when it has ended', async () => {
+  it('make no session wait while a transaction keeps them from their locks, and run when it has ended', async () => {
     const pool = open(await database.another())
     const create: Migration = { name: '0001_one', sql: 'create table {{schema}}.one (id integer);', repeatable: false }
     const change: Migration = {
@@ -163,7 +163,7 @@ create index concurrently one_negative on {{schema}}.one (id) where id < 0;
     client.release()
   })
 
-  it('of a later release let this one start, unless one of them says that it cannot', async () => {
+  it('of a later release let this one start, unless one of them forbids it', async () => {
     const pool = open(await database.another())
     const backend = postgres({ driver: pgDriver(pool) })
     await backend.migrate()

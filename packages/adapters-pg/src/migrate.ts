@@ -46,8 +46,8 @@ function arrange(files: readonly (readonly [file: string, sql: string])[]): read
 }
 
 /**
- * Functions of triggers come before the tables that have those. All others come behind, so that no worker runs a function whose
- * columns are not there yet, and views come last. Bodies are checked when they run.
+ * Functions of triggers come before the tables with those triggers. All others come after the tables, so that no worker runs a
+ * function whose columns do not exist yet, and views come last. Bodies are checked when they run.
  */
 function rankOf({ name, sql, repeatable }: Migration): number {
   if (!repeatable) return 1
@@ -62,37 +62,38 @@ export interface MigrateOptions {
   readonly migrations: readonly Migration[]
   /** Values of the tokens; `schema` is added. */
   readonly tokens?: Readonly<Record<string, string>> | undefined
-  /** Hears the name of each migration before it runs. */
+  /** Called with the name of each migration before it runs. */
   readonly onStep?: ((name: string) => void) | undefined
   /** How long a migration tries to get the locks that it needs, in milliseconds. Default two minutes. */
   readonly patienceMs?: number | undefined
 }
 
 /**
- * Waits for one lock, in milliseconds: at first shorter than Postgres's `deadlock_timeout`, so that it is we who give way, then
+ * Waits for one lock, in milliseconds: at first shorter than Postgres's `deadlock_timeout`, so that the migration gives way, then
  * longer and longer, for hosts whose transactions always last that long.
  */
 const lockTimeoutMs = { first: 500, longest: 15_000 }
 
-/** Pause between two tries, in milliseconds, in which those who waited behind us go on. */
+/** Pause between two tries, in milliseconds, in which transactions that waited behind the migration go on. */
 const retryPauseMs = 250
 
 const defaultPatienceMs = 120_000
 
 /**
- * Applies what is missing, each migration in its own transaction or, where it says so, statement by statement, under an advisory lock, so that several processes may
- * call it at once. The connection must not be in a transaction. Returns the names of what ran.
+ * Applies the missing migrations, each in its own transaction or, where its file asks for it, statement by statement. It holds
+ * an advisory lock, so that several processes may call it at once. The connection must not be in a transaction. Returns the
+ * names of what ran.
  *
- * It may run while workers and hosts go on: a migration that does not get a lock within half a second lets go of all it
- * has and tries again, a little longer each time, so that nobody waits behind it for longer than others make it wait.
+ * It may run while workers and hosts go on: a migration that does not get a lock within half a second releases all its locks
+ * and tries again, a little longer each time, so that no transaction waits behind it for longer than others make it wait.
  *
- * Where a later release has migrated already, the repeatable ones are its own and are left as they are.
+ * Where a later release has migrated already, the repeatable migrations are that release's and do not change.
  * @throws Error when a numbered migration that has run was changed since.
  * @throws Error when a migration did not get its locks in time; it names the transactions that have been open longest.
  */
 export async function applyMigrations(session: SqlSession, options: MigrateOptions): Promise<readonly string[]> {
   const { schema } = options
-  // With nothing to do nothing is needed: neither the lock nor the right to create anything.
+  // With nothing to do, neither the lock nor the right to create anything is needed.
   const known = await readApplied(session, schema)
   if (known !== undefined && findPending(known, options).length === 0) return []
   return withMigrationLock(session, schema, async () => {
@@ -108,7 +109,7 @@ export async function applyMigrations(session: SqlSession, options: MigrateOptio
   })
 }
 
-/** Checksums of what has run, by name; undefined where nothing ever has. */
+/** Checksums of the migrations that have run, by name; undefined where none ever has. */
 async function readApplied(session: SqlSession, schema: string): Promise<ReadonlyMap<unknown, unknown> | undefined> {
   const { rows: found } = await session.query('select to_regclass($1) as found', [`"${schema}".migration`])
   if (found[0]?.['found'] === null) return undefined
@@ -138,19 +139,19 @@ async function runBesideOthers(session: SqlSession, migration: Migration, option
       await session.query(migrationText(migration, options, `set local lock_timeout = ${lockTimeoutMs};`))
       return
     }
-    // Nobody waits behind these statements, so they may wait for as long as they like.
+    // No transaction waits behind these statements, so they may wait without a limit.
     await session.query(`set lock_timeout = ${patienceMs}`)
     await runConcurrently(session, options.schema, fillTokens(migration.sql, tokensOf(options)))
     await session.query(migrationText({ ...migration, sql: '' }, options, '', checksum(migration)))
   }
-  await giveWay(session, `The migration ${migration.name}`, run, patienceMs)
+  await retryWhileLocked(session, `The migration ${migration.name}`, run, patienceMs)
 }
 
 /**
- * Runs what takes locks, again and again with longer lock timeouts, until it gets them or `patienceMs` are over.
+ * Runs a function that locks, again and again with longer lock timeouts, until it gets its locks or `patienceMs` are over.
  * @throws Error when it did not; it names `what` and the transactions that have been open longest.
  */
-export async function giveWay(
+export async function retryWhileLocked(
   session: SqlSession,
   what: string,
   run: (lockTimeoutMs: number) => Promise<unknown>,
@@ -170,7 +171,7 @@ export async function giveWay(
   }
 }
 
-/** Whether a statement was refused for the locks of others: `lock_not_available` or `deadlock_detected`. */
+/** Whether a statement failed for the locks of others: `lock_not_available` or `deadlock_detected`. */
 const isContention = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
 
@@ -196,10 +197,10 @@ export function unknownNumbered(applied: Iterable<unknown>, migrations: readonly
 /** Runs `work` while no other process migrates the same schema. */
 export async function withMigrationLock<T>(session: SqlSession, schema: string, work: () => Promise<T>): Promise<T> {
   const lock = lockKey(schema)
-  // Who waits within a statement keeps an index from being built concurrently, so nobody does.
+  // A statement that waits keeps an index from being built concurrently, so this does not wait within one.
   while (!(await tryLock(session, lock))) await delay(retryPauseMs)
   try {
-    // The queue's own functions have backslashes in their texts, and a role or a database may take those for escapes.
+    // The queue's own functions have backslashes in their texts, and a role or a database may read those as escapes.
     await session.query('set standard_conforming_strings = on')
     return await work()
   } finally {
@@ -225,7 +226,7 @@ export function migrationScript(options: MigrateOptions): string {
   ].join('\n')
 }
 
-/** The guard keeps code that does not look whether it is behind from putting its functions back. */
+/** The guard keeps code that does not check whether it is behind from restoring its own functions. */
 function bookkeepingSql(schema: string): string {
   return `create schema if not exists "${schema}";
 create table if not exists "${schema}".migration (

@@ -3,11 +3,11 @@ import { withTraceContext } from './trace-contexts.ts'
 
 /**
  * The next events of a subscription, of the types that the process handles. An earlier event of the same transfer that is not
- * acknowledged yet, dead or alive, holds the later ones back, whatever process it is for. Types stand apart, so that what is
- * for other processes is never read; their index scans are merged, and no more than a window of due events is looked at. The
- * limit is no parameter: Postgres would plan the statement anew for each value, every time.
+ * acknowledged yet, dead or alive, defers the later ones, whatever process it is for. Each type has its own index scan, so that
+ * events for other processes are never read; the scans are merged, and at most a window of due events is read. The limit is
+ * not a parameter: Postgres would plan the statement again for each value, every time.
  *
- * The server ends the transaction by itself when a handler is idle, or in one statement, for longer than $5.
+ * The server ends the transaction when a handler is idle, or in one statement, for longer than $5.
  */
 const nextText = `select d.transfer_id, d.sequence, e.type, {{schema}}.iso(e.occurred_at) as occurred_at,
     t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request,

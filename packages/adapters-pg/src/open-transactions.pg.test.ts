@@ -7,9 +7,9 @@ import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
 import { createCredentialStore } from './credentials.ts'
+import { locate } from './database-names.ts'
 import { pgDriver } from './drivers/pg.ts'
-import { createPaceStore } from './paces.ts'
-import { locate } from './place.ts'
+import { createThrottleStore } from './throttles.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
@@ -24,21 +24,21 @@ interface Hold {
 const lock = (strength: string) => (at: Hold) =>
   at.host.query(`select 1 from outlay.transfer where account_id = 'held' for ${strength}`)
 
-/** What a host may do and not commit. `stage` is where the transfers of its account have come to by then. */
+/** What a host may do and not commit. `stage` is the stage of its account's transfers by then. */
 const holds: Readonly<Record<string, { readonly stage: string; readonly hold: (at: Hold) => Promise<unknown> }>> = {
   'a row with a foreign key': {
     stage: 'queued',
     hold: ({ host, id }) => host.query('insert into host_payout (transfer_id) values ($1)', [id]),
   },
-  'a row with a foreign key to one that is followed': {
+  'a row with a foreign key to a submitted one': {
     stage: 'submitted',
     hold: ({ host, id }) => host.query('insert into host_payout (transfer_id) values ($1)', [id]),
   },
   'a lock for update': { stage: 'queued', hold: lock('update') },
-  'a lock for update of what is followed': { stage: 'submitted', hold: lock('update') },
+  'a lock for update of a submitted one': { stage: 'submitted', hold: lock('update') },
   'a shared lock': { stage: 'queued', hold: lock('share') },
   'a cancel': { stage: 'queued', hold: ({ engine, host, id }) => engine.transfers.cancel(host, id) },
-  'a cancel of one that a limit holds back': {
+  'a cancel of one that a limit defers': {
     stage: 'limited',
     hold: ({ engine, host, id }) => engine.transfers.cancel(host, id),
   },
@@ -49,9 +49,9 @@ const holds: Readonly<Record<string, { readonly stage: string; readonly hold: (a
   },
   'a pause': { stage: 'queued', hold: ({ engine, host }) => engine.accounts.pause(host, 'held') },
   'a resume': { stage: 'paused', hold: ({ engine, host }) => engine.accounts.resume(host, 'held') },
-  'mended credentials': {
+  'a retry of credentials': {
     stage: 'refused',
-    hold: ({ engine, host }) => engine.accounts.credentialsMended(host, 'held'),
+    hold: ({ engine, host }) => engine.accounts.retryCredentials(host, 'held'),
   },
   'a change of limits': {
     stage: 'queued',
@@ -62,19 +62,19 @@ const holds: Readonly<Record<string, { readonly stage: string; readonly hold: (a
     stage: 'watched',
     hold: ({ engine, host }) => engine.accounts.unwatch(host, 'held'),
   },
-  'an observation of what is followed': {
+  'an observation of a submitted one': {
     stage: 'submitted',
     hold: ({ engine, host, remoteId }) =>
       engine.transfers.observe(host, 'held', [{ remoteId, status: 'processing', failure: null }]),
   },
-  'an observation of what is not known yet': {
+  'an early observation': {
     stage: 'submitted',
     hold: ({ engine, host }) =>
       engine.transfers.observe(host, 'held', [{ remoteId: 'remote-9', status: 'complete', failure: null }]),
   },
 }
 
-/** The outcome of an attempt that the service took. */
+/** The outcome of an attempt that the service accepted. */
 const accepted = ({ transferId, attempt }: Pick<Settlement, 'transferId' | 'attempt'>): Settlement => ({
   transferId,
   attempt,
@@ -89,7 +89,7 @@ const accepted = ({ transferId, attempt }: Pick<Settlement, 'transferId' | 'atte
   reachedAt: null,
   throttledForMs: null,
   retryAfterMs: null,
-  followAfterMs: 60_000,
+  pollAfterMs: 60_000,
   events: [{ type: 'transfer.submitted' }],
   answer: { outcome: 'accepted', detail: null, httpStatus: 201, requestId: null },
 })
@@ -113,12 +113,12 @@ describe('a transaction of a host that stays open', async () => {
     const gateway = memoryGateway({ status: 'processing' })
     const answer: { held: SubmitResult | undefined } = { held: undefined }
     gateway.script(({ accountId }) => (accountId === 'held' ? answer.held : undefined))
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway, follow: { maxDelayMs: 50 } })
-    const told: string[] = []
-    engine.subscribe('told', ['transfer.completed'], async ({ transferId }, tx) => {
-      // Hosts write rows of their own beside what they are told of.
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway, polling: { maxDelayMs: 50 } })
+    const received: string[] = []
+    engine.subscribe('books', ['transfer.completed'], async ({ transferId }, tx) => {
+      // Hosts write their own rows beside the events that they receive.
       await tx.query('insert into host_payout (transfer_id) values ($1)', [transferId])
-      told.push(transferId)
+      received.push(transferId)
     })
     engines.push(engine)
     const complete = (accountId?: string) => {
@@ -127,7 +127,7 @@ describe('a transaction of a host that stays open', async () => {
           gateway.setStatus(remoteId, 'complete')
       }
     }
-    return { engine, gateway, answer, told, complete }
+    return { engine, gateway, answer, received, complete }
   }
   const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
   const enqueue = (engine: HostEngine, accountId: string, overrides: Partial<EnqueueRequest> = {}) =>
@@ -162,7 +162,7 @@ describe('a transaction of a host that stays open', async () => {
   it.each(Object.keys(holds))('with %s keeps nothing of three other accounts', async (kind) => {
     const { stage, hold } = holds[kind] as (typeof holds)[string]
     const scene = make()
-    const { engine, answer, told, complete } = scene
+    const { engine, answer, received, complete } = scene
     const id = await bringTo(stage, scene)
     const host = await pool.connect()
     try {
@@ -175,14 +175,14 @@ describe('a transaction of a host that stays open', async () => {
       for (const accountId of [...others, ...others, ...others]) ids.push((await enqueue(engine, accountId)).id)
       const isDone = async () => {
         complete()
-        return ids.every((one) => told.includes(one))
+        return ids.every((one) => received.includes(one))
       }
       await waitUntil(isDone)
       const { rows } = await pool.query(
         `select distinct stage, status, attempt from outlay.transfer where account_id <> 'held'`,
       )
       expect(rows).toEqual([{ stage: 'settled', status: 'complete', attempt: 1 }])
-      // The host was never chosen to end a deadlock.
+      // No deadlock ended the host's transaction.
       await host.query('commit')
     } finally {
       host.release(true)
@@ -191,7 +191,7 @@ describe('a transaction of a host that stays open', async () => {
     await commit((tx) => engine.accounts.configure(tx, 'held', { ratePerSecond: null }))
     await commit((tx) => engine.accounts.resume(tx, 'held'))
     await commit((tx) => engine.accounts.fundsArrived(tx, 'held'))
-    await commit((tx) => engine.accounts.credentialsMended(tx, 'held'))
+    await commit((tx) => engine.accounts.retryCredentials(tx, 'held'))
     await waitUntil(async () => {
       complete('held')
       return (await stagesOf('held')).every((row) => row.stage === 'settled')
@@ -199,7 +199,7 @@ describe('a transaction of a host that stays open', async () => {
   })
 
   it('with a foreign key holds up not even its own transfer', async () => {
-    const { engine, told, complete } = make()
+    const { engine, received, complete } = make()
     const { id } = await enqueue(engine, 'held')
     const host = await pool.connect()
     try {
@@ -208,7 +208,7 @@ describe('a transaction of a host that stays open', async () => {
       await engine.start()
       await waitUntil(() => {
         complete('held')
-        return told.includes(id)
+        return received.includes(id)
       })
       await host.query('commit')
     } finally {
@@ -217,7 +217,7 @@ describe('a transaction of a host that stays open', async () => {
   })
 
   it('keeps one answer from being written, which is written later from the same attempt, and its job alive', async () => {
-    const { engine, gateway, told, complete } = make()
+    const { engine, gateway, received, complete } = make()
     const host = await pool.connect()
     const heartbeat = async () =>
       (await pool.query('select heartbeat_on from outlay_queue.job where id = $1', [Id.toUuid(held.id)])).rows[0]
@@ -234,7 +234,7 @@ describe('a transaction of a host that stays open', async () => {
       const others = await Promise.all(['a', 'b', 'c', 'a', 'b', 'c'].map((accountId) => enqueue(engine, accountId)))
       await waitUntil(() => {
         complete()
-        return others.every(({ id }) => told.includes(id))
+        return others.every(({ id }) => received.includes(id))
       })
       expect(await engine.transfers.get(held.id)).toMatchObject({ stage: 'submitting', attempt: 1 })
       const before = await heartbeat()
@@ -245,45 +245,45 @@ describe('a transaction of a host that stays open', async () => {
     }
     await waitUntil(() => {
       complete('held')
-      return told.includes(held.id)
+      return received.includes(held.id)
     })
     expect(await engine.transfers.get(held.id)).toMatchObject({ stage: 'settled', attempt: 1 })
     expect(gateway.submissions.filter(({ transferId }) => transferId === held.id)).toHaveLength(1)
   })
 
-  it('that mends credentials keeps no answer from being written, nor the one that finds them good', async () => {
+  it('that retries credentials keeps no answer from being written, nor the one that finds them good', async () => {
     const { engine } = make()
     const attempts = createAttemptStore(pgDriver(pool), locate({}).tokens)
     const [probe, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
-    await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('held', now())`)
+    await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('held', now())`)
     const claims = await attempts.claim([probe.id, free.id], 'worker')
     const host = await pool.connect()
     try {
       await host.query('begin')
-      await engine.accounts.credentialsMended(host, 'held')
+      await engine.accounts.retryCredentials(host, 'held')
       const results = await attempts.settle(claims.map(accepted))
       expect([...results.values()]).toEqual(['settled', 'settled'])
-      // Nothing of what the host has locked is forgotten, and nobody waits to forget it.
+      // Rows that the host has locked are not deleted, and no worker waits to delete them.
       await createCredentialStore(pgDriver(pool), locate({}).tokens).forgetUnused()
       await host.query('commit')
     } finally {
       host.release(true)
     }
-    expect((await pool.query('select account_id from outlay.refused_account')).rowCount).toBe(1)
+    expect((await pool.query('select account_id from outlay.unauthorized_account')).rowCount).toBe(1)
   })
 
-  it('that cancels one of those that wait for their turn lets the others have it', async () => {
+  it('that cancels one of those that wait for permits leaves the permits to the others', async () => {
     const { engine } = make()
     const driver = pgDriver(pool)
     const [canceled, other] = [await enqueue(engine, 'held'), await enqueue(engine, 'held'), await enqueue(engine, 'a')]
     await pool.query(`update outlay.transfer set reason = 'account_limited'`)
     await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
-    await pool.query(`insert into outlay.account_pace (account_id, waiting) values ('held', true), ('a', true)`)
+    await pool.query(`insert into outlay.account_throttle (account_id, waiting) values ('held', true), ('a', true)`)
     const host = await pool.connect()
     try {
       await host.query('begin')
       await engine.transfers.cancel(host, canceled.id)
-      const released = await createPaceStore(driver, locate({}).tokens).release()
+      const released = await createThrottleStore(driver, locate({}).tokens).release()
       expect(released).toMatchObject([
         { accountId: 'a', released: 1 },
         { accountId: 'held', released: 1 },
@@ -296,7 +296,7 @@ describe('a transaction of a host that stays open', async () => {
     expect(rows.map(({ id }) => Id.fromUuid(id))).toContain(other.id)
   })
 
-  it('leaves every other outcome of the same batch to be written, and says which was not', async () => {
+  it('leaves every other outcome of the same batch to be written, and reports which was not', async () => {
     const { engine } = make()
     const attempts = createAttemptStore(pgDriver(pool), locate({}).tokens)
     const [held, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]

@@ -17,7 +17,7 @@ const texts = {
 
 /** What a worker learned about its database. */
 export interface Recognition extends SendingState {
-  /** What changed since it was last seen: a fail-over to a standby, a restore, or a history that forgot what was seen. */
+  /** What changed since it was last seen: a fail-over to a standby, a restore, or a history without what was seen. */
   readonly news: 'failed_over' | 'restored' | 'rewound' | null
 }
 
@@ -25,14 +25,14 @@ export interface Recognition extends SendingState {
 export type Recognize = (
   deployment: string | undefined,
   environment: string | undefined,
-  knownSight: string | null,
+  knownSeenAt: string | null,
 ) => Promise<Recognition>
 
-/** Makes the question of workers whether anything may be sent from here. */
+/** Makes the read with which workers find out whether anything may be sent from here. */
 export function createRecognize<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): Recognize {
   const sql = statements(tokens, texts)
-  return async (deployment, environment, knownSight) => {
-    const values = [deployment ?? null, environment ?? null, knownSight]
+  return async (deployment, environment, knownSeenAt) => {
+    const values = [deployment ?? null, environment ?? null, knownSeenAt]
     const [row] = await driver.query(sql.recognize, values)
     return row?.['state'] as Recognition
   }

@@ -9,7 +9,7 @@ import { pgDriver } from './drivers/pg.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
-describe('a transfer that the service forbids, while it takes others of the account', async () => {
+describe('a transfer that the service forbids, while it accepts others of the account', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   let pool: pg.Pool
   const engines: HostEngine[] = []
@@ -41,9 +41,9 @@ describe('a transfer that the service forbids, while it takes others of the acco
   }
   const sent = (gateway: ReturnType<typeof memoryGateway>, id: string) =>
     gateway.submissions.filter(({ transferId }) => transferId === id).length
-  const isRefused = async () => ((await pool.query('select 1 from outlay.refused_account')).rowCount ?? 0) > 0
+  const isRefused = async () => ((await pool.query('select 1 from outlay.unauthorized_account')).rowCount ?? 0) > 0
 
-  it('does not hold its account up: the next probe is another one', async () => {
+  it('does not delay its account: the next probe is another transfer', async () => {
     const { engine, forbidden, enqueue } = make()
     const first = await enqueue()
     forbidden.add(first.id)
@@ -55,7 +55,7 @@ describe('a transfer that the service forbids, while it takes others of the acco
     expect(await engine.transfers.get(first.id)).toMatchObject({ status: 'pending' })
   })
 
-  it('backs off by itself, blocks nobody again, and waits for a person in the end', async () => {
+  it('backs off alone, blocks no other transfer again, and waits for a person in the end', async () => {
     const { engine, gateway, forbidden, enqueue } = make()
     const first = await enqueue()
     forbidden.add(first.id)
@@ -72,16 +72,16 @@ describe('a transfer that the service forbids, while it takes others of the acco
     expect(await engine.transfers.get(first.id)).toMatchObject({ reason: 'unauthorized', status: 'pending' })
     const events = await pool.query(`select type from outlay.event where type like 'account.%' order by occurred_at`)
     expect(events.rows.map(({ type }) => type)).toEqual(['account.credentials_refused', 'account.credentials_restored'])
-    // Whoever gets the permission for it releases it.
+    // The person who gets the permission for it releases it.
     const before = sent(gateway, first.id)
     forbidden.clear()
     await pgDriver(pool).transaction((tx) => engine.transfers.release(tx, first.id))
     await drain(engine)
     expect(await engine.transfers.get(first.id)).toMatchObject({ status: 'complete', attempt: before + 1 })
-    expect((await pool.query('select 1 from outlay.refused_transfer')).rowCount).toBe(0)
+    expect((await pool.query('select 1 from outlay.unauthorized_transfer')).rowCount).toBe(0)
   })
 
-  it('is not blocked while nothing else passes either, since the credentials may be what is refused', async () => {
+  it('is not blocked while no other passes either, since the service may refuse the credentials', async () => {
     const { engine, gateway, state, enqueue } = make()
     const [one, two] = [await enqueue(), await enqueue()]
     state.isRefused = true

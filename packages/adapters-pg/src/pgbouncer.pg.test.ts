@@ -71,7 +71,7 @@ describe.skipIf(program === undefined)('the engine behind PgBouncer in transacti
     await db.destroy()
   })
 
-  /** Enqueues, submits, settles and tells: the whole way, with two engines, failing handlers and polling alone. */
+  /** Enqueues, submits, settles and delivers: the whole way, with two engines, failing handlers and polling alone. */
   async function carry<Tx>(driver: Driver<Tx>, insert: (tx: Tx, id: string) => PromiseLike<unknown>): Promise<void> {
     const gateway = memoryGateway()
     await using engine = createEngine({ backend: postgres({ driver }), gateway })

@@ -6,8 +6,8 @@ import { afterAll, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
+import { locate } from './database-names.ts'
 import { pgDriver } from './drivers/pg.ts'
-import { locate } from './place.ts'
 
 const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
 // One session, so that the plans of the first round are those of the last.
@@ -28,7 +28,7 @@ const accepted = (transferId: string, attempt: number): Settlement => ({
   reachedAt: null,
   throttledForMs: null,
   retryAfterMs: null,
-  followAfterMs: 60_000,
+  pollAfterMs: 60_000,
   events: [{ type: 'transfer.submitted' }],
   answer: { outcome: 'accepted', detail: null, httpStatus: 201, requestId: null },
 })
@@ -39,7 +39,7 @@ it('of fetches, claims and settlements read rows by index, though they were made
   const attempts = createAttemptStore(driver, locate({}).tokens)
   const work = async (size: number) => {
     const fetched = (await attempts.fetch(size, 'worker')).flatMap(({ claim }) => claim ?? [])
-    // As a worker does that has to claim them by itself.
+    // As a worker does that has to claim them separately.
     const claims = await attempts.claim(
       fetched.map(({ transferId }) => transferId),
       'worker',
@@ -71,6 +71,6 @@ it('of fetches, claims and settlements read rows by index, though they were made
   for (let round = 0; round < 25; round += 1) for (const id of await work(20)) settled.add(id)
   expect(settled.size).toBe(500)
   expect(await readWhole()).toBe(before)
-  // An index that is read from one end to the other is no better: there are a thousand attempts in the end.
+  // Reading a whole index is no better: there are a thousand attempts in the end.
   expect((await readAttempts()) - attemptsBefore).toBeLessThan(2_000)
 })

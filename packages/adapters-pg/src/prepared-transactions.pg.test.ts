@@ -40,13 +40,13 @@ describe('a transaction of a host that is prepared first and committed later', (
     }
   }
 
-  it('is refused by Postgres when it has announced what it wrote', async () => {
+  it('is refused by Postgres when it has announced its writes', async () => {
     const { engine } = make(true)
     const refused = prepare('announced', (tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     await expect(refused).rejects.toThrow('cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY')
   })
 
-  it('can enqueue, change and command everything without announcing, and is carried by polling', async () => {
+  it('can enqueue, change and command everything without announcing, and workers find it by polling', async () => {
     const { engine, gateway } = make(false)
     const commit = pgDriver(pool).transaction
     await engine.start({ pollIntervalMs: 20 })
@@ -68,9 +68,9 @@ describe('a transaction of a host that is prepared first and committed later', (
       await engine.accounts.resume(tx, 'paused')
       await engine.accounts.fundsArrived(tx, 'poor')
       await engine.accounts.configure(tx, 'one', { weight: 2 })
-      await engine.transfers.observe(tx, 'one', [{ remoteId: 'nobody', status: 'complete', failure: null }])
+      await engine.transfers.observe(tx, 'one', [{ remoteId: 'unmatched', status: 'complete', failure: null }])
     })
-    // It holds its locks with no session, for as long as it likes, and nobody waits for it.
+    // It holds its locks without a session and without a limit, and no worker waits for it.
     const { id: other } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('other')))
     await waitUntil(async () => (await engine.transfers.get(other))?.stage === 'settled')
     expect(gateway.transfers.size).toBe(1)
@@ -124,8 +124,8 @@ describe('a transaction of a host that is prepared first and committed later', (
     await migrateOutbox(url)
     const pool = new pg.Pool({ connectionString: url, max: 20 })
     const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
-    const told: string[] = []
-    engine.subscribe('told', ['transfer.completed'], async (event) => void told.push(event.transferId))
+    const received: string[] = []
+    engine.subscribe('books', ['transfer.completed'], async (event) => void received.push(event.transferId))
     try {
       await engine.start()
       const note = `it's \\ "quoted" \\' NULL`
@@ -133,7 +133,7 @@ describe('a transaction of a host that is prepared first and committed later', (
         engine.transfers.enqueueMany(tx, [samplePayout('a', { note }), samplePayout('b', { note })]),
       )
       await drain(engine)
-      expect(told.sort()).toEqual([one?.id, two?.id].sort())
+      expect(received.sort()).toEqual([one?.id, two?.id].sort())
       expect(await engine.transfers.get(one?.id ?? '')).toMatchObject({ request: { note } })
     } finally {
       await engine.stop()

@@ -11,7 +11,7 @@ export const queueSchemaVersion = 43
 const submitQueue = 'submit'
 
 /** Seconds without a heartbeat after which a job goes back to the queue. */
-const heartbeatSeconds = 10
+export const heartbeatSeconds = 10
 
 const queueOptions = {
   policy: 'standard',
@@ -81,7 +81,7 @@ export function queueCreateSql(queueSchema: string): string {
 }
 
 /**
- * SQL text that takes from our queue's table what only other queues use; safe to run again. Every enqueue would pay for it:
+ * SQL text that removes from our queue's table what only other queues use; safe to run again. Every enqueue would pay for it:
  *
  * - foreign keys to the table of queues, for which each insert locks the one row of our queue, in every host transaction at
  *   once, though that row is never deleted;
@@ -146,7 +146,7 @@ export async function checkQueue<Tx>(driver: Driver<Tx>, queueSchema: string): P
 /** Starts pg-boss on the driver's connections: it supervises heartbeats and never migrates. */
 export async function startQueue<Tx>(driver: Driver<Tx>, queueSchema: string, logger: Logger): Promise<PgBoss> {
   const boss = new PgBoss({
-    db: { executeSql: (text, values) => driver.run(hurry(text), values) },
+    db: { executeSql: (text, values) => driver.run(lockTimeout(text), values) },
     schema: queueSchema,
     migrate: false,
     createSchema: false,
@@ -155,13 +155,11 @@ export async function startQueue<Tx>(driver: Driver<Tx>, queueSchema: string, lo
     superviseIntervalSeconds: 5,
     monitorIntervalSeconds: 5,
   })
-  boss.on('error', (error) =>
-    logger.warn({ error: error.message }, 'The queue reported an error; it goes on by itself.'),
-  )
+  boss.on('error', (error) => logger.warn({ error: error.message }, 'The queue reported an error; it goes on.'))
   boss.on('warning', (warning) => logger.debug({ warning: warning.message }, 'The queue reported a warning.'))
   try {
     await boss.start()
-    // The queue's row is cached on first use; later a miss would cost a query at a bad time.
+    // pg-boss caches the queue's row on first use; a miss later would cost a query at a bad time.
     await boss.getQueue(submitQueue)
     return boss
   } catch (error) {
@@ -171,7 +169,8 @@ export async function startQueue<Tx>(driver: Driver<Tx>, queueSchema: string, lo
 }
 
 /**
- * The same text with a shorter wait for locks: a host may have locked a job for as long as its transaction is open, and those
- * whose jobs the queue has locked by then would wait too.
+ * The same text with a shorter lock timeout: a host may have locked a job for as long as its transaction is open, and
+ * transactions whose jobs the queue has locked by then would wait too.
  */
-const hurry = (text: string): string => text.replace(/SET LOCAL lock_timeout = \d+/, 'SET LOCAL lock_timeout = 250')
+const lockTimeout = (text: string): string =>
+  text.replace(/SET LOCAL lock_timeout = \d+/, 'SET LOCAL lock_timeout = 250')

@@ -27,11 +27,11 @@ const texts = {
     where t.account_id = $1 and t.remote_id = any ($2::text[])`,
   is_watched: 'select 1 as found from {{schema}}.watched_account w where w.account_id = $1',
   apply_reconciliation: 'select apply_reconciliation as id from {{schema}}.apply_reconciliation($1::jsonb, $2)',
-  send_again: 'select send_again as id from {{schema}}.send_again($1::jsonb, $2)',
+  resend: 'select resend as id from {{schema}}.resend($1::jsonb, $2)',
   wake_jobs: wakeJobsText,
   ensure_jobs: ensureJobsText,
   adopt_lost: 'select id, account_id, remote_id, problem from {{schema}}.adopt_lost($1, $2::jsonb)',
-  hold_found: 'select {{schema}}.hold_found($1, $2::jsonb)::text',
+  record_unmatched_transfers: 'select {{schema}}.record_unmatched_transfers($1, $2::jsonb)::text',
   end_reconciliation: `with written as (
       insert into {{schema}}.reconciliation (since, actor, lifted, differences) values ($1::timestamptz, $2, $3, $4::jsonb)
     )
@@ -81,13 +81,13 @@ export function createReconciliationStore<Tx>(
           remote_id: remoteId,
         }))
         const applied = await driver.execute(tx, sql.apply_reconciliation, [storableJson(written), actor ?? null])
-        const resent = await driver.execute(tx, sql.send_again, [storableJson(again), actor ?? null])
+        const resent = await driver.execute(tx, sql.resend, [storableJson(again), actor ?? null])
         const ids = resent.map((row) => row['id'] as string)
         await driver.execute(tx, sql.wake_jobs, [ids])
         await driver.execute(tx, sql.ensure_jobs, [ids])
         const adopted = await driver.execute(tx, sql.adopt_lost, [accountId, storableJson(lost.map(writeFound))])
-        await driver.execute(tx, sql.hold_found, [accountId, storableJson(undecided.map(writeFound))])
-        const { changed } = await transfers.take(tx, accountId, observations, rules)
+        await driver.execute(tx, sql.record_unmatched_transfers, [accountId, storableJson(undecided.map(writeFound))])
+        const { changed } = await transfers.apply(tx, accountId, observations, rules)
         await driver.execute(tx, sql.notify, [])
         return applied.length + ids.length + readAdopted(adopted).ids.length + changed
       })

@@ -20,11 +20,11 @@ describe('a start', async () => {
   afterAll(() => pool.end())
 
   function open(
-    place: { environment?: Environment; deployment?: string } = {},
+    names: { environment?: Environment; deployment?: string } = {},
     through: Driver<pg.PoolClient> = driver,
-    subscription = 'told',
+    subscription = 'books',
   ) {
-    const { environment, deployment } = place
+    const { environment, deployment } = names
     const memory = memoryGateway()
     const gateway: Gateway = environment === undefined ? memory : { ...memory, environment }
     const engine = createEngine({ backend: postgres({ driver: through, deployment }), gateway })
@@ -37,7 +37,7 @@ describe('a start', async () => {
     const { id } = await driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'settled')
   }
-  /** Runs `work` while a transaction of a host stays open in which it has done `hold`. */
+  /** Runs `work` while a host's transaction that has run `hold` stays open. */
   async function during(hold: (tx: pg.PoolClient) => Promise<unknown>, work: () => Promise<unknown>) {
     const host = await pool.connect()
     try {
@@ -59,7 +59,7 @@ describe('a start', async () => {
     }
     expect((await live.sending()).home).toMatchObject({ deployment: null, environment: 'mainnet' })
     const { rows } = await pool.query('select name from outlay.subscription')
-    expect(rows).toEqual([{ name: 'told' }])
+    expect(rows).toEqual([{ name: 'books' }])
     await pay(live)
   })
 
@@ -67,12 +67,12 @@ describe('a start', async () => {
     const first = open()
     await first.start()
     await during(
-      (tx) => first.unsubscribe(tx, 'told', { discard: true }),
+      (tx) => first.unsubscribe(tx, 'books', { discard: true }),
       () => open().start(),
     )
   })
 
-  it('does not wait for a host that fences before anybody has started, and sends when that is over', async () => {
+  it('does not wait for a host that fences before any engine has started, and sends when that is over', async () => {
     const engine = open()
     await during(
       (tx) => engine.fence(tx, { reason: 'not yet' }),

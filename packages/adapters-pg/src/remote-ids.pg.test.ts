@@ -8,7 +8,7 @@ import { listingGateway, restoredDatabase } from '../test/restored-database.ts'
 
 const payout = (idempotencyKey: string, accountId = 'acme') => samplePayout(accountId, { idempotencyKey })
 
-/** What stands in `found_transfer` of a transfer of somebody else. */
+/** What `found_transfer` has about a transfer of others. */
 const found = (key: string, more = {}) => ({
   ...{ id: '01J0000000000000000000000Q', key, fingerprint: 'f', request: samplePayout('acme'), stage: 'submitted' },
   ...{ status: 'pending', failure: null, reached_at: null, events: ['transfer.adopted'], ...more },
@@ -58,9 +58,9 @@ describe('an id at the service', async () => {
     const [adopted] = await adopt()
     const ids = [await enqueue(engine, 'one'), await enqueue(engine, 'two'), await enqueue(engine, 'three')]
     const [one = '', two = '', three = ''] = ids
-    const told: string[] = []
-    engine.subscribe('told', ['transfer.submitted', 'transfer.blocked'], async ({ type, transfer }) => {
-      told.push(`${type} ${transfer.idempotencyKey}`)
+    const received: string[] = []
+    engine.subscribe('books', ['transfer.submitted', 'transfer.blocked'], async ({ type, transfer }) => {
+      received.push(`${type} ${transfer.idempotencyKey}`)
     })
     await engine.start()
     for (const id of [one, three]) await isSent(engine, id)
@@ -76,8 +76,8 @@ describe('an id at the service', async () => {
       outcome: 'accepted',
       detail: `accepted as same, which is the id of the transfer ${adopted.id} of the account`,
     })
-    await waitUntil(() => told.length >= 3)
-    expect(told.toSorted()).toEqual(['transfer.blocked two', 'transfer.submitted one', 'transfer.submitted three'])
+    await waitUntil(() => received.length >= 3)
+    expect(received.toSorted()).toEqual(['transfer.blocked two', 'transfer.submitted one', 'transfer.submitted three'])
     // A payment was made for it, so it cannot be canceled, and nothing more is sent of it.
     await expect(commit((tx) => engine.transfers.cancel(tx, two))).rejects.toMatchObject({
       code: 'transfer_not_cancelable',
@@ -103,7 +103,7 @@ describe('an id at the service', async () => {
     expect(gateway.submissions).toHaveLength(3)
   })
 
-  it("of another account is nobody else's", async () => {
+  it('of another account belongs to that account alone', async () => {
     const engine = make(confused(['one', 'two']))
     const ids = [await enqueue(engine, 'one')]
     ids.push((await commit((tx) => engine.transfers.enqueue(tx, payout('two', 'other')))).id)
@@ -111,7 +111,7 @@ describe('an id at the service', async () => {
     for (const id of ids) await isSent(engine, id)
   })
 
-  it('that a host is just giving away is waited for by nobody else, and then blocks the one that is answered with it', async () => {
+  it('that a host is just giving away makes no other session wait, and then blocks the one that is answered with it', async () => {
     const engine = make(confused(['two']))
     const first = await enqueue(engine, 'first')
     await rows(
@@ -192,7 +192,7 @@ describe('an id at the service', async () => {
     expect(await rows('select remote_id from outlay.found_transfer where problem is not null order by 1')).toHaveLength(
       4,
     )
-    // A later sight of it may be whole.
+    // A later observation of it may be complete.
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     const again = [
       {
@@ -202,7 +202,7 @@ describe('an id at the service', async () => {
         transfer: { ...all['a-time'], reached_at: null },
       },
     ]
-    await rows(`select outlay.note_found('acme', $1::jsonb)`, [JSON.stringify(again)])
+    await rows(`select outlay.record_found_transfers('acme', $1::jsonb)`, [JSON.stringify(again)])
     await waitUntil(async () => (await rows(`select 1 from outlay.transfer where remote_id = 'a-time'`)).length === 1)
     expect(warnings).toHaveLength(bad.length)
   })

@@ -9,7 +9,7 @@ import { pgDriver } from './drivers/pg.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
-const nobody = '01J0000000000000000000000Z'
+const missing = '01J0000000000000000000000Z'
 
 describe('a person who has asked the service', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
@@ -49,7 +49,7 @@ describe('a person who has asked the service', async () => {
 
   /** Blocks a transfer as a worker does that got no answer, or another reason. Its attempt is in the log, unanswered. */
   async function block(id: string, reason = 'outcome_unknown') {
-    await pool.query(`select * from outlay.fetch_and_take(1000, 'gone', '')`)
+    await pool.query(`select * from outlay.fetch_and_claim(1000, 'gone', '')`)
     await pool.query(
       `update outlay.transfer set stage = 'blocked', reason = $2, unknown_since = now() - interval '25 hours' where id = $1`,
       [id, reason],
@@ -61,7 +61,7 @@ describe('a person who has asked the service', async () => {
   const reasons = ['outcome_unknown', 'key_expired', 'client_changed', 'idempotency_key_mismatch', 'reconcile']
 
   it.each(reasons)(
-    'gives a transfer blocked with %s the id that the service has, and it is followed at once',
+    'gives a transfer blocked with %s the id that the service has, and it is polled at once',
     async (reason) => {
       const { engine, gateway, news } = make()
       // Subscribes.
@@ -122,7 +122,7 @@ describe('a person who has asked the service', async () => {
           detail: expect.stringContaining('no such payment'),
         },
       })
-      expect(await read(id)).toMatchObject({ unknown_since: null, follow_at: null })
+      expect(await read(id)).toMatchObject({ unknown_since: null, next_poll_at: null })
       expect((await attempts(id))[1]).toMatchObject({ worker: 'resolve by ann', outcome: 'resolved' })
       const again = await commit((tx) => engine.transfers.resubmit(tx, id))
       await engine.start()
@@ -159,7 +159,7 @@ describe('a person who has asked the service', async () => {
       expect(rows).toEqual([{ result: 'stale' }])
     }
     expect(await read(id)).toEqual(before)
-    // The log has the late answer, and keeps what the person said.
+    // The log has the late answer, and keeps the person's resolution.
     expect((await attempts(id)).map(({ outcome }) => outcome)).toEqual(['accepted', 'resolved'])
     expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(false)
     expect(await count('outlay_queue.job')).toBe(0)
@@ -185,7 +185,7 @@ describe('a person who has asked the service', async () => {
     const { engine } = make()
     const { id } = await enqueue(engine)
     for (const resolution of [{ remoteId: 'r-1' }, { notPaid: true }] as const) {
-      await expect(resolve(engine, nobody, resolution)).rejects.toMatchObject({ code: 'transfer_not_found' })
+      await expect(resolve(engine, missing, resolution)).rejects.toMatchObject({ code: 'transfer_not_found' })
       for (const stage of ['queued', 'submitting', 'awaiting_funds', 'submitted']) {
         await pool.query('update outlay.transfer set stage = $2 where id = $1', [id, stage])
         const message = `The transfer ${id} is ${stage} and pending; only a blocked one is resolved.`
@@ -215,7 +215,7 @@ describe('a person who has asked the service', async () => {
     await resolve(engine, foreign, { remoteId: 'r-1' })
   })
 
-  it('takes what was seen of the transfer on a watched account, so that it is not adopted too', async () => {
+  it('deletes the transfer that was found on a watched account, so that it is not adopted too', async () => {
     const { engine } = make()
     const { id } = await enqueue(engine)
     await block(id)
@@ -243,7 +243,7 @@ describe('a person who has asked the service', async () => {
     const { engine } = make()
     const tx = { query: () => expect.unreachable('no SQL') } as unknown as pg.PoolClient
     const refused = { code, ...(field === '' ? {} : { field }) }
-    await expect(engine.transfers.resolve(tx, nobody, resolution as Resolution)).rejects.toMatchObject(refused)
+    await expect(engine.transfers.resolve(tx, missing, resolution as Resolution)).rejects.toMatchObject(refused)
     const broken = engine.transfers.resolve(tx, 'nonsense', { notPaid: true })
     await expect(broken).rejects.toMatchObject({ code: 'invalid_id', field: 'transferId' })
   })

@@ -20,7 +20,7 @@ describe('a restart of Postgres under the workers', () => {
   let pool: pg.Pool
 
   beforeAll(async () => {
-    // A server of its own, with fsync: this test takes it down.
+    // A separate server, with fsync: this test stops it.
     server = await startPostgres({ provider: 'embedded' })
     pool = new pg.Pool({ connectionString: await server.createDatabase() })
     await postgres({ driver: pgDriver(pool) }).migrate()
@@ -47,7 +47,7 @@ describe('a restart of Postgres under the workers', () => {
     })
     const [engine] = engines
     if (engine === undefined) throw new Error('There is no engine.')
-    // Each answer takes a moment, so that every restart meets transfers in each stage.
+    // Each answer takes a moment, so that every restart finds transfers in each stage.
     gateway.scriptAfter(() => new Promise((resolve) => setTimeout(() => resolve(undefined), 20 + Math.random() * 200)))
     await Promise.all(engines.map((one) => one.start({ concurrency: 20 })))
     const requests = Array.from({ length: 1_500 }, () => samplePayout('acme'))
@@ -103,7 +103,7 @@ describe('a restart of Postgres under the workers', () => {
     answer()
     await worker.stop()
     await cable.stop()
-    const other = createEngine({ backend: postgres({ driver: pgDriver(near) }), gateway, follow: { maxDelayMs: 50 } })
+    const other = createEngine({ backend: postgres({ driver: pgDriver(near) }), gateway, polling: { maxDelayMs: 50 } })
     await other.start()
     expect(await drain(other, { timeoutMs: 60_000 })).toMatchObject({ settled: 1 })
     await other.stop()

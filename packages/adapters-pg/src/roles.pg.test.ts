@@ -96,7 +96,7 @@ describe('the roles', async () => {
       'select * from outlay.attempt',
       'select * from outlay.archive',
       'select * from outlay.delivery',
-      'select * from outlay.refused_account',
+      'select * from outlay.unauthorized_account',
       'select data from outlay_queue.job',
       'select * from outlay.stuck_transfers',
       `update outlay.transfer set status = 'complete'`,
@@ -106,7 +106,7 @@ describe('the roles', async () => {
       `insert into outlay.stop (scope) values ('all')`,
       'delete from outlay.stop',
       'update outlay.home set fenced_since = null',
-      `select outlay.take('{}', '{}', 'me', null)`,
+      `select outlay.claim('{}', '{}', 'me', null)`,
       `select outlay.archive_history('', 'Z', 0, 1, false)`,
       `select outlay_queue.create_queue('mine', '{}')`,
     ]) {
@@ -148,15 +148,15 @@ describe('the roles', async () => {
     await forbid('enqueue', 'update outlay.account set weight = 9')
   })
 
-  it('let the one that works send, tell and archive, and change no schema and take no transfer away', async () => {
+  it('let the one that works send, deliver and archive, and change no schema and delete no transfer', async () => {
     const engine = engineOf('worker')
-    const told: string[] = []
-    engine.subscribe('books', ['transfer.completed'], async (event) => void told.push(event.transferId))
+    const received: string[] = []
+    engine.subscribe('books', ['transfer.completed'], async (event) => void received.push(event.transferId))
     await engine.start()
     const { id } = await commit('enqueue', (tx) => engineOf('enqueue').transfers.enqueue(tx, samplePayout('acme')))
     await drain(engine)
     await engine.stop()
-    expect(told).toContain(id)
+    expect(received).toContain(id)
     const operate = engineOf('worker')
     await commit('worker', async (tx) => {
       const transfer = await operate.transfers.enqueue(tx, samplePayout('acme'))
@@ -187,7 +187,7 @@ describe('the roles', async () => {
       ...changes,
       insert,
       'delete from outlay_queue.job',
-      `select outlay.take('{}', '{}', 'me', null)`,
+      `select outlay.claim('{}', '{}', 'me', null)`,
     ]) {
       await forbid('reader', text)
     }

@@ -1,4 +1,4 @@
-import { locate } from './place.ts'
+import { locate } from './database-names.ts'
 
 /** Names of the database roles, one for each thing that a process does with an engine. */
 export interface RoleNames {
@@ -23,8 +23,8 @@ export interface RolesOptions {
 
 /**
  * SQL that gives four roles what each needs and no more, in one transaction. Roles that are missing are made without a
- * login, to be granted to logins of yours. For a superuser, or for somebody who may make roles, owns the database and is a
- * member of the migrator. Run it before the first migration and behind every one: it starts from nothing each time.
+ * login, to be granted to logins of yours. For a superuser, or for a login that may make roles, owns the database and is a
+ * member of the migrator. Run it before the first migration and after every one: it starts from nothing each time.
  *
  * @example
  * await admin.query(rolesSql({ roles: { enqueue: 'web', worker: 'payouts' } }))
@@ -68,11 +68,11 @@ revoke all on all tables in schema ${both} from ${enqueue}, ${worker}, ${reader}
 grant usage on schema ${both} to ${enqueue}, ${worker}, ${reader};
 grant execute on all functions in schema "${schema}" to ${enqueue}, ${worker}, ${reader};
 
--- Dashboards, alarms, support: all of it, to look at.
+-- Dashboards, alarms, support: read everything.
 grant select on all tables in schema ${both} to ${reader};
 alter default privileges for role ${migrator} in schema ${both} grant select on tables to ${reader};
 
--- Workers, webhook endpoints, operators: all but the schema. Nobody takes a transfer, and with it its key, away.
+-- Workers, webhook endpoints, operators: all but the schema. None may delete a transfer, and with it its key.
 grant select, insert, update, delete on all tables in schema ${both} to ${worker};
 grant usage on all sequences in schema ${both} to ${worker};
 grant execute on all functions in schema "${queueSchema}" to ${worker};

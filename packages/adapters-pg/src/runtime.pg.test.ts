@@ -11,7 +11,7 @@ const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
 const pool = new pg.Pool({ connectionString: database.url })
 afterAll(() => pool.end())
 
-it('the logger of an engine hears its workers too, instead of that of its backend', async () => {
+it('the logger of an engine gets the logs of its workers too, instead of that of its backend', async () => {
   const [logger, other] = [recordingLogger(), recordingLogger()]
   const driver = pgDriver(pool)
   const backend = postgres({ driver, logger: other })

@@ -37,14 +37,14 @@ const digest: Digest =
     ? (text) => crypto.hash('sha256', text, 'hex')
     : (text) => crypto.createHash('sha256').update(text).digest('hex')
 
-/** The system's clock, randomness and timers, and a logger that says nothing unless one is given. */
+/** The system's clock, randomness and timers, and a logger that logs nothing unless one is given. */
 export function systemRuntime(logger: Logger = silent): Runtime {
   return {
     clock: { now: () => new Date() },
     random: systemRandom(),
     timer,
     logger,
-    giveWay: () => setImmediate(),
+    yieldToEventLoop: () => setImmediate(),
     digest,
   }
 }

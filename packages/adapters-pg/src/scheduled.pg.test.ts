@@ -7,9 +7,9 @@ import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
 import { createCredentialStore } from './credentials.ts'
+import { locate } from './database-names.ts'
 import { pgDriver } from './drivers/pg.ts'
-import { createPaceStore } from './paces.ts'
-import { locate } from './place.ts'
+import { createThrottleStore } from './throttles.ts'
 import { createTransferStore } from './transfers.ts'
 
 describe('a transfer that is not to be sent before a time', async () => {
@@ -33,8 +33,8 @@ describe('a transfer that is not to be sent before a time', async () => {
   }
   const startOf = async (id: string): Promise<Date> =>
     (await pool.query('select start_after from outlay_queue.job where id = $1', [Id.toUuid(id)])).rows[0]?.start_after
-  /** As a claim leaves it that put it aside, whyever it could. */
-  const park = (id: string, stage: string, reason: string) =>
+  /** Leaves the transfer as a claim that deferred it does. */
+  const defer = (id: string, stage: string, reason: string) =>
     pool.query(
       `with j as (update outlay_queue.job set start_after = now() + interval '10 years', state = 'retry')
        update outlay.transfer set stage = $2, reason = $3 where id = $1`,
@@ -70,22 +70,22 @@ describe('a transfer that is not to be sent before a time', async () => {
         'queued',
         'unauthenticated',
         async () => {
-          await pool.query(`insert into outlay.refused_account (account_id, probe_at) values ('acme', now())`)
+          await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('acme', now())`)
           await createCredentialStore(driver, tokens).wakeProbes()
-          await pool.query('truncate outlay.refused_account')
+          await pool.query('truncate outlay.unauthorized_account')
         },
       ],
       [
         'queued',
         'account_limited',
         async () => {
-          await pool.query(`insert into outlay.account_pace (account_id, waiting) values ('acme', true)`)
-          await createPaceStore(driver, tokens).release()
+          await pool.query(`insert into outlay.account_throttle (account_id, waiting) values ('acme', true)`)
+          await createThrottleStore(driver, tokens).release()
         },
       ],
     ]
     for (const [stage, reason, end] of ends) {
-      await park(id, stage, reason)
+      await defer(id, stage, reason)
       await end()
       expect([reason, await startOf(id)]).toEqual([reason, notBefore])
       expect(await attempts.fetch(10, 'worker')).toEqual([])

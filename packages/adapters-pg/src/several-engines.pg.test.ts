@@ -18,10 +18,10 @@ describe('several engines in one database', async () => {
       const gateway = memoryGateway()
       return { gateway, engine: createEngine({ backend: postgres({ driver, schema }), gateway }) }
     })
-    const told: string[] = []
+    const received: string[] = []
     for (const [index, { engine }] of sides.entries()) {
-      engine.subscribe('told', ['transfer.completed'], async ({ transferId }) => {
-        told.push(`${index} ${transferId}`)
+      engine.subscribe('books', ['transfer.completed'], async ({ transferId }) => {
+        received.push(`${index} ${transferId}`)
       })
       await engine.migrate()
     }
@@ -34,7 +34,7 @@ describe('several engines in one database', async () => {
     })
     for (const { engine } of sides) await engine.start()
     for (const { engine } of sides) await drain(engine)
-    expect(told.toSorted()).toEqual(transfers.map(({ id }, index) => `${index} ${id}`))
+    expect(received.toSorted()).toEqual(transfers.map(({ id }, index) => `${index} ${id}`))
     for (const [index, { engine, gateway }] of sides.entries()) {
       expect(gateway.submissions.map(({ transferId }) => transferId)).toEqual([transfers[index]?.id])
       expect(await engine.transfers.get(transfers[1 - index]?.id ?? '')).toBeUndefined()

@@ -20,7 +20,7 @@ const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
 const pool = new pg.Pool({ connectionString: database.url, max: 20 })
 afterAll(() => pool.end())
 
-/** Writes down every change of stage, whoever makes it. */
+/** Records every change of stage. */
 const recorder = `
   create table stage_change (origin text, target text);
   create function note_stage() returns trigger language plpgsql as $$ begin
@@ -78,7 +78,7 @@ async function reconcileAll({ engine, transaction, enqueue, reaches, listed }: H
   await transaction((tx) => engine.fence(tx))
   const since = new Date(Date.now() - 60_000)
   const of = (name: string) => ids.get(name) ?? ''
-  // What the host does not want any more is not sent again without a person.
+  // A transfer that the host no longer wants is not sent again without a person.
   const twice = ['waits-twice', 'short-twice'].map(of)
   await pool.query('update outlay.transfer set expires_at = now() where id = any ($1)', [twice])
   await engine.reconcile({ since, matches: { [of('waits')]: 'waits-1', [of('short')]: 'short-1' } })
@@ -100,7 +100,7 @@ async function loseAndAge({ engine, transaction, enqueue, reaches }: Omit<Host, 
   await reaches(gone.id, 'submitted')
   await pool.query(
     `update outlay.transfer set reason = 'missing_at_service', unknown_since = now(),
-      follow_at = now() + interval '1 hour' where id = $1`,
+      next_poll_at = now() + interval '1 hour' where id = $1`,
     [gone.id],
   )
   await transaction((tx) => engine.transfers.release(tx, gone.id))
@@ -119,12 +119,12 @@ async function resolveBoth({ engine, transaction, enqueue, reaches }: Omit<Host,
   const [found, unpaid] = [await enqueue('found', [mismatch]), await enqueue('unpaid', [mismatch])]
   for (const { id } of [found, unpaid]) await reaches(id, 'blocked')
   await transaction(async (tx) => {
-    await engine.transfers.resolve(tx, found.id, { remoteId: 'said' })
+    await engine.transfers.resolve(tx, found.id, { remoteId: 'confirmed' })
     await engine.transfers.resolve(tx, unpaid.id, { notPaid: true })
   })
   const other = await enqueue('found', [mismatch])
   await reaches(other.id, 'blocked')
-  const resolution = { remoteId: 'said', insteadOf: found.id }
+  const resolution = { remoteId: 'confirmed', insteadOf: found.id }
   await transaction((tx) => engine.transfers.resolve(tx, other.id, resolution))
   await reaches(unpaid.id, 'settled')
 }
@@ -143,7 +143,7 @@ it('the stages of a transfer change in every way that the table has, and in no o
   let fraction = 0.99
   const random = { ...backend.runtime.random, fraction: () => fraction }
   const runtime = { random }
-  const engine = createEngine({ backend, gateway: { ...gateway, list }, follow: { maxDelayMs: 50 }, runtime })
+  const engine = createEngine({ backend, gateway: { ...gateway, list }, polling: { maxDelayMs: 50 }, runtime })
   const { transaction } = driver
   const enqueue = (accountId: string, first: readonly SubmitResult[], overrides: Partial<EnqueueRequest> = {}) => {
     answers.set(accountId, [...first])
@@ -156,10 +156,10 @@ it('the stages of a transfer change in every way that the table has, and in no o
     const early = await enqueue('canceled-in-the-queue', [], { notBefore: new Date(Date.now() + 3_600_000) })
     await transaction((tx) => engine.transfers.cancel(tx, early.id))
 
-    const followed = await enqueue('accepted', [{ outcome: 'throttled', detail: 'busy' }])
-    await reaches(followed.id, 'submitted')
+    const polled = await enqueue('accepted', [{ outcome: 'throttled', detail: 'busy' }])
+    await reaches(polled.id, 'submitted')
     for (const remoteId of gateway.transfers.keys()) gateway.setStatus(remoteId, 'complete')
-    await reaches(followed.id, 'settled')
+    await reaches(polled.id, 'settled')
     await reaches((await enqueue('refused', [{ outcome: 'rejected', code: 'invalid', detail: 'no' }])).id, 'settled')
 
     const poor = await enqueue('poor', [short, short])

@@ -41,7 +41,7 @@ export function quoteIdentifier(name: string): string {
 /** Escapes in JSON text that Postgres refuses in jsonb: NUL, and halves of surrogate pairs. */
 const unstorable = /\\u(?:0000|d[89a-f])/i
 
-/** A value has no JSON text, so nobody can store it. Its code is that of a data exception of Postgres. */
+/** A value has no JSON text, so it cannot be stored. Its code is that of a data exception of Postgres. */
 class UnstorableError extends Error {
   override readonly name = 'UnstorableError'
   readonly code = '22000'

@@ -30,7 +30,7 @@ describe('a stop', async () => {
       (row) => row.outcome,
     )
 
-  /** A gateway that holds every request back, as one does that waits for its turn, and asks before it sends. */
+  /** A gateway that delays every request, as one that waits for its turn, and asks before it sends. */
   function hesitating() {
     const inner = memoryGateway()
     const asked: (() => boolean)[] = []
@@ -47,6 +47,30 @@ describe('a stop', async () => {
     }
     return { gateway, inner, asked, go }
   }
+
+  it('between two requests of one attempt leaves the first one in doubt', async () => {
+    let may: (() => boolean) | undefined
+    let go = () => {}
+    const gone = new Promise<void>((resolve) => (go = resolve))
+    const { engine, enqueue } = open({
+      ...memoryGateway(),
+      async submit(_, { mayBegin }): Promise<SubmitResult> {
+        may = mayBegin
+        await gone
+        const mayHaveActed = mayBegin?.() === false
+        return { outcome: 'throttled', detail: 'not sent a second time', mayHaveActed }
+      },
+    })
+    await engine.start()
+    const { id } = await enqueue('acme')
+    await waitUntil(() => may?.() === true)
+    await driver.transaction((tx) => engine.stops.add(tx, { scope: 'all' }))
+    await waitUntil(() => may?.() === false)
+    go()
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'queued')
+    const { rows } = await pool.query('select unknown_since from outlay.transfer where id = $1', [id])
+    expect(rows).toEqual([{ unknown_since: expect.any(Date) }])
+  })
 
   it('of everything lets no request begin, puts back what was claimed as it was, and survives a restart', async () => {
     const { gateway, inner, asked, go } = hesitating()
@@ -70,7 +94,7 @@ describe('a stop', async () => {
     expect(await again.engine.stops.list()).toMatchObject([
       { scope: 'all', name: null, reason: 'a drill', actor: 'ann' },
     ])
-    await waitForSight()
+    await waitForRecognition()
     expect(inner.submissions).toEqual([])
     expect(await driver.transaction((tx) => again.engine.stops.end(tx, { scope: 'all' }))).toBe(true)
     await drain(again.engine)
@@ -79,8 +103,8 @@ describe('a stop', async () => {
     )
   })
 
-  /** Waits until a worker has written that it saw the database once more: it has looked for work many times since. */
-  async function waitForSight() {
+  /** Waits until a worker has written that it saw the database once more: it has polled for work many times since. */
+  async function waitForRecognition() {
     const read = async () => (await pool.query('select seen_at::text as at from outlay.home')).rows[0]?.at
     const before = await read()
     await waitUntil(async () => (await read()) !== before, { timeoutMs: 60_000 })
@@ -102,7 +126,7 @@ describe('a stop', async () => {
     expect(gateway.submissions.map(({ accountId }) => accountId)).toEqual(['other', 'acme'])
   })
 
-  it('finishes what is under way and goes on reading statuses', async () => {
+  it('finishes submissions under way and goes on reading statuses', async () => {
     const gateway = memoryGateway({ status: 'processing' })
     let answer = () => {}
     const held = new Promise<void>((resolve) => (answer = resolve))
@@ -121,11 +145,11 @@ describe('a stop', async () => {
       return transfer?.stage === 'submitted' ? transfer : undefined
     })
     gateway.setStatus(submitted.remoteId ?? '', 'complete')
-    await pool.query('update outlay.transfer set follow_at = now()')
+    await pool.query('update outlay.transfer set next_poll_at = now()')
     await waitUntil(async () => (await engine.transfers.get(id))?.status === 'complete')
   })
 
-  it('that is not committed, and a fence that is not, hold up nobody', async () => {
+  it('that is not committed, and a fence that is not, make no session wait', async () => {
     const gateway = memoryGateway()
     const { engine, enqueue } = open(gateway)
     await engine.start()

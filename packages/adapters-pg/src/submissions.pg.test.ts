@@ -11,7 +11,7 @@ type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
 const lost = { outcome: 'unknown', detail: 'reset' } as const
 
-describe('what is sent', async () => {
+describe('a submission', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   let pool: pg.Pool
   const engines: HostEngine[] = []
@@ -34,7 +34,7 @@ describe('what is sent', async () => {
     engines.push(engine)
     return { engine, gateway, backend }
   }
-  /** A gateway whose accounts send as whoever `client.now` says. */
+  /** A gateway whose accounts send as the client in `client.now`. */
   function makeClients(now: string) {
     const client = { now }
     const gateway = memoryGateway()
@@ -50,8 +50,8 @@ describe('what is sent', async () => {
   const keyOf = async (...parts: readonly string[]): Promise<string> =>
     (await pool.query('select outlay.submission_key($1, $2, $3) as key', [...parts])).rows[0].key
 
-  describe('as a key', () => {
-    it('is a UUID that is made of all that makes the host’s key unique, and of nothing else', async () => {
+  describe('has a key that', () => {
+    it('is a UUID made of all that makes the host’s key unique, and of nothing else', async () => {
       const parts = [
         ['transfer', 'acme', 'inv-7'],
         ['registration', 'acme', 'inv-7'],
@@ -65,7 +65,7 @@ describe('what is sent', async () => {
       expect(new Set(keys).size).toBe(parts.length)
       for (const key of keys)
         expect(key).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-      // For ever: a key that came out otherwise would be new to the service.
+      // The key must never change: the service would treat another one as new.
       expect(keys[0]).toBe('93a7dd9a-09af-81ab-abfe-bb305d8201f6')
     })
 
@@ -152,7 +152,7 @@ describe('what is sent', async () => {
     })
   })
 
-  describe('as a client', () => {
+  describe('has a client that', () => {
     it('is on record before the first request leaves, and asks the database once for each account', async () => {
       const { gateway } = makeClients('ours')
       const stored: unknown[] = []
@@ -193,7 +193,7 @@ describe('what is sent', async () => {
       expect(await read(id)).toMatchObject({ client: 'new', status: 'complete' })
     })
 
-    it('is nobody else while an outcome is unknown, and the first one again as soon as it is back', async () => {
+    it('does not change while an outcome is unknown, and is the first one again as soon as that is back', async () => {
       const { client, gateway } = makeClients('old')
       gateway.scriptAfter(({ attempt }) => {
         if (attempt > 1) return undefined
@@ -207,7 +207,7 @@ describe('what is sent', async () => {
       expect(await read(id)).toMatchObject({ stage: 'queued', client: 'old' })
       expect(gateway.submissions).toHaveLength(1)
       expect((await attempts(id)).at(-1).detail).toMatch(/^not sent: .* left as "old"; the account now sends as "new"/)
-      // Another transfer of the account is nobody's hostage.
+      // Another transfer of the account does not wait for it.
       const other = await enqueue(engine)
       await waitUntil(async () => (await read(other.id)).status === 'complete')
       expect(await read(other.id)).toMatchObject({ client: 'new' })
@@ -221,7 +221,7 @@ describe('what is sent', async () => {
       expect(gateway.transfers.size).toBe(2)
     })
 
-    it('that changed is a person’s to decide about after 24 hours', async () => {
+    it('is a person’s to decide about after 24 hours when it changed', async () => {
       const { gateway } = makeClients('new')
       const { engine } = make({ ...gateway, keyLifetimeMs: 20 * 24 * 3_600_000 })
       const { id } = await enqueue(engine)
@@ -235,11 +235,11 @@ describe('what is sent', async () => {
       expect(await read(id)).toMatchObject({ reason: 'outcome_unknown', client: 'old' })
     })
 
-    it('holds nobody up whose worker died before it was on record: nothing had left', async () => {
+    it('delays no transfer whose worker died before the client was on record: nothing had left', async () => {
       const { gateway } = makeClients('ours')
       const { engine } = make(gateway)
       const { id } = await enqueue(engine)
-      await pool.query(`select * from outlay.fetch_and_take(1, 'a worker that dies', null)`)
+      await pool.query(`select * from outlay.fetch_and_claim(1, 'a worker that dies', null)`)
       expect(await read(id)).toMatchObject({ stage: 'submitting', client: null })
       await pool.query(`update outlay_queue.job set state = 'retry', start_after = now()`)
       await engine.start()
@@ -247,17 +247,17 @@ describe('what is sent', async () => {
       expect(await read(id)).toMatchObject({ status: 'complete', client: 'ours', attempt: 2 })
     })
 
-    it('cannot be written down for a claim that is not the current one, nor over that of an unknown outcome', async () => {
+    it('cannot be recorded for a claim that is not the current one, nor over that of an unknown outcome', async () => {
       const { engine, backend } = make()
       const { id } = await enqueue(engine)
-      await pool.query(`select * from outlay.fetch_and_take(1, 'w', null)`)
+      await pool.query(`select * from outlay.fetch_and_claim(1, 'w', null)`)
       expect(await backend.recordClient({ transferId: id, attempt: 2 }, 'x')).toBe(false)
       expect(await backend.recordClient({ transferId: id, attempt: 1 }, 'x')).toBe(true)
       await pool.query('update outlay.transfer set unknown_since = now()')
       expect(await backend.recordClient({ transferId: id, attempt: 1 }, 'y')).toBe(false)
       expect(await read(id)).toMatchObject({ client: 'x' })
       await pool.query('update outlay.transfer set unknown_since = null')
-      // Whoever holds the row is not waited for.
+      // The call does not wait for the holder of the row.
       await commit(async (tx) => {
         await tx.query('select from outlay.transfer for update')
         expect(await backend.recordClient({ transferId: id, attempt: 1 }, 'z')).toBe(false)

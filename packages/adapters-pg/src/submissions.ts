@@ -7,14 +7,14 @@ const texts = {
   block_unknown: 'select * from {{schema}}.block_unknown($1, $2, $3)',
 } as const
 
-/** The store of what concerns the sending of transfers: as whom, and until when. */
+/** The store of how transfers are sent: as which client, and until when. */
 export type SubmissionStore = ReturnType<typeof createSubmissionStore>
 
 /** Makes the store of submissions on a driver. */
 export function createSubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
   return {
-    /** Writes as whom a claimed transfer is about to be sent; false when it may not be sent as that. */
+    /** Records the client that a claimed transfer is about to be sent as; false when it may not be sent as that client. */
     async recordClient(
       { transferId, attempt }: Pick<Claim, 'transferId' | 'attempt'>,
       client: string,
@@ -23,8 +23,8 @@ export function createSubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
       return row?.['recorded'] === true
     },
     /**
-     * Blocks what waits with an outcome that is unknown for so long, among the next `limit` transfers behind an id. `last` is
-     * the last one that was looked at; null when none is left.
+     * Blocks waiting transfers whose outcome is unknown for so long, among the next `limit` behind an id. `last` is the last
+     * one that was read; null when none is left.
      */
     async blockUnknown(after: string, limit: number, olderThanMs: number) {
       const [row] = await driver.query(sql.block_unknown, [after, limit, Math.round(olderThanMs)])

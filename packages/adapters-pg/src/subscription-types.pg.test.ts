@@ -6,8 +6,8 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
+import { locate } from './database-names.ts'
 import { pgDriver } from './drivers/pg.ts'
-import { locate } from './place.ts'
 import { createSubscriptionStore } from './subscriptions.ts'
 import { startSubscriber } from './workers/subscriber.ts'
 
@@ -94,7 +94,7 @@ describe('types of a subscription', async () => {
     expect(log.map((line) => line.split(' ')[1])).toEqual(['transfer.enqueued', 'transfer.completed'])
   })
 
-  it('that nobody attends hold later events of their transfers back for a while and no longer', async () => {
+  it('that no process attends defer later events of their transfers for a while and no longer', async () => {
     await leaveEvents()
     const store = createSubscriptionStore(pgDriver(pool), locate({}).tokens)
     const subscription = {
@@ -109,14 +109,21 @@ describe('types of a subscription', async () => {
       holding: ['transfer.completed', 'transfer.submitted'],
       exceptAccounts: [],
       exceptTransfers: [],
-      onTaken: () => undefined,
+      onLeased: () => true,
       onFailed: () => undefined,
       signal: new AbortController().signal,
     }
     expect(await store.deliver(subscription, options)).toEqual({ kind: 'none' })
-    // Put off behind what is held back, and brought up when that is no longer waited for.
-    expect(await store.putOff('books', subscription.types, null, [])).toBe(true)
-    const shared = { store, subscription, logger: recordingLogger(), concurrency: 1, pollIntervalMs: 20 }
+    // Deferred behind the earlier event, and due again when that is no longer waited for.
+    expect(await store.deferDue('books', subscription.types, null, [])).toBe(true)
+    const shared = {
+      store,
+      subscription,
+      logger: recordingLogger(),
+      concurrency: 1,
+      slowAfterMs: 5_000,
+      pollIntervalMs: 20,
+    }
     const subscriber = startSubscriber({ ...shared, holdMs: 300 })
     await waitUntil(() => log.length === 1)
     await subscriber.stop(1_000)
@@ -135,11 +142,11 @@ describe('types of a subscription', async () => {
     expect(await store.attend('books', ['transfer.completed'], 0)).toEqual(['transfer.completed'])
   })
 
-  it('that wait behind an event come up with its acknowledgement, although they were put off', async () => {
+  it('that wait behind an event are due with its acknowledgement, although they were deferred', async () => {
     await leaveEvents()
     const types = ['transfer.enqueued', 'transfer.submitted', 'transfer.completed'] as const
     const store = createSubscriptionStore(pgDriver(pool), locate({}).tokens)
-    while (await store.putOff('books', types, null, []));
+    while (await store.deferDue('books', types, null, []));
     const due = await pool.query('select 1 from outlay.delivery where due_at <= clock_timestamp()')
     expect(due.rowCount).toBe(1)
     const all = release('all', types)

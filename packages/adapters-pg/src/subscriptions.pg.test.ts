@@ -66,7 +66,7 @@ describe('a subscription', async () => {
     expect(rows.every((row) => row.count === 1)).toBe(true)
   })
 
-  it('rolls a failed batch back as a whole, then puts off only the event that fails', async () => {
+  it('rolls a failed batch back as a whole, then defers only the event that fails', async () => {
     const logger = recordingLogger()
     const engine = make(logger)
     let poison = ''
@@ -121,7 +121,7 @@ describe('a subscription', async () => {
     expect(rows.every((row) => row.count === 1)).toBe(true)
   })
 
-  it('keeps an event that fails too often as a dead letter, which holds back later events of that transfer only', async () => {
+  it('keeps an event that fails too often as a dead letter, which defers later events of that transfer only', async () => {
     const engine = make()
     const order: string[] = []
     engine.subscribe('dead', ['transfer.enqueued', 'transfer.completed'], async (event) => {
@@ -157,7 +157,7 @@ describe('a subscription', async () => {
     expect(stages).toEqual(['queued pending', 'settled complete'])
   })
 
-  it('is refused after the start and under a name that is taken', async () => {
+  it('is refused after the start and under a name in use', async () => {
     const engine = make()
     engine.subscribe('one', ['transfer.completed'], write)
     expect(() => engine.subscribe('one', ['transfer.failed'], write)).toThrow(/unique/)

@@ -9,8 +9,8 @@ import { readTransfer } from './transfer-row.ts'
 const texts = {
   register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
   attend: 'select {{schema}}.attend_subscription($1, $2::text[], $3::bigint) as attended',
-  put_off: 'select {{schema}}.put_off_deliveries($1, $2::text[], $3::text[], $4::text[], {{window}}) as count',
-  bring_up: 'select {{schema}}.bring_up_deliveries($1)::text',
+  defer_due: 'select {{schema}}.defer_deliveries($1, $2::text[], $3::text[], $4::text[], {{window}}) as count',
+  resume_deferred: 'select {{schema}}.resume_deferred_deliveries($1)::text',
   remove: 'select r.known, r.removed, r.pending from {{schema}}.remove_subscription($1, $2::text[], $3) r',
   fail: `update {{schema}}.delivery d
     set failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5,
@@ -32,13 +32,17 @@ const handlingTexts = {
 /** Failures of one event after which it becomes a dead letter: about a day and a half of backoff. */
 const maxFailures = 40
 
-/** Most due events that one statement looks at, whatever it finds. */
+/** Most due events that one statement reads. */
 const windowSize = 1_000
 
-/** What became of one look for events. */
+/** The result of one fetch of events. */
 export type DeliveryOutcome =
   | { readonly kind: 'none' }
-  | { readonly kind: 'handled'; readonly events: readonly TransferEvent[] }
+  | {
+      readonly kind: 'handled'
+      /** How long the slowest event of each account took, in milliseconds. */
+      readonly tookMs: ReadonlyMap<string, number>
+    }
   | {
       readonly kind: 'failed'
       /** Events that shared the transaction. */
@@ -53,15 +57,15 @@ export type DeliveryOutcome =
 /** How events are fetched. */
 export interface DeliverOptions {
   readonly limit: number
-  /** Types whose earlier events hold later ones of their transfer back; null for all. */
+  /** Types whose earlier events defer later ones of their transfer; null for all. */
   readonly holding: readonly string[] | null
   /** Accounts whose events are left to others. */
   readonly exceptAccounts: readonly string[]
-  /** Transfers whose events are left to others: one of them has just failed and is about to be put off. */
+  /** Transfers whose events are left to others: one of them has just failed and is about to be deferred. */
   readonly exceptTransfers: readonly string[]
-  /** Hears how many were fetched before the first handler runs. */
-  readonly onTaken: (count: number) => void
-  /** Hears of a failure before the event that it is of can be fetched again. */
+  /** Called with the accounts of the fetched events before the first handler runs; with false they are left to other loops. */
+  readonly onLeased: (accountIds: readonly string[]) => boolean
+  /** Called with a failed event before that event can be fetched again. */
   readonly onFailed: (event: TransferEvent) => void
   /** Ends a handler that runs when the engine stops for good. */
   readonly signal: AbortSignal
@@ -80,13 +84,13 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     async register(name: string, types: readonly EventType[]): Promise<void> {
       await driver.query(sql.register, [name, [...types]])
     },
-    /** Notes that somebody is here for these types; answers with all types for which somebody was within that time. */
+    /** Records that this process attends these types; returns all types that any process has attended within that time. */
     async attend(name: string, types: readonly EventType[], withinMs: number): Promise<readonly string[]> {
       const [row] = await driver.query(sql.attend, [name, [...types], withinMs])
       return (row?.['attended'] ?? types) as readonly string[]
     },
     deliver: createDeliver(driver, tokens),
-    /** Puts a failed event off, or makes it a dead letter when it failed too often. */
+    /** Defers a failed event, or makes it a dead letter when it failed too often. */
     async fail(subscription: string, event: TransferEvent, error: unknown): Promise<{ readonly dead: boolean }> {
       const text = namedThrownText(error)
       const values = [
@@ -99,19 +103,19 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       const [row] = await driver.query(sql.fail, values)
       return { dead: row?.['dead'] === true }
     },
-    /** Puts off what is due and cannot be taken; answers true when there may be more of it. */
-    async putOff(
+    /** Defers due deliveries that cannot be leased; returns true when there may be more of them. */
+    async deferDue(
       name: string,
       types: readonly EventType[],
       holding: readonly string[] | null,
       accounts: readonly string[],
     ): Promise<boolean> {
-      const [row] = await driver.query(sql.put_off, [name, [...types], holding, accounts])
+      const [row] = await driver.query(sql.defer_due, [name, [...types], holding, accounts])
       return (row?.['count'] as number) > 0
     },
-    /** Lets what was put off come up again. */
-    async bringUp(name: string): Promise<void> {
-      await driver.query(sql.bring_up, [name])
+    /** Makes deferred deliveries due again. */
+    async resumeDeferred(name: string): Promise<void> {
+      await driver.query(sql.resume_deferred, [name])
     },
     /** Removes a subscription, or types of it; not while there are events to handle, unless they are discarded. */
     async remove(
@@ -143,17 +147,21 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
   const handleAll = async (tx: Tx, subscription: Subscription<Tx>, rows: readonly Row[], run: HandlerRun) => {
     const mark = readMark(rows)
     const events = rows.map(readEvent).sort(inLockOrder)
+    const tookMs = new Map<string, number>()
     for (const event of events) {
+      const begunAt = performance.now()
       await run.handle(
         event,
         (context) => subscription.handler(event, tx, context),
         () => terminate(mark),
       )
+      const ms = performance.now() - begunAt
+      tookMs.set(event.accountId, Math.max(ms, tookMs.get(event.accountId) ?? 0))
     }
     const ids = events.map((event) => event.transferId)
     const sequences = events.map((event) => event.sequence)
     const [row] = await driver.execute(tx, sql.acknowledge, [subscription.name, mark.xact, ids, sequences])
-    if (row?.['acknowledged'] === true) return events
+    if (row?.['acknowledged'] === true) return tookMs
     throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
   }
   return async (subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> => {
@@ -168,10 +176,9 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
       async (tx) => {
         const rows = await driver.execute(tx, statement, values)
         count = rows.length
-        if (count === 0) return []
-        options.onTaken(count)
+        if (count === 0 || !options.onLeased(rows.map((row) => row['account_id'] as string))) return undefined
         return handleAll(tx, subscription, rows, run).catch((error: unknown) => {
-          // Before the rollback, by which others may fetch it.
+          // Before the rollback, after which others may fetch it.
           const event = run.current()
           if (event !== undefined) onFailed(event)
           throw error
@@ -180,8 +187,8 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
       { longestMs: limit * timeoutMs + 2 * serverGraceMs },
     )
     try {
-      const events = await run.orAbandoned(transaction)
-      return events.length === 0 ? { kind: 'none' } : { kind: 'handled', events }
+      const tookMs = await run.orAbandoned(transaction)
+      return tookMs === undefined ? { kind: 'none' } : { kind: 'handled', tookMs }
     } catch (error) {
       if (run.isStopped()) return { kind: 'stopped' }
       const event = run.current()
@@ -193,7 +200,7 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
 }
 
 /**
- * How long the server waits beyond the time limit of a handler before it ends the session by itself, in milliseconds: for a
+ * How long the server waits beyond the time limit of a handler before it ends the session, in milliseconds: for a
  * process that stands still, or has no connection left to end it.
  */
 const serverGraceMs = 10_000

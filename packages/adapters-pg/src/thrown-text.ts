@@ -1,4 +1,4 @@
-/** What was thrown, as a text: a handler may throw anything, and the members of that may throw in turn. */
+/** The text of a thrown value: a handler may throw anything, and reading its members may throw in turn. */
 export const thrownText = (thrown: unknown): string =>
   attempt(() => (thrown instanceof Error ? `${thrown.message}` : String(thrown)))
 

@@ -21,15 +21,15 @@ describe('a handler that throws what cannot be written as text', async () => {
   const pool = new pg.Pool({ connectionString: database.url, max: 20 })
   afterAll(() => pool.end())
 
-  it('has failed like any other: its event is put off and says so, and the others are handled', async () => {
+  it('has failed like any other: its event is deferred with the error, and the others are handled', async () => {
     const driver = pgDriver(pool)
     const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
     const thrown: unknown[] = [Object.create(null), unreadable, Object.assign(new Error(), { message: Symbol('odd') })]
-    const told = new Set<string>()
-    engine.subscribe('told', ['transfer.completed'], async ({ accountId }) => {
+    const received = new Set<string>()
+    engine.subscribe('books', ['transfer.completed'], async ({ accountId }) => {
       const index = ['odd-0', 'odd-1', 'odd-2'].indexOf(accountId)
       if (index >= 0) throw thrown[index]
-      told.add(accountId)
+      received.add(accountId)
     })
     const enqueue = (accountId: string) =>
       driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
@@ -40,11 +40,11 @@ describe('a handler that throws what cannot be written as text', async () => {
         Number((await pool.query('select count(*) from outlay.delivery where failures > 0')).rows[0].count)
       await waitUntil(async () => (await failed()) === thrown.length)
       await enqueue('good')
-      await waitUntil(() => told.has('good'))
+      await waitUntil(() => received.has('good'))
       const { rows } = await pool.query(
-        'select distinct last_error is not null as said from outlay.delivery where failures > 0',
+        'select distinct last_error is not null as recorded from outlay.delivery where failures > 0',
       )
-      expect(rows).toEqual([{ said: true }])
+      expect(rows).toEqual([{ recorded: true }])
     } finally {
       await engine.stop()
     }

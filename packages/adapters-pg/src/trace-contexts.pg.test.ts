@@ -5,9 +5,9 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
+import { locate } from './database-names.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { chunkSize } from './enqueue-chunks.ts'
-import { locate } from './place.ts'
 import { fillTokens } from './statement.ts'
 import { withTraceContext } from './trace-contexts.ts'
 
@@ -73,7 +73,7 @@ describe('trace contexts', async () => {
     expect(await kept()).toEqual({ [one.id]: traceparent, [new1.id]: other, [new2.id]: other })
   })
 
-  it('are kept for every transfer of a batch that takes several statements', async () => {
+  it('are kept for every transfer of a batch that needs several statements', async () => {
     const [used, ...batch] = Array.from({ length: 2 * chunkSize + 3 }, (_, n) => transfer(`key-${n}`))
     if (used === undefined) throw new Error('There is no transfer.')
     await enqueue([used], other)
@@ -121,13 +121,13 @@ describe('trace contexts', async () => {
     })
   })
 
-  it('are looked up one by one, however many there are', async () => {
+  it('are read one by one, however many there are', async () => {
     await pool.query(
       `insert into outlay.trace_context select 'T' || n, $1 from generate_series(1, 50000) n on conflict do nothing`,
       [traceparent],
     )
     await pool.query('analyze outlay.trace_context')
-    const text = withTraceContext('select * from {{schema}}.take_unread(500, 1, array[]::text[])', 'id')
+    const text = withTraceContext('select * from {{schema}}.lease_due_polls(500, 1, array[]::text[])', 'id')
     const { rows } = await pool.query(`explain ${fillTokens(text, locate({}).tokens)}`)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     expect(plan).toContain('trace_context_pkey')

@@ -1,5 +1,5 @@
 /**
- * The same rows with the trace context of the transfer whose id is in `column`. It is looked up row by row, so that no
+ * The same rows with the trace context of the transfer whose id is in `column`. It is read row by row, so that no
  * plan ever reads the whole table.
  */
 export const withTraceContext = (rows: string, column: string): string =>
@@ -20,10 +20,10 @@ export const keepTraceOfMany = (enqueueMany: string): string =>
     insert into {{schema}}.trace_context (transfer_id, traceparent)
     select n.id, ${nextValue(enqueueMany)}::text from unnest($1::text[]) with ordinality as n (id, position)
     where exists (select 1 from w where w.at is not null)
-      and not exists (select 1 from w where w.taken_position = n.position)
+      and not exists (select 1 from w where w.stored_position = n.position)
     on conflict do nothing
   )
-  select w.written, w.at, w.tag, w.taken_position from w`
+  select w.written, w.at, w.tag, w.stored_position from w`
 
 const nextValue = (text: string): string =>
   `$${1 + Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))}`

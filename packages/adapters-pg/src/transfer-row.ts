@@ -1,7 +1,7 @@
 import type {
   Claim,
   Environment,
-  FollowedTransfer,
+  PolledTransfer,
   Stage,
   StoredRequest,
   StoredTransfer,
@@ -70,15 +70,15 @@ export function readClaim(row: Row): Claim {
   }
 }
 
-/** Reads a transfer that is due for a look. */
-export function readFollowed(row: Row): FollowedTransfer {
+/** Reads a transfer that is due for a poll. */
+export function readPolled(row: Row): PolledTransfer {
   return {
     transferId: row['id'] as string,
     accountId: row['account_id'] as string,
     remoteId: row['remote_id'] as string,
     status: row['status'] as TransferStatus,
     transferType: (row['transfer_type'] ?? '') as string,
-    looks: row['looks'] as number,
+    polls: row['polls'] as number,
     traceparent: (row['traceparent'] ?? undefined) as string | undefined,
   }
 }

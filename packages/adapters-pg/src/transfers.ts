@@ -10,12 +10,12 @@ import type {
   TransferStatus,
 } from '@outlay/core'
 import type { Driver } from './driver.ts'
-import { inHurry } from './hurry.ts'
+import { withLockTimeout } from './lock-timeout.ts'
 import { ensureJobsText, wakeJobsText } from './queue.ts'
 import { type Row, type Statement, statements, storableJson } from './statement.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
 
-/** An adopted transfer was not enqueued here, so its way from there cannot be measured. */
+/** An adopted transfer was not enqueued here, so its time since the enqueue cannot be measured. */
 const remoteText = `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
       case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
       t.request -> 'destination' ->> 'transferType' as transfer_type from {{schema}}.transfer t
@@ -25,16 +25,16 @@ const texts = {
   get: `select ${transferColumns} from {{schema}}.transfer t where t.id = $1`,
   get_by_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   lock_remote: `${remoteText} order by t.id for no key update`,
-  // Those that somebody else has locked are known, and nothing more is said of them.
+  // Locked transfers are known, and come without their columns.
   lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
     select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type
     from {{schema}}.transfer k left join free f on f.id = k.id
     where k.remote_id = any ($2::text[]) and k.account_id = $1 order by f.id`,
   // The order keeps two observers from waiting for each other.
-  note_sightings: `insert into {{schema}}.sighting (account_id, remote_id)
+  record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
     select $1, u.remote_id from unnest($2::text[]) as u (remote_id) order by 2 on conflict do nothing`,
-  note_sightings_soon: 'select {{schema}}.note_sightings($1, $2::text[])::text',
-  note_found: 'select {{schema}}.note_found($1, $2::jsonb) as count',
+  record_early_observations_soon: 'select {{schema}}.record_early_observations($1, $2::text[])::text',
+  record_found_transfers: 'select {{schema}}.record_found_transfers($1, $2::jsonb) as count',
   adopt_found: 'select id, account_id, remote_id, problem from {{schema}}.adopt_found($1)',
   funded_by: 'select funded_by as id from {{schema}}.funded_by($1::text[])',
   funded_unseen: 'select funded_unseen as id from {{schema}}.funded_unseen()',
@@ -52,7 +52,7 @@ const texts = {
     join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = t.attempt
     where f.funds_arrived_at > greatest(a.claimed_at, clock_timestamp() - interval '1 hour')
     order by t.id limit 5000 for no key update of t skip locked`,
-  // A claim put them aside for a pause that was over by the time that this was written, so the resume did not see them.
+  // A claim deferred them for a pause that was over when the claim committed, so the resume did not see them.
   // From one account to the next, since those that stay paused may have very many.
   resumed_unseen: `with recursive waiting as (
       (select t.account_id from {{schema}}.transfer t where t.reason = 'account_paused' order by t.account_id limit 1)
@@ -71,13 +71,13 @@ const texts = {
     )
     update {{queue_table}} j set start_after = greatest(clock_timestamp(), c.not_before) from cleared c
     where j.name = '{{queue}}' and j.id = {{schema}}.job_id(c.id) and j.state < 'active' returning j.id`,
-  // What others made is theirs to make again: the engine has no key of it.
+  // An adopted transfer is not the engine's to send again: the engine has no key for it.
   lock_waiting: `select t.id from {{schema}}.transfer t
     where t.id = $1 and (t.stage in ('blocked', 'awaiting_funds', 'queued') or t.reason = 'missing_at_service')
       and t.idempotency_key not like 'adopted %' for no key update`,
-  // What is unknown stays so, and since when. A release lets one more attempt go, whose answer is judged by that age again.
-  // One that the service has lost is sent again under its key; what the service gave it has no meaning any more. Its doubt, and
-  // that of one that a restore left behind, is as old as its first request may be, and so is the key.
+  // An unknown outcome stays unknown since the same time. A release lets one more attempt go, whose answer is judged by that age.
+  // A transfer that the service has lost is sent again under its key; its id at the service has no meaning any more. Its doubt,
+  // and the doubt of a transfer that a restore left behind, is as old as its first request may be, and so is the key.
   requeue: `with doubtful as (
       select t.id, case when t.stage <> 'submitted' and t.reason is distinct from 'reconcile' then t.unknown_since
         else least(t.unknown_since, coalesce(
@@ -90,13 +90,13 @@ const texts = {
       set stage = 'queued', reason = case when $2::boolean and f.since is not null then 'released' end,
           released_at = case when $2 and f.since is not null then clock_timestamp() else t.released_at end,
           unknown_since = f.since,
-          remote_id = case when t.stage <> 'submitted' then t.remote_id end, follow_at = null,
+          remote_id = case when t.stage <> 'submitted' then t.remote_id end, next_poll_at = null,
           status = case when t.stage <> 'submitted' then t.status else 'pending' end,
           failure = case when t.stage <> 'submitted' then t.failure end,
           event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
       from doubtful f where t.id = f.id returning t.id, t.event_sequence
     ), doubtless as (
-      -- No money moves by a registration, so it gets its time anew.
+      -- No money moves by a registration, so its time starts again.
       update {{schema}}.counterparty_details d set unknown_since = null
       where $2 and d.transfer_id = any ($1::text[]) and d.unknown_since is not null
     )
@@ -107,11 +107,11 @@ const texts = {
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
-/** What an observation begins with: of a host, which waits for locks, and of a worker, which passes over what is locked. */
+/** The statements that an observation begins with: a host's waits for locks, a worker's skips locked rows. */
 const observing = <S extends { readonly [K in keyof typeof texts]: Statement }>(sql: S) => ({
   ...sql,
-  waiting: { lock: sql.lock_remote, note: sql.note_sightings },
-  passing: { lock: sql.lock_free_remote, note: sql.note_sightings_soon },
+  waiting: { lock: sql.lock_remote, note: sql.record_early_observations },
+  passing: { lock: sql.lock_free_remote, note: sql.record_early_observations_soon },
 })
 
 /** The store of transfers. */
@@ -125,7 +125,7 @@ export interface Adopted {
   readonly failed: readonly { readonly accountId: string; readonly remoteId: string; readonly code: string }[]
 }
 
-/** Reads what the functions that adopt answer with. */
+/** Reads the results of the functions that adopt. */
 export const readAdopted = (rows: readonly Row[]): Adopted => ({
   ids: rows.flatMap((row) => (row['id'] === null ? [] : [row['id'] as string])),
   failed: rows.flatMap((row) =>
@@ -155,10 +155,10 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
   }
   const noteFound = async (tx: Tx, accountId: string, found: readonly FoundTransfer[]): Promise<number> => {
     if (found.length === 0) return 0
-    const [row] = await driver.execute(tx, sql.note_found, [accountId, storableJson(found.map(writeFound))])
+    const [row] = await driver.execute(tx, sql.record_found_transfers, [accountId, storableJson(found.map(writeFound))])
     return Number(row?.['count'] ?? 0)
   }
-  /** What these transfers have brought lets those go on that wait for it. */
+  /** Releases the transfers that wait for funds which these transfers have brought. */
   const wakeFunded = async (tx: Tx, ids: readonly unknown[]): Promise<void> => {
     if (ids.length > 0) await requeue(tx, await driver.execute(tx, sql.funded_by, [ids]))
   }
@@ -169,8 +169,8 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async getByKey(accountId: string, key: string): Promise<StoredTransfer | undefined> {
       return readOne(await driver.query(sql.get_by_key, [accountId, key]))
     },
-    /** Applies observations of one account; returns what changed, and what of others was new. `waits` for locks, or passes over. */
-    async take(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules, waits = true) {
+    /** Applies observations of one account; counts changed and newly found transfers. `waits` for locks, or skips locked rows. */
+    async apply(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules, waits = true) {
       if (observations.length === 0) return { changed: 0, found: 0 }
       const { lock, note } = waits ? waiting : passing
       const rows = await driver.execute(tx, lock, [accountId, observations.map((seen) => seen.remoteId)])
@@ -184,9 +184,9 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
       await wakeFunded(tx, complete)
       return { changed: Number(result?.['count'] ?? 0), found }
     },
-    /** Adopts what was found at the service and nothing here stands for, for certain. */
+    /** Adopts transfers found at the service that certainly have no row here. */
     async adoptFound(limit: number): Promise<Adopted> {
-      return inHurry(driver, async (tx) => {
+      return withLockTimeout(driver, async (tx) => {
         const adopted = readAdopted(await driver.execute(tx, sql.adopt_found, [limit]))
         await wakeFunded(tx, adopted.ids)
         return adopted
@@ -197,12 +197,12 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     },
     /** Sends transfers out again that were claimed before funds arrived and refused as that was committed. */
     async releaseMissed(): Promise<number> {
-      return inHurry(driver, async (tx) => {
+      return withLockTimeout(driver, async (tx) => {
         const missed = await requeue(tx, await driver.execute(tx, sql.funds_missed, []))
         return missed + (await requeue(tx, await driver.execute(tx, sql.funded_unseen, [])))
       })
     },
-    /** Lets transfers go on that were put aside for a pause as it ended. Returns how many. */
+    /** Releases transfers that a claim deferred for a pause as it ended. Returns how many. */
     async releaseResumed(): Promise<number> {
       return (await driver.query(sql.resumed_unseen, [])).length
     },
@@ -212,7 +212,7 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
   }
 }
 
-/** Remote ids that no transfer has yet, of observations that would be news for a transfer that was just submitted. */
+/** Remote ids that no transfer has yet, of observations that would change a transfer that was just submitted. */
 function findEarly(rows: readonly Row[], observations: readonly Observation[], decide: DecideChange): Set<string> {
   const known = new Set(rows.map((row) => row['remote_id']))
   const submitted = { stage: 'submitted', status: 'pending', failure: null } as const
@@ -227,7 +227,7 @@ function findUnknown(rows: readonly Row[], observations: readonly Observation[],
   return [...new Map(unknown.map((found) => [found.remoteId, found])).values()]
 }
 
-/** A transfer of others as the SQL that adopts it takes it. */
+/** A found transfer in the form that the SQL which adopts it reads. */
 export function writeFound(found: FoundTransfer) {
   const { id, idempotencyKey, fingerprint, request, stage, status, failure, reachedAt } = found
   const events = found.events.map((event) => event.type)
@@ -252,7 +252,7 @@ function decideChanges(rows: readonly Row[], observations: readonly Observation[
     const list = seen.get(observation.remoteId) ?? []
     seen.set(observation.remoteId, [...list, observation])
   }
-  // Without an id it is somebody else's for now.
+  // A row without an id is locked by another transaction.
   const free = rows.filter((row) => row['id'] !== null)
   return free.flatMap((row) => {
     const origin = originOf(row)

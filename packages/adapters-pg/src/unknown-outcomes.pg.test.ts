@@ -46,7 +46,7 @@ describe('an outcome that is unknown', async () => {
     (await pool.query('select t.*, t.unknown_since::text as since from outlay.transfer t where id = $1', [id])).rows[0]
   const outcomes = async (id: string) =>
     (await pool.query('select outcome, detail from outlay.attempt where transfer_id = $1 order by attempt', [id])).rows
-  /** Makes a transfer look as if an attempt had gone out so long ago and had no answer. */
+  /** Gives a transfer the state of one whose attempt went out so long ago and had no answer. */
   const makeUnknown = (id: string, age: string, set = '') =>
     pool.query(
       `with aged as (
@@ -65,7 +65,7 @@ describe('an outcome that is unknown', async () => {
 
   it.each([
     { outcome: 'rejected', code: 'not_found', detail: 'the page of a proxy' },
-    { outcome: 'insufficient_balance', detail: 'of somebody else' },
+    { outcome: 'insufficient_balance', detail: 'of another client' },
     { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 },
     { outcome: 'throttled', detail: 'in flight', httpStatus: 409 },
     { outcome: 'throttled', detail: 'not sent: no connection' },
@@ -115,7 +115,7 @@ describe('an outcome that is unknown', async () => {
     await commit((tx) => engine.transfers.release(tx, id))
     await isSince()
     answer = undefined
-    await commit((tx) => engine.accounts.credentialsMended(tx, 'acme'))
+    await commit((tx) => engine.accounts.retryCredentials(tx, 'acme'))
     await drain(engine)
     expect(await read(id)).toMatchObject({ status: 'complete', since: null, released_at: null })
   })
@@ -197,11 +197,11 @@ describe('an outcome that is unknown', async () => {
     [
       'of refused credentials',
       'unauthenticated',
-      `insert into outlay.refused_account (account_id, probe_at) values ('acme', now() + interval '1 hour')`,
+      `insert into outlay.unauthorized_account (account_id, probe_at) values ('acme', now() + interval '1 hour')`,
     ],
-  ])('is found although nobody claims a transfer %s', async (_, reason, park) => {
+  ])('is found although no worker claims a transfer %s', async (_, reason, defer) => {
     const { engine, gateway, news } = make()
-    await pool.query(park)
+    await pool.query(defer)
     const waits = `, reason = '${reason}'`
     const [old, young, released, doubtless] = [
       await enqueue(engine),
@@ -228,7 +228,7 @@ describe('an outcome that is unknown', async () => {
     expect(gateway.submissions).toEqual([])
   })
 
-  it('waits for nobody who holds its row', async () => {
+  it('does not wait for a lock on its row', async () => {
     const { engine } = make()
     await pool.query(`insert into outlay.account (account_id, paused) values ('acme', true)`)
     const [held, free] = [await enqueue(engine), await enqueue(engine)]

@@ -59,7 +59,7 @@ describe('after a restore, a payout and its exact twin', async () => {
     expect(await restored.doubled()).toEqual([])
   })
 
-  it('are told apart by their keys: what was sent before is not paid again, and what was lost is adopted', async () => {
+  it('are distinguished by their keys: what was sent before is not paid again, and what was lost is adopted', async () => {
     const gateway = listingGateway()
     const three = [payout('one'), payout('lost'), payout('two')]
     const { engine, ids } = await sendAndRewind(gateway, three, [payout('one'), payout('two'), payout('new')])
@@ -91,9 +91,9 @@ describe('after a restore, a payout and its exact twin', async () => {
   })
 
   it.each([
-    ['a gateway that says 20 days, after two days', 20 * 24, 48],
-    ['a gateway that does not say, after 23 hours', undefined, 23],
-  ])('are told apart while the key lives: %s', async (_, lifetimeHours, hours) => {
+    ['a gateway that declares 20 days, after two days', 20 * 24, 48],
+    ['a gateway that declares none, after 23 hours', undefined, 23],
+  ])('are distinguished while the key lives: %s', async (_, lifetimeHours, hours) => {
     const keyLifetimeMs = lifetimeHours === undefined ? undefined : lifetimeHours * 3_600_000
     const gateway = listingGateway({ keyLifetimeMs })
     const { engine, ids } = await sendAndRewind(
@@ -112,8 +112,8 @@ describe('after a restore, a payout and its exact twin', async () => {
   })
 
   it.each([
-    ['a gateway that says 20 days, after 21', 20 * 24, 21 * 24],
-    ['a gateway that does not say, after 25 hours', undefined, 25],
+    ['a gateway that declares 20 days, after 21', 20 * 24, 21 * 24],
+    ['a gateway that declares none, after 25 hours', undefined, 25],
   ])('wait for a person where the key may be forgotten: %s', async (_, lifetimeHours, hours) => {
     const keyLifetimeMs = lifetimeHours === undefined ? undefined : lifetimeHours * 3_600_000
     const gateway = listingGateway({ keyLifetimeMs })
@@ -124,13 +124,16 @@ describe('after a restore, a payout and its exact twin', async () => {
     const { lifted, differences } = await engine.reconcile({ since: since() })
     expect([lifted, kindsOf(differences)]).toEqual([false, ['blocked', 'undecided']])
     expect(await engine.transfers.get(kept)).toMatchObject({ stage: 'blocked', reason: 'reconcile', remoteId: null })
-    const said = await engine.reconcile({ since: since(), uniqueNotes: true })
-    expect([said.lifted, kindsOf(said.differences)]).toEqual([true, ['identified']])
+    await expect(commit((tx) => engine.transfers.cancel(tx, kept))).rejects.toMatchObject({
+      code: 'transfer_not_cancelable',
+    })
+    const report = await engine.reconcile({ since: since(), uniqueNotes: true })
+    expect([report.lifted, kindsOf(report.differences)]).toEqual([true, ['identified']])
     expect(await engine.transfers.get(kept)).toMatchObject({ stage: 'submitted', remoteId: 'remote-1' })
     expect(gateway.submissions).toHaveLength(1)
   })
 
-  it('wait for a person where there is no note that could be unique, whatever is said of notes', async () => {
+  it('wait for a person where there is no note that could be unique, whatever the options declare of notes', async () => {
     const gateway = listingGateway({ keyLifetimeMs: 1_000 })
     const { engine } = await sendAndRewind(gateway, [payout('lost')], [payout('kept')])
     await age(1)
@@ -177,7 +180,7 @@ describe('after a restore, a payout and its exact twin', async () => {
     expect(await rows('select attempt from outlay.transfer')).toEqual([{ attempt: 1 }, { attempt: 1 }])
   })
 
-  it('are told apart where the host enqueues what it lost anew, under the key of then, before the fence is lifted', async () => {
+  it('are distinguished where the host enqueues what it lost again, under the key of then, before the fence is lifted', async () => {
     const gateway = listingGateway()
     const { engine } = await sendAndRewind(gateway, [payout('lost'), payout('twin')], [])
     const { id } = await commit((tx) => engine.transfers.enqueue(tx, payout('lost')))
@@ -191,10 +194,27 @@ describe('after a restore, a payout and its exact twin', async () => {
     expect(gateway.transfers.size).toBe(2)
   })
 
-  it('wait for a person where what is enqueued anew may have been paid longer ago than keys live', async () => {
+  it('wait for a person where what is enqueued again may have been paid longer ago than keys live', async () => {
     const gateway = listingGateway({ keyLifetimeMs: 200_000 })
     const { engine } = await sendAndRewind(gateway, [payout('lost')], [])
     await commit((tx) => engine.transfers.enqueue(tx, payout('lost')))
+    const { lifted, differences } = await engine.reconcile({ since: since() })
+    expect([lifted, kindsOf(differences)]).toEqual([false, ['blocked', 'undecided']])
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['a person fences it', () => commit((tx) => restored.make(listingGateway()).fence(tx))],
+    ['a person adopts it', () => commit((tx) => restored.make(listingGateway()).adoptDatabase(tx))],
+    [
+      'a worker notices that it was rewound',
+      () => rows(`select outlay.recognize(null, null, now() + interval '1 minute')`),
+    ],
+  ])('wait for a person also where it is enqueued anew before %s', async (_, fence) => {
+    const gateway = listingGateway({ keyLifetimeMs: 200_000 })
+    const { engine } = await sendAndRewind(gateway, [payout('lost')], [])
+    await rows('update outlay.home set fenced_since = null, fence_reason = null')
+    await commit((tx) => engine.transfers.enqueue(tx, payout('lost')))
+    await fence()
     const { lifted, differences } = await engine.reconcile({ since: since() })
     expect([lifted, kindsOf(differences)]).toEqual([false, ['blocked', 'undecided']])
   })
@@ -215,7 +235,7 @@ describe('after a restore, a payout and its exact twin', async () => {
       evidence: expect.stringContaining('A person said'),
     })
     expect(await engine.transfers.get(ids[0] ?? '')).toMatchObject({ stage: 'blocked', remoteId: null })
-    // What it may be in truth is nobody else's meanwhile.
+    // Until then, the transfer that it may be is not adopted.
     expect(await rows(`select 1 from outlay.transfer where remote_id = 'remote-1'`)).toEqual([])
     const right = await engine.reconcile({ since: since(), matches: { [ids[0] ?? '']: 'remote-1' } })
     expect(right.lifted).toBe(true)

@@ -12,30 +12,30 @@ const texts = {
     on conflict do nothing returning account_id`,
   unwatch: `with forgotten as (delete from {{schema}}.found_transfer f where f.account_id = $1)
     delete from {{schema}}.watched_account w where w.account_id = $1 returning w.account_id`,
-  take_watched: `with due as (
-      select w.account_id from {{schema}}.watched_account w where w.look_at <= statement_timestamp() and w.account_id <> all ($3::text[])
-      order by w.look_at limit $1 for no key update skip locked
+  lease_watched: `with due as (
+      select w.account_id from {{schema}}.watched_account w where w.next_poll_at <= statement_timestamp() and w.account_id <> all ($3::text[])
+      order by w.next_poll_at limit $1 for no key update skip locked
     )
-    update {{schema}}.watched_account w set look_at = clock_timestamp() + $2 * interval '1 millisecond'
+    update {{schema}}.watched_account w set next_poll_at = clock_timestamp() + $2 * interval '1 millisecond'
     from due where w.account_id = due.account_id
     returning w.account_id, w.cursor, {{schema}}.iso(w.seen_to) as seen_to, {{schema}}.iso(w.reading_from) as reading_from, w.idle`,
-  keep_watch: `update {{schema}}.watched_account w set cursor = $2, reading_from = $3::timestamptz, idle = $4, look_at = clock_timestamp()
+  keep_watch: `update {{schema}}.watched_account w set cursor = $2, reading_from = $3::timestamptz, idle = $4, next_poll_at = clock_timestamp()
     ${freeWatchText}`,
   end_watch: `update {{schema}}.watched_account w
     set cursor = null, reading_from = null, seen_to = greatest(w.seen_to, $2::timestamptz), idle = $3,
-      look_at = clock_timestamp() + $4 * interval '1 millisecond'
+      next_poll_at = clock_timestamp() + $4 * interval '1 millisecond'
     ${freeWatchText}`,
   waiting: `select exists (
       select 1 from {{schema}}.transfer t where t.account_id = $1 and t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'
     ) as waiting`,
 } as const
 
-/** An account whose list is due for a look for transfers of others. */
+/** An account whose list is due to be read for transfers of others. */
 export interface WatchedAccount {
   readonly accountId: string
   /** Where the reading goes on; null at the beginning. */
   readonly cursor: string | null
-  /** Everything that the service created up to then was met, ISO 8601. */
+  /** Everything that the service created up to then was read, ISO 8601. */
   readonly seenTo: string
   /** When the service created the newest transfer of the reading under way, ISO 8601; null before its first page. */
   readonly readingFrom: string | null
@@ -54,13 +54,13 @@ export function createWatchedAccountStore<Tx>(driver: Driver<Tx>, tokens: Readon
     async watch(tx: Tx, accountId: string, since: string): Promise<boolean> {
       return (await driver.execute(tx, sql.watch, [accountId, since])).length > 0
     },
-    /** Forgets what was found and not adopted. False when the account is not watched. */
+    /** Forgets found transfers that were not adopted. False when the account is not watched. */
     async unwatch(tx: Tx, accountId: string): Promise<boolean> {
       return (await driver.execute(tx, sql.unwatch, [accountId])).length > 0
     },
-    /** Takes accounts that are due, but for those of `except`; other workers keep away from them for `leaseMs` milliseconds. */
-    async take(limit: number, leaseMs: number, except: readonly string[]): Promise<readonly WatchedAccount[]> {
-      return (await driver.query(sql.take_watched, [limit, leaseMs, except])).map((row) => ({
+    /** Leases due accounts, except those of `except`, for `leaseMs` milliseconds. */
+    async lease(limit: number, leaseMs: number, except: readonly string[]): Promise<readonly WatchedAccount[]> {
+      return (await driver.query(sql.lease_watched, [limit, leaseMs, except])).map((row) => ({
         accountId: row['account_id'] as string,
         cursor: (row['cursor'] ?? null) as string | null,
         seenTo: row['seen_to'] as string,
@@ -68,11 +68,11 @@ export function createWatchedAccountStore<Tx>(driver: Driver<Tx>, tokens: Readon
         idle: row['idle'] as number,
       }))
     },
-    /** Says where a reading goes on; it is due at once. */
+    /** Records where a reading goes on; it is due at once. */
     async keep({ accountId, cursor, readingFrom, idle }: WatchedAccount): Promise<void> {
       await driver.query(sql.keep_watch, [accountId, cursor, readingFrom, idle])
     },
-    /** Ends a reading that has met everything from then on; null when that is not so. */
+    /** Ends a reading that has read everything from then on; null when it has not. */
     async end(accountId: string, seenTo: string | null, idle: number, ms: number): Promise<void> {
       await driver.query(sql.end_watch, [accountId, seenTo, idle, Math.round(ms)])
     },

@@ -7,7 +7,7 @@ import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
 import { pgDriver } from './drivers/pg.ts'
 
-/** A verifier of webhooks that say `<remote id> <status>`, or anything else that is not genuine. */
+/** A verifier of webhooks that read `<remote id> <status>`, or anything else that is not genuine. */
 const verifier: WebhookVerifier = {
   async verify({ body }) {
     const [remoteId, status] = String(body).split(' ')
@@ -33,65 +33,68 @@ describe('a webhook', async () => {
 
   function make() {
     const gateway = memoryGateway({ status: 'pending' })
-    // By itself the first look at a payout by ACH comes after half a day.
+    // The first poll of a payout by ACH is due after half a day.
     const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway, webhooks: verifier })
     const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
-    const take = (body: string, accountId = 'acme') => engine.webhook({ body, headers: {} }, { accountId })
-    return { gateway, engine, enqueue, take }
+    const receive = (body: string, accountId = 'acme') => engine.webhook({ body, headers: {} }, { accountId })
+    return { gateway, engine, enqueue, receive }
   }
-  const sightings = async () => (await pool.query('select remote_id from outlay.sighting order by 1')).rows
+  const earlyObservations = async () =>
+    (await pool.query('select remote_id from outlay.early_observation order by 1')).rows
 
   it('moves a transfer forward once, and never back', async () => {
-    const { engine, enqueue, take } = make()
+    const { engine, enqueue, receive } = make()
     await engine.start()
     const { id } = await enqueue()
     await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitted')
-    const taken = { status: 200, code: null }
-    expect(await take('remote-1 complete', 'somebody-else')).toEqual({ ...taken, changed: 0 })
-    expect(await take('remote-1 complete')).toEqual({ ...taken, changed: 1 })
-    expect(await take('remote-1 complete')).toEqual({ ...taken, changed: 0 })
-    expect(await take('remote-1 processing')).toEqual({ ...taken, changed: 0 })
-    expect(await take('ping')).toEqual({ ...taken, changed: 0 })
+    const accepted = { status: 200, code: null }
+    expect(await receive('remote-1 complete', 'other')).toEqual({ ...accepted, changed: 0 })
+    expect(await receive('remote-1 complete')).toEqual({ ...accepted, changed: 1 })
+    expect(await receive('remote-1 complete')).toEqual({ ...accepted, changed: 0 })
+    expect(await receive('remote-1 processing')).toEqual({ ...accepted, changed: 0 })
+    expect(await receive('ping')).toEqual({ ...accepted, changed: 0 })
     expect(await engine.transfers.get(id)).toMatchObject({ stage: 'settled', status: 'complete' })
     await engine.stop()
   })
 
   it('is refused with the status to answer, and passes on what breaks', async () => {
-    const { engine, take } = make()
-    expect(await take('a forgery')).toEqual({ status: 401, code: 'webhook_signature_invalid', changed: 0 })
-    expect(await take('broken')).toEqual({ status: 400, code: 'unreadable_response', changed: 0 })
-    await expect(take('vault')).rejects.toThrow('the vault is sealed')
+    const { engine, receive } = make()
+    expect(await receive('a forgery')).toEqual({ status: 401, code: 'webhook_signature_invalid', changed: 0 })
+    expect(await receive('broken')).toEqual({ status: 400, code: 'unreadable_response', changed: 0 })
+    await expect(receive('vault')).rejects.toThrow('the vault is sealed')
     const deaf = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
     await expect(deaf.webhook({ body: '', headers: {} }, { accountId: 'acme' })).rejects.toThrow('webhooks')
     await engine.stop()
   })
 
-  it('that is faster than the answer to the create makes for a look as soon as the answer is here', async () => {
-    const { gateway, engine, enqueue, take } = make()
+  it('that is faster than the answer to the create makes a poll due as soon as the answer is here', async () => {
+    const { gateway, engine, enqueue, receive } = make()
     const answered = Promise.withResolvers<undefined>()
     gateway.scriptAfter(() => answered.promise)
     await engine.start()
     const { id } = await enqueue()
     await waitUntil(() => gateway.transfers.size === 1)
     gateway.setStatus('remote-1', 'complete')
-    expect(await take('remote-1 complete')).toMatchObject({ status: 200, changed: 0 })
-    expect(await take('remote-1 complete')).toMatchObject({ status: 200, changed: 0 })
-    expect(await sightings()).toEqual([{ remote_id: 'remote-1' }])
+    expect(await receive('remote-1 complete')).toMatchObject({ status: 200, changed: 0 })
+    expect(await receive('remote-1 complete')).toMatchObject({ status: 200, changed: 0 })
+    expect(await earlyObservations()).toEqual([{ remote_id: 'remote-1' }])
     answered.resolve(undefined)
     await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'settled')
     expect(await engine.transfers.get(id)).toMatchObject({ status: 'complete', attempt: 1 })
-    expect(await sightings()).toEqual([])
+    expect(await earlyObservations()).toEqual([])
     await engine.stop()
   })
 
-  it('about a transfer of somebody else is forgotten after an hour', async () => {
-    const { engine, take } = make()
-    await take('never-heard-of complete')
-    await take('older complete')
-    await pool.query(`update outlay.sighting set seen_at = now() - interval '61 minutes' where remote_id = 'older'`)
+  it('about a transfer of others is forgotten after an hour', async () => {
+    const { engine, receive } = make()
+    await receive('unmatched complete')
+    await receive('older complete')
+    await pool.query(
+      `update outlay.early_observation set seen_at = now() - interval '61 minutes' where remote_id = 'older'`,
+    )
     await engine.start()
-    await waitUntil(async () => (await sightings()).length === 1)
-    expect(await sightings()).toEqual([{ remote_id: 'never-heard-of' }])
+    await waitUntil(async () => (await earlyObservations()).length === 1)
+    expect(await earlyObservations()).toEqual([{ remote_id: 'unmatched' }])
     await engine.stop()
   })
 })

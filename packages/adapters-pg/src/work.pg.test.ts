@@ -27,7 +27,7 @@ describe('the workers', async () => {
 
   function make(options: Partial<EngineOptions<pg.PoolClient>> & Pick<EngineOptions<pg.PoolClient>, 'gateway'>) {
     const backend = postgres({ driver: pgDriver(pool) })
-    const engine = createEngine({ backend, follow: { maxDelayMs: 50 }, ...options })
+    const engine = createEngine({ backend, polling: { maxDelayMs: 50 }, ...options })
     engines.push(engine)
     return engine
   }
@@ -61,7 +61,7 @@ describe('the workers', async () => {
     expect((await pool.query('select count(*)::integer as count from outlay_queue.job')).rows[0].count).toBe(0)
   })
 
-  it('send the same key again after a lost answer, and take the transfer for one', async () => {
+  it('send the same key again after a lost answer, and count one transfer', async () => {
     const gateway = memoryGateway()
     const engine = make({ gateway })
     gateway.scriptAfter((submission) => (submission.attempt < 3 ? { outcome: 'unknown', detail: 'reset' } : undefined))
@@ -116,7 +116,7 @@ describe('the workers', async () => {
     const [transfer] = await enqueue(engine, 1)
     await until(engine, transfer?.id ?? '', 'awaiting_funds')
     funded = true
-    expect(await commit((tx) => engine.accounts.fundsArrived(tx, 'somebody-else'))).toBe(0)
+    expect(await commit((tx) => engine.accounts.fundsArrived(tx, 'other'))).toBe(0)
     expect(await commit((tx) => engine.accounts.fundsArrived(tx, 'acme'))).toBe(1)
     await drain(engine)
     expect(events).toEqual(['transfer.awaiting_funds', 'transfer.released', 'transfer.completed'])
@@ -125,14 +125,14 @@ describe('the workers', async () => {
 
   it('block a key that the service has for another request until a person releases it', async () => {
     const gateway = memoryGateway()
-    let mended = false
-    gateway.script(() => (mended ? undefined : { outcome: 'key_mismatch', detail: 'another payload' }))
+    let retried = false
+    gateway.script(() => (retried ? undefined : { outcome: 'key_mismatch', detail: 'another payload' }))
     const engine = make({ gateway })
     await engine.start()
     const [transfer] = await enqueue(engine, 1)
     const blocked = await until(engine, transfer?.id ?? '', 'blocked')
     expect(blocked).toMatchObject({ status: 'pending', reason: 'idempotency_key_mismatch' })
-    mended = true
+    retried = true
     expect(await commit((tx) => engine.transfers.release(tx, blocked.id))).toBe(true)
     await until(engine, blocked.id, 'settled')
     expect(await commit((tx) => engine.transfers.release(tx, blocked.id))).toBe(false)
@@ -157,15 +157,15 @@ describe('the workers', async () => {
     expect(events).toEqual(['transfer.submitted', 'transfer.processing', 'transfer.completed'])
   })
 
-  it('take an observation from the host, and never let a status go back', async () => {
+  it('apply an observation from the host, and never let a status go back', async () => {
     const gateway = memoryGateway({ status: 'processing' })
-    const engine = make({ gateway, follow: { maxDelayMs: 3_600_000 } })
+    const engine = make({ gateway, polling: { maxDelayMs: 3_600_000 } })
     await engine.start()
     const [transfer] = await enqueue(engine, 1)
     const { remoteId } = await until(engine, transfer?.id ?? '', 'submitted')
     const see = (status: 'pending' | 'processing' | 'complete', accountId = 'acme') =>
       commit((tx) => engine.transfers.observe(tx, accountId, [{ remoteId: remoteId ?? '', status, failure: null }]))
-    expect(await see('complete', 'somebody-else')).toBe(0)
+    expect(await see('complete', 'other')).toBe(0)
     expect(await see('complete')).toBe(1)
     expect(await see('processing')).toBe(0)
     expect(await see('complete')).toBe(0)
@@ -206,13 +206,13 @@ describe('the workers', async () => {
     const engine = make({ gateway })
     const [transfer] = await enqueue(engine, 1)
     const id = transfer?.id ?? ''
-    await pool.query(`select * from outlay.take(array[$1], '{}', 'a worker that died', null)`, [id])
-    const [claim] = (await pool.query(`select * from outlay.take(array[$1], '{}', 'the next', null)`, [id])).rows
+    await pool.query(`select * from outlay.claim(array[$1], '{}', 'a worker that died', null)`, [id])
+    const [claim] = (await pool.query(`select * from outlay.claim(array[$1], '{}', 'the next', null)`, [id])).rows
     expect(claim).toMatchObject({ attempt: 2 })
     expect(claim.unknown_since).toMatch(/^\d{4}-.*Z$/)
   })
 
-  it('send the same key again, and go on, when whoever watches an attempt throws after it', async () => {
+  it('send the same key again, and go on, when the telemetry of an attempt throws after it', async () => {
     const gateway = memoryGateway()
     const span: Telemetry['span'] = async (name, _options, work) => {
       const done = await work({ traceparent: undefined, rename() {}, set() {}, fail() {}, measure() {} })

@@ -14,7 +14,7 @@ export interface Clusters extends AsyncDisposable {
   start(name: string, settings?: Readonly<Record<string, string>>): Promise<Postgres>
   /** Copies the files of a server, as a snapshot of its disk does. One that runs has to be in backup mode. */
   copy(from: string, to: string): Promise<void>
-  /** Takes a base copy of a running server. */
+  /** Makes a base copy of a running server. */
   backUp(server: Postgres, from: string, to: string): Promise<void>
   /** Makes the next start of these files a restore: it recovers to the end of the log that it has, on a timeline of its own. */
   restoreNext(name: string): Promise<void>
@@ -22,7 +22,7 @@ export interface Clusters extends AsyncDisposable {
   standByNext(name: string): Promise<void>
 }
 
-/** Makes a place for servers. */
+/** Makes a folder for servers. */
 export async function openClusters(): Promise<Clusters> {
   const root = await mkdtemp(join(tmpdir(), 'outlay-clusters-'))
   // The server runs as another user than root.
@@ -50,7 +50,7 @@ export async function openClusters(): Promise<Clusters> {
       await admin.query(`select pg_backup_start('copy', true)`)
       await copy(from, to)
       const { rows } = await admin.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
-      // What was written to the log meanwhile belongs to the copy.
+      // The log that was written during the copy belongs to it.
       await run('cp', ['-a', `${join(place(from), 'pg_wal')}/.`, join(place(to), 'pg_wal')])
       await touch(to, 'backup_label')
       await writeFile(join(place(to), 'backup_label'), rows[0]?.labelfile ?? '')

@@ -1,6 +1,6 @@
 import type { Gateway, Observation, Submission, SubmitResult, Transfer, TransferStatus } from '@outlay/core'
 
-/** A service in memory that lists its transfers, newest first, and counts what it is asked. */
+/** A service in memory that lists its transfers, newest first, and counts its requests. */
 export interface ListedGateway extends Gateway {
   /** Requests for one transfer, and for one page of a list. */
   readonly requests: { get: number; list: number }
@@ -14,7 +14,7 @@ export interface ListedGateway extends Gateway {
   onList: (cursor: string | undefined, signal: AbortSignal) => Promise<void> | undefined
   /** Ids that lists leave out. */
   readonly hidden: Set<string>
-  /** Answers a create before it takes effect, or after it did; `undefined` lets it be. */
+  /** Answers a create before it takes effect, or after it did; `undefined` changes nothing. */
   answer: (submission: Submission, moment: 'before' | 'after') => Promise<SubmitResult | undefined> | undefined
 }
 

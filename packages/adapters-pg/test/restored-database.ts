@@ -8,7 +8,7 @@ import { emptyOutbox } from './outbox.ts'
 /** A service in memory with lists. */
 export type ListingGateway = MemoryGateway & Gateway
 
-/** Makes a service in memory that shows lists. Its keys live for 20 days, unless it is told otherwise. */
+/** Makes a service in memory that shows lists. Its keys live for 20 days by default. */
 export function listingGateway(more: Partial<Gateway> = {}): ListingGateway {
   const gateway = memoryGateway({ status: 'processing' })
   const madeAt = new Map<string, string>()
@@ -36,16 +36,16 @@ export function listingGateway(more: Partial<Gateway> = {}): ListingGateway {
   }
 }
 
-/** A database that is restored: what is given is in it as it was at the backup, and the service has done more. */
+/** A restored database: it has the given transfers as they were at the backup, and the service has done more. */
 export function restoredDatabase(pool: () => pg.Pool) {
   const engines: ReturnType<typeof createEngine<pg.PoolClient>>[] = []
   const driver = () => pgDriver(pool())
   const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver().transaction(work)
   const rows = async (text: string, values: unknown[] = []) => (await pool().query(text, values)).rows
   const stop = () => Promise.all(engines.splice(0).map((engine) => engine.stop()))
-  function make(gateway: Gateway, heard: Partial<Logger> = {}) {
+  function make(gateway: Gateway, logger: Partial<Logger> = {}) {
     const silent = { debug() {}, info() {}, warn() {}, error() {} }
-    const backend = postgres({ driver: driver(), logger: { ...silent, ...heard } })
+    const backend = postgres({ driver: driver(), logger: { ...silent, ...logger } })
     const random = { ...backend.runtime.random, fraction: () => 0.001 }
     const engine = createEngine({ backend, gateway, runtime: { random } })
     engines.push(engine)
@@ -69,7 +69,7 @@ export function restoredDatabase(pool: () => pg.Pool) {
     make,
     isSent,
     rewind,
-    /** Sends these, and then the database is what it was before: `kept` is enqueued in it, and fenced. */
+    /** Sends these, then restores the database to before: `kept` is enqueued in it, and it is fenced. */
     async sendAndRewind(gateway: Gateway, sent: readonly EnqueueRequest[], kept: readonly EnqueueRequest[]) {
       const before = make(gateway)
       await before.start()

@@ -39,7 +39,7 @@ describe('the command line', async () => {
     return id
   }
 
-  it('says how much is where', async () => {
+  it('counts transfers by stage', async () => {
     await host.enqueue()
     const { code, stdout } = await run('status')
     expect(code).toBe(0)
@@ -66,7 +66,7 @@ describe('the command line', async () => {
     expect(await json('transfers', 'list', '--before', second.id)).toMatchObject([{ id: first.id }])
   })
 
-  it('says of a stuck transfer what it waits for and what to do', async () => {
+  it('shows what a stuck transfer waits for and what to do', async () => {
     const id = await blockOne()
     const { stdout } = await run('transfers', 'list', '--stuck')
     expect(stdout).toContain(id)
@@ -138,33 +138,33 @@ describe('the command line', async () => {
     expect(await host.engine.accounts.get('acme')).toMatchObject({ concurrency: 4 })
   })
 
-  it('shows an account that the service has slowed down', async () => {
+  it('shows an account that the service has throttled', async () => {
     host.gateway.script(() => ({ outcome: 'throttled', detail: 'busy', httpStatus: 429, retryAfterMs: 600_000 }))
     await host.engine.start()
     await host.enqueue()
-    await waitUntil(async () => (await host.engine.accounts.get('acme')).heldUntil !== null)
-    expect((await run('accounts', 'list')).stdout).toMatch(/slowed to 0\.5\/s by the service, held until 20/)
+    await waitUntil(async () => (await host.engine.accounts.get('acme')).throttledUntil !== null)
+    expect((await run('accounts', 'list')).stdout).toMatch(/throttled to 0\.5\/s by the service, paused until 20/)
     await host.enqueue()
     const waiting = await waitUntil(async () => {
       const { stdout } = await run('transfers', 'list', '--stuck')
-      return stdout.includes('its turn within the limits of its account') ? stdout : undefined
+      return stdout.includes('a permit under the limits of its account') ? stdout : undefined
     })
     expect(waiting).toContain('raise the limits of the account')
   })
 
-  it('sends transfers out again when funds have arrived', async () => {
+  it('sends transfers again when funds have arrived', async () => {
     host.gateway.script(() => ({ outcome: 'insufficient_balance', detail: 'short' }))
     await host.engine.start()
     const { id } = await host.enqueue()
     await waitUntil(async () => (await host.engine.transfers.get(id))?.stage === 'awaiting_funds')
     host.gateway.script(() => undefined)
-    expect((await run('accounts', 'funded', 'acme')).stdout).toContain('1 transfer of acme sent out again')
+    expect((await run('accounts', 'funds-arrived', 'acme')).stdout).toContain('1 transfer of acme sent again')
     await drain(host.engine)
-    expect((await run('accounts', 'funded', 'acme')).stdout).toContain('no transfer that awaits funds')
-    expect((await run('accounts', 'mended', 'acme')).stdout).toContain('not refused')
+    expect((await run('accounts', 'funds-arrived', 'acme')).stdout).toContain('no transfer that awaits funds')
+    expect((await run('accounts', 'retry-credentials', 'acme')).stdout).toContain('not refused')
   })
 
-  it('lists dead letters and puts them back', async () => {
+  it('lists dead letters and replays them', async () => {
     let broken = true
     const engine = host.again()
     engine.subscribe('books', ['transfer.completed'], async () => {
@@ -191,26 +191,26 @@ describe('the command line', async () => {
     expect((await run('subscriptions', 'list')).stdout).toContain('No subscription.')
   })
 
-  it('follows events, each once, and ends when it is told to', async () => {
+  it('prints events, each once, and ends when its signal aborts', async () => {
     const { id } = await host.enqueue()
     await host.engine.start()
     await drain(host.engine)
-    // A transaction that is open in any database of the server holds the stream up, so a look may be early.
+    // A transaction that is open in any database of the server holds the stream up, so a read may be early.
     const lines = await waitUntil(async () => {
       const { stdout } = await run('events', 'tail', '--since', '10m', '--once', '--transfer', id, '--json')
-      const told = stdout.split('\n').filter((line) => line !== '')
-      return told.length >= 3 ? told : undefined
+      const printed = stdout.split('\n').filter((line) => line !== '')
+      return printed.length >= 3 ? printed : undefined
     }, patience)
     const types = lines.map((line) => JSON.parse(line).type)
     expect(types).toEqual(['transfer.enqueued', 'transfer.submitted', 'transfer.completed'])
     const abort = new AbortController()
-    const following = outlay(['events', 'tail', '--account', 'acme'], { DATABASE_URL: database.url }, abort.signal)
+    const tailing = outlay(['events', 'tail', '--account', 'acme'], { DATABASE_URL: database.url }, abort.signal)
     await waitUntil(
       async () =>
         (await host.pool.query(`select 1 from pg_stat_activity where application_name = 'outlay-cli'`)).rowCount,
     )
     abort.abort()
-    expect((await following).code).toBe(0)
+    expect((await tailing).code).toBe(0)
   }, 300_000)
 
   it('proves one effect although the first answer was lost', async () => {
@@ -226,7 +226,7 @@ describe('the command line', async () => {
     expect(host.gateway.submissions.at(-1)?.idempotencyKey).toBe(sent)
     expect(stdout).toContain(`ONE EFFECT. All 2 attempts carried the key ${sent}, `)
     expect(stdout).toContain('One attempt got no answer, and a later one with the same key did.')
-    expect(stdout).toContain('Told, and acknowledged in full: books.')
+    expect(stdout).toContain('Delivered, and acknowledged in full: books.')
     expect(await json('prove', id)).toMatchObject({
       verdict: { conclusion: 'one_effect' },
       attempts: [{ outcome: 'unknown' }, { outcome: 'accepted' }],
@@ -237,7 +237,7 @@ describe('the command line', async () => {
     expect(tampered.stdout).toContain('CONTRADICTION')
   })
 
-  it('archives the history of what ended long ago, and goes on to show and prove it', async () => {
+  it('archives the history of transfers that ended long ago, and still shows and proves it', async () => {
     await host.engine.start()
     const longAgo = { now: () => new Date(Date.now() - 500 * 24 * 3_600_000) }
     const old = Id.generate(longAgo, { bytes: (length) => randomBytes(length) })
@@ -262,7 +262,7 @@ describe('the command line', async () => {
     expect((await run('archive', '--older-than', 'long')).code).toBe(2)
   })
 
-  it('migrates an empty database, says beforehand what it would do, and prints the same as SQL', async () => {
+  it('migrates an empty database, plans it first, and prints the same as SQL', async () => {
     const url = await database.another()
     const options = ['--database-url', url, '--schema', 'payments']
     const missing = await outlay(['status', ...options])
@@ -277,7 +277,7 @@ describe('the command line', async () => {
     expect(printed.stdout).toContain('create or replace view "payments".stuck_transfers')
   })
 
-  it('tells a person who watches of each migration before it runs, and a program nothing', async () => {
+  it('prints each migration before it runs to a person who watches, and nothing to a program', async () => {
     const migrate = async (interactive: boolean) => {
       const said: string[] = []
       const args = ['migrate', '--database-url', await database.another(), '--schema', 'payments']
@@ -285,10 +285,12 @@ describe('the command line', async () => {
       await runOutlay(args, { env: {}, stdout: () => {}, stderr, signal: new AbortController().signal, interactive })
       return said
     }
-    const told = await migrate(true)
-    expect(told[0]).toBe('Running the queue in "payments_queue" …\n')
-    expect(told.indexOf('Running 0001_baseline …\n')).toBeGreaterThan(0)
-    expect(told.indexOf('Running views/transfers …\n')).toBeGreaterThan(told.indexOf('Running 0001_baseline …\n'))
+    const progress = await migrate(true)
+    expect(progress[0]).toBe('Running the queue in "payments_queue" …\n')
+    expect(progress.indexOf('Running 0001_baseline …\n')).toBeGreaterThan(0)
+    expect(progress.indexOf('Running views/transfers …\n')).toBeGreaterThan(
+      progress.indexOf('Running 0001_baseline …\n'),
+    )
     expect(await migrate(false)).toEqual([])
   })
 

@@ -1,4 +1,4 @@
-/** Everything that a command needs to run, and that one which only prints help does without. */
+/** The modules that commands need to run. Help does not load them. */
 export { rolesSql } from '@outlay/adapters-pg'
 export * from './accounts.ts'
 export * from './archive.ts'

@@ -1,7 +1,7 @@
 import type { SchemaState } from '@outlay/adapters-pg'
 import { type Finding, serious, warning } from './finding.ts'
 
-/** Says what is wrong with a schema. What is serious here keeps everything else from being looked at. */
+/** Finds what is wrong with a schema. A serious finding here prevents all other checks. */
 export function diagnoseSchema(state: SchemaState): readonly Finding[] {
   const { schema } = state
   if (!state.exists) {
@@ -17,15 +17,15 @@ function diagnoseMigrations(state: SchemaState): readonly Finding[] {
   const changed = named('changed')
   const findings: Finding[] = []
   if (pending.length > 0) {
-    const what = `The schema "${state.schema}" lacks ${pending.join(', ')}, or has an older text of it.`
+    const what = `The schema "${state.schema}" lacks ${pending.join(', ')}, or has an older version of it.`
     findings.push(serious('schema_behind', what, 'Run "outlay migrate" before starting this release.'))
   }
   if (changed.length > 0) {
-    const what = `${changed.join(', ')} ran with another text than this release has.`
+    const what = `${changed.join(', ')} ran with another text than that of this release.`
     findings.push(serious('migration_changed', what, 'Install the release that migrated this database.'))
   }
   if (state.unknown.length > 0) {
-    const what = `${state.unknown.join(', ')} ran here and this release does not know it: a newer one was here.`
+    const what = `${state.unknown.join(', ')} ran here and this release does not know it: a newer release migrated the schema.`
     findings.push(warning('schema_ahead', what, 'Use the command line of the release that runs.'))
   }
   return findings

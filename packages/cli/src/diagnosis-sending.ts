@@ -9,12 +9,12 @@ const unfamiliar: Readonly<Record<Unfamiliarity, string>> = {
   other_deployment: 'This database belongs to another deployment.',
 }
 
-/** Says what keeps everything, or whole accounts, from being sent. It stands above all else. */
+/** Finds what keeps everything, or whole accounts, from being sent. These findings come first. */
 export function diagnoseSending({ sending }: HealthFacts): readonly Finding[] {
   const findings: Finding[] = []
   if (sending.unfamiliar !== null) {
     const cure =
-      'If nobody is to pay from here, leave it. If this is the database to pay from now, stop the workers of the other one, then run "outlay adopt-database".'
+      'If this database is not to pay, leave it. If it is the one to pay from now, stop the workers of the other one, then run "outlay adopt-database".'
     findings.push(serious('database_unfamiliar', `${unfamiliar[sending.unfamiliar]} Nothing is sent.`, cure))
   }
   if (sending.fence !== null) {
@@ -23,7 +23,7 @@ export function diagnoseSending({ sending }: HealthFacts): readonly Finding[] {
     const who = actor === null ? '' : ` by ${actor}`
     const what = `Fenced since ${since}${who}${why}: the service may be ahead of this database, and nothing is sent.`
     findings.push(
-      serious('fenced', what, 'Run "outlay reconcile --since <time>", the time being that of the restore or earlier.'),
+      serious('fenced', what, 'Run "outlay reconcile --since <time>" with the time of the restore or earlier.'),
     )
   }
   const whole = sending.stops.filter(({ scope }) => scope !== 'account')

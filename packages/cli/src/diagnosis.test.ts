@@ -9,26 +9,35 @@ const well: HealthFacts = {
   server: { version: '18', clockSkewMs: 0, clockErrorMs: 1, autovacuum: true, readOnly: false },
   workers: { supervisedMs: 4_000, claimedMs: 100, names: ['a'], listening: 1 },
   jobs: { missing: none, stray: none, silent: none, due: none },
-  transfers: { unknown: none, blocked: [], awaitingFunds: none, missing: none, unfollowed: none, submitted: none },
+  transfers: {
+    unknown: none,
+    blocked: [],
+    awaitingFunds: none,
+    putOff: [],
+    missing: none,
+    overduePolls: none,
+    submitted: none,
+  },
   sending: { unfamiliar: null, fence: null, stops: [], home: null },
   refusedAccounts: [],
   pausedAccounts: [],
   subscriptions: [],
   orphanDeliveries: 0,
+  unadopted: { ...none, problem: null },
   snapshots: [],
   tables: [{ table: 'outlay.transfer', liveRows: 10, deadRows: 9, vacuumedMs: null, autovacuum: true }],
 }
-const connection = { hears: true, pooled: false }
+const connection = { notified: true, pooled: false }
 const codes = (facts: Partial<HealthFacts>, at = connection) =>
   diagnose({ ...well, ...facts }, at).map(({ code, severity }) => `${severity} ${code}`)
 
 describe('a diagnosis', () => {
-  it('of a place that is well is empty', () => {
+  it('of a healthy database is empty', () => {
     expect(codes({})).toEqual([])
     expect(formatFindings([])).toBe('All is well.')
   })
 
-  it('finds clocks that differ by more than asking took', () => {
+  it('finds clocks that differ by more than the query took', () => {
     const server = (clockSkewMs: number, clockErrorMs = 1) => ({
       server: { ...well.server, clockSkewMs, clockErrorMs },
     })
@@ -40,9 +49,9 @@ describe('a diagnosis', () => {
     expect(finding?.cure).toContain('NTP')
   })
 
-  it('finds a replica, and a connection that hears nothing', () => {
+  it('finds a replica, and a connection without notifications', () => {
     expect(codes({ server: { ...well.server, readOnly: true } })).toEqual(['serious read_only'])
-    expect(codes({}, { hears: false, pooled: false })).toEqual(['warning listen_unheard'])
+    expect(codes({}, { notified: false, pooled: false })).toEqual(['warning listen_unheard'])
   })
 
   it('finds a subscription with events that no process has attended for hours, and names the command that removes it', () => {
@@ -66,7 +75,7 @@ describe('a diagnosis', () => {
     expect(finding?.cure).toContain('outlay subscriptions remove old-books --discard')
   })
 
-  it('finds what holds a snapshot, and names the way to end each kind', () => {
+  it('finds each kind of snapshot holder, and names how to end it', () => {
     const holder = { name: '4711', detail: 'psql, idle in transaction', ageMs: 2 * hour, transactions: 5 }
     const kinds = ['session', 'prepared transaction', 'replication slot'] as const
     const findings = diagnose({ ...well, snapshots: kinds.map((kind) => ({ ...holder, kind })) }, connection)
@@ -77,14 +86,14 @@ describe('a diagnosis', () => {
     expect(codes({ snapshots: [slot] })).toEqual(['warning snapshot_held'])
   })
 
-  it('finds tables that are not cleaned up', () => {
+  it('finds tables that are not vacuumed', () => {
     const table = { table: 'outlay.delivery', liveRows: 100, deadRows: 50_000, vacuumedMs: hour, autovacuum: true }
     expect(codes({ tables: [table] })).toEqual(['warning vacuum_lag'])
     expect(codes({ tables: [{ ...table, liveRows: 10_000_000 }] })).toEqual([])
     expect(codes({ server: { ...well.server, autovacuum: false } })).toEqual(['serious autovacuum_off'])
   })
 
-  it('puts what is serious first, and says how many there are', () => {
+  it('puts serious findings first, and counts them', () => {
     const due = { count: 3, samples: ['01J'], oldestMs: 10 * 60_000 }
     const facts = { ...well, jobs: { ...well.jobs, due, missing: { count: 7, samples: ['01K'], oldestMs: 1 } } }
     const findings = diagnose(facts, connection)

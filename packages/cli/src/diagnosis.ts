@@ -1,29 +1,30 @@
 import type { Group, HealthFacts } from '@outlay/adapters-pg'
+import { diagnosePutOff, diagnoseUnadopted } from './diagnosis-put-off.ts'
 import { diagnoseSending } from './diagnosis-sending.ts'
 import { formatDuration } from './duration.ts'
 import { type Finding, serious, warning } from './finding.ts'
 import { supervisionLimitMs } from './status.ts'
 import { plural } from './table.ts'
 
-/** What was found out about a connection's way to the server. */
+/** The facts about a connection to the server. */
 export interface ConnectionFacts {
-  /** True when a notification that was sent came in. */
-  readonly hears: boolean
-  /** True when something stands between this connection and the server. */
+  /** True when the connection received a notification that was sent to it. */
+  readonly notified: boolean
+  /** True when a pooler stands between this connection and the server. */
   readonly pooled: boolean
 }
 
 const minute = 60_000
 const hour = 60 * minute
 
-/** From when on a finding is one, and from when on it is serious. Milliseconds, or rows. */
+/** Limits from which a finding is a warning, and from which it is serious. Milliseconds, or rows. */
 const limits = {
   clockSkewMs: { warning: 2_000, serious: 30_000 },
   dueMs: { warning: 5 * minute, serious: 30 * minute },
   unknownMs: { warning: 10 * minute, serious: 12 * hour },
   awaitingFundsMs: 24 * hour,
   submittedMs: 7 * 24 * hour,
-  unfollowedMs: 5 * minute,
+  overduePollMs: 5 * minute,
   lagMs: { warning: 5 * minute, serious: hour },
   unattendedMs: { warning: hour, serious: 24 * hour },
   snapshotMs: { warning: 5 * minute, serious: hour },
@@ -32,7 +33,7 @@ const limits = {
   deadShare: 0.2,
 } as const
 
-/** Says what the facts about a place mean; the serious findings first. */
+/** Finds what the facts about a database mean; serious findings first. */
 export function diagnose(facts: HealthFacts, connection: ConnectionFacts): readonly Finding[] {
   const findings = [
     ...diagnoseSending(facts),
@@ -40,6 +41,8 @@ export function diagnose(facts: HealthFacts, connection: ConnectionFacts): reado
     ...diagnoseWorkers(facts),
     ...diagnoseJobs(facts),
     ...diagnoseTransfers(facts),
+    ...diagnosePutOff(facts),
+    ...diagnoseUnadopted(facts),
     ...diagnoseAccounts(facts),
     ...diagnoseSubscriptions(facts),
     ...diagnoseSnapshots(facts),
@@ -50,7 +53,7 @@ export function diagnose(facts: HealthFacts, connection: ConnectionFacts): reado
 
 const isSerious = (finding: Finding) => finding.severity === 'serious'
 
-/** Names some of a group: `01J…, 01K… and 3 more`. */
+/** Lists some of a group: `01J…, 01K… and 3 more`. */
 function name({ samples, count }: Group): string {
   const more = count - samples.length
   return samples.join(', ') + (more > 0 ? ` and ${more} more` : '')
@@ -70,19 +73,19 @@ function diagnoseServer({ server }: HealthFacts, connection: ConnectionFacts): r
   if (clock !== undefined) {
     const way = server.clockSkewMs > 0 ? 'behind' : 'ahead of'
     const what = `The clock of this machine is ${formatDuration(Math.abs(server.clockSkewMs))} ${way} that of Postgres.`
-    const cure = 'Keep both on NTP: expiry and the patience with unknown outcomes compare times of the two.'
+    const cure = 'Run NTP on both: expiry and the limit of unknown outcomes compare times of the two.'
     findings.push(clock('clock_skew', what, cure))
   }
   if (server.readOnly) {
     const cure = 'Connect to the primary; the engine cannot work on a replica.'
     findings.push(serious('read_only', 'This database is read-only.', cure))
   }
-  if (!connection.hears) {
+  if (!connection.notified) {
     const what = connection.pooled
-      ? 'A pooler in transaction mode stands before Postgres: LISTEN is not heard.'
-      : 'LISTEN is not heard on this connection.'
+      ? 'A pooler in transaction mode is in front of Postgres: LISTEN does not work.'
+      : 'LISTEN does not work on this connection.'
     const cure =
-      'Start engines with { listen: false } and drivers with { prepared: false }, so that polling carries the work; or give them a connection of their own past the pooler.'
+      'Start engines with { listen: false } and drivers with { prepared: false }, so that they poll; or give them their own connection that bypasses the pooler.'
     findings.push(warning('listen_unheard', what, cure))
   }
   return findings
@@ -96,7 +99,7 @@ function diagnoseWorkers({ workers, jobs }: HealthFacts): readonly Finding[] {
     const last =
       supervisedMs === null ? 'none has ever run here' : `the last was seen ${formatDuration(supervisedMs)} ago`
     const what = `${plural(due.count, 'transfer')} due for ${since(due)} and no worker runs (${last}).`
-    return [serious('no_workers', what, 'Start a process that calls engine.start(), and see why it stopped.')]
+    return [serious('no_workers', what, 'Start a process that calls engine.start(), and find out why it stopped.')]
   }
   if (!alive) {
     const cure = 'Start a process that calls engine.start(), unless nothing is to be sent.'
@@ -115,17 +118,17 @@ function diagnoseJobs({ jobs }: HealthFacts): readonly Finding[] {
   if (jobs.missing.count > 0) {
     const what = `${plural(jobs.missing.count, 'transfer')} without a job: ${name(jobs.missing)}.`
     const cure =
-      'Start a worker: its sweep gives them jobs within a minute. If it stays, see what deletes from the queue.'
+      'Start a worker: its sweep gives them jobs within a minute. If the finding stays, find out what deletes from the queue.'
     findings.push(serious('job_missing', what, cure))
   }
   if (jobs.stray.count > 0) {
     const what = `${plural(jobs.stray.count, 'job')} whose transfer does not exist: ${name(jobs.stray)}.`
-    const cure = 'Workers drop such jobs when they come to them. See who deletes transfers: the engine never does.'
+    const cure = 'Workers drop such jobs when they claim them. Find out who deletes transfers: the engine never does.'
     findings.push(warning('job_stray', what, cure))
   }
   if (jobs.silent.count > 0) {
-    const what = `${plural(jobs.silent.count, 'transfer')} held by a worker without a sign of life for ${since(jobs.silent)}: ${name(jobs.silent)}.`
-    const cure = 'Start a worker: it hands them out again, with the same keys. Nothing can be paid twice.'
+    const what = `${plural(jobs.silent.count, 'transfer')} claimed by a worker without a heartbeat for ${since(jobs.silent)}: ${name(jobs.silent)}.`
+    const cure = 'Start a worker: it claims them again, with the same keys. Nothing can be paid twice.'
     findings.push(serious('worker_lost', what, cure))
   }
   return findings
@@ -133,54 +136,55 @@ function diagnoseJobs({ jobs }: HealthFacts): readonly Finding[] {
 
 const blockedCures: Readonly<Record<string, string>> = {
   registration_unknown:
-    'The service did not say for 24 hours whether it registered their counterparties. No money can have moved: "outlay transfers release" tries again with the same key, "outlay transfers cancel" ends them.',
+    'The service did not say for 24 hours whether it registered their counterparties. No money can have moved: "outlay transfers release" retries with the same key, "outlay transfers cancel" ends them.',
   outcome_unknown:
-    'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key once more, as long as the service keeps it; "outlay transfers resolve" takes what the service said.',
+    'Ask the service about their keys ("outlay prove" shows them). "outlay transfers release" sends the same key once more, as long as the service keeps it; "outlay transfers resolve" records the answer of the service.',
   key_expired:
-    'The service may have forgotten their keys, so nothing sends them again. Ask it what became of them ("outlay prove" shows key and time); then "outlay transfers resolve" with what it said: its id there, or --not-paid, after which "outlay transfers resubmit" pays.',
+    'The service may have forgotten their keys, so nothing sends them again. Ask it for their outcome ("outlay prove" shows key and time); then run "outlay transfers resolve" with the answer: its id there, or --not-paid, after which "outlay transfers resubmit" pays.',
   environment_mismatch:
-    'They were enqueued for another environment than the workers have. "outlay transfers cancel" them, and mend the gateway of the process that enqueued them.',
+    'They were enqueued for another environment than that of the workers. "outlay transfers cancel" them, and fix the gateway of the process that enqueued them.',
   reconcile:
-    'After a restore it could not be told which transfer of the service each of them is; "outlay prove" shows the candidates. Say which with "outlay transfers resolve" or "outlay reconcile" with --match, or cancel what was not wanted.',
+    'After a restore it is not known which transfer of the service each of them is; "outlay prove" shows the candidates. Say which with "outlay transfers resolve" or "outlay reconcile" with --match, or cancel those that are not wanted.',
   remote_id_taken:
     'The service answered their keys with ids that other transfers here have ("outlay prove" shows which), so one of each two has a wrong id. Ask the service whose it is: "outlay transfers resolve" with --remote-id and --instead-of gives it to the blocked one.',
   client_changed:
-    'They left as another client, and nothing tells what became of them. Ask the service as that client, then "outlay transfers resolve" with what it said.',
+    'They were sent as another client, and their outcome is unknown. Ask the service as that client, then run "outlay transfers resolve" with the answer.',
   unauthorized:
-    'The service forbids these alone and takes others of their accounts. Get the permission and "outlay transfers release", or "outlay transfers cancel".',
+    'The service forbids these alone and accepts others of their accounts. Get the permission and run "outlay transfers release", or "outlay transfers cancel".',
   idempotency_key_mismatch:
-    'The service has these keys for other requests. Find out what was paid; "outlay transfers resolve" takes the id that the service has of it, or --not-paid, after which "outlay transfers resubmit" pays.',
+    'The service has these keys for other requests. Find out what was paid; "outlay transfers resolve" records its id at the service, or --not-paid, after which "outlay transfers resubmit" pays.',
 }
 
 function diagnoseTransfers({ transfers }: HealthFacts): readonly Finding[] {
   const findings = transfers.blocked.map((group) => {
     const what = `${plural(group.count, 'transfer')} blocked (${group.reason}), for ${since(group)}: ${name(group)}.`
-    const cure = blockedCures[group.reason] ?? 'See "outlay prove" for each, then release or cancel it.'
+    const cure = blockedCures[group.reason] ?? 'Run "outlay prove" for each, then release or cancel it.'
     return serious('blocked', what, cure)
   })
-  const { unknown, awaitingFunds, missing, unfollowed, submitted } = transfers
+  const { unknown, awaitingFunds, missing, overduePolls, submitted } = transfers
   if (missing.count > 0) {
-    const what = `${plural(missing.count, 'transfer')} that the service accepted and does not know any more, for up to ${since(missing)}: ${name(missing)}.`
+    const what = `${plural(missing.count, 'transfer')} that the service accepted and no longer knows, for up to ${since(missing)}: ${name(missing)}.`
     const cure =
-      'Its database may have lost commits. Find out what was paid; restore there what was lost, and they are followed on; or "outlay transfers release" sends the same key again.'
+      'Its database may have lost commits. Find out what was paid; restore there what was lost, and polling continues; or "outlay transfers release" sends the same key again.'
     findings.push(serious('missing_at_service', what, cure))
   }
   const unsure = graded(unknown.oldestMs ?? 0, limits.unknownMs)
   if (unsure !== undefined) {
     const what = `${plural(unknown.count, 'transfer')} with an unknown outcome, the oldest for ${since(unknown)}: ${name(unknown)}.`
-    const cure = 'See whether the service answers ("outlay prove" shows what it said). After 24 hours they are blocked.'
+    const cure =
+      'Check whether the service answers ("outlay prove" shows its answers). After 24 hours they are blocked.'
     findings.push(unsure('outcome_unknown', what, cure))
   }
   if ((awaitingFunds.oldestMs ?? 0) >= limits.awaitingFundsMs) {
     const what = `${plural(awaitingFunds.count, 'transfer')} awaiting funds, the oldest for ${since(awaitingFunds)}: ${name(awaitingFunds)}.`
     const cure =
-      'Fund the sources and run "outlay accounts funded <account>", or "outlay transfers cancel" what is not wanted any more.'
+      'Fund the sources and run "outlay accounts funds-arrived <account>", or "outlay transfers cancel" those that are no longer wanted.'
     findings.push(warning('awaiting_funds', what, cure))
   }
-  if ((unfollowed.oldestMs ?? 0) >= limits.unfollowedMs) {
-    const what = `Nobody has looked at ${plural(unfollowed.count, 'submitted transfer')} that were due for it, for up to ${since(unfollowed)}.`
-    const cure = 'Start a worker; if one runs, see in its log why the service cannot be read.'
-    findings.push(serious('unfollowed', what, cure))
+  if ((overduePolls.oldestMs ?? 0) >= limits.overduePollMs) {
+    const what = `${plural(overduePolls.count, 'submitted transfer')} due for a poll and not polled, for up to ${since(overduePolls)}.`
+    const cure = 'Start a worker; if one runs, its log says why the service cannot be read.'
+    findings.push(serious('overdue_polls', what, cure))
   }
   if ((submitted.oldestMs ?? 0) >= limits.submittedMs) {
     const what = `The oldest transfer that is not final was enqueued ${since(submitted)} ago: ${submitted.samples[0]}.`
@@ -188,7 +192,7 @@ function diagnoseTransfers({ transfers }: HealthFacts): readonly Finding[] {
       warning(
         'submitted_long',
         what,
-        'Ask the service about it ("outlay prove" shows its id there); the engine goes on looking.',
+        'Ask the service about it ("outlay prove" shows its id there); the engine keeps polling.',
       ),
     )
   }
@@ -204,7 +208,7 @@ function diagnoseCredentials({ refusedAccounts }: HealthFacts): readonly Finding
   if (oldest === undefined) return []
   const names = list(refusedAccounts.map((account) => account.accountId))
   const what = `The service refuses the credentials of ${plural(refusedAccounts.length, 'account')}, for up to ${formatDuration(oldest.refusedMs)}: ${names}.`
-  const cure = 'Give the gateway credentials that work, then run "outlay accounts mended <account>".'
+  const cure = 'Give the gateway credentials that work, then run "outlay accounts retry-credentials <account>".'
   return [serious('credentials_refused', what, cure)]
 }
 
@@ -223,10 +227,10 @@ function diagnosePauses({ pausedAccounts }: HealthFacts): readonly Finding[] {
 function diagnoseSubscriptions({ subscriptions, orphanDeliveries }: HealthFacts): readonly Finding[] {
   const findings = subscriptions.flatMap((one) => {
     const found: Finding[] = []
-    const said = one.lastError === null ? '' : ` It failed last with: ${one.lastError.slice(0, 200)}`
+    const said = one.lastError === null ? '' : ` Last error: ${one.lastError.slice(0, 200)}`
     if (one.deadLetters > 0) {
       const what = `${plural(one.deadLetters, 'dead letter')} of the subscription "${one.name}"; later events of their transfers wait behind them.${said}`
-      const cure = `Mend the handler, then run "outlay events replay ${one.name}".`
+      const cure = `Fix the handler, then run "outlay events replay ${one.name}".`
       found.push(serious('dead_letters', what, cure))
     }
     const late = graded(one.lagMs ?? 0, limits.lagMs)
@@ -234,14 +238,14 @@ function diagnoseSubscriptions({ subscriptions, orphanDeliveries }: HealthFacts)
       const what = `The subscription "${one.name}" is ${formatDuration(one.lagMs ?? 0)} behind, with ${plural(one.undelivered, 'event')} (${one.failing} failing).${said}`
       const cure =
         one.failing > 0
-          ? 'Mend the handler; its events are handled again with growing pauses.'
+          ? 'Fix the handler; its events are retried with growing pauses.'
           : 'Start a process that subscribes under this name, or raise its concurrency or batch size.'
       found.push(late('subscription_lag', what, cure))
     }
     return [...found, ...diagnoseAttendance(one)]
   })
   if (orphanDeliveries > 0) {
-    const what = `${plural(orphanDeliveries, 'event')} to deliver to subscriptions that are gone.`
+    const what = `${plural(orphanDeliveries, 'event')} to deliver to subscriptions that no longer exist.`
     findings.push(
       warning(
         'deliveries_orphaned',
@@ -258,8 +262,8 @@ function diagnoseAttendance(subscription: HealthFacts['subscriptions'][number]):
   const pending = undelivered + deadLetters
   const grade = graded(unattendedMs, limits.unattendedMs)
   if (pending === 0 || grade === undefined) return []
-  const what = `No process has attended the subscription "${name}" for ${formatDuration(unattendedMs)}; ${plural(pending, 'event')} to handle, which keep their transfers from the archive.`
-  const cure = `Start a process that subscribes under this name. If it is renamed or gone for good, run "outlay subscriptions remove ${name} --discard".`
+  const what = `No process has attended the subscription "${name}" for ${formatDuration(unattendedMs)}; ${plural(pending, 'event')} to handle; their transfers cannot be archived.`
+  const cure = `Start a process that subscribes under this name. If it was renamed or removed for good, run "outlay subscriptions remove ${name} --discard".`
   return [grade('subscription_unattended', what, cure)]
 }
 
@@ -269,14 +273,14 @@ function diagnoseSnapshots({ snapshots }: HealthFacts): readonly Finding[] {
     const grade = byAge ?? (holder.transactions >= limits.snapshotTransactions ? warning : undefined)
     if (grade === undefined) return []
     const age = holder.ageMs === null ? plural(holder.transactions, 'transaction') : formatDuration(holder.ageMs)
-    const what = `The ${holder.kind} ${holder.name} (${holder.detail}) has kept old rows from being cleaned up for ${age}; the queue slows down.`
+    const what = `The ${holder.kind} ${holder.name} (${holder.detail}) has kept old rows from being vacuumed for ${age}; the queue slows down.`
     return [grade('snapshot_held', what, snapshotCures[holder.kind].replace('$name', holder.name))]
   })
 }
 
 const snapshotCures = {
   session:
-    'Let it end its transaction: select pg_terminate_backend($name). Set idle_in_transaction_session_timeout against the next one.',
+    'End its transaction: select pg_terminate_backend($name). Set idle_in_transaction_session_timeout to prevent the next one.',
   'prepared transaction': 'Commit it or roll it back by its name.',
   'replication slot': 'Let its consumer catch up, or drop it: select pg_drop_replication_slot.',
 } as const
@@ -292,8 +296,8 @@ function diagnoseTables({ server, tables }: HealthFacts): readonly Finding[] {
   for (const { table, deadRows, liveRows, vacuumedMs } of tables) {
     if (deadRows < limits.deadRows || deadRows < limits.deadShare * liveRows) continue
     const last = vacuumedMs === null ? 'never' : `${formatDuration(vacuumedMs)} ago`
-    const what = `${table} has ${deadRows} dead rows beside ${liveRows} live ones; it was cleaned up ${last}.`
-    const cure = `Run: vacuum ${table}. If it comes back, end long transactions or give autovacuum more workers.`
+    const what = `${table} has ${deadRows} dead rows beside ${liveRows} live ones; it was vacuumed ${last}.`
+    const cure = `Run: vacuum ${table}. If the finding returns, end long transactions or give autovacuum more workers.`
     findings.push(warning('vacuum_lag', what, cure))
   }
   return findings

@@ -32,14 +32,14 @@ describe('the doctor', async () => {
   const age = (column: string, interval: string) =>
     sql(`update outlay.transfer set ${column} = now() - interval '${interval}'`)
 
-  it('finds nothing where all is well and a worker runs', async () => {
+  it('finds nothing when all is well and a worker runs', async () => {
     await host.engine.start()
     await waitUntil(async () => (await examine()).codes.length === 0)
     const { code, stdout } = await outlay(['doctor'], { DATABASE_URL: database.url })
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'All is well.\n' })
   })
 
-  it('finds that nothing was migrated, and names the command', async () => {
+  it('finds a database that was not migrated, and names the command', async () => {
     const { code, findings } = await examine(await database.another().then((url) => emptied(url)))
     expect(code).toBe(1)
     expect(findings).toMatchObject([{ code: 'not_migrated', cure: expect.stringContaining('outlay migrate') }])
@@ -76,7 +76,7 @@ describe('the doctor', async () => {
     })
   })
 
-  it('finds due transfers that nobody takes', async () => {
+  it('finds due transfers that no worker claims', async () => {
     await host.enqueue()
     await sql(
       `update outlay_queue.queue set monitor_on = now() - interval '1 hour', monitor_claim_on = now() - interval '1 hour'`,
@@ -91,7 +91,7 @@ describe('the doctor', async () => {
     })
   })
 
-  it('finds a transfer whose worker is gone', async () => {
+  it('finds a transfer whose worker is lost', async () => {
     await host.enqueue()
     await sql(`update outlay_queue.job set state = 'active', heartbeat_on = now() - interval '2 minutes'`)
     await sql(`update outlay.transfer set stage = 'submitting'`)
@@ -112,6 +112,39 @@ describe('the doctor', async () => {
     expect((await find('blocked')).cure).toContain('outlay transfers resolve')
   })
 
+  it('finds what is tried again and again and never sent, with what the last attempt came to', async () => {
+    host.gateway.script(() => ({ outcome: 'throttled', detail: 'not sent: the vault does not answer' }))
+    await host.engine.start()
+    await host.enqueue()
+    await waitUntil(
+      async () => (await sql(`select 1 from outlay.transfer where reason = 'rate_limited'`)).rowCount === 1,
+    )
+    await host.engine.stop()
+    await age('created_at', '20 minutes')
+    expect(await find('put_off')).toMatchObject({ severity: 'warning' })
+    await age('created_at', '3 hours')
+    const finding = await find('put_off')
+    expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('vault') })
+    expect(finding.what).toMatch(
+      /1 transfer put off \(rate_limited\), the oldest for 3h: \S+; of acme\..*the vault does not answer/,
+    )
+    await sql(`update outlay.transfer set not_before = now() - interval '1 minute'`)
+    expect((await examine()).codes).not.toContain('put_off')
+  })
+
+  it('finds what others made and cannot be adopted', async () => {
+    await sql(
+      `insert into outlay.found_transfer (account_id, remote_id, automated, transfer, problem) values ('acme', 'r9', false, '{}', 'no amount')`,
+    )
+    try {
+      const finding = await find('adoption_failed')
+      expect(finding).toMatchObject({ severity: 'warning', cure: expect.stringContaining('found_transfer') })
+      expect(finding.what).toContain('r9 at the service. no amount')
+    } finally {
+      await sql('truncate outlay.found_transfer')
+    }
+  })
+
   it('finds refused credentials', async () => {
     host.gateway.script(() => ({ outcome: 'unauthorized', detail: 'no' }))
     await host.engine.start()
@@ -119,30 +152,30 @@ describe('the doctor', async () => {
     await waitUntil(async () => (await examine()).codes.includes('credentials_refused'))
     const finding = await find('credentials_refused')
     expect(finding.what).toContain('1 account, for up to 0s: acme')
-    expect(finding.cure).toContain('outlay accounts mended')
-    const { stdout } = await outlay(['accounts', 'mended', 'acme'], { DATABASE_URL: database.url })
-    expect(stdout).toContain('are tried again now')
+    expect(finding.cure).toContain('outlay accounts retry-credentials')
+    const { stdout } = await outlay(['accounts', 'retry-credentials', 'acme'], { DATABASE_URL: database.url })
+    expect(stdout).toContain('are probed now')
   })
 
   it('finds transfers that await funds for long', async () => {
     await host.enqueue()
     await sql(`update outlay.transfer set stage = 'awaiting_funds', created_at = now() - interval '2 days'`)
-    expect((await find('awaiting_funds')).cure).toContain('outlay accounts funded')
+    expect((await find('awaiting_funds')).cure).toContain('outlay accounts funds-arrived')
   })
 
-  it('finds submitted transfers that nobody follows, and those that take very long', async () => {
+  it('finds submitted transfers that no worker polls, and those that take very long', async () => {
     await host.enqueue()
     await sql(
-      `update outlay.transfer set stage = 'submitted', follow_at = now() - interval '1 hour', created_at = now() - interval '8 days'`,
+      `update outlay.transfer set stage = 'submitted', next_poll_at = now() - interval '1 hour', created_at = now() - interval '8 days'`,
     )
-    expect((await find('unfollowed')).cure).toContain('worker')
+    expect((await find('overdue_polls')).cure).toContain('worker')
     expect((await find('submitted_long')).cure).toContain('service')
   })
 
   it('finds transfers that the service does not know any more', async () => {
     const { id } = await host.enqueue()
     await sql(
-      `update outlay.transfer set stage = 'submitted', remote_id = 'r1', reason = 'missing_at_service', follow_at = now() + interval '1 hour'`,
+      `update outlay.transfer set stage = 'submitted', remote_id = 'r1', reason = 'missing_at_service', next_poll_at = now() + interval '1 hour'`,
     )
     await age('unknown_since', '2 hours')
     const finding = await find('missing_at_service')
@@ -158,7 +191,7 @@ describe('the doctor', async () => {
     expect(finding.cure).toContain('outlay accounts resume')
   })
 
-  it('finds dead letters, a subscription that is behind, and deliveries to nobody', async () => {
+  it('finds dead letters, a subscription that is behind, and orphaned deliveries', async () => {
     await sql(`insert into outlay.subscription (name, types) values ('books', array['transfer.enqueued'])`)
     await host.enqueue()
     await host.enqueue()
@@ -192,7 +225,7 @@ describe('the doctor', async () => {
   })
 })
 
-/** Takes the engine out of a database. */
+/** Removes the engine from a database. */
 async function emptied(url: string): Promise<string> {
   const pool = new pg.Pool({ connectionString: url })
   await pool.query('drop schema outlay cascade')

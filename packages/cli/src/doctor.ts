@@ -5,7 +5,7 @@ import { testListening } from './listening.ts'
 import type { Session } from './session.ts'
 import { plural, printable } from './table.ts'
 
-/** Looks for everything that is known to go wrong. Returns the exit code: 1 when something is serious. */
+/** Checks for every known problem. Returns the exit code: 1 when something is serious. */
 export async function runDoctor(session: Session): Promise<number> {
   const findings = await examine(session)
   const grave = findings.filter((finding) => finding.severity === 'serious').length
@@ -14,18 +14,18 @@ export async function runDoctor(session: Session): Promise<number> {
 }
 
 async function examine(session: Session): Promise<readonly Finding[]> {
-  session.progress('Looking at the schema and the queue …')
+  session.progress('Checking the schema and the queue …')
   const schema = diagnoseSchema(await session.inspection.schema())
-  // Views of another release, or none at all, would fail rather than tell.
+  // Views of another release, or missing ones, would fail.
   if (schema.some((finding) => finding.severity === 'serious')) return schema
-  session.progress('Looking at transfers, jobs, subscriptions and the server …')
+  session.progress('Checking transfers, jobs, subscriptions and the server …')
   const health = await session.inspection.health()
-  session.progress('Listening for a notification …')
+  session.progress('Waiting for a notification …')
   const connection = await testListening(session)
   return [...schema, ...diagnose(health, connection)]
 }
 
-/** Writes findings, each with its cure. */
+/** Formats findings, each with its cure. */
 export function formatFindings(findings: readonly Finding[]): string {
   if (findings.length === 0) return 'All is well.'
   const lines = findings.map(({ severity, code, what, cure }) => {

@@ -5,7 +5,7 @@ const units = [
   ['s', 1000],
 ] as const
 
-/** Writes milliseconds with their two greatest units, for example `2h 5m`; less than a second is `0s`. */
+/** Formats milliseconds with their two greatest units, for example `2h 5m`; less than a second is `0s`. */
 export function formatDuration(ms: number): string {
   const sign = ms < 0 ? '-' : ''
   let rest = Math.floor(Math.abs(ms) / 1000) * 1000
@@ -13,7 +13,7 @@ export function formatDuration(ms: number): string {
   for (const [unit, size] of units) {
     const count = Math.floor(rest / size)
     rest -= count * size
-    // A unit of nothing behind the first one is left out, but still counts as the second.
+    // A zero after the first unit is left out, but still counts as the second unit.
     if (count > 0) parts.push(`${count}${unit}`)
     else if (parts.length === 1) break
     if (parts.length === 2) break
@@ -21,9 +21,13 @@ export function formatDuration(ms: number): string {
   return parts.length === 0 ? '0s' : sign + parts.join(' ')
 }
 
-/** Reads a duration such as `90s`, `15m`, `2h` or `1d` into milliseconds; `undefined` when it is none. */
+/** Parses a duration such as `90s`, `15m`, `2h` or `1d` into milliseconds; `undefined` for other text. */
 export function parseDuration(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   const size = units.find(([name]) => name === unit)?.[1]
-  return size === undefined ? undefined : Number(count) * size
+  const ms = size === undefined ? undefined : Number(count) * size
+  return ms === undefined || ms > longestMs ? undefined : ms
 }
+
+/** A hundred years: further back there is no time that Postgres reads. */
+const longestMs = 36_525 * 86_400_000

@@ -1,21 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EventTailOptions, TailedEvent } from '@outlay/adapters-pg'
+import { Id } from '@outlay/core'
+import type { CliContext } from './cli-context.ts'
 import { Refusal } from './problem.ts'
 import type { Session } from './session.ts'
-import type { Surroundings } from './surroundings.ts'
 import { formatTable, plural, printable } from './table.ts'
 
-/** Pause between two looks for new events, in milliseconds. */
+/** Pause between two reads of new events, in milliseconds. */
 const pauseMs = 500
 
-/** Prints events as they are committed, until it is told to stop; with `once` those that are there. */
+/** Prints events as they are committed, until its signal aborts; with `once`, only the present ones. */
 export async function tailEvents(
   session: Session,
-  around: Surroundings,
+  around: CliContext,
   options: EventTailOptions & { readonly once?: boolean | undefined },
 ): Promise<void> {
+  if (options.transferId !== undefined) Id.parse(options.transferId, 'transfer')
   const tail = session.inspection.tail(options)
-  session.progress('Following events; end with Ctrl-C.')
+  session.progress('Printing events; end with Ctrl-C.')
   while (!session.signal.aborted) {
     const events = await tail.next()
     for (const event of events) around.stdout(`${session.json ? JSON.stringify(event) : formatEvent(event)}\n`)
@@ -25,7 +27,7 @@ export async function tailEvents(
   }
 }
 
-/** Writes one event as a line. */
+/** Formats one event as a line. */
 function formatEvent(event: TailedEvent): string {
   const { occurredAt, transferId, sequence, accountId, type, stage, status, reason, remoteId } = event
   const notes = [reason, remoteId === null ? null : `at the service ${remoteId}`].filter((note) => note !== null)
@@ -53,23 +55,24 @@ export async function listDeadLetters(
   })
 }
 
-/** Puts the dead letters of a subscription back, to be handled again. */
+/** Returns the dead letters of a subscription to delivery. */
 export async function replayDeadLetters(
   session: Session,
   subscription: string,
   transferId: string | undefined,
 ): Promise<void> {
+  if (transferId !== undefined) Id.parse(transferId, 'transfer')
   const known = await session.inspection.subscriptions()
   if (!known.some(({ name }) => name === subscription)) {
     const names = known.map(({ name }) => name).join(', ')
     const next = names === '' ? 'No engine with subscriptions has started here yet.' : `There are: ${names}.`
     throw new Refusal(`There is no subscription "${subscription}".`, next)
   }
-  session.progress(`Putting the dead letters of ${subscription} back …`)
+  session.progress(`Replaying the dead letters of ${subscription} …`)
   const count = await session.transaction((tx) => session.inspection.replayDeadLetters(tx, subscription, transferId))
   session.write({ subscription, replayed: count }, () =>
     count === 0
       ? `${subscription} has no such dead letter; nothing changed.`
-      : `${plural(count, 'dead letter')} of ${subscription} put back; a running engine handles them now.`,
+      : `${plural(count, 'dead letter')} of ${subscription} replayed; a running engine handles them now.`,
   )
 }

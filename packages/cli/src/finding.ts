@@ -1,18 +1,18 @@
-/** How bad a finding is: a serious one keeps money from moving, or will; a warning is worth a look. */
+/** Severity of a finding: a serious one keeps money from moving, or will; a warning needs attention. */
 export type Severity = 'serious' | 'warning'
 
-/** Something that is wrong with the place: what it is, and what to do about it. */
+/** A problem of the database or the engine, and what to do about it. */
 export interface Finding {
-  /** Stable name, for alarms. */
+  /** Stable name, for alerts. */
   readonly code: string
   readonly severity: Severity
-  /** What is wrong, in a sentence. */
+  /** The problem, in a sentence. */
   readonly what: string
   /** What to do about it, in a sentence or two. */
   readonly cure: string
 }
 
-/** Makes a finding that is serious. */
+/** A serious finding. */
 export const serious = (code: string, what: string, cure: string): Finding => ({
   code,
   severity: 'serious',
@@ -20,7 +20,7 @@ export const serious = (code: string, what: string, cure: string): Finding => ({
   cure,
 })
 
-/** Makes a finding that is worth a look. */
+/** A warning. */
 export const warning = (code: string, what: string, cure: string): Finding => ({
   code,
   severity: 'warning',

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 
-/** Runs `work` with an engine that asks the service through the host's own gateway, and closes that. */
+/** Runs `work` with an engine that reads the service through the host's own gateway, then closes the gateway. */
 export async function withGateway<T>(
   session: Session,
   gatewayModule: string,
@@ -19,7 +19,7 @@ export async function withGateway<T>(
   }
 }
 
-/** Loads what a module of the host exports as `default` or `gateway`: a gateway, or a function that makes one. */
+/** Loads the gateway that a host's module exports as `default` or `gateway`: a gateway, or a function that creates one. */
 async function loadGateway(path: string): Promise<Gateway> {
   const next = 'Export a gateway, or a function that makes one, as "default" or "gateway".'
   let loaded: Readonly<Record<string, unknown>>

@@ -5,7 +5,7 @@ import { runOutlay } from './run.ts'
 const abort = new AbortController()
 process.once('SIGINT', () => abort.abort())
 process.once('SIGTERM', () => abort.abort())
-// A reader that goes away, such as head, ends the command without a complaint.
+// A reader that closes the pipe, such as head, ends the command without an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   abort.abort()

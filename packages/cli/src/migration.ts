@@ -3,7 +3,7 @@ import { Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 import { plural } from './table.ts'
 
-/** Brings the schema to this release, or only says what that would take. */
+/** Brings the schema to this release, or only prints the steps. */
 export async function migrate(session: Session, options: { readonly dryRun?: boolean | undefined }): Promise<void> {
   const before = await session.inspection.schema()
   const steps = plan(before)
@@ -23,11 +23,11 @@ export async function migrate(session: Session, options: { readonly dryRun?: boo
   })
 }
 
-/** What would run, in order. */
+/** The steps that would run, in order. */
 function plan(state: SchemaState): readonly string[] {
   const changed = state.migrations.filter((migration) => migration.state === 'changed').map(({ name }) => name)
   if (changed.length > 0) {
-    const message = `${changed.join(', ')} ran in "${state.schema}" with another text than this release has.`
+    const message = `${changed.join(', ')} ran in "${state.schema}" with another text than that of this release.`
     throw new Refusal(message, 'Install the release that migrated this database; released migrations never change.')
   }
   const queue = [

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import type { Session } from './session.ts'
 
-/** What commands do. It is loaded when one runs: help and version need neither Postgres nor the engine. */
+/** The implementation of the commands. It is loaded when a command runs: help and version need neither Postgres nor the engine. */
 type Commands = typeof import('./commands.ts')
 
-/** Loads what commands do. */
+/** Loads the implementation of the commands. */
 export const loadCommands = (): Promise<Commands> => import('./commands.ts')
 
-/** A command's work; it may answer with an exit code. */
+/** The work of a command; it may return an exit code. */
 type Work = (session: Session, commands: Commands) => Promise<number | undefined> | Promise<void>
 
-/** Runs a command's work in a session of the options that it was given. */
+/** Runs a command's work in a session with the command's options. */
 export type Perform = (command: Command, work: Work, needs?: 'current schema' | 'nothing') => Promise<void>

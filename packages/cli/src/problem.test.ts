@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { explain, Refusal } from './problem.ts'
 
 describe('a problem', () => {
-  it('says what to do next, whatever failed', () => {
+  it('says what to do next for every failure', () => {
     const failures: unknown[] = [
       new Refusal('No.', 'Do this.'),
       new OutlayError('not_migrated', 'lacks 0001'),
@@ -21,7 +21,7 @@ describe('a problem', () => {
     expect(explain(failures[3])).toMatchObject({ code: '42501', message: expect.stringContaining('permission denied') })
   })
 
-  it('is found inside an error of several addresses, which says nothing itself', () => {
+  it('is found inside an error of several addresses, which has no message itself', () => {
     const inner = Object.assign(new Error('connect ECONNREFUSED ::1:5432'), { code: 'ECONNREFUSED' })
     expect(explain(new AggregateError([inner], ''))).toMatchObject({
       code: 'ECONNREFUSED',

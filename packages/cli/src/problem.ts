@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import { printable } from './table.ts'
 
-/** A refusal of the command line itself: what is wrong, and what to do next. */
+/** A refusal of the command line itself: the problem, and what to do next. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   /** What to do next; one sentence. */
@@ -13,7 +13,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What is said when a command fails. */
+/** The message of a failed command. */
 export interface Problem {
   readonly code: string
   readonly message: string
@@ -30,13 +30,13 @@ const serverProblems: Readonly<Record<string, readonly [message: string, next: s
   '28P01': ['The server refuses the password.', 'Check user and password of --database-url.'],
   '28000': ['The server refuses this user.', 'Check the user of --database-url, and whether the server wants TLS.'],
   '3D000': ['There is no such database.', 'Check the name at the end of --database-url, or create it.'],
-  '3F000': ['The engine is not there.', migrate],
-  '42P01': ['The engine is not there, or older than this command.', migrate],
-  '42883': ['The engine is not there, or older than this command.', migrate],
+  '3F000': ['The schema of the engine does not exist.', migrate],
+  '42P01': ['The schema of the engine does not exist, or is older than this command.', migrate],
+  '42883': ['The schema of the engine does not exist, or is older than this command.', migrate],
   '42501': ['The user may not do this.', 'Use the user that owns the schema, or grant what the message names.'],
   '25006': ['The database is read-only.', 'Connect to the primary; a replica is enough for reads only.'],
-  '53300': ['The server has no connection left.', 'Wait, or look at who holds them in pg_stat_activity.'],
-  '55P03': ['A lock was not to be had in time.', 'Try again; if it stays, "outlay doctor" names long transactions.'],
+  '53300': ['The server has no connection left.', 'Wait, or find out who holds them in pg_stat_activity.'],
+  '55P03': ['A lock timed out.', 'Try again; if it happens again, "outlay doctor" names long transactions.'],
   '57014': [
     'The statement took too long.',
     'Try again with a narrower filter; "outlay doctor" names what slows reads.',
@@ -46,31 +46,39 @@ const serverProblems: Readonly<Record<string, readonly [message: string, next: s
 const refusalNext: Readonly<Record<string, string>> = {
   not_migrated: migrate,
   schema_too_new: 'Use the command line of the release that migrated this database.',
-  queue_version_untested: 'Install the release that fits, or run "outlay doctor" for what is there.',
-  transfer_not_found: 'Check the id; "outlay transfers list" shows those that there are.',
-  transfer_not_cancelable: 'See "outlay prove" for what is known about it.',
-  events_undelivered: 'Start a process that handles them, or run it again with --discard to lose them.',
+  queue_version_untested: 'Install the release that fits, or run "outlay doctor" to see which it is.',
+  transfer_not_found: 'Check the id; "outlay transfers list" shows all transfers.',
+  transfer_not_cancelable: 'Run "outlay prove" for the evidence about it.',
+  events_undelivered: 'Start a process that handles them, or run it again with --discard to delete them.',
   environment_mismatch: 'Use the gateway of the environment that the database belongs to.',
-  database_unfamiliar: 'Run "outlay adopt-database" if this is the database to pay from, then this again.',
-  conflict: 'See "outlay transfers show" for how it stands.',
+  database_unfamiliar: 'Run "outlay adopt-database" if this is the database to pay from, then run this again.',
+  conflict: 'Run "outlay transfers show" for its state.',
   invalid_id: 'A transfer id is 26 characters; "outlay transfers list" shows them.',
   idempotency_key_invalid: 'Give --key 1 to 255 visible ASCII characters, or leave it out.',
   idempotency_key_mismatch: 'Use another --key.',
 }
+
+/** An id that is refused is one of a transfer unless it says otherwise. */
+const accountNext = ({ code, field }: OutlayError): string | undefined =>
+  code === 'invalid_id' && (field === 'accountId' || field === 'name')
+    ? '"outlay accounts list" shows the accounts that have something unsettled.'
+    : undefined
 
 /** Says what a failure is and what to do next, with nothing in it that is secret. */
 export function explain(error: unknown): Problem {
   if (error instanceof Refusal) return { code: 'refused', message: error.message, next: error.next }
   if (OutlayError.is(error)) {
     const next =
-      refusalNext[error.code] ?? 'Mend what the message names; the reference of errors says what the code means.'
+      accountNext(error) ??
+      refusalNext[error.code] ??
+      'Fix what the message names; the reference of errors explains the code.'
     return { code: error.code, message: printable(error.message), next }
   }
   const code = codeOf(error)
-  const message = error instanceof Error ? printable(firstMessage(error)) : 'Something failed without saying what.'
+  const message = error instanceof Error ? printable(firstMessage(error)) : 'Something failed without a message.'
   const known = code === undefined ? undefined : serverProblems[code]
   if (known !== undefined) return { code: code ?? 'failed', message: `${known[0]} (${message})`, next: known[1] }
-  return { code: code ?? 'failed', message, next: 'Run "outlay doctor" to see whether the place is well.' }
+  return { code: code ?? 'failed', message, next: 'Run "outlay doctor" to check the database and the engine.' }
 }
 
 function codeOf(error: unknown): string | undefined {
@@ -79,7 +87,7 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof AggregateError ? codeOf(error.errors[0]) : undefined
 }
 
-/** A connection that is tried at several addresses fails with an error of errors that says nothing itself. */
+/** A connection that is tried at several addresses fails with an error of errors that has no message itself. */
 function firstMessage(error: Error): string {
   if (error.message !== '') return error.message
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined

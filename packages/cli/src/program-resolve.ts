@@ -12,19 +12,19 @@ interface ResolveOptions extends NoteOptions {
   readonly unchecked?: true
 }
 
-/** Adds the command by which a person who has asked the service ends the doubt about a blocked transfer. */
+/** Adds the command with which a person who has asked the service resolves a blocked transfer. */
 export function addResolve(transfers: Command, perform: Perform): void {
   withNote(transfers.command('resolve'))
-    .description('end the doubt about a blocked transfer, once the service was asked what became of it')
+    .description('resolve a blocked transfer, after asking the service for its outcome')
     .argument('<transfer>', 'id')
     .option('--remote-id <id>', 'the service has it, under this id')
     .option(
       '--not-paid',
-      'it is certain that nothing was paid, and that nothing will be; it fails, and may be resubmitted',
+      'it is certain that nothing was paid and that nothing will be; the transfer fails, and may be resubmitted',
     )
-    .option('--instead-of <transfer>', 'takes that id from this transfer, which has it and is blocked then')
-    .option('--gateway-module <file>', "asks the service first, through a module that exports the host's gateway")
-    .option('--unchecked', 'takes the id without asking the service, or although it has another transfer there')
+    .option('--instead-of <transfer>', 'removes that id from this transfer, which has it now and becomes blocked')
+    .option('--gateway-module <file>', "ask the service first, through a module that exports the host's gateway")
+    .option('--unchecked', 'record the id without asking the service, or although it has another transfer there')
     .action((id: string, options: ResolveOptions, command: Command) =>
       perform(command, (session, commands) => {
         const { gatewayModule, unchecked } = options
@@ -40,12 +40,12 @@ function readResolution(options: ResolveOptions): Resolution {
   if (remoteId !== undefined && notPaid === undefined) {
     if (gatewayModule === undefined && unchecked === undefined) {
       throw new Refusal(
-        'An id may be mistyped, so the service is asked for it first.',
+        'An id may be mistyped, so the service has to be asked for it first.',
         'Give --gateway-module <file>, or --unchecked.',
       )
     }
     return { remoteId, insteadOf, ...note }
   }
   if (remoteId === undefined && notPaid) return { notPaid, ...note }
-  throw new Refusal('It is not said what became of the transfer.', 'Give either --remote-id <id> or --not-paid.')
+  throw new Refusal('The outcome of the transfer is missing.', 'Give either --remote-id <id> or --not-paid.')
 }

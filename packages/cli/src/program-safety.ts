@@ -4,7 +4,7 @@ import { parseDuration } from './duration.ts'
 import type { Perform } from './perform.ts'
 import { Refusal } from './problem.ts'
 
-/** Who does something, and why. */
+/** Who acts, and why. */
 export interface NoteOptions {
   readonly reason?: string
   readonly actor?: string
@@ -16,11 +16,9 @@ interface TargetOptions extends NoteOptions {
   readonly account?: string
 }
 
-/** Adds the options that say who does something, and why. */
+/** Adds the options for who acts, and why. */
 export const withNote = (command: Command): Command =>
-  command
-    .option('--reason <text>', 'why, for whoever reads it later')
-    .option('--actor <name>', 'who does it, for whoever reads it later')
+  command.option('--reason <text>', 'why, for the record').option('--actor <name>', 'who does it, for the record')
 
 const withTarget = (command: Command): Command =>
   command
@@ -30,16 +28,16 @@ const withTarget = (command: Command): Command =>
 
 function readTarget({ all, gateway, account }: TargetOptions): StopTarget {
   if ([all, gateway, account].filter((one) => one !== undefined).length !== 1) {
-    throw new Refusal('It is not said what to stop or start.', 'Give one of --all, --gateway <name>, --account <id>.')
+    throw new Refusal('The target to stop or start is missing.', 'Give one of --all, --gateway <name>, --account <id>.')
   }
   if (account !== undefined) return { scope: 'account', name: account }
   return gateway === undefined ? { scope: 'all' } : { scope: 'gateway', name: gateway }
 }
 
-/** Adds the commands that keep money from leaving, and those that let it leave again. */
+/** Adds the commands that stop sending, and those that allow it again. */
 export function addSafety(program: Command, perform: Perform): void {
   withNote(withTarget(program.command('stop')))
-    .description('begin no request any more, in any worker, within a second; what is under way is finished')
+    .description('stop new requests in every worker within a second; requests under way are finished')
     .action(({ reason, actor, ...options }: TargetOptions, command: Command) =>
       perform(command, (session, { stopSending }) => stopSending(session, readTarget(options), { reason, actor })),
     )
@@ -54,10 +52,8 @@ export function addSafety(program: Command, perform: Perform): void {
       perform(command, (session, { fenceDatabase }) => fenceDatabase(session, note)),
     )
   withNote(program.command('adopt-database'))
-    .description(
-      'make a copied, restored or moved database the one that is paid from; it is fenced unless it was moved',
-    )
-    .option('--deployment <name>', 'the deployment that it belongs to from now on (default: the one that it has)')
+    .description('adopt a copied, restored or moved database as the one to pay from; it is fenced unless it was moved')
+    .option('--deployment <name>', 'the deployment that it belongs to from now on (default: the current one)')
     .option('--moved', 'it was moved whole, with its workers stopped: the service cannot be ahead of it')
     .action((options: NoteOptions & { deployment?: string; moved?: true }, command: Command) =>
       perform(command, (session, commands) => commands.adoptDatabase(session, options)),
@@ -84,19 +80,22 @@ function addReconcile(program: Command, perform: Perform): void {
     )
     .requiredOption(
       '--since <time>',
-      'no later than the moment that was restored: a time, or 2h for so long ago',
+      'no later than the moment that was restored: a time, or 2h for two hours ago',
       parseSince,
     )
-    .requiredOption('--gateway-module <file>', "a module that exports the host's gateway, or a function that makes it")
+    .requiredOption(
+      '--gateway-module <file>',
+      "a module that exports the host's gateway, or a function that creates it",
+    )
     .option('--account <id>', 'also this account, which the database may not know; may be repeated', collect, [])
     .option('--match <pair>', 'transfer=id at the service, where a person knows; may be repeated', collectPair, [])
     .option(
       '--unique-notes',
-      'no two transfers of an account have one note: where a key may be forgotten, take the only one that is like a row',
+      'no two transfers of an account have the same note: where a key may be forgotten, match the only transfer that is like a row',
     )
-    .option('--dry-run', 'only say what would be done')
-    .option('--acknowledge', 'lift the fence although differences stay open; what is blocked stays so')
-    .option('--actor <name>', 'who does it, for whoever reads it later')
+    .option('--dry-run', 'only print what would be done')
+    .option('--acknowledge', 'lift the fence although differences stay open; blocked transfers stay blocked')
+    .option('--actor <name>', 'who does it, for the record')
     .action(({ gatewayModule, account, match, ...options }: ReconcileCommandOptions, command: Command) =>
       perform(command, (session, { runReconciliation }) =>
         runReconciliation(session, gatewayModule, {

@@ -1,15 +1,15 @@
 import type { RoleNames } from '@outlay/adapters-pg'
-import { type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
+import { eventTypes, type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { CliContext } from './cli-context.ts'
 import { parseDuration } from './duration.ts'
 import { loadCommands, type Perform } from './perform.ts'
 import { addResolve } from './program-resolve.ts'
 import { addSafety } from './program-safety.ts'
 import type { GlobalOptions } from './session.ts'
-import type { Surroundings } from './surroundings.ts'
 
-/** Makes the commands. `onCode` gets the exit code of a command that has one of its own. */
-export function createProgram(around: Surroundings, version: string, onCode: (code: number) => void): Command {
+/** Creates the commands. `onCode` gets the exit code of a command that has one of its own. */
+export function createProgram(around: CliContext, version: string, onCode: (code: number) => void): Command {
   const perform: Perform = async (command, work, needs = 'current schema') => {
     const commands = await loadCommands()
     const code = await commands.withSession(command.optsWithGlobals<GlobalOptions>(), around, async (session) => {
@@ -19,7 +19,7 @@ export function createProgram(around: Surroundings, version: string, onCode: (co
     if (typeof code === 'number') onCode(code)
   }
   const program = new Command('outlay')
-    .description("Looks after Outlay's engine in a Postgres database.")
+    .description("Operates Outlay's engine in a Postgres database.")
     .version(version)
     .option('--database-url <url>', 'connection string (default: DATABASE_URL)')
     .option('--schema <name>', 'schema of the engine (default: outlay)')
@@ -28,7 +28,7 @@ export function createProgram(around: Surroundings, version: string, onCode: (co
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .configureOutput({ writeOut: (text) => around.stdout(text), writeErr: (text) => around.stderr(text) })
-    .showHelpAfterError('Run it with --help to see what it takes.')
+    .showHelpAfterError('Run it with --help for its arguments and options.')
   addPlace(program, perform, around)
   addTransfers(program, perform)
   addAccounts(program, perform)
@@ -38,12 +38,12 @@ export function createProgram(around: Surroundings, version: string, onCode: (co
   return program
 }
 
-function addPlace(program: Command, perform: Perform, around: Surroundings): void {
+function addPlace(program: Command, perform: Perform, around: CliContext): void {
   program
     .command('migrate')
-    .description('bring the schema to this release; safe to run again and from several places at once')
-    .option('--dry-run', 'only say what would run')
-    .option('--print', "write the SQL for an empty database, for the host's own migration tool; needs no database")
+    .description('bring the schema to this release; safe to repeat and to run from several processes at once')
+    .option('--dry-run', 'only print what would run')
+    .option('--print', "print the SQL for an empty database, for the host's own migration tool; needs no database")
     .action(async (options: { dryRun?: true; print?: true }, command: Command) => {
       if (options.print) {
         const { nameBackend } = await loadCommands()
@@ -52,22 +52,22 @@ function addPlace(program: Command, perform: Perform, around: Surroundings): voi
     })
   program
     .command('doctor')
-    .description('look for what is wrong and say what to do; exits with 1 when something is serious')
+    .description('find problems and print what to do; exits with 1 when something is serious')
     .action((_options: unknown, command: Command) =>
       perform(command, (session, { runDoctor }) => runDoctor(session), 'nothing'),
     )
   program
     .command('status')
-    .description('how much is where, who works, who is behind')
+    .description('the backlog, the workers and the lag of each subscription')
     .action((_options: unknown, command: Command) => perform(command, (session, { showStatus }) => showStatus(session)))
   program
     .command('roles')
-    .description('make the database roles and give each what it needs and no more; run it again behind every migration')
+    .description('create the database roles and grant each only what it needs; run it again after every migration')
     .option('--enqueue <role>', 'enqueues: web processes (default: outlay_enqueue)')
     .option('--worker <role>', 'works: workers, webhook endpoints, operators (default: outlay_worker)')
     .option('--migrator <role>', 'owns the schemas: the deployment (default: outlay_migrator)')
     .option('--reader <role>', 'only reads: dashboards, alarms (default: outlay_reader)')
-    .option('--print', 'only write the SQL; needs no database')
+    .option('--print', 'only print the SQL; needs no database')
     .action(async ({ print, ...roles }: RoleNames & { print?: true }, command: Command) => {
       if (print) {
         const { namesOf, rolesSql } = await loadCommands()
@@ -76,17 +76,21 @@ function addPlace(program: Command, perform: Perform, around: Surroundings): voi
     })
   program
     .command('archive')
-    .description('move the events and attempts of transfers that ended long ago to the archive; their keys stay taken')
-    .requiredOption('--older-than <duration>', 'only what ended so long ago, for example 400d', parseTime)
-    .option('--limit <count>', 'at most so many transfers', parseCount)
-    .option('--dry-run', 'only say how many it would be')
+    .description('archive the events and attempts of transfers that ended long ago; their keys stay in use')
+    .requiredOption(
+      '--older-than <duration>',
+      'only transfers that ended at least this long ago, for example 400d',
+      parseTime,
+    )
+    .option('--limit <count>', 'at most this many transfers', parseCount)
+    .option('--dry-run', 'only print how many there are')
     .action((options: { olderThan: number; limit?: number; dryRun?: true }, command: Command) =>
       perform(command, (session, { archiveTransfers }) =>
         archiveTransfers(session, { olderThanMs: options.olderThan, ...options }),
       ),
     )
   withReference(program.command('prove'))
-    .description('lay out the evidence about a transfer and what it comes to')
+    .description('print the evidence about a transfer, and a verdict')
     .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
       perform(command, (session, { proveTransfer }) =>
         proveTransfer(session, { id, accountId: options.account, key: options.key }),
@@ -116,7 +120,7 @@ interface ListOptions {
 }
 
 function addTransfers(program: Command, perform: Perform): void {
-  const transfers = program.command('transfers').description('transfers: look at them, and decide about stuck ones')
+  const transfers = program.command('transfers').description('transfers: list them, and decide about stuck ones')
   transfers
     .command('list')
     .description('transfers, newest first')
@@ -124,15 +128,15 @@ function addTransfers(program: Command, perform: Perform): void {
     .addOption(new Option('--stage <stage>', 'only in this stage of the engine').choices(stages))
     .addOption(new Option('--status <status>', 'only with this status at the service').choices(transferStatuses))
     .option('--reason <code>', 'only with this reason')
-    .option('--stuck', 'those that wait for something other than their turn, and what to do')
+    .option('--stuck', 'only those that wait for something other than their turn, and what to do')
     .option('--before <transfer>', 'only those older than this one: the next page')
-    .option('--limit <count>', 'at most so many', parseCount, 50)
+    .option('--limit <count>', 'at most this many', parseCount, 50)
     .action((options: ListOptions, command: Command) => {
       const { account: accountId, ...filter } = options
       return perform(command, (session, { listTransfers }) => listTransfers(session, { accountId, ...filter }))
     })
   withReference(transfers.command('show'))
-    .description('one transfer: how it stands, what it waits for, what happened')
+    .description('one transfer: its state, what it waits for, its history')
     .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
       perform(command, (session, { showTransfer }) =>
         showTransfer(session, { id, accountId: options.account, key: options.key }),
@@ -140,14 +144,14 @@ function addTransfers(program: Command, perform: Perform): void {
     )
   transfers
     .command('cancel')
-    .description('end transfers that have no effect for certain; all of them or none')
+    .description('end transfers that certainly have no effect; all of them or none')
     .argument('<transfer...>', 'ids')
     .action((ids: string[], _options: unknown, command: Command) =>
       perform(command, (session, { cancelTransfers }) => cancelTransfers(session, ids)),
     )
   transfers
     .command('release')
-    .description('put blocked or waiting transfers back into the queue with their own keys; all of them or none')
+    .description('return blocked or waiting transfers to the queue with their own keys; all of them or none')
     .argument('<transfer...>', 'ids')
     .action((ids: string[], _options: unknown, command: Command) =>
       perform(command, (session, { releaseTransfers }) => releaseTransfers(session, ids)),
@@ -157,7 +161,7 @@ function addTransfers(program: Command, perform: Perform): void {
     .command('resubmit')
     .description('enqueue the request of a failed or canceled transfer again, as a new one with a new key')
     .argument('<transfer>', 'id')
-    .option('--key <key>', 'idempotency key of the new one (default: made of the id, so that there is one)')
+    .option('--key <key>', 'idempotency key of the new one (default: derived from the id, so that there is only one)')
     .action((id: string, options: { key?: string }, command: Command) =>
       perform(command, (session, { resubmitTransfer }) => resubmitTransfer(session, id, options.key)),
     )
@@ -169,18 +173,18 @@ interface LimitOptions {
   readonly weight?: Limit
 }
 
-/** A limit as it is typed; "none" resets it. */
+/** A limit as typed; "none" resets it. */
 type Limit = number | 'none'
 
 const limitOf = (limit: Limit | undefined): number | null | undefined => (limit === 'none' ? null : limit)
 
 function addAccounts(program: Command, perform: Perform): void {
-  const accounts = program.command('accounts').description('accounts: what waits in each, pause, resume and limit')
+  const accounts = program.command('accounts').description('accounts: list, pause, resume and limit them')
   accounts
     .command('list')
-    .description('accounts with something unsettled, paused ones and ones with limits')
+    .description('accounts with unsettled transfers, paused ones and ones with limits')
     .option('--paused', 'only paused ones')
-    .option('--limit <count>', 'at most so many', parseCount, 1000)
+    .option('--limit <count>', 'at most this many', parseCount, 1000)
     .action((options: { paused?: true; limit: number }, command: Command) =>
       perform(command, (session, { listAccounts }) => listAccounts(session, options)),
     )
@@ -193,25 +197,25 @@ function addAccounts(program: Command, perform: Perform): void {
     )
   accounts
     .command('resume')
-    .description('let a paused account go on')
+    .description('resume a paused account')
     .argument('<account>', 'id')
     .action((id: string, _options: unknown, command: Command) =>
       perform(command, (session, { resumeAccount }) => resumeAccount(session, id)),
     )
   addAccountLimits(accounts, perform)
   accounts
-    .command('funded')
-    .description('send the transfers of an account that await funds out again')
+    .command('funds-arrived')
+    .description('send the transfers of an account that await funds again')
     .argument('<account>', 'id')
     .action((id: string, _options: unknown, command: Command) =>
       perform(command, (session, { fundAccount }) => fundAccount(session, id)),
     )
   accounts
-    .command('mended')
-    .description('try the credentials of an account again at once, after the service refused them')
+    .command('retry-credentials')
+    .description('probe the credentials of an account at once, after the service refused them')
     .argument('<account>', 'id')
     .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { mendAccount }) => mendAccount(session, id)),
+      perform(command, (session, { retryAccountCredentials }) => retryAccountCredentials(session, id)),
     )
 }
 
@@ -238,14 +242,14 @@ interface TailOptions {
   readonly once?: true
 }
 
-function addEvents(program: Command, perform: Perform, around: Surroundings): void {
+function addEvents(program: Command, perform: Perform, around: CliContext): void {
   const events = program.command('events').description('events, and the dead letters of subscriptions')
   events
     .command('tail')
     .description('print events as they are committed, each once; with --json one object a line')
     .option('--account <id>', 'only of this account')
     .option('--transfer <id>', 'only of this transfer')
-    .option('--type <type>', 'only of this type, for example transfer.failed')
+    .addOption(new Option('--type <type>', 'only of this type, for example transfer.failed').choices(eventTypes))
     .option('--since <duration>', 'also those recorded within, for example 15m', parseTime)
     .option('--once', 'end when there are no more')
     .action((options: TailOptions, command: Command) => {
@@ -258,13 +262,13 @@ function addEvents(program: Command, perform: Perform, around: Surroundings): vo
     .command('dead')
     .description('events whose handler failed too often')
     .argument('[subscription]', 'only of this one')
-    .option('--limit <count>', 'at most so many', parseCount, 100)
+    .option('--limit <count>', 'at most this many', parseCount, 100)
     .action((subscription: string | undefined, options: { limit: number }, command: Command) =>
       perform(command, (session, { listDeadLetters }) => listDeadLetters(session, subscription, options.limit)),
     )
   events
     .command('replay')
-    .description('put the dead letters of a subscription back, to be handled again')
+    .description('return the dead letters of a subscription to delivery')
     .argument('<subscription>', 'name')
     .option('--transfer <id>', 'only those of this transfer')
     .action((subscription: string, options: { transfer?: string }, command: Command) =>
@@ -273,19 +277,19 @@ function addEvents(program: Command, perform: Perform, around: Surroundings): vo
 }
 
 function addSubscriptions(program: Command, perform: Perform): void {
-  const subscriptions = program.command('subscriptions').description('subscriptions: how far behind, and remove them')
+  const subscriptions = program.command('subscriptions').description('subscriptions: show their lag, and remove them')
   subscriptions
     .command('list')
-    .description('subscriptions and how far they are behind')
+    .description('subscriptions and their lag')
     .action((_options: unknown, command: Command) =>
       perform(command, (session, { listSubscriptions }) => listSubscriptions(session)),
     )
   subscriptions
     .command('remove')
-    .description('remove a subscription that no process has any more; refused while it has events to handle')
+    .description('remove a subscription that no process uses any more; refused while it has events to handle')
     .argument('<subscription>', 'name')
     .option('--types <type...>', 'only these types of it')
-    .option('--discard', 'lose the events that it has yet to handle, dead letters included')
+    .option('--discard', 'delete its undelivered events, dead letters included')
     .action((name: string, options: { types?: string[]; discard?: true }, command: Command) =>
       perform(command, (session, { removeSubscription }) => removeSubscription(session, name, options)),
     )
@@ -297,7 +301,7 @@ function parseCount(text: string): number {
   return count
 }
 
-/** The engine knows the range. */
+/** The engine checks the range. */
 function parseLimit(text: string): Limit {
   if (text === 'none') return text
   if (!/^\d{1,9}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It is a number, or none.')

@@ -4,7 +4,7 @@ import { formatFields, formatTable } from './table.ts'
 import { findEvidence, formatAttempts, formatDeliveries, type TransferReference } from './transfers.ts'
 import { judge, type Verdict } from './verdict.ts'
 
-/** Lays out all that is known about a transfer, and what it comes to. Returns the exit code: 1 for a contradiction. */
+/** Prints all evidence about a transfer, and the verdict. Returns the exit code: 1 for a contradiction. */
 export async function proveTransfer(session: Session, reference: TransferReference): Promise<number> {
   const evidence = await findEvidence(session, reference)
   const verdict = judge(evidence)
@@ -43,7 +43,7 @@ function formatProof(evidence: TransferEvidence, verdict: Verdict): string {
       ['status', (row) => row.status],
       ['at the service', (row) => row.remoteId],
     ]),
-    formatTold(evidence),
+    formatReceived(evidence),
     formatTable(verdict.checks, [
       ['checked', (row) => row.check],
       ['', (row) => (row.holds ? 'holds' : 'DOES NOT HOLD')],
@@ -56,8 +56,8 @@ function formatProof(evidence: TransferEvidence, verdict: Verdict): string {
   return parts.join('\n\n')
 }
 
-function formatTold({ subscriptions, deliveries }: TransferEvidence): string {
+function formatReceived({ subscriptions, deliveries }: TransferEvidence): string {
   if (subscriptions.length === 0) return 'No subscription gets its events.'
   if (deliveries.length > 0) return formatDeliveries(deliveries)
-  return `Told, and acknowledged in full: ${subscriptions.join(', ')}.`
+  return `Delivered, and acknowledged in full: ${subscriptions.join(', ')}.`
 }

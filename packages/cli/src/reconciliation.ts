@@ -3,7 +3,7 @@ import { withGateway } from './gateway-module.ts'
 import type { Session } from './session.ts'
 import { formatTable, plural } from './table.ts'
 
-/** Compares the database with the service, through the host's own gateway. Returns the exit code: 1 while it stays fenced. */
+/** Compares the database with the service, through the host's own gateway. Returns the exit code: 1 while the fence stays. */
 export async function runReconciliation(
   session: Session,
   gatewayModule: string,
@@ -17,11 +17,11 @@ export async function runReconciliation(
 }
 
 const says: Readonly<Record<Reconciliation['differences'][number]['kind'], string>> = {
-  resent: 'is sent again under its key, which lives',
-  undecided: 'is kept until the keys have answered, or a person',
-  identified: 'takes the id of the service',
+  resent: 'is sent again under its key, which is alive',
+  undecided: 'is kept until the keys are answered, or a person decides',
+  identified: 'gets its id at the service',
   adopted: 'is adopted',
-  automated: 'nothing: an automation made it',
+  automated: 'nothing: an automation created it',
   blocked: 'is blocked for a person',
   unknown_at_service: 'a person has to ask the service',
   unreadable: 'has to be read again',

@@ -21,7 +21,7 @@ describe('outlay transfers resolve', async () => {
   /** A transfer whose one request got no answer for longer than a day. */
   async function block(): Promise<string> {
     const { id } = await host.enqueue()
-    await host.pool.query(`select * from outlay.fetch_and_take(1, 'gone', '')`)
+    await host.pool.query(`select * from outlay.fetch_and_claim(1, 'gone', '')`)
     await host.pool.query(
       `update outlay.transfer set stage = 'blocked', reason = 'key_expired', unknown_since = now() - interval '25 hours',
          event_sequence = 2 where id = $1`,
@@ -38,7 +38,7 @@ describe('outlay transfers resolve', async () => {
     return id
   }
 
-  it('takes the id that the service has, and the proof tells who said so and why', async () => {
+  it('records the id at the service, and the proof shows who gave it and why', async () => {
     const id = await block()
     expect(await verdict(id)).toMatchObject({ conclusion: 'unknown' })
     expect((await run('transfers', 'list', '--stuck')).stdout).toContain('outlay transfers resolve')
@@ -48,7 +48,7 @@ describe('outlay transfers resolve', async () => {
     expect(done.stdout).toContain(`${id}  blocked/pending (key_expired) → submitted/pending`)
     const proof = await run('prove', id)
     expect(proof.code).toBe(0)
-    expect(proof.stdout).toContain('ONE EFFECT. An operator ended the doubt at')
+    expect(proof.stdout).toContain('ONE EFFECT. An operator resolved it at')
     expect(proof.stdout).toContain('(resolve by ann). A person said that it is r-1. Reason: ticket 4711')
     const again = await resolve(id, '--not-paid')
     expect(again).toMatchObject({ code: 1, stdout: '' })
@@ -59,7 +59,7 @@ describe('outlay transfers resolve', async () => {
     )
   })
 
-  it('takes that nothing was paid, after which it is resubmitted', async () => {
+  it('records that nothing was paid, after which it is resubmitted', async () => {
     const id = await block()
     expect((await run('transfers', 'cancel', id)).code).toBe(1)
     const done = await resolve(id, '--not-paid', '--reason', 'no such payment')
@@ -84,7 +84,7 @@ describe('outlay transfers resolve', async () => {
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'blocked', attempt: 1 })
   })
 
-  it('asks the service first, so that an id that is mistyped, or that of another payout, is refused', async () => {
+  it('asks the service first, and refuses an id that is mistyped or that of another payout', async () => {
     const id = await block()
     const { request } = (await host.engine.transfers.get(id)) ?? expect.unreachable()
     const folder = await mkdtemp(join(tmpdir(), 'outlay-resolve-'))
@@ -114,7 +114,7 @@ describe('outlay transfers resolve', async () => {
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'r-1' })
     const second = await block()
     expect((await resolve(second, '--remote-id', 'r-2', '--gateway-module', file, '--unchecked')).code).toBe(0)
-    // The first one is what the second one was taken for: the person takes the id back.
+    // The second one got the id of the first one: the person moves the id back.
     const third = await block()
     expect((await resolve(third, '--remote-id', 'r-1', '--unchecked', '--instead-of', id)).code).toBe(0)
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'blocked', reason: 'remote_id_taken' })

@@ -1,7 +1,7 @@
 import { type RoleNames, rolesSql } from '@outlay/adapters-pg'
 import type { Session } from './session.ts'
 
-/** Makes the database roles and gives each what it needs. */
+/** Creates the database roles and grants each what it needs. */
 export async function makeRoles(session: Session, names: RoleNames): Promise<void> {
   const { schema, queueSchema, pool } = session
   await pool.query(rolesSql({ schema, queueSchema, roles: names }))
@@ -13,6 +13,6 @@ export async function makeRoles(session: Session, names: RoleNames): Promise<voi
   }
   session.write(roles, () => {
     const lines = Object.entries(roles).map(([part, role]) => `${part.padEnd(8)}  ${role}`)
-    return [...lines, 'Grant these to logins of yours. Run it again behind every migration.'].join('\n')
+    return [...lines, 'Grant these to your logins. Run it again after every migration.'].join('\n')
   })
 }

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
+import type { CliContext } from './cli-context.ts'
 import { explain } from './problem.ts'
 import { createProgram } from './program.ts'
-import type { Surroundings } from './surroundings.ts'
 
 /**
- * Runs the command line `outlay` with the given arguments and answers with its exit code: 0 when all went well, 1 when
- * something failed or was found to be wrong, 2 when the arguments make no sense. Reads and writes only what it is given.
+ * Runs the command line `outlay` with the given arguments and returns its exit code: 0 for success, 1 for a failure or a
+ * serious finding, 2 for invalid arguments. Uses only the context that it is given.
  *
  * @example
  * const code = await runOutlay(['doctor', '--json'], { env: process.env, stdout, stderr, signal, interactive: false })
  */
-export async function runOutlay(args: readonly string[], around: Surroundings): Promise<number> {
+export async function runOutlay(args: readonly string[], around: CliContext): Promise<number> {
   let code = 0
   const program = createProgram(around, await readVersion(), (own) => {
     code = own
@@ -20,7 +20,7 @@ export async function runOutlay(args: readonly string[], around: Surroundings): 
     await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
-    // Help and the version end this way too; what is wrong with the arguments has been said.
+    // Help and the version end this way too; commander has printed what is wrong with the arguments.
     if (error instanceof CommanderError) return error.exitCode === 0 || error.code === 'commander.help' ? 0 : 2
     const problem = explain(error)
     if (args.includes('--json')) around.stderr(`${JSON.stringify({ error: problem })}\n`)

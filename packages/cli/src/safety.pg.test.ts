@@ -6,7 +6,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
 
-describe('the commands that keep money from leaving', async () => {
+describe('the commands that stop and allow sending', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   let host: Host
   let folder: string
@@ -28,7 +28,7 @@ describe('the commands that keep money from leaving', async () => {
     return { code, first: JSON.parse(stdout).findings[0] as { code: string; what: string; cure: string } }
   }
 
-  it('stop everything and let it go on, and the doctor says so above all else', async () => {
+  it('stop everything and start it again, and the doctor reports the stop first', async () => {
     await host.engine.start()
     const stopped = await run('stop', '--all', '--reason', 'a drill', '--actor', 'ann')
     expect(stopped.stdout).toContain('outlay start-sending --all')
@@ -45,7 +45,7 @@ describe('the commands that keep money from leaving', async () => {
     expect(host.gateway.transfers.size).toBeGreaterThan(0)
   })
 
-  it('stop one account or gateway, and nothing that is not named', async () => {
+  it('stop one account or gateway, and nothing else', async () => {
     expect((await run('stop', '--account', 'acme')).stdout).toContain('the account acme')
     expect((await doctor()).first).toMatchObject({ code: 'account_stopped' })
     expect((await run('stop', '--gateway', 'default')).stdout).toContain('the gateway default')
@@ -53,6 +53,34 @@ describe('the commands that keep money from leaving', async () => {
     expect((await run('stop', '--gateway', 'other')).stderr).toContain('There is one gateway')
     expect((await run('stop')).stderr).toContain('--all')
     expect((await run('stop', '--all', '--account', 'acme')).code).not.toBe(0)
+  })
+
+  it('stop and pause an account that nobody knows yet, and say that it may be mistyped', async () => {
+    await host.enqueue()
+    for (const command of [
+      ['stop', '--account'],
+      ['accounts', 'pause'],
+    ]) {
+      expect((await run(...command, 'acmee')).stdout).toContain('no transfer of acmee is known here')
+      expect(JSON.parse((await run(...command, 'acmee', '--json')).stdout)).toMatchObject({ known: false })
+      expect((await run(...command, 'acme')).stdout).not.toContain('mistyped')
+    }
+    expect((await host.engine.stops.list()).map(({ name }) => name)).toEqual(['acme', 'acmee'])
+  })
+
+  it.each([
+    [['stop', '--account', 'a b'], 'outlay accounts list'],
+    [['accounts', 'pause', ''], 'outlay accounts list'],
+    [['events', 'tail', '--once', '--type', 'transfer.paid'], 'transfer.failed'],
+    [['events', 'tail', '--once', '--transfer', 'nonsense'], 'transfer: must be a ULID'],
+    [['events', 'tail', '--once', '--since', '999999d'], 'Write it as'],
+    [['events', 'replay', 'books', '--transfer', 'nonsense'], 'transfer: must be a ULID'],
+    [['transfers', 'list', '--before', 'nonsense'], 'before: must be a ULID'],
+    [['transfers', 'list', '--stuck', '--stage', 'blocked'], '--stuck goes with'],
+  ])('refuse what they would otherwise pass over: %j', async (args, says) => {
+    const { code, stderr } = await run(...args)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(says)
   })
 
   it('fence, reconcile with the gateway of a module of the host, and lift the fence', async () => {
@@ -83,13 +111,13 @@ describe('the commands that keep money from leaving', async () => {
     const reconcile = (...args: string[]) => run('reconcile', '--since', '1h', '--gateway-module', module, ...args)
     const planned = await reconcile('--dry-run')
     expect(planned.stdout).toMatch(/acme +\S+ +(- +)?is sent again under its key/)
-    expect(planned.stdout).toMatch(/acme +(- +)?remote-9 +is kept until the keys have answered/)
+    expect(planned.stdout).toMatch(/acme +(- +)?remote-9 +is kept until the keys are answered/)
     expect(planned.stdout).toContain('Nothing was changed.')
     expect((await host.engine.transfers.get(id))?.stage).toBe('queued')
     const resent = await reconcile('--actor', 'ann')
     expect([resent.code, resent.stdout]).toEqual([0, expect.stringContaining('The fence is lifted')])
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'queued', reason: 'outcome_unknown' })
-    expect((await run('prove', id)).stdout).toContain('it is not known what became of a request')
+    expect((await run('prove', id)).stdout).toContain('the outcome of a request is unknown')
     expect((await run('fence')).code).toBe(0)
     const wrong = await reconcile('--match', `${id}=remote-7`)
     expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining('A person said that it is remote-7')])
@@ -108,7 +136,7 @@ describe('the commands that keep money from leaving', async () => {
     expect((await run('reconcile', '--since', 'soon', '--gateway-module', module)).code).toBe(2)
   })
 
-  it('say of a copy that it is one, and adopt it', async () => {
+  it('report a copy as one, and adopt it', async () => {
     await host.engine.start()
     await host.engine.stop()
     await host.pool.query('update outlay.home set database_oid = database_oid + 1')

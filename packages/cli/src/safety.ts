@@ -1,4 +1,5 @@
 import type { Adoption, OperatorNote, StopTarget } from '@outlay/core'
+import { doubtAccount } from './known-account.ts'
 import type { Session } from './session.ts'
 import { printable } from './table.ts'
 
@@ -9,17 +10,20 @@ const nameOf = (target: StopTarget): string => {
 
 const optionOf = (target: StopTarget): string => (target.scope === 'all' ? '--all' : `--${target.scope} ${target.name}`)
 
-/** Begins no request any more for everything, a gateway or an account. */
+/** Stops new requests for everything, a gateway or an account. */
 export async function stopSending(session: Session, target: StopTarget, note: OperatorNote): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.stops.add(tx, { ...target, ...note }))
-  session.write({ ...target, stopped: true, changed }, () =>
-    changed
-      ? `Stopped: ${printable(nameOf(target))}. No request begins a second from now; what is under way is finished. It lasts until "outlay start-sending ${optionOf(target)}".`
-      : `Stopped already: ${printable(nameOf(target))}; nothing changed.`,
-  )
+  const { known, doubt } =
+    target.scope === 'account' ? await doubtAccount(session, target.name) : { known: true, doubt: '' }
+  session.write({ ...target, stopped: true, changed, known }, () => {
+    const done = changed
+      ? `Stopped: ${printable(nameOf(target))}. No request begins a second from now; requests under way are finished. It lasts until "outlay start-sending ${optionOf(target)}".`
+      : `Stopped already: ${printable(nameOf(target))}; nothing changed.`
+    return done + doubt
+  })
 }
 
-/** Ends a stop, and says what else keeps transfers from being sent. */
+/** Ends a stop, and prints what else keeps transfers from being sent. */
 export async function startSending(session: Session, target: StopTarget): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.stops.end(tx, target))
   const { stops, fence, unfamiliar } = await session.engine.sending()
@@ -38,7 +42,7 @@ export async function startSending(session: Session, target: StopTarget): Promis
   })
 }
 
-/** Sends nothing until a reconciliation. */
+/** Stops all sending until a reconciliation. */
 export async function fenceDatabase(session: Session, note: OperatorNote): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.fence(tx, note))
   session.write({ fenced: true, changed }, () =>
@@ -48,14 +52,14 @@ export async function fenceDatabase(session: Session, note: OperatorNote): Promi
   )
 }
 
-/** Makes this database the engine's own. */
+/** Adopts this database as the engine's own. */
 export async function adoptDatabase(session: Session, adoption: Adoption): Promise<void> {
   const before = await session.engine.sending()
   await session.transaction((tx) => session.engine.adoptDatabase(tx, adoption))
   const after = await session.engine.sending()
   session.write({ before, after }, () =>
     after.fence === null
-      ? 'Adopted: workers send from this database. See to it that no other copy of it has workers.'
+      ? 'Adopted: workers send from this database. Make sure that no other copy of it has workers.'
       : 'Adopted, and fenced: the service may be ahead of this database. Nothing is sent until "outlay reconcile --since <time>".',
   )
 }

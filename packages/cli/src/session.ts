@@ -1,10 +1,10 @@
 import { type Inspection, inspect, pgDriver, postgres } from '@outlay/adapters-pg'
 import { type Backend, createEngine, type Engine, type Gateway } from '@outlay/core'
 import pg from 'pg'
+import type { CliContext } from './cli-context.ts'
 import { Refusal } from './problem.ts'
-import type { Surroundings } from './surroundings.ts'
 
-/** Options that every command takes. */
+/** Options of every command. */
 export interface GlobalOptions {
   readonly databaseUrl?: string | undefined
   readonly schema?: string | undefined
@@ -12,7 +12,7 @@ export interface GlobalOptions {
   readonly json?: boolean | undefined
 }
 
-/** What a command works with: the place, and somewhere to write. */
+/** What a command works with: the database and the engine, and an output. */
 export interface Session {
   readonly pool: pg.Pool
   readonly schema: string
@@ -22,22 +22,22 @@ export interface Session {
   readonly inspection: Inspection<pg.PoolClient>
   /** Runs `work` in one transaction. */
   transaction<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T>
-  /** Writes a result: as JSON when that was asked for, else as text. */
+  /** Writes a result: as JSON with --json, else as text. */
   write(data: unknown, text: () => string): void
-  /** Writes a line about what goes on, when a person watches. */
+  /** Writes a line of progress, when a person watches. */
   progress(text: string): void
   readonly signal: AbortSignal
   readonly json: boolean
 }
 
-/** Nothing is ever sent from here: workers do that, in the host's own processes. */
+/** The command line never sends: workers do, in the host's own processes. */
 const noGateway: Gateway = {
   submit: () => Promise.reject(new Error('The command line sends nothing.')),
   registerAddress: () => Promise.reject(new Error('The command line registers nothing.')),
-  get: () => Promise.reject(new Error('The command line asks nothing.')),
+  get: () => Promise.reject(new Error('The command line reads nothing at the service.')),
 }
 
-/** Names the engine's place without connecting, for what needs no database. */
+/** Names the engine's schemas without connecting, for commands that need no database. */
 export function nameBackend(options: GlobalOptions): Backend<pg.PoolClient> {
   return postgres({ driver: pgDriver(new pg.Pool()), ...namesOf(options) })
 }
@@ -45,7 +45,7 @@ export function nameBackend(options: GlobalOptions): Backend<pg.PoolClient> {
 /** Opens a session, runs `work` in it, and closes it. */
 export async function withSession<T>(
   options: GlobalOptions,
-  around: Surroundings,
+  around: CliContext,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   const pool = new pg.Pool({
@@ -54,7 +54,7 @@ export async function withSession<T>(
     application_name: 'outlay-cli',
     connectionTimeoutMillis: 10_000,
   })
-  // An idle connection that fails is opened again by the next statement.
+  // A failed idle connection is opened again by the next statement.
   pool.on('error', () => undefined)
   try {
     return await work(openSession(pool, options, around))
@@ -63,8 +63,8 @@ export async function withSession<T>(
   }
 }
 
-function openSession(pool: pg.Pool, options: GlobalOptions, around: Surroundings): Session {
-  // Unnamed statements work behind every pooler, and a command runs each of its own only once.
+function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext): Session {
+  // Unnamed statements work behind every pooler, and a command runs each of its statements once.
   const driver = pgDriver(pool, { prepared: false })
   const names = namesOf(options)
   const backend = postgres({ driver, ...names })
@@ -88,7 +88,7 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: Surroundings
 
 const schemaPattern = /^[a-z_][a-z0-9_]{0,50}$/
 
-/** The names of the schemas that were given. Throws a refusal for what is no name. */
+/** The schema names from the options. Throws a refusal for an invalid name. */
 export function namesOf({ schema, queueSchema }: GlobalOptions) {
   for (const [option, name] of [
     ['--schema', schema],
@@ -100,8 +100,8 @@ export function namesOf({ schema, queueSchema }: GlobalOptions) {
   return { schema, queueSchema }
 }
 
-/** The connection string; it may hold a password, so it is never part of a message. */
-function readUrl(options: GlobalOptions, around: Surroundings): string {
+/** The connection string. It may contain a password, so no message includes it. */
+function readUrl(options: GlobalOptions, around: CliContext): string {
   const url = options.databaseUrl ?? around.env['DATABASE_URL']
   if (url === undefined || url === '') {
     throw new Refusal('There is no database to connect to.', 'Give --database-url, or set DATABASE_URL.')

@@ -2,7 +2,7 @@ import { formatDuration } from './duration.ts'
 import type { Session } from './session.ts'
 import { formatFields, formatTable, plural } from './table.ts'
 
-/** Says how much is where, who works, and who is behind. */
+/** Prints the backlog, the workers and the lag of each subscription. */
 export async function showStatus(session: Session): Promise<void> {
   const { inspection, backend } = session
   const backlog = await backend.backlog()
@@ -40,7 +40,7 @@ export async function showStatus(session: Session): Promise<void> {
   })
 }
 
-/** Writes subscriptions and how far they are behind. */
+/** Formats subscriptions and their lag. */
 export function formatSubscriptions(
   subscriptions: Awaited<ReturnType<Session['inspection']['subscriptions']>>,
 ): string {

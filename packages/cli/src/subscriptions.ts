@@ -3,7 +3,7 @@ import type { Session } from './session.ts'
 import { formatSubscriptions } from './status.ts'
 import { plural } from './table.ts'
 
-/** Lists subscriptions and how far they are behind. */
+/** Lists subscriptions and their lag. */
 export async function listSubscriptions(session: Session): Promise<void> {
   const subscriptions = await session.inspection.subscriptions()
   session.write(subscriptions, () =>

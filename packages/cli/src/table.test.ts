@@ -14,7 +14,7 @@ describe('a table', () => {
     expect(text).toBe('ID        COUNT\na         10\nlong-one  -')
   })
 
-  it('cuts long cells, and lets no words of others move the cursor or forge a line', () => {
+  it('cuts long cells, and lets no foreign text move the cursor or forge a line', () => {
     const text = formatTable([{ said: `\u001b[2Jok\nSERIOUS ${'x'.repeat(200)}` }], [['said', (row) => row.said]])
     expect(text.split('\n')).toHaveLength(2)
     expect(text).toContain('\\u001b[2Jok\\u000aSERIOUS')

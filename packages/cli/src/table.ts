@@ -1,22 +1,22 @@
-/** A column of a table: its heading, and what it shows of a row. */
+/** A column of a table: its heading, and the cell of a row. */
 export type Column<Row> = readonly [heading: string, cell: (row: Row) => string | number | null]
 
 /** Longest cell, in characters; a longer one ends with an ellipsis. */
 const maxCell = 80
 
 /**
- * Text that is safe on a terminal: control characters, which the words of another system may hold, become visible escapes
- * instead of moving the cursor or recolouring the lines of others.
+ * Text that is safe on a terminal: control characters, which text of another system may contain, become visible escapes instead
+ * of moving the cursor or recolouring other lines.
  */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (character) => {
     const code = character.charCodeAt(0)
     return `\\u${code.toString(16).padStart(4, '0')}`
   })
 }
 
-/** Writes rows as lines with aligned columns under a heading. Null is a dash. */
+/** Formats rows as lines with aligned columns under a heading. Null is a dash. */
 export function formatTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const cells = rows.map((row) => columns.map(([, cell]) => shorten(printable(String(cell(row) ?? '-')))))
   const lines = [columns.map(([heading]) => heading.toUpperCase()), ...cells]
@@ -31,7 +31,7 @@ export function formatTable<Row>(rows: readonly Row[], columns: readonly Column<
     .join('\n')
 }
 
-/** Writes names and values in two columns; members that are null are left out. */
+/** Formats names and values in two columns; null values are left out. */
 export function formatFields(fields: readonly (readonly [name: string, value: string | number | null])[]): string {
   const shown = fields.filter(([, value]) => value !== null)
   const width = Math.max(...shown.map(([name]) => name.length))

@@ -6,13 +6,14 @@ import { Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 import { formatFields, formatTable, plural } from './table.ts'
 
-/** Lists transfers, newest first; with `stuck` those that wait for something, the longest first. */
+/** Lists transfers, newest first; with `stuck`, those that wait for something, the longest wait first. */
 export async function listTransfers(
   session: Session,
   filter: TransferFilter & { readonly stuck?: boolean | undefined },
 ): Promise<void> {
   const { stuck, ...rest } = filter
   if (stuck === true) return listStuck(session, rest)
+  if (rest.before !== undefined) Id.parse(rest.before, 'before')
   const transfers = await session.inspection.transfers(rest)
   session.write(transfers, () => {
     if (transfers.length === 0) return 'No transfer.'
@@ -21,7 +22,10 @@ export async function listTransfers(
   })
 }
 
-async function listStuck(session: Session, { accountId, limit }: TransferFilter): Promise<void> {
+async function listStuck(session: Session, { accountId, limit, ...others }: TransferFilter): Promise<void> {
+  if (Object.values(others).some((one) => one !== undefined)) {
+    throw new Refusal('--stuck goes with --account and --limit only.', 'Leave out what else there is, or --stuck.')
+  }
   const stuck = await session.inspection.stuck({ accountId, ...(limit === undefined ? {} : { limit }) })
   session.write(stuck, () => {
     if (stuck.length === 0) return 'Nothing is stuck.'
@@ -47,10 +51,10 @@ const columns = [
   ['reason', (row: TransferSummary) => row.reason ?? row.failureCode],
   ['attempts', (row: TransferSummary) => row.attempts],
   ['age', (row: TransferSummary) => formatDuration(row.ageMs)],
-  ['next', (row: TransferSummary) => row.nextAttemptAt ?? row.nextLookAt],
+  ['next', (row: TransferSummary) => row.nextAttemptAt ?? row.nextPollAt],
 ] as const
 
-/** Shows one transfer: how it stands, what it waits for, what happened to it. */
+/** Shows one transfer: its state, what it waits for, and its history. */
 export async function showTransfer(session: Session, reference: TransferReference): Promise<void> {
   const evidence = await findEvidence(session, reference)
   const [stuck] = await session.inspection.stuck({ id: evidence.transfer.id })
@@ -66,12 +70,12 @@ export async function showTransfer(session: Session, reference: TransferReferenc
         ['status', (row) => row.status],
         ['reason', (row) => row.reason],
       ]),
-      deliveries.length === 0 ? 'No subscription has yet to hear of it.' : formatDeliveries(deliveries),
+      deliveries.length === 0 ? 'No event of it is undelivered.' : formatDeliveries(deliveries),
     ].join('\n\n')
   })
 }
 
-/** The one transfer that is meant. */
+/** Names one transfer. */
 export interface TransferReference {
   readonly id?: string | undefined
   readonly accountId?: string | undefined
@@ -80,7 +84,7 @@ export interface TransferReference {
 
 type Evidence = NonNullable<Awaited<ReturnType<Session['inspection']['evidence']>>>
 
-/** Finds all that is known about a transfer, by its id or by its account and key. */
+/** Finds all evidence about a transfer, by its id or by its account and key. */
 export async function findEvidence(session: Session, reference: TransferReference): Promise<Evidence> {
   const { id, accountId, key } = reference
   if (id === undefined && (accountId === undefined || key === undefined)) {
@@ -115,7 +119,7 @@ function describe(
     ['expires', summary.expiresAt],
     ['unknown since', summary.unknownSince],
     ['next attempt', summary.nextAttemptAt],
-    ['next look', summary.nextLookAt],
+    ['next poll', summary.nextPollAt],
     ['job', summary.jobState],
     ['waits for', stuck?.waitsFor ?? null],
     ['what to do', stuck?.remedy ?? null],
@@ -123,7 +127,7 @@ function describe(
   ])
 }
 
-/** Writes attempts with their answers. */
+/** Formats attempts with their answers. */
 export function formatAttempts(attempts: Evidence['attempts']): string {
   return formatTable(attempts, [
     ['attempt', (row) => row.attempt],
@@ -137,7 +141,7 @@ export function formatAttempts(attempts: Evidence['attempts']): string {
   ])
 }
 
-/** Writes what subscriptions have yet to handle. */
+/** Formats undelivered events by subscription. */
 export function formatDeliveries(deliveries: Evidence['deliveries']): string {
   return formatTable(deliveries, [
     ['subscription', (row) => row.subscription],
@@ -148,7 +152,7 @@ export function formatDeliveries(deliveries: Evidence['deliveries']): string {
   ])
 }
 
-/** What a command did to one transfer. */
+/** What a command changed about one transfer. */
 interface Change {
   readonly id: string
   readonly from: string
@@ -163,7 +167,7 @@ export async function cancelTransfers(session: Session, ids: readonly string[]):
   await changeAll(session, ids, 'canceled', async (tx, { id }) => session.engine.transfers.cancel(tx, id))
 }
 
-/** Puts transfers back into the queue with their own keys, all of them or none. */
+/** Returns transfers to the queue with their own keys, all of them or none. */
 export async function releaseTransfers(session: Session, ids: readonly string[]): Promise<void> {
   await changeAll(session, ids, 'released', async (tx, transfer) => {
     if (await session.engine.transfers.release(tx, transfer.id)) return
@@ -172,7 +176,7 @@ export async function releaseTransfers(session: Session, ids: readonly string[])
   })
 }
 
-/** Ends the doubt about a blocked transfer as a person says. With a module of a gateway the service is asked for the id first. */
+/** Resolves a blocked transfer as a person says. With a gateway module, asks the service for the id first. */
 export async function resolveTransfer(
   session: Session,
   id: string,

@@ -67,13 +67,13 @@ describe('a verdict', () => {
     expect(refused.conclusion).toBe('no_effect')
   })
 
-  it('is not known while a request is without an answer, and also after a release forgot since when', () => {
+  it('is not known while a request has no answer, and also after a release forgot since when', () => {
     expect(judge(evidence(['unknown'], { unknownSince: at })).conclusion).toBe('unknown')
     expect(judge(evidence([null], { transfer: { stage: 'submitting' } })).conclusion).toBe('unknown')
     expect(judge(evidence(['unknown'])).because.join(' ')).toContain('Money moved once or not at all.')
   })
 
-  it('lets the registration of a counterparty stand for no effect, whatever became of it', () => {
+  it('counts the registration of a counterparty as no effect, whatever its outcome', () => {
     const open = evidence(['unknown', null], { transfer: { stage: 'submitting' } })
     const registering = open.attempts.map((attempt) => ({ ...attempt, step: 'registration' as const }))
     expect(judge({ ...open, attempts: registering }).conclusion).toBe('undecided')
@@ -102,7 +102,7 @@ describe('a verdict', () => {
     ['a request that was changed', evidence([], { transfer: { fingerprint: 'x' } })],
     ['a lost line of the log', evidence(['accepted'], { transfer: { ...accepted, attempt: 2 } })],
     ['a lost event', evidence([], { eventSequence: 2 })],
-    ['a status that no event told', evidence([], { events: [] })],
+    ['a status without an event', evidence([], { events: [] })],
     [
       'an id at the service that another transfer has',
       evidence(['accepted'], { transfer: accepted, sameRemoteId: ['x'] }),

@@ -1,19 +1,19 @@
 import type { TransferEvidence } from '@outlay/adapters-pg'
 import { Counterparty, isAdopted } from '@outlay/core'
 
-/** What the evidence comes to. */
+/** The verdict on the evidence. */
 export interface Verdict {
   /**
    * - `one_effect`: the service has it, once
    * - `no_effect`: nothing was sent, or the service refused it
-   * - `undecided`: it is under way, and nothing says more than that
+   * - `undecided`: it is under way, and the evidence says no more
    * - `unknown`: a request left whose answer is not known; money may have moved, at most once
-   * - `contradiction`: the evidence does not fit together
+   * - `contradiction`: the evidence is inconsistent
    */
   readonly conclusion: 'one_effect' | 'no_effect' | 'undecided' | 'unknown' | 'contradiction'
-  /** Sentences that say why. */
+  /** The reasons, in sentences. */
   readonly because: readonly string[]
-  /** What was checked, and whether it holds. */
+  /** Every check, and whether it holds. */
   readonly checks: readonly { readonly check: string; readonly holds: boolean }[]
 }
 
@@ -63,22 +63,22 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
 
 const notPaid = 'not_paid'
 
-/** Lines of the log that tell of no request, but of what was found out. */
+/** Log lines that record a finding instead of a request. */
 const isFound = (outcome: string | null) => outcome === 'reconciled' || outcome === 'resolved'
 
 const saidBy = ({ worker, answeredAt }: TransferEvidence['attempts'][number]) =>
-  `An operator ended the doubt at ${answeredAt} (${worker}).`
+  `An operator resolved it at ${answeredAt} (${worker}).`
 
 type Conclusion = Pick<Verdict, 'conclusion' | 'because'>
 
-/** What registered the counterparty moved no money, so only the attempts after that are judged. */
+/** Registering the counterparty moves no money, so only the attempts after that are judged. */
 function conclude(evidence: TransferEvidence): Conclusion {
   const attempts = evidence.attempts.filter((attempt) => attempt.step === undefined)
   const registrations = evidence.attempts.length - attempts.length
   const { conclusion, because } = concludeTransfer({ ...evidence, attempts })
   if (registrations === 0) return { conclusion, because }
-  const told = `${count(registrations)} went into registering its counterparty, under a key of its own; no money moves by that.`
-  return { conclusion, because: [told, ...because] }
+  const registering = `${count(registrations)} went into registering its counterparty, under a key of its own; no money moves by that.`
+  return { conclusion, because: [registering, ...because] }
 }
 
 function concludeTransfer({ transfer, summary, attempts, unknownSince }: TransferEvidence): Conclusion {
@@ -86,9 +86,9 @@ function concludeTransfer({ transfer, summary, attempts, unknownSince }: Transfe
   const found = attempts.findLast((attempt) => isFound(attempt.outcome))
   const open = attempts.filter((attempt) => attempt.outcome === null || attempt.outcome === 'unknown')
   const all = attempts.length === 1 ? 'Its one attempt' : `All ${attempts.length} attempts`
-  const sameKey = `${all} carried the key ${summary.submissionKey ?? idempotencyKey}, under which the service does a thing once.`
+  const sameKey = `${all} carried the key ${summary.submissionKey ?? idempotencyKey}, under which the service acts only once.`
   if (isAdopted(transfer)) {
-    const because = ['Somebody else made it and the engine adopted it: no request for it ever left from here.']
+    const because = ['It was created elsewhere and the engine adopted it: no request for it ever left from here.']
     return {
       conclusion: 'one_effect',
       because: [...because, `The service has it as ${remoteId}, and it is ${status}.`],
@@ -119,7 +119,7 @@ function concludeTransfer({ transfer, summary, attempts, unknownSince }: Transfe
     }
   if (unknownSince !== null) {
     const because = [
-      `Since ${unknownSince} it is not known what became of a request.`,
+      `Since ${unknownSince} the outcome of a request is unknown.`,
       sameKey,
       'Money moved once or not at all.',
     ]
@@ -142,7 +142,7 @@ function concludeTransfer({ transfer, summary, attempts, unknownSince }: Transfe
   }
   return {
     conclusion: 'undecided',
-    because: [sameKey, 'Every answer so far was a refusal that leaves nothing behind.'],
+    because: [sameKey, 'Every answer so far was a refusal without an effect.'],
   }
 }
 

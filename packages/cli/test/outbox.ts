@@ -4,7 +4,7 @@ import { type MemoryGateway, memoryGateway } from '@outlay/testing'
 import pg from 'pg'
 import { runOutlay } from '../src/run.ts'
 
-/** What one run of the command line came to. */
+/** The result of one run of the command line. */
 export interface Run {
   readonly code: number
   readonly stdout: string
@@ -48,7 +48,7 @@ export interface Host {
   readonly engine: Engine<pg.PoolClient>
   enqueue(overrides?: Partial<EnqueueRequest>): Promise<EnqueuedTransfer>
   commit<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T>
-  /** Another engine on the same database, since one takes no subscription once it runs. */
+  /** Another engine on the same database, since a running one accepts no subscription. */
   again(): Engine<pg.PoolClient>
   /** Stops engines and empties the tables. */
   reset(): Promise<void>
@@ -81,7 +81,7 @@ export function openHost(url: string): Host {
       gateway.script(() => undefined)
       gateway.scriptAfter(() => undefined)
       await pool.query(
-        'truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.account, outlay.refused_account, outlay.account_pace, outlay.submission_slot, outlay_queue.job',
+        'truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.account, outlay.unauthorized_account, outlay.account_throttle, outlay.submission_slot, outlay_queue.job',
       )
     },
     async close() {

@@ -6,7 +6,7 @@ describe('Account', () => {
     expect(accountStatuses.filter(Account.isReady)).toEqual(['complete'])
   })
 
-  it('is decided once, and may be decided anew', () => {
+  it('is decided once, and may be decided again', () => {
     expect(Account.allows('pending', 'complete')).toBe(true)
     expect(Account.allows('complete', 'rejected')).toBe(true)
     expect(Account.allows('complete', 'pending')).toBe(false)

@@ -1,12 +1,12 @@
 import type { PostalAddress } from './postal-address.ts'
 
-/** Statuses of an account: how its onboarding stands. Specification: "Account statuses". */
+/** Statuses of an account's onboarding. Specification: "Account statuses". */
 export const accountStatuses = ['pending', 'complete', 'rejected'] as const
 
 /** Status of an account. */
 export type AccountStatus = (typeof accountStatuses)[number]
 
-/** Where an account's status may go next. */
+/** The statuses that may follow each status of an account. */
 export const accountTransitions = {
   pending: ['complete', 'rejected'],
   complete: ['rejected'],
@@ -42,7 +42,7 @@ const lastFour = (text: string): string => text.replace(/\D/g, '').slice(-4)
 
 /** Rules of accounts. */
 export const Account = {
-  /** True when the status may go from one to the other. */
+  /** True when the status may change from one to the other. */
   allows,
   /** True when the account can move money: its onboarding is complete. */
   isReady: (status: AccountStatus): boolean => status === 'complete',

@@ -1,6 +1,6 @@
 import { OutlayError } from './error.ts'
 
-// 1220 says: a SHA-256 hash of 32 octets. The hint may hold single colons, never the separator.
+// 1220 marks a SHA-256 hash of 32 octets. The hint may contain single colons, never the separator.
 const pattern = /^(?:[A-Za-z0-9_-]|:(?!:)){1,185}::1220[0-9a-f]{64}$/
 
 /** Reads a Canton party: a hint, `::`, and a fingerprint of `1220` and 64 hexadecimal digits. Throws `invalid_address`. */

@@ -15,8 +15,8 @@ const checksummed = (lower: string): string => {
 }
 
 /**
- * Reads an address of an EVM chain and answers its EIP-55 spelling. One case throughout carries no checksum and is
- * accepted; mixed case must match. Throws `invalid_address` or `address_checksum_mismatch`.
+ * Reads an address of an EVM chain and returns its EIP-55 spelling. An address in one case has no checksum and is accepted;
+ * mixed case must match. Throws `invalid_address` or `address_checksum_mismatch`.
  */
 export const parseEvmAddress = (value: string, field: string): string => {
   if (!pattern.test(value)) {

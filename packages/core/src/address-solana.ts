@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base'
 import { OutlayError } from './error.ts'
 
-// 32 octets take 32 to 44 characters; the bound also keeps long input away from the quadratic decoder.
+// The base 58 of 32 octets has 32 to 44 characters; the bound also keeps long input away from the quadratic decoder.
 const pattern = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/
 
 /** Reads a Solana address: base 58 of exactly 32 octets, without a checksum. Throws `invalid_address`. */

@@ -11,8 +11,8 @@ const hasChecksum = (octets: Uint8Array): boolean => {
 }
 
 /**
- * Reads a classic address of the XRP Ledger: base58check of version 0 and 20 octets. X-addresses are refused, since the
- * tag inside them would be lost. Throws `invalid_address` or `address_checksum_mismatch`.
+ * Reads a classic address of the XRP Ledger: base58check of version 0 and 20 octets. Refuses X-addresses, whose tag would be
+ * lost. Throws `invalid_address` or `address_checksum_mismatch`.
  */
 export const parseXrpAddress = (value: string, field: string): string => {
   if (xAddress.test(value)) {

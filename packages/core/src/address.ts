@@ -21,7 +21,7 @@ export const addressStatuses = ['pending', 'active', 'archived'] as const
 /** Status of an address. */
 export type AddressStatus = (typeof addressStatuses)[number]
 
-/** An address as it is read back. Specification: "Address". */
+/** An address as the service returns it. Specification: "Address". */
 export interface AddressRecord {
   readonly id: string
   readonly type: AddressType
@@ -35,7 +35,7 @@ export interface AddressRecord {
   readonly created: string
   /** Who holds the keys: the service for an internal address. */
   readonly ownership?: string | undefined
-  /** Bank accounts only, as the rest. */
+  /** Bank accounts only, like the members below. */
   readonly owner?: string | undefined
   readonly accountType?: BankAccountType | undefined
   readonly bankAddress?: PostalAddress | undefined

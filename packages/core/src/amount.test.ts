@@ -149,7 +149,7 @@ describe('Amount.allocate', () => {
     expect(shares('1.00', [0, 1n, 0])).toEqual(['0.00', '1.00', '0.00'])
   })
 
-  it.each([[[]], [[0, 0]], [[-1, 2]], [[0.5, 0.5]], [[-1n]]])('takes the weights %s for a mistake', (weights) => {
+  it.each([[[]], [[0, 0]], [[-1, 2]], [[0.5, 0.5]], [[-1n]]])('throws Error for the weights %s', (weights) => {
     expect(() => Amount.allocate(usd('1'), weights, 2)).toThrow(/weight/)
   })
 })

@@ -25,7 +25,7 @@ const Decimal = BaseDecimal.clone({ precision: 100, toExpNeg: -1000, toExpPos: 1
 
 const decimalPattern = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 
-/** A rule that the text of an amount breaks. */
+/** The rule that the text of an amount breaks. */
 export interface AmountProblem {
   readonly code: ErrorCode
   readonly message: string
@@ -183,7 +183,7 @@ export const Amount = {
   /** The amount of a whole number of smallest units, with exactly `scale` digits after the point. */
   fromUnits,
   /**
-   * Splits by whole weights without losing a unit: largest remainder first, the earlier of equal ones. The shares stand
+   * Splits by whole weights without losing a unit: largest remainder first, the earlier of equal ones. The shares are
    * in the order of the weights. Throws `amount_too_precise`; Error for weights that are negative, broken or all zero.
    */
   allocate,

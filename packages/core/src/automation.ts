@@ -18,7 +18,7 @@ export const automationStatuses = ['pending', 'processing', 'active', 'disabled'
 /** Status of an automation; `complete` in an answer is another word for `active`. */
 export type AutomationStatus = (typeof automationStatuses)[number]
 
-/** Where an automation's status may go next. */
+/** The statuses that may follow each status of an automation. */
 export const automationTransitions = {
   pending: ['processing', 'archived'],
   processing: ['active', 'archived'],
@@ -90,7 +90,7 @@ const allows = (from: AutomationStatus, to: AutomationStatus): boolean =>
 export const Automation = {
   /** The status that a text means, `complete` and `completed` being `active`; `undefined` for anything else. */
   readStatus,
-  /** True when the status may go from one to the other. */
+  /** True when the status may change from one to the other. */
   allows,
 } as const
 

@@ -7,7 +7,7 @@ export interface Balance {
     /** The on-chain address. */
     readonly address: string
   }
-  /** All of it, holds included. */
+  /** The whole balance, holds included. */
   readonly balance: Amount
   /** What a transfer can spend now; never below zero. */
   readonly available: Amount

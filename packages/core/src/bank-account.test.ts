@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { BankAccount } from './bank-account.ts'
 
 describe('BankAccount', () => {
-  it.each(['021000021', '071000013', '063108680', '011000015'])('takes the routing number %s', (number) => {
+  it.each(['021000021', '071000013', '063108680', '011000015'])('accepts the routing number %s', (number) => {
     expect(BankAccount.parseRoutingNumber(number)).toBe(number)
   })
 
@@ -17,7 +17,7 @@ describe('BankAccount', () => {
     },
   )
 
-  it.each(['1234', '12345678901234567'])('takes the account number %s', (number) => {
+  it.each(['1234', '12345678901234567'])('accepts the account number %s', (number) => {
     expect(BankAccount.parseAccountNumber(number)).toBe(number)
   })
 
@@ -30,7 +30,7 @@ describe('BankAccount', () => {
     },
   )
 
-  it('takes a CLABE and refuses a wrong one', () => {
+  it('accepts a CLABE and refuses a wrong one', () => {
     expect(BankAccount.parseClabe('032180000118359719')).toBe('032180000118359719')
     expect(() => BankAccount.parseClabe('032180000118359718')).toThrow(
       expect.objectContaining({ code: 'invalid_clabe' }),

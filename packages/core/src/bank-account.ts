@@ -9,7 +9,7 @@ export type BankAccountType = (typeof bankAccountTypes)[number]
 
 /** A bank account as it is registered. */
 export interface BankAccount {
-  /** Whom the account belongs to. */
+  /** The owner of the account. */
   readonly owner: string
   /** 4 to 17 digits; the 18 digits of a CLABE for `spei`. */
   readonly accountNumber: string
@@ -80,7 +80,7 @@ export const BankAccount = {
   parseRoutingNumber,
   /** Reads a CLABE; throws `invalid_clabe`. */
   parseClabe,
-  /** The routing number of an answer: a number is padded on the left; `undefined` for what is neither text nor number. */
+  /** The routing number of an answer: a number is padded on the left; `undefined` when it is neither text nor number. */
   readRoutingNumber,
   /** `****` and the last four digits. */
   mask,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseLinkTokenRequest, parseRegisterAccountRequest } from './bank-link.ts'
 
 describe('parseLinkTokenRequest', () => {
-  it('takes everything, and nothing', () => {
+  it('accepts every member, and none', () => {
     const body = {
       legal_name: 'Ada Lovelace',
       email_address: 'ada@example.com',
@@ -27,7 +27,7 @@ describe('parseLinkTokenRequest', () => {
 })
 
 describe('parseRegisterAccountRequest', () => {
-  it('wants a public token, and takes a URL for notices', () => {
+  it('requires a public token, and accepts a URL for notices', () => {
     expect(parseRegisterAccountRequest({ public_token: 'p' })).toEqual({ publicToken: 'p' })
     expect(parseRegisterAccountRequest({ public_token: 'p', customer_webhook_url: 'https://example.com/x' })).toEqual({
       publicToken: 'p',

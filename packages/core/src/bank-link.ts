@@ -13,7 +13,7 @@ import {
 /** Value of `event_type` in a notice of re-authentication. Specification: "Events". */
 export const loginRequiredEventType = 'ITEM_LOGIN REQUIRED'
 
-/** What a link token can be asked for with. Specification: "Bank-linking", 1. */
+/** The request for a link token. Specification: "Bank-linking", 1. */
 export interface LinkTokenRequest {
   readonly legalName?: string | undefined
   readonly emailAddress?: string | undefined
@@ -22,7 +22,7 @@ export interface LinkTokenRequest {
   readonly dateOfBirth?: string | undefined
 }
 
-/** What opens the provider's flow at the front end. */
+/** The token that opens the provider's flow in the front end. */
 export interface LinkToken {
   readonly linkToken: string
   /** ISO 8601, UTC; the token is invalid after it. */
@@ -31,7 +31,7 @@ export interface LinkToken {
   readonly callbackUrl: string
 }
 
-/** What turns a public token into linked accounts. Specification: "Bank-linking", 3. */
+/** The request that exchanges a public token for linked accounts. Specification: "Bank-linking", 3. */
 export interface RegisterAccountRequest {
   readonly publicToken: string
   /** Gets notices of re-authentication. */

@@ -52,7 +52,7 @@ describe('the default catalog', () => {
     expect(defaultCatalog.pairs('USD', 'nowhere')).toBe(false)
   })
 
-  it('puts bank rails in no environment and every chain in one', () => {
+  it('has bank rails in no environment and every chain in one', () => {
     for (const { family, environment } of defaultCatalog.transferTypes) {
       expect(environment === null).toBe(family === 'bank')
     }
@@ -81,14 +81,18 @@ describe('createCatalog', () => {
   })
 
   it.each([
-    ['a name that is taken', { valueTypes: [{ name: 'USD', kind: 'fiat', scale: 2 }] }, /already/],
-    ['an alias that is taken', { valueTypes: [{ name: 'EUR', kind: 'fiat', scale: 2, aliases: ['usdc'] }] }, /already/],
+    ['a name that is in use', { valueTypes: [{ name: 'USD', kind: 'fiat', scale: 2 }] }, /already/],
+    [
+      'an alias that is in use',
+      { valueTypes: [{ name: 'EUR', kind: 'fiat', scale: 2, aliases: ['usdc'] }] },
+      /already/,
+    ],
     ['a name that is an alias', { transferTypes: [{ name: 'rtp_credit', family: 'evm', expectedMs: 1 }] }, /already/],
     ['a scale beyond 18', { valueTypes: [{ name: 'EUR', kind: 'fiat', scale: 19 }] }, /scale/],
     ['an unusable name', { valueTypes: [{ name: 'E UR', kind: 'fiat', scale: 2 }] }, /letters/],
     ['a bank without value types', { transferTypes: [{ name: 'sepa', family: 'bank', expectedMs: 1 }] }, /value types/],
     [
-      'a value type that nobody knows',
+      'an unknown value type',
       { transferTypes: [{ name: 'sepa', family: 'bank', expectedMs: 1, valueTypes: ['EUR'] }] },
       /unknown value type EUR/,
     ],

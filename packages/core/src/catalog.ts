@@ -17,7 +17,7 @@ export interface Catalog {
   valueType(name: string): ValueType | undefined
   /** Finds a transfer type by its name or an alias; `undefined` when there is none. */
   transferType(name: string): TransferType | undefined
-  /** True when the value type moves on the transfer type: fiat on banks, tokens on chains. Takes canonical names. */
+  /** True when the value type moves on the transfer type: fiat on banks, tokens on chains. Expects canonical names. */
   pairs(valueType: string, transferType: string): boolean
 }
 
@@ -71,9 +71,9 @@ const index = <T extends { readonly name: string; readonly aliases: readonly str
 }
 
 /**
- * Makes a catalog of the default value types and transfer types and those of a host.
+ * Creates a catalog of the default value types and transfer types and those of a host.
  *
- * Throws Error when a name or an alias is taken, when a rail names an unknown value type, or when a scale is not 0 to 18.
+ * Throws Error when a name or an alias is in use, when a rail names an unknown value type, or when a scale is not 0 to 18.
  */
 export const createCatalog = (extension: CatalogExtension = {}): Catalog => {
   const valueTypes = [...defaultValueTypes, ...(extension.valueTypes ?? [])].map(

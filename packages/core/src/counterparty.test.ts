@@ -44,7 +44,7 @@ describe('a counterparty', () => {
     ['1234567', '567'],
     ['12345', '5'],
     ['1234', ''],
-  ])('keeps at least four digits of %s to itself', (accountNumber, lastFour) => {
+  ])('hides at least four digits of %s', (accountNumber, lastFour) => {
     expect(split({ accountNumber }).request.destination.address?.lastFour).toBe(lastFour)
   })
 

@@ -2,21 +2,21 @@ import type { ExternalAddressRequest } from './external-address.ts'
 import { type Digest, fingerprint } from './idempotency.ts'
 import type { TransferDestination, TransferOrder, TransferRequest } from './transfer-request.ts'
 
-/** A counterparty that a transfer gives whole: the one place where its details are. */
+/** A counterparty that a transfer gives in full: the only place with its details. */
 export interface CounterpartyDetails {
   /** Fingerprint of the address: equal for equal details only. */
   readonly fingerprint: string
   readonly address: ExternalAddressRequest
 }
 
-/** What is shown of a counterparty, and all that is kept of it once the service knows it. */
+/** What is shown of a counterparty, and all that is stored of it once the service knows it. */
 export interface CounterpartySummary {
   readonly kind: ExternalAddressRequest['kind']
   readonly name: string
   /** The last characters of the account number, or of the on-chain address: four, and fewer of a short one, so that four stay hidden. */
   readonly lastFour: string
   readonly transferTypes: readonly string[]
-  /** Fingerprint of all its details: tells another counterparty, and stands for this one in the transfer's fingerprint. */
+  /** Fingerprint of all its details: distinguishes it from others, and stands for it in the transfer's fingerprint. */
   readonly fingerprint: string
 }
 
@@ -28,12 +28,12 @@ export type StoredDestination =
       readonly address: CounterpartySummary
     })
 
-/** A request as a transfer is stored: nobody's bank details are in it. */
+/** A request as a transfer is stored, without bank details. */
 export interface StoredRequest extends Omit<TransferRequest, 'destination'> {
   readonly destination: StoredDestination
 }
 
-/** A request apart from the details of its counterparty. */
+/** A request, separate from the details of its counterparty. */
 export interface SplitOrder {
   readonly request: StoredRequest
   /** Undefined when the destination is given by its id. */
@@ -73,11 +73,11 @@ const registered = (request: StoredRequest): TransferRequest | undefined => {
   return leg.addressId === undefined ? undefined : { ...request, destination: leg }
 }
 
-/** Keeps the details of counterparties apart from the transfers that pay them. */
+/** Separates the details of counterparties from the transfers that pay them. */
 export const Counterparty = {
-  /** Takes the details out of an order, and leaves a summary in their place. */
+  /** Moves the details out of an order, and leaves a summary in their place. */
   split,
-  /** Fingerprint of a whole request, the same before and after its counterparty is registered, and covering all its details. */
+  /** Fingerprint of a whole request, all details included; the same before and after its counterparty is registered. */
   fingerprintOf,
   /** The request as it is sent; `undefined` while its counterparty is not registered. */
   registered,

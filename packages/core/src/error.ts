@@ -1,7 +1,7 @@
 /**
  * Every code that an {@link OutlayError} can carry: one closed union, stable across releases.
  *
- * Refusals of a request come first, then what the service answers, then what the engine's own backend finds.
+ * Refusals of a request come first, then answers of the service, then errors of the engine and its backend.
  */
 export const errorCodes = [
   // The request breaks a rule: nothing was written, nothing was sent.
@@ -36,7 +36,7 @@ export const errorCodes = [
   'idempotency_key_invalid',
   'idempotency_key_mismatch',
   'idempotency_key_in_flight',
-  // The service answers.
+  // The service's answers.
   'insufficient_balance',
   'account_not_ready',
   'address_archived',
@@ -68,7 +68,7 @@ export const errorCodes = [
 /** A stable error code. */
 export type ErrorCode = (typeof errorCodes)[number]
 
-/** One broken rule: which member of the input, which rule, and what to do about it. */
+/** One broken rule: which member of the input, which rule, and how to fix it. */
 export interface Issue {
   /** Path of the member in the caller's own spelling, for example `destination.wireMemo`; empty for the whole input. */
   readonly field: string
@@ -77,7 +77,7 @@ export interface Issue {
   readonly message: string
 }
 
-/** What {@link OutlayError} is made of. */
+/** Members of an {@link OutlayError}. */
 export interface OutlayErrorOptions {
   readonly field?: string | undefined
   readonly issues?: readonly Issue[] | undefined
@@ -106,7 +106,7 @@ const brand = 'OutlayError'
 export class OutlayError extends Error {
   override readonly name = brand
   readonly code: ErrorCode
-  /** Path of the first offending member, when the error is about one. */
+  /** Path of the first invalid member, when the error concerns one. */
   readonly field: string | undefined
   /** Every broken rule that was found; at least one for a refused request. */
   readonly issues: readonly Issue[]

@@ -13,7 +13,7 @@ const failure = (occurredAt: string, retriable: boolean): TransferFailure => ({
 })
 
 describe('eventOfChange', () => {
-  it('tells every status but pending, once', () => {
+  it('has one event for every status but pending', () => {
     expect(eventOfChange(state('pending'), state('processing'))).toBe('transfer.processing')
     expect(eventOfChange(state('processing'), state('complete'))).toBe('transfer.completed')
     expect(eventOfChange(state('pending'), state('canceled'))).toBe('transfer.canceled')
@@ -21,7 +21,7 @@ describe('eventOfChange', () => {
     expect(eventOfChange(state('pending'), state('pending'))).toBeUndefined()
   })
 
-  it('tells a failure again when it is another one or has become final', () => {
+  it('has another event for a failure that is new or has become final', () => {
     const first = state('failed', failure('2026-01-01T00:00:00Z', true))
     expect(eventOfChange(state('processing'), first)).toBe('transfer.failed')
     expect(eventOfChange(first, first)).toBeUndefined()
@@ -31,7 +31,7 @@ describe('eventOfChange', () => {
     expect(eventOfChange(state('failed'), state('failed'))).toBeUndefined()
   })
 
-  it('tells nothing of a failure that does not belong to the status', () => {
+  it('has no event for a failure that does not belong to the status', () => {
     const stale = state('processing', failure('2026-01-01T00:00:00Z', true))
     expect(eventOfChange(stale, state('processing'))).toBeUndefined()
     expect(eventOfChange(state('processing'), stale)).toBeUndefined()

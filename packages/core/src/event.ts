@@ -2,9 +2,9 @@ import type { TransferFailure } from './transfer-failure.ts'
 import type { TransferStatus } from './transfer-status.ts'
 
 /**
- * Kinds of event that the engine records for a transfer, in the order of its life, which begins by being enqueued here or
- * found at the service and adopted. The last two are news about the whole account; they come once, with the transfer whose
- * attempt found out.
+ * Kinds of event that the engine records for a transfer, in the order of its life, which begins when it is enqueued here or
+ * adopted from the service. The last two concern the whole account. They are recorded once, with the transfer whose attempt
+ * detected the change.
  */
 export const eventTypes = [
   'transfer.enqueued',
@@ -57,7 +57,7 @@ export const statusEvents = {
   canceled: 'transfer.canceled',
 } as const satisfies Partial<Record<TransferStatus, EventType & WebhookEventType>>
 
-/** The engine's event for a status that a transfer reached; `pending` is what a submitted transfer is. */
+/** The engine's event for a new status of a transfer; `pending` is the status of a submitted transfer. */
 export const statusEvent = (status: TransferStatus): EventType =>
   status === 'pending' ? 'transfer.submitted' : statusEvents[status]
 
@@ -68,8 +68,8 @@ interface Reached {
 }
 
 /**
- * The event that a change of status is announced with; `undefined` when there is nothing to tell. A transfer that fails
- * again, or for good, is announced again.
+ * The event for a change of status; `undefined` when there is none. A transfer that fails again, or for good, gets
+ * another event.
  */
 export const eventOfChange = (
   from: Reached,

@@ -45,7 +45,7 @@ export interface BankAccountRequest extends BankAccount {
 /** An external address to register. Specification: "POST /accounts/{account_id}/addresses/external". */
 export type ExternalAddressRequest = WalletAddressRequest | CantonPartyRequest | BankAccountRequest
 
-/** The same as a caller writes it: its kind is told by its members. */
+/** An external address as a caller writes it: its members determine its kind. */
 export type ExternalAddressDetails =
   | Omit<WalletAddressRequest, 'kind'>
   | Omit<CantonPartyRequest, 'kind'>
@@ -154,12 +154,12 @@ const readBankAccount = (
 }
 
 /**
- * Reads the body that registers an external address: a wallet, a Canton party or a bank account, told apart by their
+ * Reads the body that registers an external address: a wallet, a Canton party or a bank account, distinguished by their
  * members. Members may be spelled `transferTypes` or `transfer_types`; fields are reported as they were spelled.
  *
- * Throws one OutlayError whose `issues` name every broken rule: `missing_field`, `invalid_request`,
- * `response_only_field`, `unknown_transfer_type`, `mixed_chains`, `mixed_environments`, `transfer_type_not_supported`,
- * `invalid_address`, `address_checksum_mismatch`, `invalid_account_number`, `invalid_routing_number`, `invalid_clabe`.
+ * Throws one OutlayError whose `issues` name every broken rule: `missing_field`, `invalid_request`, `response_only_field`,
+ * `unknown_transfer_type`, `mixed_chains`, `mixed_environments`, `transfer_type_not_supported`, `invalid_address`,
+ * `address_checksum_mismatch`, `invalid_account_number`, `invalid_routing_number`, `invalid_clabe`.
  */
 export const parseExternalAddress = (
   body: unknown,

@@ -28,7 +28,7 @@ export interface FinancialInstitution {
   }
 }
 
-/** How a financial institution stands. Specification: "GET …/financial-institutions/{fi_id}/status". */
+/** The status of a financial institution. Specification: "GET …/financial-institutions/{fi_id}/status". */
 export interface FinancialInstitutionState {
   readonly financialInstitutionId: string
   readonly status: FinancialInstitutionStatus

@@ -17,7 +17,7 @@ describe('Id', () => {
     expect(earlier < Id.generate(at('2026-11-05T10:00:00.001Z'), zero)).toBe(true)
   })
 
-  it('tells when it was made', () => {
+  it('has the time at which it was generated', () => {
     expect(Id.timeOf(Id.generate(at('2026-11-05T10:00:00.123Z'), ones)).toISOString()).toBe('2026-11-05T10:00:00.123Z')
   })
 
@@ -46,7 +46,7 @@ describe('Id', () => {
     expect(Id.fromUuid('FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')).toBe('7ZZZZZZZZZZZZZZZZZZZZZZZZZ')
   })
 
-  it('takes neither half of a conversion for the other', () => {
+  it('accepts neither half of a conversion for the other', () => {
     expect(() => Id.toUuid('ffffffff-ffff-ffff-ffff-ffffffffffff')).toThrow(/needs a ULID/)
     expect(() => Id.fromUuid('7ZZZZZZZZZZZZZZZZZZZZZZZZZ')).toThrow(/needs a UUID/)
     expect(() => Id.timeOf('x')).toThrow(/needs a ULID/)

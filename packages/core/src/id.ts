@@ -92,7 +92,7 @@ const timeOf = (id: Id): Date => {
 
 /** Makes and reads ULIDs. */
 export const Id = {
-  /** Makes an id of the clock's millisecond. Ids of one millisecond are in no particular order. */
+  /** Generates an id of the clock's millisecond. Ids of one millisecond are not ordered. */
   generate,
   /** The smallest id of a millisecond: every id made before it is smaller. */
   lowest,
@@ -104,6 +104,6 @@ export const Id = {
   toUuid,
   /** The inverse of `toUuid`. Throws Error for anything but a UUID. */
   fromUuid,
-  /** The moment that a ULID was made at. */
+  /** The moment at which a ULID was generated. */
   timeOf,
 } as const

@@ -36,7 +36,7 @@ const replaced = (value: Json, [step, ...rest]: (string | number)[], leaf: Json)
 }
 
 describe('fingerprints', () => {
-  it('do not see the order of keys or the whitespace of the text', () => {
+  it('ignore the order of keys and the whitespace of the text', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(fingerprint(reordered(value))).toBe(fingerprint(value))

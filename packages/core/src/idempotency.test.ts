@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { canonicalJson, type Digest, fingerprint, IdempotencyKey } from './idempotency.ts'
 
 describe('IdempotencyKey.parse', () => {
-  it.each(['x', '7f9c1d1e-0f9e-4a52-9a0b-1f0f7b0a4c11', '!~', '"', '"a', 'a"', 'k'.repeat(255)])('takes %s', (key) => {
-    expect(IdempotencyKey.parse(key)).toBe(key)
-  })
+  it.each(['x', '7f9c1d1e-0f9e-4a52-9a0b-1f0f7b0a4c11', '!~', '"', '"a', 'a"', 'k'.repeat(255)])(
+    'accepts %s',
+    (key) => {
+      expect(IdempotencyKey.parse(key)).toBe(key)
+    },
+  )
 
   it.each([undefined, null, ''])('misses %j', (key) => {
     expect(() => IdempotencyKey.parse(key)).toThrow(
@@ -51,7 +54,7 @@ describe('IdempotencyKey.decide', () => {
 })
 
 describe('canonicalJson', () => {
-  it('sorts keys, leaves out what is undefined and every space', () => {
+  it('sorts keys, leaves out undefined members and every space', () => {
     expect(canonicalJson({ b: [1, null, 'x'], a: { d: true, c: undefined }, Z: 0.5 })).toBe(
       '{"Z":0.5,"a":{"d":true},"b":[1,null,"x"]}',
     )
@@ -72,11 +75,11 @@ describe('canonicalJson', () => {
     [new Date(0)],
     [new Map()],
     [undefined],
-  ])('takes %s for a mistake', (value) => {
+  ])('throws Error for %s', (value) => {
     expect(() => canonicalJson([value])).toThrow(/plain JSON data/)
   })
 
-  it('takes objects without a prototype', () => {
+  it('accepts objects without a prototype', () => {
     expect(canonicalJson(Object.assign(Object.create(null), { a: 1 }))).toBe('{"a":1}')
   })
 })
@@ -109,7 +112,7 @@ describe('fingerprint', () => {
   })
 
   it.each([[[undefined]], [{ a: [() => 1] }], [{ a: { b: Number.NaN } }], [{ a: new Date(0) }]])(
-    'takes %s for a mistake as canonicalJson does',
+    'throws Error for %s as canonicalJson does',
     (value) => {
       expect(() => fingerprint(value)).toThrow(/plain JSON data/)
     },

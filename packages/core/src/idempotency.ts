@@ -5,7 +5,7 @@ import { OutlayError } from './error.ts'
 /** 1 to 255 visible ASCII characters, not in quotes, one per logical action. Specification: "Errors", idempotency. */
 export type IdempotencyKey = string
 
-/** What an answer means for the key: send it again with the same key, or make a new key for a corrected request. */
+/** The next key after an answer: send again with the same key, or use a new key for a corrected request. */
 export type KeyDecision = 'reuse' | 'renew'
 
 /** An answer to a create, as far as it matters here. */
@@ -18,7 +18,7 @@ export interface KeyAnswer {
 
 const pattern = /^[\x21-\x7e]{1,255}$/
 
-/** A key in quotes is the bare one to a service that reads the header as a string of RFC 8941, so it would be two keys here. */
+/** A service that reads the header as a string of RFC 8941 strips the quotes of a key: two keys here would be one key there. */
 const isQuoted = (key: string): boolean => key.length > 1 && key.startsWith('"') && key.endsWith('"')
 
 const is = (value: unknown): value is IdempotencyKey =>
@@ -33,13 +33,13 @@ const parse = (value: unknown, field = 'idempotencyKey'): IdempotencyKey => {
   throw OutlayError.fromIssues([{ field, code: 'idempotency_key_invalid', message }])
 }
 
-// Whoever answers with these has not judged the request yet, or not for good.
+// A service that answers with these has not judged the request yet, or not for good.
 const openStatuses: readonly number[] = [401, 403, 408, 425, 429]
 const openCodes: readonly unknown[] = ['insufficient_balance', 'idempotency_key_in_flight']
 const refusalsWith409: readonly unknown[] = ['conflict', 'idempotency_key_mismatch']
 
-// The status comes first: a code in an answer that settles nothing settles nothing either. A refusal without a code may be
-// the page of a proxy, which has never seen the key.
+// The status comes first: an inconclusive status stays inconclusive whatever its code. A refusal without a code may be the page
+// of a proxy, which has never seen the key.
 const decide = ({ status, code }: KeyAnswer): KeyDecision => {
   if (status === undefined || status < 400 || status >= 500 || openStatuses.includes(status)) return 'reuse'
   if (code === undefined || openCodes.includes(code)) return 'reuse'
@@ -53,8 +53,8 @@ export const IdempotencyKey = {
   /** Reads a key; throws `idempotency_key_missing` or `idempotency_key_invalid`. */
   parse,
   /**
-   * What an answer means for the key. Reuse it while the outcome is open or the account lacks funds; renew it when the
-   * request itself has to change. A create that was intended twice takes a new key whatever the answer was.
+   * What an answer means for the key. Reuse it while the outcome is open or the account lacks funds; renew it when the request
+   * itself has to change. A second, intended create uses a new key whatever the answer was.
    */
   decide,
 } as const
@@ -106,7 +106,7 @@ export const canonicalJson = (value: unknown): string => {
       if (isPlain(value)) return canonicalObject(value)
   }
   throw new Error(
-    `canonicalJson takes plain JSON data, not ${typeof value === 'object' ? 'an object of a class' : String(value)}`,
+    `canonicalJson accepts plain JSON data, not ${typeof value === 'object' ? 'an object of a class' : String(value)}`,
   )
 }
 

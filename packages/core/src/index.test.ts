@@ -23,7 +23,6 @@ describe('the package', () => {
       'accountTransitions',
       'addressStatuses',
       'addressTypes',
-      'alignedLookMs',
       'automationStatuses',
       'automationTransitions',
       'bankAccountTypes',
@@ -42,7 +41,6 @@ describe('the package', () => {
       'families',
       'financialInstitutionStatuses',
       'fingerprint',
-      'followDelayMs',
       'foreignTelemetry',
       'isAdopted',
       'loginRequiredEventType',
@@ -63,7 +61,6 @@ describe('the package', () => {
       'transferFlows',
       'transferStatuses',
       'transferTransitions',
-      'watchDelayMs',
       'webhookEventTypes',
     ])
   })

@@ -8,11 +8,11 @@ export type Spelling = 'camel' | 'snake'
 export interface ParseOptions {
   /** Path of the input inside a greater one; put before every reported field, for example `3` gives `3.amount.value`. */
   readonly fieldPrefix?: string | undefined
-  /** Spelling in which a missing member is reported. Taken from the members that are there when absent. */
+  /** Spelling in which a missing member is reported. Default: the spelling of the members that are present. */
   readonly spelling?: Spelling | undefined
 }
 
-/** A plain object that came from outside. */
+/** A plain object from outside. */
 export type InputRecord = Readonly<Record<string, unknown>>
 
 /** One member in its two spellings. */
@@ -21,7 +21,7 @@ export interface Member {
   readonly snake: string
 }
 
-/** An object being read: where it stands in the whole input, and what was found wrong so far. */
+/** An object being read: its place in the whole input, and the broken rules so far. */
 export interface Input {
   readonly record: InputRecord
   /** Path of the object with a trailing dot; empty for the root. */
@@ -45,7 +45,7 @@ export const member = (camel: string): Member => ({
 export const read = (record: InputRecord, { camel, snake }: Member): unknown =>
   record[camel] ?? record[snake] ?? undefined
 
-/** True when the member is there in either spelling, even as null. */
+/** True when the member is present in either spelling, even as null. */
 export const has = (record: InputRecord, { camel, snake }: Member): boolean =>
   record[camel] !== undefined || record[snake] !== undefined
 
@@ -88,12 +88,12 @@ export const openInput = (value: unknown, options: ParseOptions = {}): Input => 
 export const pathOf = (input: Input, member: Member): string =>
   input.prefix + spelled(input.record, member, input.spelling)
 
-/** Notes a broken rule about a member. */
+/** Records a broken rule of a member. */
 export const refuse = (input: Input, member: Member, code: ErrorCode, message: string): undefined => {
   input.issues.push({ field: pathOf(input, member), code, message })
 }
 
-/** Notes what a rule throws, so that one answer names every broken rule; programmer's mistakes pass through. */
+/** Records the broken rules that a function throws, so that one answer names all of them; rethrows programmer's mistakes. */
 export const gather = <T>(input: Input, run: () => T): T | undefined => {
   try {
     return run()
@@ -104,12 +104,12 @@ export const gather = <T>(input: Input, run: () => T): T | undefined => {
   }
 }
 
-/** Ends the reading: throws one error of all broken rules when there are any. */
+/** Ends the reading: throws one error with all broken rules, if any. */
 export const closeInput = ({ issues: [first, ...rest] }: Input): void => {
   if (first !== undefined) throw OutlayError.fromIssues([first, ...rest])
 }
 
-/** Opens an object inside an object; notes an issue when it is no object, or when it is required and absent. */
+/** Opens an object inside an object; records an issue when it is no object, or when it is required and absent. */
 export const enter = (input: Input, member: Member, optional = false): Input | undefined => {
   const value = read(input.record, member)
   if (value === undefined) {
@@ -140,7 +140,7 @@ export interface TextRule {
   readonly empty?: boolean
 }
 
-/** Reads a text member; notes an issue and answers `undefined` when it breaks the rule. */
+/** Reads a text member; records an issue and returns `undefined` when it breaks the rule. */
 export const readText = (input: Input, member: Member, rule: TextRule = {}): string | undefined => {
   const value = read(input.record, member)
   const max = rule.max ?? 255

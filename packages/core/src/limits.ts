@@ -2,13 +2,13 @@
 export const Limits = Object.freeze({
   /** Largest inbound ACH payment, in USD. */
   inboundAchUsd: '50000',
-  /** Largest same-day ACH payment, in USD: a rule of the network, kept by the rails. */
+  /** Largest same-day ACH payment, in USD: a rule of the network, enforced by the rails. */
   sameDayAchUsd: '1000000',
   /** Smallest page of a list, in records. */
   pageSizeMin: 1,
   /** Largest page of a list, in records. */
   pageSizeMax: 100,
-  /** Page of a list when none is asked for, in records. */
+  /** Default page of a list, in records. */
   pageSizeDefault: 25,
   /** How long an outside Canton party may take to accept a transfer, in milliseconds: 72 hours. */
   cantonAcceptanceMs: 72 * 3_600_000,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { checkNumbers, timerRange } from './number-option.ts'
 
-it('a number that somebody configures is one of its range, or is not given', () => {
+it('a configured number is in its range, or absent', () => {
   const ranges = { concurrency: { min: 1, max: 10, integer: true }, rate: { min: 0 }, pauseMs: timerRange }
   checkNumbers({}, ranges)
   checkNumbers({ concurrency: 1, rate: 0.5, pauseMs: 2_147_483_647, other: Number.NaN }, ranges)

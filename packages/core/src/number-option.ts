@@ -1,4 +1,4 @@
-/** What a number that somebody configures may be. */
+/** The range of a configured number. */
 export interface NumberRange {
   readonly min: number
   /** Default: any finite number. */
@@ -7,14 +7,14 @@ export interface NumberRange {
   readonly integer?: boolean | undefined
 }
 
-/** Longest time that a timer can be set to, in milliseconds: 24 days. A longer one would fire at once. */
+/** Longest delay of a timer, in milliseconds: 24 days. A longer one would fire at once. */
 export const longestTimerMs = 2_147_483_647
 
-/** A time that a timer waits for. */
+/** Range of a timer's delay. */
 export const timerRange: NumberRange = { min: 1, max: longestTimerMs }
 
 /**
- * Checks numbers that somebody configures, by the names that they have there; undefined is none, and fine.
+ * Checks configured numbers by their option names; undefined means absent and passes.
  * @throws Error, with a sentence that names the option, for a value that is no number or out of its range
  */
 export function checkNumbers(

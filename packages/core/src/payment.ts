@@ -1,4 +1,4 @@
-/** How a fiat payment can be traced. Specification: source.payment_details and destination.payment_details. */
+/** How to trace a fiat payment. Specification: source.payment_details and destination.payment_details. */
 export interface PaymentDetails {
   /** ISO 8601, UTC. */
   readonly receivedAt?: string | null | undefined

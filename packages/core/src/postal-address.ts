@@ -1,6 +1,6 @@
 import { enter, type Input, type Member, member, readText } from './input.ts'
 
-/** Where a business, a person or a bank is. Specification: AccountAddress, bank_address, beneficiary_address. */
+/** The address of a business, a person or a bank. Specification: AccountAddress, bank_address, beneficiary_address. */
 export interface PostalAddress {
   readonly streetLine1: string
   readonly streetLine2?: string | undefined
@@ -17,7 +17,7 @@ const state = member('state')
 const zip = member('zip')
 const country = member('country')
 
-/** Reads a postal address member; notes every broken rule in the input. */
+/** Reads a postal address member; records every broken rule in the input. */
 export const readPostalAddress = (parent: Input, at: Member): PostalAddress | undefined => {
   const input = enter(parent, at)
   if (input === undefined) return undefined

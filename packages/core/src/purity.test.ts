@@ -30,7 +30,7 @@ const impure = [
 ]
 
 describe('core', () => {
-  it('has sources to look at', () => {
+  it('has sources to check', () => {
     expect(sources.length).toBeGreaterThan(30)
     expect(sources.flatMap(({ code }) => importsOf(code)).length).toBeGreaterThan(60)
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { IdempotencyKey } from './idempotency.ts'
-import { alignedLookMs, classifyAnswer, followDelayMs, retryDelayMs, watchDelayMs } from './retry.ts'
+import { alignedPollDelayMs, classifyAnswer, pollDelayMs, retryDelayMs, watchDelayMs } from './retry.ts'
 
 describe('classifyAnswer', () => {
   it.each([
@@ -14,7 +14,7 @@ describe('classifyAnswer', () => {
     [{ status: 422, code: 'idempotency_key_mismatch' }, 'key_mismatch'],
     [{ status: 422, code: 'invalid_account_number' }, 'rejected'],
     [{ status: 404, code: 'not_found' }, 'rejected'],
-    // A page without a code is anybody's.
+    // A page without a code may come from a proxy.
     [{ status: 400 }, 'unknown'],
     [{ status: 404 }, 'unknown'],
     [{ status: 410 }, 'unknown'],
@@ -33,7 +33,7 @@ describe('classifyAnswer', () => {
     [{ status: 302 }, 'unknown'],
     [{ status: 100 }, 'unknown'],
     [{}, 'unknown'],
-  ] as const)('takes %j for %s', (answer, outcome) => {
+  ] as const)('classifies %j as %s', (answer, outcome) => {
     expect(classifyAnswer(answer)).toBe(outcome)
   })
 
@@ -75,7 +75,7 @@ describe('retryDelayMs', () => {
     expect(retryDelayMs({ attempt: 1, fraction: 0.5, retryAfterMs: Number.NaN })).toBe(500)
   })
 
-  it('takes other bounds, also when it is asked to wait for no time at all', () => {
+  it('accepts other bounds, also with a Retry-After of zero', () => {
     expect(retryDelayMs({ attempt: 9, fraction: 0.5, baseMs: 10, capMs: 100 })).toBe(50)
     expect(retryDelayMs({ attempt: 1, fraction: 0.5, baseMs: 1000, capMs: 100, retryAfterMs: 0 })).toBe(50)
   })
@@ -94,24 +94,24 @@ describe('retryDelayMs', () => {
   })
 })
 
-describe('followDelayMs', () => {
-  const looks = (expectedMs: number) =>
-    [0, 1, 2, 3, 4, 5, 6, 99].map((count) => followDelayMs({ expectedMs, looks: count }))
+describe('pollDelayMs', () => {
+  const polls = (expectedMs: number) =>
+    [0, 1, 2, 3, 4, 5, 6, 99].map((count) => pollDelayMs({ expectedMs, polls: count }))
 
-  it('looks at quarters of the expected time and then ever more rarely', () => {
-    expect(looks(10_000)).toEqual([2500, 2500, 2500, 2500, 5000, 10_000, 20_000, 900_000])
+  it('polls at quarters of the expected time and then ever more rarely', () => {
+    expect(polls(10_000)).toEqual([2500, 2500, 2500, 2500, 5000, 10_000, 20_000, 900_000])
   })
 
   it('keeps to a quarter where that is longer than fifteen minutes', () => {
-    expect(looks(7_200_000)).toEqual(Array.from({ length: 8 }, () => 1_800_000))
+    expect(polls(7_200_000)).toEqual(Array.from({ length: 8 }, () => 1_800_000))
   })
 
-  it('never looks more than once a second', () => {
-    expect(followDelayMs({ expectedMs: 0, looks: 0 })).toBe(1000)
+  it('never polls more than once a second', () => {
+    expect(pollDelayMs({ expectedMs: 0, polls: 0 })).toBe(1000)
   })
 })
 
-describe('alignedLookMs', () => {
+describe('alignedPollDelayMs', () => {
   const arbitrary = fc.record({
     nowMs: fc.integer({ min: 1.7e12, max: 1.9e12 }),
     delayMs: fc.integer({ min: 0, max: 1e9 }),
@@ -120,24 +120,24 @@ describe('alignedLookMs', () => {
 
   it('is a whole number, never less than the pause, and at most an eighth more', () => {
     fc.assert(
-      fc.property(arbitrary, (look) => {
-        const aligned = alignedLookMs(look)
-        expect(Number.isInteger(aligned) && aligned >= look.delayMs && aligned <= look.delayMs * 1.125).toBe(true)
+      fc.property(arbitrary, (poll) => {
+        const aligned = alignedPollDelayMs(poll)
+        expect(Number.isInteger(aligned) && aligned >= poll.delayMs && aligned <= poll.delayMs * 1.125).toBe(true)
       }),
     )
   })
 
-  it('leaves a look that is due at once, or nearly, where it is', () => {
-    const aligned = (delayMs: number) => alignedLookMs({ nowMs: 1_800_000_000_001, delayMs, accountId: 'acme' })
+  it('does not move a poll that is due at once, or nearly', () => {
+    const aligned = (delayMs: number) => alignedPollDelayMs({ nowMs: 1_800_000_000_001, delayMs, accountId: 'acme' })
     expect([0, 1, 7, 8].map(aligned)).toEqual([0, 1, 7, 8])
   })
 
-  it('brings the looks of one account together, also those of different pauses, and keeps those of different accounts apart', () => {
+  it('aligns the polls of one account, also those of different pauses, and separates those of different accounts', () => {
     const times = (accountId: string) =>
       new Set(
         Array.from({ length: 4_096 }, (_, second) => {
           const nowMs = 1_800_000_000_000 + second * 1_000
-          return nowMs + alignedLookMs({ nowMs, delayMs: 43_200_000 + (second % 7) * 1_001, accountId })
+          return nowMs + alignedPollDelayMs({ nowMs, delayMs: 43_200_000 + (second % 7) * 1_001, accountId })
         }),
       )
     expect(times('acme').size).toBeLessThanOrEqual(2)

@@ -1,4 +1,4 @@
-/** What an answer to a create comes to; the same names as the outcomes of a gateway. */
+/** The outcome of an answer to a create; the same names as the outcomes of a gateway. */
 export type AnswerOutcome =
   | 'accepted'
   | 'insufficient_balance'
@@ -24,14 +24,15 @@ const classifyRefusal = (status: number, code: string | undefined): AnswerOutcom
   if (code === 'insufficient_balance') return 'insufficient_balance'
   if (code === 'idempotency_key_mismatch') return 'key_mismatch'
   if (status === 409) return code === 'conflict' ? 'rejected' : 'throttled'
-  // The first request may still go through, whatever the status says of the second. And a page without a code is anybody's.
+  // The first request may still succeed, whatever the status says of the second. An answer without a code may come from a
+  // proxy.
   return code === undefined || code === 'idempotency_key_in_flight' ? 'unknown' : 'rejected'
 }
 
 /**
- * What an answer to a create comes to. Specification: "Errors".
+ * The outcome of an answer to a create. Specification: "Errors".
  *
- * Only an answer that says so means that nothing happened: whatever is missing, broken or odd is `unknown`, since money
+ * Only an answer that says so means that nothing happened: an answer that is missing, broken or odd is `unknown`, since money
  * may have moved.
  */
 export const classifyAnswer = ({ status, code, readable = true }: Answer): AnswerOutcome => {
@@ -43,7 +44,7 @@ export const classifyAnswer = ({ status, code, readable = true }: Answer): Answe
   return isRefusal(status) ? classifyRefusal(status, code) : 'unknown'
 }
 
-/** What a pause depends on. */
+/** The input of a pause. */
 export interface RetryDelay {
   /** Attempts made so far, 1 after the first. */
   readonly attempt: number
@@ -60,8 +61,8 @@ export interface RetryDelay {
 const longestRetryAfterMs = 3_600_000
 
 /**
- * How long until the next attempt, in milliseconds: exponential with full jitter. With `retryAfterMs` never less than
- * that, plus a jitter of up to `baseMs`, so that those who were told the same do not return together.
+ * Delay until the next attempt, in milliseconds: exponential with full jitter. With `retryAfterMs`, never less than that, plus
+ * a jitter of up to `baseMs`, so that clients with the same `retryAfterMs` do not return together.
  */
 export const retryDelayMs = (options: RetryDelay): number => {
   const { attempt, fraction, retryAfterMs = 0, baseMs = 1000, capMs = 300_000 } = options
@@ -71,42 +72,42 @@ export const retryDelayMs = (options: RetryDelay): number => {
   return Math.max(asked, backoff)
 }
 
-/** What the pause before a look at a status depends on. */
-export interface FollowDelay {
+/** The input of the pause before a poll. */
+export interface PollDelay {
   /** Usual time until a transfer is final on its slowest rail, in milliseconds. */
   readonly expectedMs: number
-  /** Looks made so far, 0 before the first. */
-  readonly looks: number
+  /** Polls made so far, 0 before the first. */
+  readonly polls: number
 }
 
-const shortestLookMs = 1000
-const longestLookMs = 900_000
+const minPollDelayMs = 1000
+const maxPollDelayMs = 900_000
 
 /**
- * How long until the next look at a status, in milliseconds. The first four looks come at quarters of the expected time,
- * the pause then doubles up to 15 minutes, or stays at a quarter where that is longer. Never less than a second.
+ * Delay until the next poll of a status, in milliseconds. The first four polls come at quarters of the expected time. Then the
+ * pause doubles up to 15 minutes, or stays at a quarter where that is longer. Never less than a second.
  */
-export const followDelayMs = ({ expectedMs, looks }: FollowDelay): number => {
-  const quarter = Math.max(shortestLookMs, Math.round(expectedMs / 4))
-  const doublings = Math.min(30, Math.max(0, looks - 3))
-  return Math.min(quarter * 2 ** doublings, Math.max(quarter, longestLookMs))
+export const pollDelayMs = ({ expectedMs, polls }: PollDelay): number => {
+  const quarter = Math.max(minPollDelayMs, Math.round(expectedMs / 4))
+  const doublings = Math.min(30, Math.max(0, polls - 3))
+  return Math.min(quarter * 2 ** doublings, Math.max(quarter, maxPollDelayMs))
 }
 
-/** What the alignment of a look depends on. */
-export interface LookAlignment {
+/** The input of the alignment of a poll. */
+export interface PollAlignment {
   /** Milliseconds since the epoch. */
   readonly nowMs: number
-  /** How long until the look would come by itself, in milliseconds. */
+  /** Delay until the poll without alignment, in milliseconds. */
   readonly delayMs: number
-  /** Looks at transfers of one account come together; those of different accounts do not. */
+  /** Polls of transfers of one account are aligned; those of different accounts are not. */
   readonly accountId: string
 }
 
 /**
- * How long until a look that comes together with others of its account, in milliseconds: never less than `delayMs`, and at
- * most an eighth more. Looks that are due together can be had by reading pages of a list.
+ * Delay until a poll that is aligned with others of its account, in milliseconds: never less than `delayMs`, and at most an
+ * eighth more. Polls that are due together can be served by pages of a list.
  */
-export const alignedLookMs = ({ nowMs, delayMs, accountId }: LookAlignment): number => {
+export const alignedPollDelayMs = ({ nowMs, delayMs, accountId }: PollAlignment): number => {
   if (!(delayMs >= 8)) return delayMs
   const grid = 2 ** Math.floor(Math.log2(delayMs / 8))
   let phase = 0
@@ -118,8 +119,8 @@ export const alignedLookMs = ({ nowMs, delayMs, accountId }: LookAlignment): num
 const shortestWatchMs = 15_000
 
 /**
- * How long until the next look for transfers that somebody else made, in milliseconds: 15 seconds after one was found, then
- * twice as long after every look that found none, up to 15 minutes.
+ * Delay until the next read for transfers that others created, in milliseconds: 15 seconds after one was found, then twice as
+ * long after every read that found none, up to 15 minutes.
  */
 export const watchDelayMs = ({ idle }: { readonly idle: number }): number =>
-  Math.min(longestLookMs, shortestWatchMs * 2 ** Math.min(30, Math.max(0, idle)))
+  Math.min(maxPollDelayMs, shortestWatchMs * 2 ** Math.min(30, Math.max(0, idle)))

@@ -1,13 +1,13 @@
 /** Why a transfer failed. */
 export interface TransferFailure {
-  /** Which part refused it. `not_paid` comes from no service: a person said so. */
+  /** The cause of the failure. `not_paid` comes from no service: a person recorded it. */
   readonly type: 'rejected' | 'returned' | 'expired' | 'insufficient_balance' | 'service_error' | 'not_paid' | 'unknown'
   /** Code of the service or the rail, for example `invalid_account_number` or `R03`. */
   readonly code: string
   readonly detail: string
   /** ISO 8601, UTC. */
   readonly occurredAt: string
-  /** True when the same transfer may still go on: the only way out of `failed`. */
+  /** True when the same transfer may still continue: the only way out of `failed`. */
   readonly retriable: boolean
   readonly achReturn?: { readonly code: string; readonly reason: string; readonly category: string } | undefined
 }

@@ -3,13 +3,13 @@ import { type ErrorCode, OutlayError } from './error.ts'
 import { type ParseOptions, pathUnder } from './input.ts'
 import type { TransferType } from './transfer-type.ts'
 
-/** What a transfer can do. Specification: "What the service does", 3. */
+/** Kinds of transfer. Specification: "What the service does", 3. */
 export const transferFlows = ['onramp', 'offramp', 'swap', 'payout'] as const
 
-/** What a transfer does: fiat to token, token to fiat, one token to another, or tokens to somebody else. */
+/** The kind of a transfer: fiat to token, token to fiat, one token to another, or tokens to another party. */
 export type TransferFlow = (typeof transferFlows)[number]
 
-/** One side of a transfer, as far as its flow depends on it. */
+/** One side of a transfer, with the members that determine its flow. */
 export interface FlowLeg {
   readonly addressId?: string | undefined
   readonly valueType: string
@@ -63,7 +63,7 @@ const betweenChains = (
   return converts && known.destination !== 'external' ? 'swap' : 'payout'
 }
 
-/** The flow of two legs whose rails are given, or why there is none. */
+/** The flow of two legs whose rails are given, or the problem. */
 export const flowOf = (
   legs: FlowLegs,
   from: TransferType,
@@ -99,7 +99,7 @@ const classify = (
   throw OutlayError.fromIssues([{ field, code: flow.code, message: flow.message }])
 }
 
-/** Tells what a transfer does. */
+/** Determines the kind of a transfer. */
 export const TransferFlow = {
   /**
    * Classifies source and destination, whose names are canonical or aliases. Where the kind of the destination is not

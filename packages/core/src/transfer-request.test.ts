@@ -207,7 +207,7 @@ describe('parseTransferRequest refuses', () => {
   const branded = { ...offramp, destination: atBank('ach_credit'), brand: { accountId: 'acme' } }
   const memo = { wireMemo: 'x' }
 
-  // One mistake must not be told as several, and what is not known must not be taken for wrong.
+  // One mistake must not be reported as several, and an unknown member must not count as wrong.
   it.each([
     ['no destination', { destination: undefined }, 'missing_field destination'],
     ['no source', { source: undefined }, 'missing_field source'],
@@ -284,7 +284,7 @@ describe('parseTransferOrder', () => {
     expect(order(offramp)).toEqual(parse(offramp))
   })
 
-  it('reads one that is given whole, in either spelling and canonically', () => {
+  it('reads one that is given in full, in either spelling and canonically', () => {
     const read = { kind: 'bank_account', ...account }
     expect(order(inline({}, { wireMemo: 'INV-42' })).destination).toEqual({
       ...{ address: read, valueType: 'USD', transferType: 'wire', wireMemo: 'INV-42' },
@@ -316,12 +316,12 @@ describe('parseTransferOrder', () => {
     )
   })
 
-  it('wants exactly one of the two', () => {
+  it('requires exactly one of the two', () => {
     expect(refusals(inline({}, { addressId: 'bank' }))).toEqual(['invalid_request destination.address'])
     expect(refusals(inline({}, { address: null }))).toEqual(['missing_field destination.addressId'])
   })
 
-  it('wants the address to list the transfer type that it is used with', () => {
+  it('requires the address to list the transfer type that it is used with', () => {
     expect(refusals(inline({}, { transferType: 'rtp' }))).toEqual([
       'transfer_type_not_supported destination.transferType',
     ])
@@ -330,7 +330,7 @@ describe('parseTransferOrder', () => {
     expect(refusals(covered)).toEqual([])
   })
 
-  it('holds it to the rules of flows like any other', () => {
+  it('applies the rules of flows to it like to any other', () => {
     const wallet = { name: 'Ada', address: '0x7a39eB597c91da3F10f8702982a20372C2eb6499', transferTypes: ['polygon'] }
     const otherChain = { address: wallet, valueType: 'USDC', transferType: 'polygon' }
     expect(refusals({ ...offramp, destination: otherChain })).toEqual(['swap_chain_mismatch destination.transferType'])
@@ -341,7 +341,7 @@ describe('parseTransferOrder', () => {
     ])
   })
 
-  it('is for hosts: a create of the service takes no address', () => {
+  it('is for hosts: a create of the service accepts no address', () => {
     expect(issuesOf(inline())).toEqual(['missing_field destination.addressId'])
   })
 

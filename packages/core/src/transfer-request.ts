@@ -40,7 +40,7 @@ export interface TransferDestination {
   readonly wireMemo?: string | undefined
 }
 
-/** What a caller asks for: the body of a create, in TypeScript spelling. */
+/** A request for a transfer: the body of a create, in TypeScript spelling. */
 export interface TransferRequest {
   readonly amount: Amount
   readonly source: TransferSource
@@ -51,19 +51,19 @@ export interface TransferRequest {
   readonly note?: string | undefined
 }
 
-/** Where value goes, given whole: an address that the service does not know yet. */
+/** Where value goes, given in full: an address that the service does not know yet. */
 export interface InlineDestination<Details = ExternalAddressDetails> extends Omit<TransferDestination, 'addressId'> {
   readonly addressId?: undefined
   /** Lists the transfer type that it is used with. */
   readonly address: Details
 }
 
-/** Where value goes: exactly one of the id of an address and an address given whole. */
+/** Where value goes: exactly one of the id of an address and an address given in full. */
 export type OrderDestination<Details = ExternalAddressDetails> =
   | (TransferDestination & { readonly address?: undefined })
   | InlineDestination<Details>
 
-/** What a host asks to enqueue: a transfer whose destination may be given whole. */
+/** A transfer that a host enqueues: its destination may be given in full. */
 export interface TransferOrder<Details = ExternalAddressDetails> extends Omit<TransferRequest, 'destination'> {
   readonly destination: OrderDestination<Details>
 }
@@ -89,7 +89,7 @@ const responseOnly = ['id', 'status', 'failure', 'createdAt', 'updatedAt', 'auto
 )
 const responseOnlyOnLeg = ['transactionId', 'paymentDetails', 'financialInstitutionId'].map(member)
 
-/** One leg while it is read: members that broke a rule are undefined. */
+/** One leg being read: members that broke a rule are undefined. */
 interface Leg {
   readonly input: Input
   readonly addressId: string | undefined
@@ -256,8 +256,8 @@ export const parseTransferRequest = (body: unknown, catalog: Catalog, options: P
 }
 
 /**
- * Reads what a host asks to enqueue: the same, and the destination may be an external address given whole as `address`
- * instead of `addressId`. Its broken rules are those of `parseExternalAddress`, under `destination.address`.
+ * Reads a request that a host enqueues: as `parseTransferRequest`, but the destination may be an external address given in full
+ * as `address` instead of `addressId`. Its broken rules are those of `parseExternalAddress`, under `destination.address`.
  *
  * Throws what `parseTransferRequest` throws, and `invalid_request` for both, `missing_field` for neither, and
  * `transfer_type_not_supported` when the address does not list the transfer type that it is used with.
@@ -291,7 +291,7 @@ const parse = (
   closeInput(input)
   if (amount === undefined || source?.value === undefined || source.rail === undefined) throw new Error(unread)
   if (destination?.value === undefined || destination.rail === undefined) throw new Error(unread)
-  // In the order of their names, as a fingerprint takes them.
+  // Sorted by name, as a fingerprint reads them.
   return {
     amount,
     ...(brand === undefined ? {} : { brand: { accountId: brand } }),

@@ -60,7 +60,7 @@ const reachable: Record<StatusState['status'], readonly StatusState['status'][]>
 }
 
 describe('a transfer whose status is watched by webhooks and polls', () => {
-  it('ends where its history ends, in whatever order it is told', () => {
+  it('ends where its history ends, in whatever order it is observed', () => {
     fc.assert(
       fc.property(interleaved, ({ states, seen }) => {
         expect(withoutTime(fold(seen))).toEqual(withoutTime(states.at(-1) ?? start))
@@ -69,7 +69,7 @@ describe('a transfer whose status is watched by webhooks and polls', () => {
     )
   })
 
-  it('ends where its history ends even when times are not kept, once the last state is read', () => {
+  it('ends where its history ends even without times, once the last state is read', () => {
     fc.assert(
       fc.property(interleaved, ({ states, seen }) => {
         const last = states.at(-1) ?? start
@@ -83,7 +83,7 @@ describe('a transfer whose status is watched by webhooks and polls', () => {
     )
   })
 
-  it('ends the same in any order when nobody gives times, as long as it overcame no failure', () => {
+  it('ends the same in any order without times, as long as it overcame no failure', () => {
     fc.assert(
       fc.property(interleaved, ({ states, seen }) => {
         const untimed = (list: readonly StatusState[]) => fold(list.map(withoutTime))

@@ -61,7 +61,7 @@ describe('TransferStatus.advance', () => {
     expect(TransferStatus.advance(failed(true), at('pending', '2026-11-06T10:00:00Z'))).toBeUndefined()
   })
 
-  it('stays in a final status whatever is said', () => {
+  it('stays in a final status whatever is observed', () => {
     for (const end of [at('complete'), at('canceled'), failed(false)]) {
       for (const seen of [
         at('pending'),
@@ -88,13 +88,13 @@ describe('TransferStatus.advance', () => {
     expect(TransferStatus.advance(failed(true), at('processing'))).toBeUndefined()
   })
 
-  it('takes a failure for the later one where processing was reached at the same time, whichever is heard of first', () => {
+  it('treats a failure as the later one when processing was reached at the same time, whichever is observed first', () => {
     const processing = at('processing', '2026-11-05T10:00:00Z')
     expect(TransferStatus.advance(processing, failed(true))).toEqual(failed(true))
     expect(TransferStatus.advance(failed(true), processing)).toBeUndefined()
   })
 
-  it('takes the time from a whole transfer', () => {
+  it('reads the time from a whole transfer', () => {
     const seen = { status: 'processing', failure: null, transfer: { updatedAt: '2026-11-05T10:00:01Z' } } as const
     expect(TransferStatus.advance(failed(true), seen)?.status).toBe('processing')
   })

@@ -10,7 +10,7 @@ export const transferStatuses = ['pending', 'processing', 'failed', 'canceled', 
 /** Status of a transfer as the service reports it. */
 export type TransferStatus = (typeof transferStatuses)[number]
 
-/** Where a status goes next at the service itself; out of `failed` only while its failure is retriable. */
+/** The statuses that may follow each status at the service itself; `failed` is left only while its failure is retriable. */
 export const transferTransitions = {
   pending: ['processing', 'canceled', 'failed'],
   processing: ['complete', 'failed', 'canceled'],
@@ -24,13 +24,13 @@ export interface StatusState {
   readonly status: TransferStatus
   /** Given exactly when the status is `failed`. */
   readonly failure: TransferFailure | null
-  /** When the service says that the status was reached, ISO 8601. Not the time at which it became known here. */
+  /** When the status was reached according to the service, ISO 8601. Not the time at which it became known here. */
   readonly reachedAt?: string | undefined
 }
 
-/** What was seen of a transfer: a state, or a gateway's observation as it is. */
+/** An observation of a transfer: a state, or a gateway's observation unchanged. */
 export interface StatusObservation extends StatusState {
-  /** The whole transfer when it was given; its `updatedAt` stands in for `reachedAt`. */
+  /** The whole transfer, if given; its `updatedAt` stands in for `reachedAt`. */
   readonly transfer?: { readonly updatedAt: string } | undefined
 }
 
@@ -49,11 +49,11 @@ const stateOf = ({ status, failure, reachedAt, transfer }: StatusObservation): S
   reachedAt: reachedAt ?? transfer?.updatedAt,
 })
 
-// A failure has a time of its own; the same failure read twice must not look like a second one.
+// A failure has its own time: the same failure read twice must not count as a second one.
 const timeOf = ({ failure, reachedAt }: StatusState): number => Date.parse(failure?.occurredAt ?? reachedAt ?? '')
 
-// Both states are processing, or failed and retriable. Where a time is missing, failed counts as the later one: late
-// reports of processing are common, and a transfer that does go on after a failure ends in a final status anyway.
+// Both states are processing, or failed and retriable. If a time is missing, failed counts as the later one: late reports of
+// processing are common, and a transfer that continues after a failure ends in a final status anyway.
 const isLater = (observed: StatusState, current: StatusState): boolean => {
   const elapsedMs = timeOf(observed) - timeOf(current)
   if (Number.isNaN(elapsedMs) || elapsedMs === 0) return observed.status === 'failed' && current.status !== 'failed'
@@ -75,15 +75,15 @@ export const TransferStatus = {
   is,
   /** True when nothing can follow: complete, canceled, or failed with a failure that is not retriable. */
   isFinal,
-  /** True when the service itself may go from one status to the next in one step: the table, for the one who decides. */
+  /** True when the service itself may go from one status to the next in one step: the table, for the service's own decisions. */
   allows,
   /**
-   * What an observation makes of a known state, for the one who watches; `undefined` when it changes nothing.
+   * The state after an observation, for an observer; `undefined` when the observation changes nothing.
    *
-   * The status only moves forward, whatever order observations arrive in; steps in between may be missing. `failed` is
-   * left only while its failure is retriable: for a final status at once, for `processing` when the observation was
-   * reached later than the failure. Whoever keeps `reachedAt` gets the same end from the same observations in any order,
-   * failures that were overcome included; without any `reachedAt` that holds with `failed` staying until the final status.
+   * The status only moves forward, in whatever order observations arrive; steps in between may be missing. `failed` is left
+   * only while its failure is retriable: for a final status at once, for `processing` when the observation was reached later
+   * than the failure. A caller that stores `reachedAt` reaches the same end from the same observations in any order, overcome
+   * failures included. Without any `reachedAt` that also holds, with `failed` staying until the final status.
    */
   advance,
 } as const

@@ -3,7 +3,7 @@ import { Limits } from './limits.ts'
 /** Kinds of rail: banks, and families of chains that share an address format. */
 export const families = ['evm', 'solana', 'stellar', 'xrp', 'canton', 'bank'] as const
 
-/** What a rail belongs to. */
+/** The family of a rail. */
 export type Family = (typeof families)[number]
 
 /** A family of chains. */
@@ -39,7 +39,7 @@ export interface TransferType {
   readonly coveredBy: readonly string[]
 }
 
-/** What describes a transfer type to a catalog: the rest has defaults. */
+/** The description of a transfer type for a catalog: absent members have defaults. */
 export type TransferTypeInput = Pick<TransferType, 'name' | 'family' | 'expectedMs'> & Partial<TransferType>
 
 const seconds = 1000

@@ -12,7 +12,7 @@ export interface ValueType {
   readonly peg?: string | undefined
 }
 
-/** What describes a value type to a catalog. */
+/** The description of a value type for a catalog. */
 export type ValueTypeInput = Omit<ValueType, 'aliases'> & Partial<Pick<ValueType, 'aliases'>>
 
 /** Value types that every catalog has. */

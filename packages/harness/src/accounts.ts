@@ -4,7 +4,7 @@ import type { SeedClient, SeededClient, SeedFunds } from '@outlay/service/sandbo
 import { addresses } from '@outlay/testing'
 import type { Simulations } from './simulations.ts'
 
-/** What an account is made with. Every member has a default. */
+/** Options of an account. Every member has a default. */
 export interface AccountOptions {
   /** Default `Acme`. */
   readonly businessName?: string | undefined
@@ -17,36 +17,36 @@ export interface AccountOptions {
 /** An account at the service, with wallets. */
 export interface TestAccount {
   readonly id: string
-  /** What a vault would hold for it. */
+  /** The account's credentials, as a vault would hold them. */
   readonly credentials: Credentials
   readonly wallets: SeededClient['accounts'][number]['wallets']
   /** The account's wallet as the source of a transfer. Default USDC on Base. */
   source(valueType?: string, transferType?: string): TransferSource & { readonly addressId: string }
-  /** What the wallet holds, as a decimal string. Default USDC on Base. */
+  /** The balance of the wallet, as a decimal string. Default USDC on Base. */
   balance(valueType?: string, transferType?: string): Promise<string>
 }
 
-/** Somebody to pay, registered at the service. */
+/** A payee that is registered at the service. */
 export interface TestPayee {
   readonly addressId: string
   /** The payee as the destination of a transfer. Default: its first rail, in USD for a bank account, else in USDC. */
   destination(valueType?: string, transferType?: string): TransferDestination
 }
 
-/** Accounts of one service, and the vault with their credentials. */
+/** Accounts of one service, with their credentials. */
 export interface Accounts {
-  /** Credentials of an account, for a gateway. Throws for one that was not made here. */
+  /** Credentials of an account, for a gateway. Throws for an account that was not created here. */
   credentials(accountId: string): Credentials
   create(options?: AccountOptions): Promise<TestAccount>
   registerPayee(account: string | { readonly id: string }, address?: ExternalAddressInput): Promise<TestPayee>
-  /** A client of the API that sees no faults, for every account. */
+  /** A client of the API without faults, for every account. */
   readonly client: Client
 }
 
 /** A wallet on Base. */
 export const samplePayee: ExternalAddressInput = { name: 'Ada', address: addresses.evm[0], transferTypes: ['base'] }
 
-/** Makes the accounts of a service. */
+/** Creates the accounts of a service. */
 export function createAccounts({ sandbox }: Simulations): Accounts {
   const vault = new Map<string, Credentials>()
   const credentials = (accountId: string): Credentials => {
@@ -103,7 +103,7 @@ function describeAccount(
   }
 }
 
-/** Names a payee that has an id. */
+/** Describes a payee that has an id. */
 export function describePayee(addressId: string, address: ExternalAddressInput): TestPayee {
   const usual = 'accountNumber' in address ? 'USD' : 'USDC'
   return {

@@ -5,7 +5,7 @@ import { createService } from '@outlay/service'
 import { createTemplate, type Postgres, startPostgres } from '@outlay/testing'
 import pg from 'pg'
 
-/** Databases of one harness, on a server of its own or one that was given. */
+/** Databases of one harness, on its own server or on a given one. */
 export interface Databases {
   /** A new database with the tables of the service; its connection string. */
   service(): Promise<string>
@@ -16,8 +16,8 @@ export interface Databases {
 }
 
 /**
- * Opens a place for databases: the server at `url`, as its superuser, or one that is started for the purpose. They are copies
- * of templates, which stay on a server that was given: one per state of the migrations.
+ * Opens a server for databases: the server at `url`, as its superuser, or one that is started here. The databases are copies of
+ * templates, which stay on a given server: one per state of the migrations.
  */
 export async function openDatabases(url?: string): Promise<Databases> {
   const server: Postgres = await startPostgres(url === undefined ? { durable: false } : { url })

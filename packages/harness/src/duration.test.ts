@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Duration, parseDuration } from './duration.ts'
 
-describe('a length of time', () => {
+describe('a duration', () => {
   it.each([
     ['2 hours', 7_200_000],
     ['1 day', 86_400_000],
@@ -13,6 +13,6 @@ describe('a length of time', () => {
   })
 
   it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '2h', '-2 hours', '2 fortnights', ''])('refuses %s', (wrong) => {
-    expect(() => parseDuration(wrong as Duration)).toThrow(/Not a length of time/)
+    expect(() => parseDuration(wrong as Duration)).toThrow(/Not a duration/)
   })
 })

@@ -8,15 +8,15 @@ const unitsMs = {
 
 type Unit = keyof typeof unitsMs
 
-/** A length of time: milliseconds, or words such as `2 hours`, `90 seconds`, `1 day`. */
+/** A duration: milliseconds, or words such as `2 hours`, `90 seconds`, `1 day`. */
 export type Duration = number | `${number} ${Unit | `${Unit}s`}`
 
-/** Reads a length of time as milliseconds. Throws for anything that is none, or that goes back. */
+/** Parses a duration as milliseconds. Throws for other text and for negative durations. */
 export function parseDuration(duration: Duration): number {
   if (typeof duration === 'number' && duration >= 0 && Number.isFinite(duration)) return duration
   const [, count, unit] = /^(\d+(?:\.\d+)?) (second|minute|hour|day|week)s?$/.exec(String(duration)) ?? []
   if (count === undefined || unit === undefined) {
-    throw new Error(`Not a length of time: ${duration}. Write milliseconds, or words such as "2 hours" or "1 day".`)
+    throw new Error(`Not a duration: ${duration}. Write milliseconds, or words such as "2 hours" or "1 day".`)
   }
   return Number(count) * unitsMs[unit as Unit]
 }

@@ -55,12 +55,12 @@ describe('an assertion about enqueued transfers', () => {
     throw new Error('It held.')
   }
 
-  it('answers with what fits', () => {
+  it('returns the transfers that match', () => {
     expect(assertMatches(transfers, { note: 'rent' }, 1).map(({ id }) => id)).toEqual(['b'])
     expect(assertMatches(transfers, { note: 'food' }, 0)).toEqual([])
   })
 
-  it('says how the nearest ones differ, the nearest first', () => {
+  it('lists how the nearest ones differ, the nearest first', () => {
     const { message, expected, actual } = failure({ amount: '12.5', note: 'rent', accountId: 'acme' }, 1)
     expect(message.split('\n')).toEqual([
       'One transfer should be enqueued with',
@@ -77,7 +77,7 @@ describe('an assertion about enqueued transfers', () => {
     expect(actual).toHaveLength(2)
   })
 
-  it('says that nothing is there, or that too many are', () => {
+  it('says that nothing is enqueued, or too much', () => {
     expect(failure({ note: 'rent' }, 1, []).message).toMatch(/nothing is enqueued/)
     expect(failure({ accountId: 'acme' }, 1).message).toMatch(/but 2 are:\n {2}a\n {2}b$/)
   })

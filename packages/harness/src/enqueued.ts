@@ -1,11 +1,11 @@
 import { AssertionError } from 'node:assert'
 import type { Amount, Stage, StoredTransfer, TransferDestination, TransferSource, TransferStatus } from '@outlay/core'
 
-/** Which enqueued transfers. Members that are absent fit all; those of `source` and `destination` fit one by one. */
+/** Selects enqueued transfers. Absent members match all; those of `source` and `destination` match one by one. */
 export interface EnqueuedMatch {
   readonly accountId?: string | undefined
   readonly idempotencyKey?: string | undefined
-  /** A decimal string, compared as a number, or that with its currency. */
+  /** A decimal string, compared as a number, optionally with its currency. */
   readonly amount?: string | Partial<Amount> | undefined
   readonly source?: Partial<TransferSource> | undefined
   readonly destination?: Partial<TransferDestination> | undefined
@@ -14,21 +14,19 @@ export interface EnqueuedMatch {
   readonly status?: TransferStatus | undefined
 }
 
-/** One member that is not as it was wanted. */
+/** One member that differs from the wanted value. */
 interface Difference {
   readonly member: string
   readonly wanted: unknown
   readonly found: unknown
 }
 
-/** The transfers that fit. */
+/** The transfers that match. */
 export function matchEnqueued(transfers: readonly StoredTransfer[], match: EnqueuedMatch): readonly StoredTransfer[] {
   return transfers.filter((transfer) => findDifferences(transfer, match).length === 0)
 }
 
-/**
- * Throws an `AssertionError` of Node unless `count` transfers fit. Its message lists the nearest ones and how they differ.
- */
+/** Throws an `AssertionError` of Node unless `count` transfers match. Its message lists the nearest ones and their differences. */
 export function assertMatches(
   transfers: readonly StoredTransfer[],
   match: EnqueuedMatch,
@@ -85,7 +83,7 @@ function findDifferences(transfer: StoredTransfer, match: EnqueuedMatch): readon
   })
 }
 
-/** The members that are wanted, flat: `destination.addressId` and so on. */
+/** The wanted members, flat: `destination.addressId` and so on. */
 function wantedMembers(match: EnqueuedMatch): readonly (readonly [member: string, wanted: unknown])[] {
   const { amount, source, destination, ...plain } = match
   const legs = { amount: typeof amount === 'string' ? { value: amount } : amount, source, destination }

@@ -2,34 +2,37 @@ import type { ActiveRule, FaultProxy, FaultRule, Hold, HoldOptions, RequestMatch
 
 /** Which requests, and how often. Default: creates of transfers, once. */
 export interface FaultScope extends RequestMatch {
-  /** At most so many times. Default 1. */
+  /** At most this many times. Default 1. */
   readonly times?: number | undefined
 }
 
-/** What can go wrong between the engine and the service. */
+/** Faults between the engine and the service. */
 export interface Faults {
   /** The service acts, and its answer is lost. */
   dropAnswer(scope?: FaultScope): ActiveRule
   /** The request is lost before the service sees it. */
   dropRequest(scope?: FaultScope): ActiveRule
-  /** The service acts, and the engine is told a server error; `status` 500 unless given. */
+  /** The service acts, and the engine receives a server error; `status` 500 unless given. */
   failAfterCommit(scope?: FaultScope & { readonly status?: number }): ActiveRule
-  /** The request is refused unseen; `status` 429 unless given, with `Retry-After` when `retryAfterSeconds` is. */
+  /**
+   * The request is refused before the service sees it; `status` 429 unless given, with `Retry-After` when `retryAfterSeconds`
+   * is.
+   */
   refuse(scope?: FaultScope & { readonly status?: number; readonly retryAfterSeconds?: number }): ActiveRule
-  /** Requests stand still until they are let go: before the service sees them, or with `at: 'response'` after it acted. */
+  /** Requests wait until they are released: before the service sees them, or with `at: 'response'` after it acted. */
   hold(options?: HoldOptions): Hold
-  /** Cuts the network, and mends it. */
+  /** Cuts the network, and restores it. */
   cut(): void
   heal(): void
   /** Any other rule of the proxy. */
   add(rule: FaultRule): ActiveRule
-  /** Takes all rules away and lets go what is held. */
+  /** Removes all rules and releases requests that wait. */
   clear(): void
 }
 
 const creates: RequestMatch = { method: 'POST', path: /transfers$/ }
 
-/** Makes the faults of a proxy that stands between an engine and its service. */
+/** Creates the faults of a proxy between an engine and its service. */
 export function createFaults(proxy: FaultProxy): Faults {
   const { faults } = proxy
   const add = (scope: FaultScope, fault: FaultRule['fault']) => {

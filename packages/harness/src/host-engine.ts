@@ -11,22 +11,22 @@ import {
 import { waitUntil } from '@outlay/testing'
 import { assertMatches, type EnqueuedMatch, matchEnqueued } from './enqueued.ts'
 
-/** What a host brings to its own test. */
+/** What a host gives to its own test. */
 export interface HostOptions<Tx> {
-  /** The way into the host's test database, as the host itself uses it. The engine's schema is migrated there. */
+  /** The driver of the host's test database, as the host itself uses it. The engine's schema is migrated there. */
   readonly driver: Driver<Tx>
   /** Schema of the engine's tables. Default `outlay`. */
   readonly schema?: string | undefined
   /**
-   * The host's own way to make its engine, with its subscriptions; it must use the options that it is given. Default:
+   * The host's own function to create its engine, with its subscriptions; it must use the options that it is given. Default:
    * `createEngine` of core, without subscriptions.
    */
   readonly createEngine?: ((options: EngineOptions<Tx>) => Engine<Tx>) | undefined
-  /** How the workers behave. Default: those of core, looking for work every 50 ms. */
+  /** Options of the workers. Default: those of core, with a poll of the queue every 50 ms. */
   readonly work?: WorkOptions | undefined
-  /** False leaves the workers stopped: what is enqueued stays queued until `engine.start()`. Default true. */
+  /** False leaves the workers stopped: enqueued transfers stay queued until `engine.start()`. Default true. */
   readonly start?: boolean | undefined
-  /** Default: says nothing. */
+  /** Default: no output. */
   readonly logger?: Logger | undefined
 }
 
@@ -35,30 +35,30 @@ export interface HostSide<Tx> extends AsyncDisposable {
   readonly engine: Engine<Tx>
   /** Runs `work` in a transaction of the host's own type. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** Committed transfers that fit, oldest first, as plain data. */
+  /** Committed transfers that match, oldest first, as plain data. */
   enqueued(match?: EnqueuedMatch): Promise<readonly StoredTransfer[]>
   /**
-   * The one committed transfer that fits.
-   * @throws AssertionError of Node, with what the nearest ones have instead, when there is none, or more than one.
+   * The one committed transfer that matches.
+   * @throws AssertionError of Node, with the differences of the nearest ones, when none or more than one matches.
    */
   assertEnqueued(match: EnqueuedMatch): Promise<StoredTransfer>
-  /** Throws like {@link HostSide.assertEnqueued} unless exactly `count` committed transfers fit. */
+  /** Throws like {@link HostSide.assertEnqueued} unless exactly `count` committed transfers match. */
   assertEnqueuedCount(match: EnqueuedMatch, count: number): Promise<readonly StoredTransfer[]>
-  /** Asks the service about every submitted transfer now, rather than at the pace of its rail. */
-  look(): Promise<void>
-  /** Waits until the service has the transfer for certain, and returns it. Throws after 30 s. */
+  /** Polls every submitted transfer now, instead of at the poll interval of its rail. */
+  poll(): Promise<void>
+  /** Waits until the service certainly has the transfer, and returns it. Throws after 60 s. */
   submitted(transfer: string | { readonly id: string }): Promise<StoredTransfer>
-  /** Ends everything that the harness has started, and drops what it has made. Safe to call twice. */
+  /** Ends everything that the harness started, and drops what it created. Safe to call twice. */
   stop(): Promise<void>
 }
 
 /** The host's side without its end. */
 export type OpenedHost<Tx> = Omit<HostSide<Tx>, 'stop' | typeof Symbol.asyncDispose>
 
-/** Backoffs are a twentieth of their longest, so that a test of trouble does not wait. */
+/** Backoffs are a twentieth of their longest, so that tests of failures do not wait. */
 const jitter = 0.05
 
-/** Migrates, makes the engine and starts it. */
+/** Migrates, creates the engine and starts it. */
 export async function openHost<Tx>(options: HostOptions<Tx>, gateway: Gateway): Promise<OpenedHost<Tx>> {
   const { driver, schema, logger } = options
   const backend = postgres({ driver, schema, logger })
@@ -66,7 +66,7 @@ export async function openHost<Tx>(options: HostOptions<Tx>, gateway: Gateway): 
     backend,
     gateway,
     runtime: { random: { ...backend.runtime.random, fraction: () => jitter } },
-    follow: { maxDelayMs: 200 },
+    polling: { maxDelayMs: 200 },
   })
   await engine.migrate()
   if (options.start !== false) await engine.start({ pollIntervalMs: 50, ...options.work })
@@ -83,11 +83,11 @@ export async function openHost<Tx>(options: HostOptions<Tx>, gateway: Gateway): 
     enqueued: async (match = {}) => matchEnqueued(await list(), match),
     assertEnqueued: async (match) => only(assertMatches(await list(), match, 1)),
     assertEnqueuedCount: async (match, count) => assertMatches(await list(), match, count),
-    async look() {
+    async poll() {
       const { signal } = new AbortController()
       for (const { accountId, remoteId } of await inspection.transfers({ stage: 'submitted', limit: 100_000 })) {
         if (remoteId === null) continue
-        // What cannot be read now, because a test wants it so, the engine reads later.
+        // The engine reads later what cannot be read now because a test wants it so.
         const seen = await gateway.get(accountId, remoteId, { signal }).catch(() => undefined)
         if (seen !== undefined) await driver.transaction((tx) => engine.transfers.observe(tx, accountId, [seen]))
       }

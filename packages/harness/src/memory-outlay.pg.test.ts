@@ -9,13 +9,13 @@ describe('a harness without a service', async () => {
   const database = await testDatabase()
   const pool = new pg.Pool({ connectionString: database.url })
   afterAll(() => pool.end())
-  const told: string[] = []
+  const ended: string[] = []
   const outlay = await startMemoryOutlay<pg.PoolClient>({
     driver: pgDriver(pool),
     createEngine: (options) => {
       const engine = createEngine(options)
-      engine.subscribe('told', ['transfer.completed', 'transfer.failed'], async ({ type, transferId }) => {
-        told.push(`${transferId} ${type}`)
+      engine.subscribe('ended', ['transfer.completed', 'transfer.failed'], async ({ type, transferId }) => {
+        ended.push(`${transferId} ${type}`)
       })
       return engine
     },
@@ -33,15 +33,15 @@ describe('a harness without a service', async () => {
     )
   }
 
-  it('delivers, ends a transfer as it is told, and tells the host', async () => {
+  it('delivers, settles a transfer as the test asks, and notifies the host', async () => {
     const [good, bad] = [await enqueue(), await enqueue()]
     expect(await outlay.settle(good, 'complete')).toMatchObject({ stage: 'settled', status: 'complete' })
     expect(await outlay.settle(bad.id, { fail: 'closed' })).toMatchObject({ failure: { code: 'closed' } })
     await outlay.drain()
-    expect(told.toSorted()).toEqual([`${good.id} transfer.completed`, `${bad.id} transfer.failed`].toSorted())
+    expect(ended.toSorted()).toEqual([`${good.id} transfer.completed`, `${bad.id} transfer.failed`].toSorted())
   })
 
-  it('answers as a script says, with one effect per key', async () => {
+  it('answers by a script, with one effect per key', async () => {
     let first = true
     outlay.gateway.scriptAfter(() => {
       if (!first) return undefined

@@ -4,7 +4,7 @@ import { drain, type MemoryGateway, manualClock, memoryGateway, seededRandom } f
 import { describePayee, samplePayee, type TestAccount, type TestPayee } from './accounts.ts'
 import { type HostOptions, type HostSide, openHost } from './host-engine.ts'
 
-/** How a harness without a service is started. */
+/** Options of a harness without a service. */
 export interface MemoryOutlayOptions<Tx> extends HostOptions<Tx> {
   /** Status of a transfer that was just accepted. Default `pending`. */
   readonly status?: TransferStatus | undefined
@@ -12,24 +12,24 @@ export interface MemoryOutlayOptions<Tx> extends HostOptions<Tx> {
 
 /** An engine on the host's test database with a service in memory: no HTTP, no rails, no money. */
 export interface MemoryOutlay<Tx> extends HostSide<Tx> {
-  /** What was submitted, and answers that a test wants instead of the usual ones. */
+  /** The submissions, and the answers that a test sets. */
   readonly gateway: MemoryGateway
-  /** Ids of an account and its wallet; nobody checks them. */
+  /** Ids of an account and its wallet; they are not checked. */
   account(): Pick<TestAccount, 'id' | 'source'>
-  /** An id of somebody to pay; nobody checks it. */
+  /** An id of a payee; it is not checked. */
   payee(address?: ExternalAddressInput): TestPayee
-  /** Gives a transfer its final status, and returns it as the engine has it then. */
+  /** Sets a transfer's final status, and returns the transfer as the engine then has it. */
   settle(
     transfer: string | { readonly id: string },
     ending: 'complete' | 'canceled' | { readonly fail: string },
   ): Promise<StoredTransfer>
-  /** Waits until nothing is queued, being sent or undelivered, and returns the backlog. Throws after 30 s. */
+  /** Waits until nothing is queued, being sent or undelivered, and returns the backlog. Throws after 60 s. */
   drain(options?: { readonly timeoutMs?: number }): Promise<Backlog>
 }
 
 /**
- * Starts an engine on the host's test database whose other side is in memory, for tests at the speed of a unit test. It has
- * the same reads and assertions as `startOutlay`.
+ * Starts an engine on the host's test database with a service in memory, for tests at the speed of a unit test. It has the same
+ * reads and assertions as `startOutlay`.
  *
  * @example
  * await using outlay = await startMemoryOutlay({ driver: drizzleDriver(db), createEngine: createPayouts })
@@ -56,7 +56,7 @@ export async function startMemoryOutlay<Tx>(options: MemoryOutlayOptions<Tx>): P
       const { id, remoteId } = await host.submitted(transfer)
       if (typeof ending === 'string') gateway.setStatus(remoteId ?? '', ending)
       else gateway.setStatus(remoteId ?? '', 'failed', failure(ending.fail))
-      await host.look()
+      await host.poll()
       return host.submitted(id)
     },
     drain: ({ timeoutMs } = {}) =>

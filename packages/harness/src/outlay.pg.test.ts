@@ -24,7 +24,7 @@ describe('a harness', async () => {
   const outlay = await start()
   afterAll(() => outlay.stop())
 
-  it('gives accounts of their own to tests that share it, and sees only what is committed', async () => {
+  it('gives each test its own accounts, and finds only committed transfers', async () => {
     const [one, other] = await Promise.all([pay(outlay, { funds: '10' }), pay(outlay, { funds: '20' })])
     const rolledBack = outlay.transaction(async (tx) => {
       await outlay.engine.transfers.enqueue(tx, {
@@ -46,7 +46,7 @@ describe('a harness', async () => {
     expect([await one.account.balance(), await other.account.balance()]).toEqual(['6.00', '15.00'])
   })
 
-  it('moves time, and the engine has looked when it has moved', async () => {
+  it('moves time, and the engine has polled when it has moved', async () => {
     const { account, enqueue } = await pay(outlay)
     const bank = await outlay.payee(account, usBankAccount)
     const { id } = await enqueue('100.00', bank.destination('USD', 'wire'))
@@ -57,7 +57,7 @@ describe('a harness', async () => {
     expect(await status()).toBe('complete')
   })
 
-  it('ends a transfer as it is told', async () => {
+  it('ends a transfer as the test asks', async () => {
     const { account, enqueue } = await pay(outlay)
     const bank = await outlay.payee(account, usBankAccount)
     const ach = bank.destination('USD', 'ach_credit')
@@ -95,7 +95,7 @@ describe('a harness', async () => {
     expect(await outlay.engine.transfers.get(inbound.id)).toMatchObject({ status: 'complete' })
   })
 
-  it('loses answers, breaks down and holds still between engine and service, once in effect', async () => {
+  it('loses, fails and holds answers between engine and service, with one effect', async () => {
     const { account, enqueue } = await pay(outlay, { funds: '100' })
     const rules = [outlay.faults.dropAnswer(), outlay.faults.failAfterCommit(), outlay.faults.refuse()]
     const { id } = await enqueue('10')
@@ -112,7 +112,7 @@ describe('a harness', async () => {
     expect(await account.balance()).toBe('80.00')
   })
 
-  it('lets a wallet run dry and fill up again', async () => {
+  it('empties a wallet and fills it again', async () => {
     const { account, enqueue } = await pay(outlay, { funds: [] })
     const { id } = await enqueue('10')
     await waitUntil(async () => (await outlay.engine.transfers.get(id))?.stage === 'awaiting_funds', {
@@ -124,7 +124,7 @@ describe('a harness', async () => {
     expect(await account.balance()).toBe('5.00')
   })
 
-  it('leaves what is enqueued alone when it is told not to start', async () => {
+  it('does not send enqueued transfers when start is false', async () => {
     await using resting = await start({ start: false })
     const { enqueue } = await pay(resting)
     await enqueue('10')

@@ -11,23 +11,23 @@ import { createFaults, type Faults } from './faults.ts'
 import { type HostOptions, type HostSide, type OpenedHost, openHost } from './host-engine.ts'
 import { type Simulations, startSimulations } from './simulations.ts'
 
-/** How the service is started beside the host. Every member has a default. */
+/** Options of the service beside the host. Every member has a default. */
 export interface ServiceSideOptions {
   /** A server for the service's own database, as its superuser. Default: one is started for this harness. */
   readonly postgres?: { readonly url: string } | undefined
 }
 
-/** How a harness is started on a host's own test database. */
+/** Options of a harness on a host's own test database. */
 export interface OutlayOptions<Tx> extends HostOptions<Tx>, ServiceSideOptions {}
 
-/** The same without a database of the host's own: one is made, and reached through node-postgres. */
+/** The same without the host's own database: one is created, and reached through node-postgres. */
 export interface EmbeddedOutlayOptions
   extends Omit<HostOptions<pg.PoolClient>, 'driver' | 'schema'>,
     ServiceSideOptions {
   readonly driver?: undefined
 }
 
-/** How the rest of a transfer's life is to go. */
+/** How a transfer ends. */
 export type Ending =
   | 'complete'
   | 'accepted'
@@ -37,51 +37,51 @@ export type Ending =
 
 /** What an advance waits for first. */
 export interface AdvanceOptions {
-  /** Waits until everything that is queued has been sent, so that its rail knows of it. Default true. */
+  /** Waits until everything queued has been sent, so that its rail has it. Default true. */
   readonly afterSending?: boolean | undefined
-  /** How long it waits for that, in milliseconds. Default 30 000. */
+  /** Longest wait for that, in milliseconds. Default 30 000. */
   readonly timeoutMs?: number | undefined
 }
 
 /** Engine, service and clock for one test, or for many that use accounts of their own. */
 export interface Outlay<Tx> extends HostSide<Tx> {
-  /** Makes an account with wallets and play money, whose credentials the engine's gateway has. */
+  /** Creates an account with wallets and play money, whose credentials the engine's gateway has. */
   account(options?: AccountOptions): Promise<TestAccount>
-  /** Registers somebody to pay: by default a wallet on Base. `usBankAccount` of `@outlay/testing` is a bank account. */
+  /** Registers a payee: by default a wallet on Base. `usBankAccount` of `@outlay/testing` is a bank account. */
   payee(account: string | { readonly id: string }, address?: ExternalAddressInput): Promise<TestPayee>
-  /** Puts play money into a wallet of an account: USDC on Base as a decimal string, or as it is said. */
+  /** Puts play money into a wallet of an account: USDC on Base as a decimal string, or the given funds. */
   deposit(account: TestAccount, funds: string | SeedFunds): Promise<void>
   /**
-   * Moves the service's time forward and returns when the service has done what became due and the engine has looked at it.
+   * Moves the service's time forward. Returns when the service has done the work that became due and the engine has polled it.
    * The engine's own time, and the database's, stay real.
    */
   advance(duration: Duration, options?: AdvanceOptions): Promise<void>
-  /** Lets the service's time run, six hours at a turn, until the engine has nothing left to do. Throws after a minute. */
+  /** Runs the service's time, six hours a turn, until the engine has nothing left to do. Throws after a minute. */
   drain(options?: { readonly timeoutMs?: number }): Promise<Backlog>
   /**
-   * Lets a transfer end as it is said, whatever its rail would have done, and returns it as the engine has it then.
+   * Ends a transfer as given, whatever its rail would have done, and returns it as the engine then has it.
    *
-   * `complete`; `{ return: 'R03' }` an ACH return; `{ reject: 'code' }` a refusal of the rail; `accepted` by the Canton
-   * party that it is offered to; `wire_received` for a transfer that waits for a wire, which then goes on.
+   * `complete`; `{ return: 'R03' }` an ACH return; `{ reject: 'code' }` a refusal of the rail; `accepted` by the Canton party
+   * that it is offered to; `wire_received` for a transfer that waits for a wire, which then continues.
    */
   settle(transfer: string | { readonly id: string }, ending: Ending): Promise<StoredTransfer>
-  /** What goes wrong between the engine and the service. The harness's own requests are not concerned. */
+  /** Faults between the engine and the service. They do not affect the harness's own requests. */
   readonly faults: Faults
-  /** A client of the service that sees no faults. */
+  /** A client of the service without faults. */
   readonly client: Client
   readonly sandbox: Sandbox
-  /** Address of the fault proxy, for a gateway of the host's own. */
+  /** Address of the fault proxy, for the host's own gateway. */
   readonly serviceUrl: string
 }
 
-/** A harness that made the host's database too. */
+/** A harness that created the host's database too. */
 export interface EmbeddedOutlay extends Outlay<pg.PoolClient> {
   readonly pool: pg.Pool
 }
 
 /**
- * Starts an engine on the host's test database, the whole service with simulated rails on a virtual clock, and a proxy
- * between them that fails as it is told. Without a driver the host's database is made too.
+ * Starts an engine on the host's test database, the whole service with simulated rails on a virtual clock, and a proxy between
+ * them for faults. Without a driver the host's database is created too.
  *
  * @example
  * await using outlay = await startOutlay({ driver: drizzleDriver(db), createEngine: createPayouts })
@@ -123,7 +123,7 @@ async function openOutlay<Tx>(options: OutlayOptions<Tx>, databases: Databases, 
   })
   ending.add(async () => gateway.close?.())
   const host = await openHost(options, gateway)
-  // What a test still holds would keep the engine waiting for its answer.
+  // A request that a test still holds would keep the engine waiting for its answer.
   ending.add(() => host.engine.stop())
   ending.add(async () => proxy.faults.clear())
   const time = createTime(host, simulations, options.start !== false)
@@ -145,7 +145,7 @@ async function openOutlay<Tx>(options: OutlayOptions<Tx>, databases: Databases, 
       const [path, body] = endingCall(remoteId ?? '', wanted)
       await simulations.post(accounts.credentials(accountId), path, body)
       await simulations.settle()
-      await host.look()
+      await host.poll()
       return host.submitted(id)
     },
     faults: createFaults(proxy),
@@ -167,7 +167,7 @@ function createTime<Tx>(
     await simulations.settle()
     await simulations.advance(ms)
     await simulations.settle()
-    await host.look()
+    await host.poll()
   }
   return {
     async advance(duration, { afterSending = true, timeoutMs = 30_000 } = {}) {
@@ -178,7 +178,7 @@ function createTime<Tx>(
         return last.queued + last.submitting === 0
       }
       const describe = () =>
-        `everything to be sent before time goes on, or say afterSending: false; ${JSON.stringify(last)}`
+        `everything to be sent before time moves, or set afterSending: false; ${JSON.stringify(last)}`
       if (works && afterSending) await waitUntil(sent, { timeoutMs, describe })
       await move(ms)
     },
@@ -214,14 +214,14 @@ function endingCall(
   return [`${at}/reject`, detail === undefined ? { code } : { code, detail }]
 }
 
-/** What is to be undone at the end, last in, first out. */
+/** Steps to run at the end, last in, first out. */
 interface Steps {
   add(step: () => Promise<void>): void
-  /** Runs all of them, once, and throws the first error afterwards. */
+  /** Runs all steps, once, and throws the first error afterwards. */
   run(): Promise<void>
 }
 
-/** Makes an empty list of what is to be undone. */
+/** Creates an empty list of steps. */
 function createEnding(): Steps {
   const steps: (() => Promise<void>)[] = []
   let running: Promise<void> | undefined

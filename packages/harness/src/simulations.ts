@@ -2,14 +2,14 @@ import type { Credentials } from '@outlay/http-client'
 import { type Sandbox, type SeededClient, startSandbox } from '@outlay/service/sandbox'
 import { waitUntil } from '@outlay/testing'
 
-/** The service of a harness, and what only a sandbox can be told to do. */
+/** The service of a harness, with the operations that only a sandbox has. */
 export interface Simulations {
   readonly sandbox: Sandbox
-  /** Posts to a route below `/simulations`, as a client that may. Throws with the answer unless it is a success. */
+  /** Posts to a route below `/simulations`, with the credentials of a client. Throws with the answer unless it succeeds. */
   post(credentials: Credentials, path: string, body: Readonly<Record<string, unknown>>): Promise<void>
-  /** Moves the service's time forward by `ms` milliseconds and tells what has become due. */
+  /** Moves the service's time forward by `ms` milliseconds and delivers what became due. */
   advance(ms: number): Promise<void>
-  /** Waits until the service has sent everything to its rails and has taken in everything that these told. */
+  /** Waits until the service has sent everything to its rails and has applied everything that they reported. */
   settle(): Promise<void>
 }
 

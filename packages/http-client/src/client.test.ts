@@ -65,7 +65,7 @@ const failing = async (promise: Promise<unknown>): Promise<OutlayError> => {
 
 const keys = () => server.requests.map((received) => received.headers['idempotency-key'])
 
-test('a create generates a UUID as its key and tells it', async () => {
+test('a create generates a UUID as its key and returns it', async () => {
   server.script(answer(201, { id: 'transfer-1' }))
   const created = await client.transfers.create(accountId, request)
   expect(created).toMatchObject({ id: 'transfer-1', transfer: undefined })
@@ -82,7 +82,7 @@ test('a create is repeated with its one key after a broken connection, a 429 and
   expect(waits).toEqual([125, 250, 500])
 })
 
-test('a create takes the key that it is given, and refuses one that a header cannot carry', async () => {
+test('a create uses the given key, and refuses one that a header cannot carry', async () => {
   server.script(answer(201, full))
   await client.transfers.create(accountId, request, { idempotencyKey: 'invoice-42' })
   expect(keys()).toEqual(['invoice-42'])
@@ -101,28 +101,28 @@ test('Retry-After is honoured as seconds and as a date', async () => {
   expect(waits).toEqual([2_125, 5_125])
 })
 
-test('a service that asks for a longer wait than the client has is not repeated, and its wish is told', async () => {
+test('a request is not retried when the service asks for a longer delay than allowed, and the error has that delay', async () => {
   server.script(answer(429, '', { 'retry-after': '120', 'x-request-id': 'request-1' }))
   const error = await failing(client.transfers.create(accountId, request))
   expect(error).toMatchObject({ code: 'rate_limited', status: 429, requestId: 'request-1', retryAfterMs: 120_000 })
   expect(waits).toEqual([])
 })
 
-test('a write that may have taken effect is outcome_unknown and tells its key, whatever came last', async () => {
+test('a write that may have taken effect is outcome_unknown and has its key, regardless of the last answer', async () => {
   server.script(reset, answer(429))
   const error = await failing(client.transfers.create(accountId, request))
   expect(error).toMatchObject({ code: 'outcome_unknown', cause: { idempotencyKey: keys()[0] } })
   expect(server.requests).toHaveLength(4)
 })
 
-test('a success that cannot be read is outcome_unknown too', async () => {
+test('an unreadable success is outcome_unknown too', async () => {
   server.script(answer(201, '<html>'))
   expect((await failing(client.transfers.create(accountId, request))).code).toBe('outcome_unknown')
   server.script(answer(201, {}))
   expect((await failing(client.transfers.create(accountId, request))).code).toBe('outcome_unknown')
 })
 
-test('a definite refusal is not repeated and names its field', async () => {
+test('a definite refusal is not retried and names its field', async () => {
   server.script(
     answer(422, {
       code: 'validation_error',
@@ -135,13 +135,13 @@ test('a definite refusal is not repeated and names its field', async () => {
   expect(server.requests).toHaveLength(1)
 })
 
-test("a code of the service that is none of ours stays reachable as the error's cause", async () => {
+test("an unknown code of the service is available as the error's cause", async () => {
   server.script(answer(400, { code: 'moon_phase_wrong', message: 'not today' }))
   const error = await failing(client.transfers.create(accountId, request))
   expect(error).toMatchObject({ code: 'rejected_by_service', cause: { code: 'moon_phase_wrong', detail: 'not today' } })
 })
 
-test('what the request itself gets wrong is found before anything is sent', async () => {
+test('an invalid request is refused before anything is sent', async () => {
   const error = await failing(
     client.transfers.create(accountId, { ...request, amount: { value: '-1', currency: 'USD' } }),
   )
@@ -149,7 +149,7 @@ test('what the request itself gets wrong is found before anything is sent', asyn
   expect(server.requests).toHaveLength(0)
 })
 
-test('an abort ends the wait between attempts and says that the outcome is unknown', async () => {
+test('an abort ends the delay between attempts, and the outcome is unknown', async () => {
   const controller = new AbortController()
   await client.close()
   client = open({
@@ -191,7 +191,7 @@ test('Idempotency-Key is on creates and nowhere else', async () => {
   expect(keys()).toEqual([undefined, undefined, undefined, undefined, undefined])
 })
 
-test('a record that is not there is undefined', async () => {
+test('a missing record is undefined', async () => {
   server.script(answer(404, { code: 'not_found' }))
   expect(await client.transfers.get(accountId, 'x')).toBeUndefined()
   expect(await client.addresses.get(accountId, 'x')).toBeUndefined()
@@ -235,7 +235,7 @@ test.each(['page[after]', 'page[next]'] as const)(
   },
 )
 
-test('pages that are not asked for are not read', async () => {
+test('pages that are not consumed are not read', async () => {
   server.script(answer(200, { transfers: [full, full], pagination: { next: 'two' } }))
   for await (const transfer of client.transfers.iterate(accountId)) {
     expect(transfer.id).toBe('transfer-1')
@@ -244,7 +244,7 @@ test('pages that are not asked for are not read', async () => {
   expect(server.requests).toHaveLength(1)
 })
 
-test('a page that points to itself ends with an error, not with an endless walk', async () => {
+test('a page that points to itself is an error, not an endless loop', async () => {
   server.script(answer(200, { transfers: [full], pagination: { next: 'same' } }))
   const walk = async () => {
     for await (const _ of client.transfers.iterate(accountId));
@@ -315,14 +315,14 @@ test('a base address with a path keeps it, for the API and for tokens', async ()
   expect(server.tokenRequests[0]?.url).toBe('/v2/oauth2/token')
 })
 
-test('an address that would show secrets on the way is refused at once', () => {
+test('an address that would expose secrets in transit is refused at once', () => {
   expect(() => open({ baseUrl: 'http://api.example.com' })).toThrow('allowInsecure')
   expect(() => open({ baseUrl: 'https://user:pass@api.example.com' })).toThrow('credentials')
   expect(() => open({ baseUrl: 'ftp://api.example.com' })).toThrow('http')
   expect(() => open({ tokenUrl: 'http://login.example.com/token' })).toThrow('tokenUrl')
 })
 
-test('a dispatcher that is given is used, and stays open', async () => {
+test('a dispatcher from the options is used, and stays open', async () => {
   const agent = new MockAgent()
   agent.disableNetConnect()
   const pool = agent.get('https://api.example.com')
@@ -335,7 +335,7 @@ test('a dispatcher that is given is used, and stays open', async () => {
   await agent.close()
 })
 
-test('requests say which release of the client they come from', async () => {
+test('requests name the release of the client', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   await client.transfers.get(accountId, 'transfer-1').catch(() => undefined)
   expect(server.requests[0]?.headers['user-agent']).toBe(`outlay-http-client/${version}`)

@@ -12,21 +12,21 @@ import { createTransfers, type TransfersResource } from './resources/transfers.t
 import { createWebhooks, type WebhooksResource } from './resources/webhooks.ts'
 import { createRequester, type RetryOptions, type Wait } from './retry.ts'
 
-/** How a client reaches the service, and how it behaves there. */
+/** Options of {@link createClient}. */
 export interface ClientOptions extends ConnectionOptions {
-  /** How often a request is repeated. */
+  /** How the client retries a request. */
   readonly retries?: RetryOptions | undefined
   /** Name of the forward cursor. Default `page[after]`. */
   readonly forwardCursor?: ForwardCursor | undefined
-  /** Value types and transfer types that requests are checked against, and in whose spelling answers are read. Default: the catalog of core. */
+  /** Value types and transfer types that requests are checked against and whose spelling answers get. Default: the catalog of core. */
   readonly catalog?: Catalog | undefined
-  /** Where the service keeps bank linking. Default: `banklink` below the account. */
+  /** Paths of bank linking at the service. Default: `banklink` below the account. */
   readonly bankLinkPaths?: BankLinkPaths | undefined
   /** How the client waits between attempts. Default: a timer. */
   readonly wait?: Wait | undefined
 }
 
-/** A client of one service. The account comes first in every method; its credentials are used. */
+/** A client of one service. The first argument of every method is the account whose credentials it uses. */
 export interface Client {
   readonly accounts: AccountsResource
   readonly addresses: AddressesResource
@@ -36,15 +36,15 @@ export interface Client {
   readonly financialInstitutions: FinancialInstitutionsResource
   readonly transfers: TransfersResource
   readonly webhooks: WebhooksResource
-  /** Closes connections once their requests are done. A dispatcher that was given stays open. */
+  /** Closes connections when their requests are done. A dispatcher from the options stays open. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * Makes a client that needs nothing else: no database, no engine.
+ * Makes a client that needs neither a database nor an engine.
  *
- * Requests are repeated on timeouts, broken connections, 429 and 5xx, with the same idempotency key.
+ * It retries requests after timeouts, broken connections, 429 and 5xx, with the same idempotency key.
  *
  * @example
  * await using client = createClient({ baseUrl: 'https://api.example.com', credentials: { clientId, clientSecret } })

@@ -10,6 +10,7 @@ import {
 import { Agent, type Dispatcher } from 'undici'
 import { type ExchangeLimits, exchange, type HttpAnswer, type HttpFailure, type HttpRequest } from './exchange.ts'
 import { type CallLimitsSource, createLimiter } from './limiter.ts'
+import { isOwnRefusal } from './proof.ts'
 import { buildRequest, type Call } from './request.ts'
 import { templateOf, traceExchange } from './telemetry.ts'
 import { type CredentialsSource, createTokenSource, type TokenResult } from './token.ts'
@@ -17,29 +18,29 @@ import { type CredentialsSource, createTokenSource, type TokenResult } from './t
 /** How a client or a gateway reaches the service. */
 export interface ConnectionOptions {
   /**
-   * Address of the service, or a way to find that of an account, for example by its environment. A path in it is kept. http
-   * is for loopback only, unless `allowInsecure` is set.
+   * Address of the service, or a function that returns the address of an account, for example by its environment. The address may
+   * have a path. http is allowed for loopback only, unless `allowInsecure` is set.
    */
   readonly baseUrl: AddressSource
   /** Address of the token endpoint. Default: `/oauth2/token` below the base address. */
   readonly tokenUrl?: AddressSource | undefined
   readonly credentials: CredentialsSource
-  /** Environment that the credentials have to be for, where they say one. Default: whatever they say. */
+  /** Environment that the credentials must be for, if they declare one. Default: any environment. */
   readonly environment?: Environment | undefined
-  /** Scopes to ask for, separated by spaces. Default: whatever the credentials carry. */
+  /** Scopes to request, separated by spaces. Default: all scopes of the credentials. */
   readonly scope?: string | undefined
   readonly timeouts?: Timeouts | undefined
   /**
-   * Bounds of the calls of each pair of credentials: of all accounts together when `credentials` is one pair, of each account
-   * when it is a function; given as a function, of each account. A call waits its turn before its timeouts begin, and a call
-   * that is aborted meanwhile is not sent. Requests for tokens do not count. Default: none.
+   * Limits on the calls of each pair of credentials. They apply to all accounts together when `credentials` is one pair, and to
+   * each account when it is a function. Limits given as a function apply to each account. The timeouts of a call begin after it
+   * has waited for its permit. A call that is aborted while it waits is not sent. Requests for tokens do not count. Default: none.
    */
   readonly limits?: CallLimitsSource | undefined
-  /** Connections to one origin, each with one request at a time. Default 64. */
+  /** Maximum number of connections to one origin. Each carries one request at a time. Default 64. */
   readonly maxConcurrent?: number | undefined
-  /** Longest answer that is read, in bytes. Default 8 MiB. */
+  /** Maximum length of an answer, in bytes. Default 8 MiB. */
   readonly maxBodyBytes?: number | undefined
-  /** An undici dispatcher to use instead of an own pool, for example a proxy. It is not closed by `close`. */
+  /** An undici dispatcher to use instead of the built-in pool, for example a proxy. `close` does not close it. */
   readonly dispatcher?: Dispatcher | undefined
   /** Default: the system's clock. */
   readonly clock?: Clock | undefined
@@ -47,22 +48,22 @@ export interface ConnectionOptions {
   readonly random?: Pick<Random, 'fraction'> | undefined
   readonly userAgent?: string | undefined
   /**
-   * Names the service where processes reach one under several addresses: idempotency keys are unique within a service and a
+   * Identifies the service when processes reach it at several addresses. Idempotency keys are unique within a service and a
    * client. Default: the base address.
    */
   readonly serviceName?: string | undefined
-  /** Traces requests and sends the trace along, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none. */
+  /** Traces requests and propagates the trace, for example `openTelemetry()` of `@outlay/opentelemetry`. Default: none. */
   readonly telemetry?: Telemetry | undefined
-  /** Allows http to hosts other than loopback, where secrets can be read on the way. Default false. */
+  /** Allows http to hosts other than loopback, where secrets can be read in transit. Default false. */
   readonly allowInsecure?: boolean | undefined
 }
 
-/** One address for everything, or a way to find that of an account. */
+/** One address for every account, or a function that returns the address of an account. */
 export type AddressSource = string | URL | ((accountId: string) => string | URL)
 
-/** Bounds of one attempt, in milliseconds. */
+/** Time limits of one attempt, in milliseconds. */
 export interface Timeouts {
-  /** Until a connection stands. Default 5 000. */
+  /** To establish a connection. Default 5 000. */
   readonly connectMs?: number | undefined
   /** From the request to the last header of its answer. Default 30 000. */
   readonly headersMs?: number | undefined
@@ -70,30 +71,34 @@ export interface Timeouts {
   readonly bodyMs?: number | undefined
   /** The whole attempt, including the wait for a free connection. Default 60 000. */
   readonly totalMs?: number | undefined
-  /** Until `credentials` has found the pair of an account; beyond it nothing is sent. Default 10 000. */
+  /** For `credentials` to return the pair of an account. After it, nothing is sent. Default 10 000. */
   readonly credentialsMs?: number | undefined
-  /** A whole request for a token, which is shared by all calls that wait for it and is not part of theirs. Default 30 000. */
+  /** For a request for a token. All calls that wait for the token share it, and it does not count against their limits. Default 30 000. */
   readonly tokenMs?: number | undefined
 }
 
 /** What one attempt of a call came to. */
-export type Attempt =
+export type Attempt = (
   | { readonly kind: 'answer'; readonly answer: HttpAnswer; readonly token: string }
   | HttpFailure
   | Exclude<TokenResult, { kind: 'token' }>
+) & {
+  /** True when the first of its two requests may have been carried out, whatever became of the second. */
+  readonly mayHaveActed?: boolean | undefined
+}
 
-/** The way to one service: its pool, its tokens, its clock. */
+/** A connection to one service: its pool, its tokens, its clock. */
 export interface Connection {
   readonly clock: Clock
   readonly random: Pick<Random, 'fraction'>
   /**
-   * Does one call: no retry but one with a fresh token after a 401, with the same idempotency key and the same bytes. Nothing
-   * is sent any more once `mayBegin` is false, which is asked when the token is there and the call has its turn.
+   * Makes one call. It retries once, with a fresh token, after a 401; the retry has the same idempotency key and the same bytes.
+   * It sends nothing when `mayBegin` returns false, which it calls when it has the token and its permit.
    */
   attempt(call: Call, signal?: AbortSignal, mayBegin?: () => boolean): Promise<Attempt>
-  /** As whom the account's next call is sent: the service's address and the client, without a secret. Rejects when that is not known. */
+  /** Identity of the account's next call: the service's address and the client, without a secret. Rejects when it is unknown. */
   identify(accountId: string, wanted?: string, signal?: AbortSignal): Promise<string>
-  /** Ends idle connections at once, and the others when their requests are done. Safe to call twice. */
+  /** Closes idle connections at once, and the others when their requests are done. Safe to call twice. */
   close(): Promise<void>
 }
 
@@ -101,9 +106,9 @@ const loopback = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 const readUrl = (value: string | URL, name: string, allowInsecure: boolean): URL => {
   const url = new URL(value)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Error(`${name} is an http or https address`)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Error(`${name} must be an http or https address`)
   if (url.username !== '' || url.password !== '')
-    throw new Error(`${name} carries no credentials; use the option for them`)
+    throw new Error(`${name} must not contain credentials; use the option for them`)
   if (url.protocol === 'http:' && !allowInsecure && !loopback.test(url.hostname)) {
     throw new Error(
       `${name} is http to a host other than loopback: secrets could be read; set allowInsecure to accept that`,
@@ -130,7 +135,7 @@ const createPool = (options: ConnectionOptions): Dispatcher =>
   new Agent({
     connections: options.maxConcurrent ?? 64,
     pipelining: 1,
-    // One request per connection keeps the fate of each request its own; a lost h2 session would take many down at once.
+    // One request per connection isolates each request; a lost h2 session would fail many at once.
     allowH2: false,
     connect: { timeout: options.timeouts?.connectMs ?? 5_000 },
     keepAliveTimeout: 10_000,
@@ -143,25 +148,29 @@ const abortedBefore = {
   detail: 'aborted before it was sent',
 } as const
 
-/** Somebody has stopped sending while the call waited. */
+/** Sending was stopped while the call waited. */
 const stopped = { ...abortedBefore, detail: 'stopped before it was sent' } as const
 
-/** A host's function failed. What it says is not told, since it may hold anything. */
+/** A host's function failed. Its message is not reported, because it may contain anything. */
 const unavailable = {
   kind: 'unavailable',
   detail: 'the address or the limits of the account could not be found',
 } as const
 
-/** The credentials changed between the question as whom a call is sent, and the call. */
-const otherClient = { kind: 'unavailable', detail: 'the credentials are those of another client now' } as const
+/** What a second request came to, marked where the first one may have been carried out behind its refusal. */
+const afterRefusal = (refused: HttpAnswer, second: Attempt, now: Date): Attempt =>
+  isOwnRefusal(refused, now) ? second : { ...second, mayHaveActed: true }
 
-/** Tells clients apart, and services: what keys are unique within. No space is in an address. */
+/** The credentials changed between the question as whom a call is sent, and the call. */
+const otherClient = { kind: 'unavailable', detail: 'the credentials now belong to another client' } as const
+
+/** Identifies the service and the client, within which keys are unique. An address contains no space. */
 const nameClients =
   (serviceName: string | undefined) =>
   (baseUrl: URL, clientId: string): string =>
     `${clientId} ${serviceName ?? baseUrl.origin + baseUrl.pathname}`
 
-/** Finds the addresses of an account; those that are the same for all are checked at once. */
+/** Finds the addresses of an account. Addresses that are the same for all accounts are checked at once. */
 const readAddresses = ({ baseUrl, tokenUrl }: ConnectionOptions, allowInsecure: boolean) => {
   const find = (source: AddressSource, accountId: string) => (typeof source === 'function' ? source(accountId) : source)
   const read = (accountId: string) => {
@@ -179,7 +188,7 @@ const readAddresses = ({ baseUrl, tokenUrl }: ConnectionOptions, allowInsecure: 
   return () => only
 }
 
-/** Resolves with the token, or with an abort when the caller no longer waits; the fetch itself goes on for the others. */
+/** Resolves with the token, or with an abort when the caller no longer waits. The fetch continues for the other callers. */
 const awaitToken = (
   token: Promise<TokenResult>,
   signal: AbortSignal | undefined,
@@ -196,7 +205,7 @@ const awaitToken = (
   })
 }
 
-/** Does exchanges, inside spans where there is telemetry; only then is the path's template made. */
+/** Makes exchanges, inside spans when there is telemetry. Only then does it build the path's template. */
 type Send = ReturnType<typeof createSend>
 
 const createSend =
@@ -206,7 +215,7 @@ const createSend =
     return traceExchange(telemetry, request, template(), (sent) => exchange(dispatcher, sent, limits, signal))
   }
 
-/** Bounds that suit a call say nothing about tokens: a call must not fail because its own short one met a slow grant. */
+/** Tokens have time limits of their own: a call with a short limit must not fail because a grant is slow. */
 function readLimits({ timeouts, maxBodyBytes = 8 * 1024 * 1024 }: ConnectionOptions) {
   const { headersMs = 30_000, bodyMs = 30_000, totalMs = 60_000, tokenMs = 30_000 } = timeouts ?? {}
   const ofCalls: ExchangeLimits = { headersMs, bodyMs, totalMs, maxBodyBytes }
@@ -231,16 +240,16 @@ function openTokens(
     scope,
     clock,
     userAgent,
-    // A path that differs by account may hold anything, and has no place in the name of a span.
+    // A path that differs by account may contain anything, and must not be in the name of a span.
     send: (request) => send(request, () => (byAccount ? '{token_endpoint}' : addresses('').tokenUrl.pathname)),
   })
 }
 
 /**
- * Opens the way to a service. Nothing is sent until the first call.
+ * Opens a connection to a service. Sends nothing until the first call.
  *
  * Throws Error for an address that is not http(s), carries credentials, or is plain http to another host, and for a number that
- * is none.
+ * is not valid.
  */
 export function createConnection(options: ConnectionOptions): Connection {
   checkOptions(options)
@@ -298,7 +307,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (first.kind === 'answer' && first.answer.status === 403) tokens.doubt(call.accountId, first.token)
       if (first.kind !== 'answer' || first.answer.status !== 401) return first
       tokens.discard(call.accountId, first.token)
-      return sendInTurn(call, signal, mayBegin)
+      return afterRefusal(first.answer, await sendInTurn(call, signal, mayBegin), clock.now())
     },
     async identify(accountId, wanted, signal) {
       signal?.throwIfAborted()

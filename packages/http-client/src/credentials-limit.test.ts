@@ -26,7 +26,7 @@ const submission = {
 }
 const { signal } = new AbortController()
 
-test('a vault that hangs sends nothing, and is asked again for the next submission', async () => {
+test('nothing is sent while the vault hangs, and the next submission reads it again', async () => {
   const pair: Credentials = { clientId: 'client', clientSecret: 'secret' }
   const late = Promise.withResolvers<Credentials>()
   let asked = 0
@@ -47,7 +47,7 @@ test('a vault that hangs sends nothing, and is asked again for the next submissi
   await gateway.close?.()
 })
 
-test('telemetry that throws or hangs harms no request', async () => {
+test('telemetry that throws or hangs does not affect requests', async () => {
   const fail = (): never => {
     throw new Error('no collector')
   }
@@ -60,7 +60,7 @@ test('telemetry that throws or hangs harms no request', async () => {
   }
 })
 
-test('a number that is none is refused by the name of its option', () => {
+test('an invalid number is refused by the name of its option', () => {
   const credentials = { clientId: 'client', clientSecret: 'secret' }
   const open = (options: object) => () => createClient({ baseUrl: 'http://127.0.0.1', credentials, ...options })
   expect(open({ maxConcurrent: 0 })).toThrow('maxConcurrent is a whole number from 1 to 100000; got 0.')

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { answer, type ScriptedServer, startServer } from '../test/scripted-server.ts'
 import { type Client, createClient } from './client.ts'
 
-/** Every endpoint of the specification; the first word tells those that take an idempotency key apart. */
+/** Every endpoint of the specification. The first word marks those that require an idempotency key. */
 const specified = [
   'create POST /accounts/{account}/transfers',
   'GET /accounts/{account}/transfers',
@@ -179,12 +179,12 @@ test('every method of the client is among the calls below', () => {
   )
 })
 
-test('the client speaks every endpoint of the specification, with a key on creates and nowhere else', async () => {
+test('the client covers every endpoint of the specification, with a key on creates and nowhere else', async () => {
   server.script(answer(200, {}))
   const older = open({ bankLinkPaths: { linkTokens: 'financial-institutions', registration: 'account' } })
   const bankLinks = Object.values(everyMethod['bankLinks'] ?? {})
   const all = Object.values(everyMethod).flatMap((resource) => Object.values(resource))
-  // Whatever an empty answer means to a method, its request has been sent.
+  // The method may refuse an empty answer, but its request has been sent.
   const client = open()
   await Promise.allSettled([...all.map((call) => call(client)), ...bankLinks.map((call) => call(older))])
   expect(received()).toEqual([...specified, ...settled].sort())

@@ -5,16 +5,16 @@ import { collectSensitive } from './redaction.ts'
 import { type Refusal, readRefusal } from './refusal.ts'
 import type { Call } from './request.ts'
 
-/** What an {@link OutlayError} of this package has as its `cause`: what the service said, in its own words. */
+/** The `cause` of an {@link OutlayError} of this package: the answer of the service. */
 export interface ServiceAnswer {
   /** The service's own code, also where the error's code is a broader one. */
   readonly code: string | undefined
   readonly detail: string
-  /** Key of the create that failed: the one to repeat it with. */
+  /** Key of the create that failed. Retry with this key. */
   readonly idempotencyKey: string | undefined
 }
 
-/** Codes that are found on this side of the wire only; a service that sends one is not believed. */
+/** Codes that only the client reports. One that a service sends is ignored. */
 const ownCodes: ReadonlySet<string> = new Set<ErrorCode>([
   'service_unavailable',
   'outcome_unknown',
@@ -38,7 +38,7 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
   429: 'rate_limited',
 }
 
-/** Code of a refusal: by status where that says it all, otherwise the service's own when it is one of ours. */
+/** Code of a refusal: from the status where that is enough, otherwise the service's own code when it is known. */
 function classifyRefusal(refusal: Refusal): ErrorCode {
   if (refusal.status >= 500 || refusal.status === 408) return 'service_unavailable'
   if (refusal.status < 400) return 'unreadable_response'
@@ -46,17 +46,17 @@ function classifyRefusal(refusal: Refusal): ErrorCode {
   return byStatus[refusal.status] ?? readCode(refusal.code) ?? fallback
 }
 
-/** Reads the refusal of an attempt, with everything confidential of its call taken out. */
+/** Reads the refusal of an attempt and redacts everything confidential of its call. */
 export function readAttemptRefusal(call: Call, attempt: Attempt & { kind: 'answer' }, now: Date): Refusal {
   const sent = call.body === undefined ? [] : collectSensitive(JSON.parse(call.body))
   return readRefusal(attempt.answer, now, [attempt.token, ...sent])
 }
 
 /**
- * Makes the error of an attempt that brought no success.
+ * Makes the error of an attempt that did not succeed.
  *
- * `outcomeUnknown` is true when this or an earlier attempt may have had its effect without an answer: then the code of
- * everything but a definite refusal is `outcome_unknown`, and only the same idempotency key is safe.
+ * `outcomeUnknown` is true when this or an earlier attempt may have taken effect without an answer. Then the code of everything
+ * but a definite refusal is `outcome_unknown`, and only a retry with the same idempotency key is safe.
  */
 export function createAttemptError(call: Call, attempt: Attempt, now: Date, outcomeUnknown: boolean): OutlayError {
   if (attempt.kind === 'answer') return createAnswerError(call, attempt, now, outcomeUnknown)
@@ -76,14 +76,14 @@ export function createAttemptError(call: Call, attempt: Attempt, now: Date, outc
 const advise = (call: Call): string =>
   call.idempotencyKey === undefined
     ? 'whether it took effect is unknown'
-    : 'whether it took effect is unknown: repeat it with the same idempotency key'
+    : 'whether it took effect is unknown: retry with the same idempotency key'
 
-/** Statuses that say by themselves that the request was not carried out. */
+/** Statuses that alone say that the service did not execute the request. */
 const refusedByStatus: readonly number[] = [401, 403, 429]
 
 /**
- * What an answer other than success leaves unknown. Of a create, whatever was unknown before, unless it was decided behind the
- * key; and a refusal without a code, which may be the page of a proxy.
+ * Whether the outcome is still unknown after an answer other than success. For a create, it stays unknown if it was, unless the
+ * service checked the key first. It is also unknown after a refusal without a code, which may be the page of a proxy.
  */
 const createAnswerError = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Date, before: boolean) => {
   const refusal = readAttemptRefusal(call, attempt, now)

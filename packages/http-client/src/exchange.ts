@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 
-/** One HTTP request, ready to be written: everything about it is decided. */
+/** One complete HTTP request, ready to be sent. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   readonly origin: string
@@ -19,17 +19,17 @@ export interface HttpAnswer {
   readonly text: string
 }
 
-/** No complete answer came. */
+/** No complete answer arrived. */
 export interface HttpFailure {
   readonly kind: 'failure'
   readonly reason: 'timeout' | 'aborted' | 'connection' | 'body_too_large'
-  /** False only when no byte of the request left: it was refused before, or still waited for a connection. */
+  /** False only when no byte of the request was sent: it was refused before, or still waited for a connection. */
   readonly sent: boolean
   /** One phrase without hosts, credentials or content. */
   readonly detail: string
 }
 
-/** Bounds of one exchange. */
+/** Limits of one exchange. */
 export interface ExchangeLimits {
   /** From the request to the last header, in milliseconds. */
   readonly headersMs: number
@@ -37,7 +37,7 @@ export interface ExchangeLimits {
   readonly bodyMs: number
   /** The whole exchange, including the wait for a connection, in milliseconds. */
   readonly totalMs: number
-  /** Longest body that is read, in bytes. */
+  /** Maximum length of a body, in bytes. */
   readonly maxBodyBytes: number
 }
 
@@ -75,10 +75,10 @@ const failure = (reason: HttpFailure['reason'], sent: boolean, detail: string): 
 })
 
 /**
- * Does one HTTP exchange and answers with a value, whatever happens on the network.
+ * Makes one HTTP exchange. Always resolves with a value; a failure of the network is a value too.
  *
- * It speaks to the dispatcher directly rather than through streams, because only so it is known whether a request that
- * failed had left: one that never left has no unknown outcome.
+ * It uses the dispatcher directly rather than streams, because only the dispatcher reports whether a failed request was sent.
+ * The outcome of a request that was never sent is not unknown.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -108,7 +108,7 @@ export function exchange(
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started
-        if (settled) started.abort(new Error('given up before it was sent'))
+        if (settled) started.abort(new Error('abandoned before it was sent'))
         else progress.sent = true
       },
       onResponseStart(_, status, headers) {

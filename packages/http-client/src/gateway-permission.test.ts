@@ -37,10 +37,10 @@ afterEach(async () => {
   await gateway?.close?.()
 })
 
-test('nothing is sent once sending is stopped, although it was not when the call came: asked behind every wait', async () => {
+test('nothing is sent after a stop, even if it comes after the call: the stop is checked after every wait', async () => {
   let stopped = false
   server.scriptTokens((response) => {
-    // Somebody stops sending while the token is fetched.
+    // Sending is stopped while the token is fetched.
     stopped = true
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ access_token: 'token-1', token_type: 'bearer', expires_in: 3600 }))
@@ -53,6 +53,17 @@ test('nothing is sent once sending is stopped, although it was not when the call
   expect(await open().submit(submission, { signal: never, mayBegin: () => true })).toMatchObject({
     outcome: 'accepted',
   })
+})
+
+test('a request that stays unsent after the first may have been carried out says so', async () => {
+  server.script(answer(401, '<html>who are you</html>'))
+  const mayBegin = () => server.requests.length === 0
+  const result = await open().submit(submission, { signal: never, mayBegin })
+  expect(result).toMatchObject({ outcome: 'throttled', mayHaveActed: true })
+  await gateway?.close?.()
+  server.script(answer(401, { code: 'unauthenticated' }))
+  const alone = await open().submit(submission, { signal: never, mayBegin: () => server.requests.length === 1 })
+  expect(alone).toEqual({ outcome: 'throttled', detail: 'not sent: stopped before it was sent' })
 })
 
 test('credentials of the other environment are refused before anything is sent, the request for a token included', async () => {

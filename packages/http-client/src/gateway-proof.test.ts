@@ -60,20 +60,17 @@ test.each([
   ['another code', 422, { code: 'invalid_address' }, {}, false],
   ['another code with a mark', 422, { code: 'invalid_address' }, evaluated, true],
   ['another status', 400, { code: 'invalid_account_number' }, {}, false],
-] as const)(
-  '%s (%i) proves that the key was looked up, or does not',
-  async (_, status, body, headers, keyEvaluated) => {
-    server.script(answer(status, body, headers))
-    expect((await submit()).keyEvaluated ?? false).toBe(keyEvaluated)
-  },
-)
+] as const)('%s (%i) proves that the key was checked, or does not', async (_, status, body, headers, keyEvaluated) => {
+  server.script(answer(status, body, headers))
+  expect((await submit()).keyEvaluated ?? false).toBe(keyEvaluated)
+})
 
-test('keys live for a day, unless the service is said to keep them longer', async () => {
+test('keys live for a day, unless the options say that the service keeps them longer', async () => {
   expect(gateway.keyLifetimeMs ?? defaultKeyLifetimeMs).toBe(24 * 3_600_000)
   expect(open({ keyLifetimeMs: outlayKeyLifetimeMs }).keyLifetimeMs).toBe(20 * 24 * 3_600_000)
 })
 
-test('a key in quotes goes out as it is, since earlier code sent it so', async () => {
+test('a quoted key is sent unchanged, because earlier code sent it so', async () => {
   server.script(answer(201, { id: 'r' }))
   await submit({ idempotencyKey: '"inv-7"' })
   expect(server.requests[0]?.headers['idempotency-key']).toBe('"inv-7"')
@@ -81,7 +78,7 @@ test('a key in quotes goes out as it is, since earlier code sent it so', async (
 
 const identify = (of: Gateway = gateway) => of.identify?.(accountId, { signal: never })
 
-test('the client is told apart by service and id, whatever its secret', async () => {
+test('the service and the client id identify the client, and the secret does not', async () => {
   const known = await identify()
   expect(known).toBe(`client ${server.url}/`)
   const rotated = open({ credentials: { clientId: 'client', clientSecret: 'another' } })
@@ -95,7 +92,7 @@ test('the client is told apart by service and id, whatever its secret', async ()
   expect(server.tokenRequests).toEqual([])
 })
 
-test('while a token lives, the client costs no look into the vault', async () => {
+test('while a token is valid, identifying the client does not read the vault', async () => {
   let reads = 0
   gateway = open({
     credentials: async () => {
@@ -114,7 +111,7 @@ test('while a token lives, the client costs no look into the vault', async () =>
   expect(reads).toBe(first)
 })
 
-test('nothing leaves as another client than the one that was asked for', async () => {
+test('nothing is sent as a client other than the requested one', async () => {
   let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
   gateway = open({ credentials: async () => credentials })
   const old = await identify()
@@ -122,7 +119,7 @@ test('nothing leaves as another client than the one that was asked for', async (
   server.script(answer(201, { id: 'r' }))
   expect(await submit({ client: old })).toMatchObject({
     outcome: 'throttled',
-    detail: 'not sent: the credentials are those of another client now',
+    detail: 'not sent: the credentials now belong to another client',
   })
   expect(server.requests).toEqual([])
   const next = await identify()
@@ -130,7 +127,7 @@ test('nothing leaves as another client than the one that was asked for', async (
   expect(await submit({ client: next })).toMatchObject({ outcome: 'accepted' })
 })
 
-test('a client that is back in the vault is found at once, although the token of the other one lives', async () => {
+test('a client that is back in the vault is found at once, although the token of the other one is valid', async () => {
   let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
   gateway = open({ credentials: async () => credentials })
   server.script(answer(201, { id: 'r' }))
@@ -144,7 +141,7 @@ test('a client that is back in the vault is found at once, although the token of
   expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
 })
 
-test('nothing leaves as another client after a 401 either', async () => {
+test('nothing is sent as another client after a 401 either', async () => {
   let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
   gateway = open({ credentials: async () => credentials })
   server.script((response, received) => {
@@ -169,7 +166,7 @@ const create = (key = 'key-42') => {
   return client.transfers.create(accountId, request, { idempotencyKey: key }).finally(() => client.close())
 }
 
-test('a client of its own takes a refusal after a lost answer for no end of it, unless it was decided behind the key', async () => {
+test('the standalone client keeps the outcome unknown when a refusal follows a lost answer, unless the key was checked', async () => {
   server.script(reset, answer(404, { code: 'not_found' }))
   await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown', status: 404 })
   server.script(reset, answer(401, { code: 'unauthenticated' }))
@@ -180,7 +177,7 @@ test('a client of its own takes a refusal after a lost answer for no end of it, 
   await expect(create()).rejects.toMatchObject({ code: 'invalid_account_number' })
 })
 
-test('a client of its own takes a page without a code for no refusal', async () => {
+test('the standalone client does not treat a page without a code as a refusal', async () => {
   for (const body of ['<html>not here</html>', '', 'gone', { message: 'no Route matched' }]) {
     server.script(answer(404, body))
     await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown', status: 404 })
@@ -196,11 +193,32 @@ test.each([
   ['a 429 without a word', 429, '', {}, true],
   ['a 401 of the service', 401, { code: 'unauthenticated' }, {}, false],
   ['a 401 that asks for credentials', 401, '', { 'www-authenticate': 'Bearer' }, false],
-  ['a 401 of somebody', 401, '<html>who are you</html>', {}, true],
+  ['a 401 of an unknown server', 401, '<html>who are you</html>', {}, true],
 ] as const)(
   '%s leaves open whether the request was carried out, or not',
   async (_, status, body, headers, mayHaveActed) => {
     server.script(answer(status, body, headers), answer(status, body, headers))
-    expect(await submit()).toMatchObject({ httpStatus: status, mayHaveActed })
+    const result = await submit()
+    expect(result.httpStatus).toBe(status)
+    expect(result.mayHaveActed ?? false).toBe(mayHaveActed)
   },
 )
+
+test.each([
+  ['is refused with a code', answer(400, { code: 'invalid_request' }), true],
+  ['is refused for its token', answer(401, { code: 'unauthenticated' }), true],
+  ['is refused behind the key', answer(422, { code: 'invalid_account_number' }), false],
+  ['is refused before the first one was carried out', answer(400, { code: 'invalid_request' }), false],
+] as const)('a second request that %s leaves the first one open, or not', async (name, second, isOpen) => {
+  const isOwn = name.includes('before')
+  server.script(isOwn ? answer(401, { code: 'unauthenticated' }) : answer(401, '<html>who are you</html>'), second)
+  const { mayHaveActed = false, keyEvaluated = false } = await submit()
+  expect(mayHaveActed && !keyEvaluated).toBe(isOpen)
+})
+
+test('a client says so too: neither a page of a 401 nor one of a 429 is undone by the refusal of the next request', async () => {
+  for (const status of [401, 429]) {
+    server.script(answer(status, '<html>busy</html>'), answer(400, { code: 'invalid_request' }))
+    await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown' })
+  }
+})

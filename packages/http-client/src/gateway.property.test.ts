@@ -41,7 +41,7 @@ const answerOf = (status: number, body: string): Attempt => ({
   answer: { kind: 'answer', status, headers: {}, text: body },
 })
 
-test('every answer has a result, and only one that says so means that nothing happened', () => {
+test('every answer has an outcome, and only an explicit refusal means that nothing happened', () => {
   fc.assert(
     fc.property(fc.integer({ min: 100, max: 599 }), text, (status, body) => {
       const { outcome } = readSubmitResult(call, answerOf(status, body), new Date(0))
@@ -52,7 +52,7 @@ test('every answer has a result, and only one that says so means that nothing ha
   )
 })
 
-test('a transfer or a page that makes no sense is unreadable_response, and nothing worse', () => {
+test('an invalid transfer or page is unreadable_response', () => {
   fc.assert(
     fc.property(text, (body) => {
       for (const decode of [decodeTransfer, (value: unknown) => decodePage(value, 'transfers', decodeTransfer)]) {
@@ -66,7 +66,7 @@ test('a transfer or a page that makes no sense is unreadable_response, and nothi
   )
 })
 
-test('an amount that is a JSON number comes out with the digits that were written', () => {
+test('an amount that is a JSON number keeps its digits', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^(0|[1-9]\d{0,25})(\.\d{1,18})?$/), (digits) => {
       expect(parseJson(`{"amount": {"value": ${digits}, "currency": "USD"}}`)).toEqual({

@@ -114,7 +114,7 @@ test('an answer with the full transfer is accepted with an observation', async (
   })
 })
 
-test('an answer with an id is accepted even when the rest of it makes no sense', async () => {
+test('an answer with an id is accepted even when the rest is invalid', async () => {
   server.script(answer(201, { ...full, status: 'unheard of', amount: 7 }))
   expect(await submit()).toMatchObject({ outcome: 'accepted', remoteId: 'transfer-1', observation: undefined })
 })
@@ -222,7 +222,7 @@ test('Retry-After is read as seconds and as a date', async () => {
   expect(await submit()).toMatchObject({ outcome: 'unknown', retryAfterMs: 90_000 })
 })
 
-test('a connection that breaks before the answer leaves the outcome unknown, and is not tried again', async () => {
+test('a connection that breaks before the answer leaves the outcome unknown and is not retried', async () => {
   server.script(reset)
   expect(await submit()).toMatchObject({ outcome: 'unknown' })
   expect(server.requests).toHaveLength(1)
@@ -237,7 +237,7 @@ test.each([200, 201, 401, 422, 500])(
   },
 )
 
-test('silence before the headers, within the body and beyond the whole leaves the outcome unknown', async () => {
+test('a timeout before the headers, within the body or of the whole request leaves the outcome unknown', async () => {
   await gateway.close?.()
   for (const [timeouts, step] of [
     [{ headersMs: 300 }, silence],
@@ -333,7 +333,7 @@ test('credentials that cannot be read send no transfer', async () => {
   expect(JSON.stringify(result)).not.toContain('secret-in-message')
 })
 
-test('get gives an observation, undefined for a 404, and throws when it cannot read', async () => {
+test('get returns an observation, undefined for a 404, and throws when the answer is unreadable', async () => {
   server.script(answer(200, { ...full, status: 'COMPLETED' }), answer(404, { code: 'not_found' }), answer(503))
   const options = { signal: never }
   expect(await gateway.get(accountId, 'transfer-1', options)).toMatchObject({
@@ -370,7 +370,7 @@ test('list reads one page of at most a hundred and follows its cursor', async ()
   ])
 })
 
-test('an id that would leave its place in the path is refused or encoded', async () => {
+test('an id that would change the path is refused or encoded', async () => {
   await expect(gateway.get('..', 'x', { signal: never })).rejects.toMatchObject({ code: 'invalid_id' })
   server.script(answer(404))
   await gateway.get(accountId, '../x?y', { signal: never })

@@ -12,47 +12,46 @@ import {
 } from '@outlay/core'
 import { type Attempt, type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { createAttemptError, readAttemptRefusal } from './errors.ts'
-import { type HttpAnswer, readHeader } from './exchange.ts'
+import type { HttpAnswer } from './exchange.ts'
 import { decodePage, encodePageQuery, type ForwardCursor } from './pagination.ts'
-import { isDecidedBehindKey, isMarked } from './proof.ts'
+import { isDecidedBehindKey, isMarked, isOwnAnswer } from './proof.ts'
 import { type Refusal, readRequestId } from './refusal.ts'
 import { type Call, path } from './request.ts'
 import { encodeExternalAddress } from './wire/address.ts'
 import { parseJson, readId } from './wire/json.ts'
 import { decodeTransfer, encodeTransferRequest, observe } from './wire/transfer.ts'
 
-/** How the engine's gateway reaches the service. */
+/** Options of {@link httpGateway}. */
 export interface HttpGatewayOptions extends ConnectionOptions {
   /** Name of the forward cursor. Default `page[after]`. */
   readonly forwardCursor?: ForwardCursor | undefined
-  /** Value types and transfer types in whose spelling transfers are read. Default: the catalog of core. */
+  /** Value types and transfer types whose spelling transfers get. Default: the catalog of core. */
   readonly catalog?: Catalog | undefined
   /**
-   * How long the service keeps idempotency keys for certain, in milliseconds. Default 24 hours; {@link outlayKeyLifetimeMs} for
-   * the service of this project.
+   * How long the service is guaranteed to keep idempotency keys, in milliseconds. Default 24 hours. For the service of this
+   * project, use {@link outlayKeyLifetimeMs}.
    */
   readonly keyLifetimeMs?: number | undefined
   /**
-   * Whether the service behind it moves real money. The engine writes it into its database, and never sends a transfer of
-   * another environment. Credentials that say another one are refused before anything is sent. Default: not declared.
+   * Whether the service moves real money. The engine writes the environment into its database and never sends a transfer of
+   * another environment. Credentials that declare another one are refused before anything is sent. Default: not declared.
    */
   readonly environment?: Environment | undefined
 }
 
 /**
- * How long the service of this project keeps idempotency keys for certain, in milliseconds: 20 days. It forgets them after 30 by
- * default, counted from their first use; the difference is for clocks, for requests that are long on their way, and for people
- * who decide.
+ * How long the service of this project is guaranteed to keep idempotency keys, in milliseconds: 20 days. By default, it deletes
+ * them 30 days after their first use. The difference allows for clock skew, slow requests and people who decide.
  */
 export const outlayKeyLifetimeMs = 20 * 24 * 3_600_000
 
 /**
- * Makes the engine's way to a service over HTTP.
+ * Makes a gateway that reaches the service over HTTP.
  *
- * It repeats nothing by itself, except once with a fresh token after a 401: the engine owns the retries, because it
- * remembers attempts in the database and this process may not live to see the next one.
+ * It retries only once, with a fresh token, after a 401. The engine owns all other retries: it records attempts in the
+ * database, and this process may end before the next one.
  *
- * Its connections are the caller's to close, as engines do not. Idle ones end after ten seconds and keep no process alive.
+ * The caller closes its connections; engines do not. Idle ones close after ten seconds and do not keep the process alive.
  *
  * @example
  * const gateway = httpGateway({ baseUrl: 'https://api.example.com', credentials: (accountId) => vault.read(accountId) })
@@ -93,15 +92,17 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
     async list(accountId, { cursor, limit, signal }) {
       const query = encodePageQuery({}, { pageSize: Math.min(Math.max(limit, 1), 100), after: cursor }, forwardCursor)
       const call: Call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers` + query }
-      const body = (await read(connection, call, signal)) ?? []
-      const page = decodePage(body, 'transfers', (item) => observeLoosely(item, catalog))
-      return { observations: page.items.filter((item) => item !== undefined).slice(0, limit), next: page.next }
+      const page = decodePage(await readKnown(connection, call, signal), 'transfers', (item) =>
+        observeLoosely(item, catalog),
+      )
+      const observations = page.items.filter((item) => item !== undefined)
+      return { observations, next: page.next, unreadable: page.items.length - observations.length }
     },
     close: () => connection.close(),
   }
 }
 
-/** One transfer that cannot be read must not hide the others of its page; the engine reads it by itself then. */
+/** One unreadable transfer must not hide the others of its page. The engine then polls that transfer alone. */
 const observeLoosely = (item: unknown, catalog: Catalog): Observation | undefined => {
   try {
     return observe(decodeTransfer(item, catalog))
@@ -111,9 +112,15 @@ const observeLoosely = (item: unknown, catalog: Catalog): Observation | undefine
   }
 }
 
-const read = async (connection: Connection, call: Call, signal: AbortSignal): Promise<unknown> => {
+/** Undefined for what the service does not know. */
+const read = (connection: Connection, call: Call, signal: AbortSignal): Promise<unknown> =>
+  readKnown(connection, call, signal).catch((error: unknown) => {
+    if (OutlayError.is(error, 'not_found') && error.status === 404) return undefined
+    throw error
+  })
+
+const readKnown = async (connection: Connection, call: Call, signal: AbortSignal): Promise<unknown> => {
   const attempt = await connection.attempt(call, signal)
-  if (attempt.kind === 'answer' && attempt.answer.status === 404) return undefined
   if (attempt.kind === 'answer' && isSuccess(attempt.answer)) return parseJson(attempt.answer.text)
   throw createAttemptError(call, attempt, connection.clock.now(), false)
 }
@@ -124,9 +131,10 @@ const longestDetail = 500
 const isSuccess = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300
 
 /**
- * Says what an attempt of a create means for its transfer. Pure, and total: every answer and every failure has a result.
+ * Returns the outcome of an attempt to create a transfer. Pure and total: every answer and every failure has an outcome.
  *
- * What never left is `throttled`, not `unknown`: no money can have moved, so the transfer stays free to be canceled.
+ * What never left is `throttled`, not `unknown`: no money can have moved, so the transfer stays free to be canceled. Where a first
+ * request with another token may have been carried out, every answer that is no proof says so.
  */
 export function readSubmitResult(
   call: Call,
@@ -138,8 +146,8 @@ export function readSubmitResult(
 }
 
 /**
- * Says what an attempt to register a counterparty came to. Pure, and total. What is wrong with the address is told under the
- * name that it has in the transfer, `destination.address.accountNumber`.
+ * Returns the outcome of an attempt to register a counterparty. Pure and total. Issues of the address have the name of the
+ * member in the transfer, `destination.address.accountNumber`.
  */
 function readRegisterResult(call: Call, attempt: Attempt, now: Date): RegisterResult {
   const result = readCreateResult(call, attempt, now, 'destination.address.', () => undefined)
@@ -158,14 +166,17 @@ const readCreateResult = (
   under: string,
   observeBody: ObserveBody,
 ): SubmitResult => {
+  const { mayHaveActed } = attempt
   switch (attempt.kind) {
     case 'denied':
-      return { outcome: 'unauthorized', detail: attempt.detail }
-    case 'unavailable':
-      return { outcome: 'throttled', retryAfterMs: attempt.retryAfterMs, detail: `not sent: ${attempt.detail}` }
+      return { outcome: 'unauthorized', detail: attempt.detail, mayHaveActed }
+    case 'unavailable': {
+      const { retryAfterMs, detail } = attempt
+      return { outcome: 'throttled', retryAfterMs, detail: `not sent: ${detail}`, mayHaveActed }
+    }
     case 'failure':
       if (attempt.sent) return { outcome: 'unknown', detail: attempt.detail }
-      return { outcome: 'throttled', detail: `not sent: ${attempt.detail}` }
+      return { outcome: 'throttled', detail: `not sent: ${attempt.detail}`, mayHaveActed }
     case 'answer':
       if (isSuccess(attempt.answer)) return readAccepted(attempt.answer, observeBody)
       return readRefused(call, attempt, now, under)
@@ -182,7 +193,7 @@ const readAccepted = (answer: HttpAnswer, observeBody: ObserveBody): SubmitResul
     const body = parseJson(answer.text)
     const remoteId = readId(body)
     if (remoteId === undefined) return { ...marks, outcome: 'unknown', detail: `HTTP ${answer.status}, but no id` }
-    // A body with an id is an acceptance, even when the rest of it is missing or makes no sense: the next look will tell.
+    // A body with an id is an acceptance, even when the rest is missing or invalid: the next poll reads the status.
     return { ...marks, outcome: 'accepted', remoteId, keyEvaluated: true, observation: observeBody(body) }
   } catch (error) {
     const why = OutlayError.is(error) ? error.message : 'unreadable'
@@ -197,40 +208,30 @@ const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Dat
     httpStatus: status,
     requestId,
     keyEvaluated: isDecidedBehindKey(attempt.answer, refusal),
+    ...(attempt.mayHaveActed || !isOwnAnswer(attempt.answer, refusal) ? { mayHaveActed: true } : {}),
   }
-  const mayHaveActed = !isOwnAnswer(attempt.answer, refusal)
   const outcome = classifyAnswer({ status, code: refusal.stated || isHarmless(code) ? code : undefined })
   switch (outcome) {
     case 'rejected':
-      return { ...marks, outcome, code: code ?? `http_${status}`, detail: tellMembers(refusal, under) }
+      return { ...marks, outcome, code: code ?? `http_${status}`, detail: listMembers(refusal, under) }
     case 'throttled':
-      return { ...marks, outcome, retryAfterMs, detail, mayHaveActed }
     case 'unknown':
       return { ...marks, outcome, retryAfterMs, detail }
     case 'accepted':
       throw new Error('readRefused is for refusals')
-    case 'unauthorized':
-      return { ...marks, outcome, detail, mayHaveActed }
     default:
       return { ...marks, outcome, detail }
   }
 }
 
-/**
- * Whether the service itself refused. A page without a code may be a proxy's, written after the service has acted; but who asks
- * for credentials as RFC 9110 says has passed nothing on.
- */
-const isOwnAnswer = (answer: HttpAnswer, { stated }: Refusal): boolean =>
-  stated || (answer.status === 401 && readHeader(answer, 'www-authenticate') !== undefined)
-
 /** Codes that end nothing: the same key goes out again, or a person decides. They are believed when a sentence gives them away. */
 const isHarmless = (code: string | undefined): boolean =>
   code === 'insufficient_balance' || code === 'idempotency_key_mismatch'
 
-/** What is wrong with which member of the request, where the service says so: a failed transfer shows nothing else of it. */
-const tellMembers = ({ detail, issues }: Refusal, under: string): string => {
-  const told = issues
+/** The issues by member of the request, if the service names them: a failed transfer shows nothing else of the refusal. */
+const listMembers = ({ detail, issues }: Refusal, under: string): string => {
+  const described = issues
     .filter(({ field }) => field !== '')
     .map(({ field, message }) => (message.startsWith(field) ? under + message : `${under}${field}: ${message}`))
-  return told.length === 0 ? detail : told.join('; ').slice(0, longestDetail)
+  return described.length === 0 ? detail : described.join('; ').slice(0, longestDetail)
 }

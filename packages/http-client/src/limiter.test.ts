@@ -26,7 +26,7 @@ const open = (options: Partial<ClientOptions> = {}) => {
   return client
 }
 
-/** Answers when told to, and knows how many requests wait for that. */
+/** Answers when released, and counts the requests that wait. */
 const holdAnswers = () => {
   const held: (() => void)[] = []
   const step: Step = (response, request) => held.push(() => empty(response, request))
@@ -36,7 +36,7 @@ const holdAnswers = () => {
   return { step, held, until, answerOne: () => held.shift()?.() }
 }
 
-test('no more calls are under way than the concurrency, over all accounts of one pair of credentials', async () => {
+test('no more calls are in progress than the concurrency, over all accounts of one pair of credentials', async () => {
   const answers = holdAnswers()
   server.script(answers.step)
   const client = open({ limits: { concurrency: 2 } })
@@ -50,7 +50,7 @@ test('no more calls are under way than the concurrency, over all accounts of one
   expect(server.requests).toHaveLength(6)
 })
 
-test('each account has bounds of its own when it has credentials of its own', async () => {
+test('an account with its own credentials has its own limits', async () => {
   const answers = holdAnswers()
   server.script(answers.step)
   const client = open({ credentials: () => credentials, limits: { concurrency: 1 } })
@@ -64,7 +64,7 @@ test('each account has bounds of its own when it has credentials of its own', as
   await Promise.all(calls)
 })
 
-test('a function gives each account its bounds, or none', async () => {
+test('a function returns the limits of each account, or none', async () => {
   const answers = holdAnswers()
   server.script(answers.step)
   const client = open({ limits: (accountId) => (accountId === 'narrow' ? { concurrency: 1 } : undefined) })
@@ -78,7 +78,7 @@ test('a function gives each account its bounds, or none', async () => {
   await Promise.all([...narrow, ...wide])
 })
 
-test('calls begin in the order in which they came, at the rate', async () => {
+test('calls begin in the order in which they arrive, at the rate', async () => {
   server.script(empty)
   const limiter = createLimiter({ ratePerSecond: 50, concurrency: 1 }, () => '')
   const order: number[] = []
@@ -113,7 +113,7 @@ test('a call that is aborted while it waits is not sent, and lets the next one p
   expect(server.requests).toHaveLength(2)
 })
 
-test('a call that is aborted while it has its turn gives its place to the next one', async () => {
+test('a call that is aborted while it has a permit releases it to the next one', async () => {
   const answers = holdAnswers()
   server.script(answers.step)
   const client = open({ limits: { concurrency: 1 } })
@@ -129,7 +129,7 @@ test('a call that is aborted while it has its turn gives its place to the next o
   await second
 })
 
-test('a submission of the gateway that stops before its turn was not sent, so it is not unknown', async () => {
+test('a submission that is stopped before it has a permit was not sent, so it is not unknown', async () => {
   const gateway = httpGateway({ baseUrl: server.url, credentials, limits: { ratePerSecond: 0.001 } })
   server.script(answer(201, { id: 'transfer-1' }))
   const leg = { addressId: '01BX5ZZKBKACTAV9WEVGEMMVS0', valueType: 'USDC', transferType: 'base' }
@@ -144,7 +144,7 @@ test('a submission of the gateway that stops before its turn was not sent, so it
   await gateway.close?.()
 })
 
-test('bounds that are none are refused: at once, or before the call is sent', async () => {
+test('invalid limits are refused: at once, or before the call is sent', async () => {
   expect(() => open({ limits: { concurrency: 0 } })).toThrow('limits.concurrency')
   expect(() => open({ limits: { ratePerSecond: Number.NaN } })).toThrow('limits.ratePerSecond')
   const client = open({ limits: () => ({ concurrency: 0.5 }) })
@@ -152,7 +152,7 @@ test('bounds that are none are refused: at once, or before the call is sent', as
   expect(server.requests).toHaveLength(0)
 })
 
-test('each account has its own address and its own token, whether or not its credentials are its own', async () => {
+test('each account has its own address and its own token, with its own credentials or shared ones', async () => {
   const other = await startServer()
   other.script(empty)
   server.script(empty)
@@ -167,7 +167,7 @@ test('each account has its own address and its own token, whether or not its cre
   await other.close()
 })
 
-test('an address that cannot be found, or is not safe, is told before anything is sent', async () => {
+test('an address that cannot be found, or is not safe, is reported before anything is sent', async () => {
   const client = open({
     baseUrl: (accountId) => {
       if (accountId === 'unknown') throw new Error('secret of the host')

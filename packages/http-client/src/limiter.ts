@@ -1,56 +1,56 @@
-/** Bounds of the calls that are made with one pair of credentials. */
+/** Limits on the calls that use one pair of credentials. */
 export interface CallLimits {
-  /** Calls under way at once. Default: no bound. */
+  /** Calls in progress at once. Default: no limit. */
   readonly concurrency?: number | undefined
-  /** Calls begun per second, evenly. Default: no bound. */
+  /** Calls started per second, evenly spaced. Default: no limit. */
   readonly ratePerSecond?: number | undefined
 }
 
-/** The same bounds for every pair of credentials, or a way to find those of an account; `undefined` for none. */
+/** The same limits for every pair of credentials, or a function that returns the limits of an account; `undefined` for none. */
 export type CallLimitsSource = CallLimits | ((accountId: string) => CallLimits | undefined)
 
-/** Ends a call's stay; safe to call once. */
+/** Releases a call's permit. Safe to call once. */
 type Leave = () => void
 
-/** Lets calls in, in the order in which they came. */
+/** Gives permits to calls, in the order in which they arrive. */
 export interface Limiter {
   /**
    * Resolves when the call may begin; `undefined` when the signal aborted first.
-   * @throws Error when the bounds of the account are no bounds
+@throws Error when the limits of the account are not valid
    */
   enter(accountId: string, signal?: AbortSignal): Promise<Leave | undefined>
 }
 
-/** Calls that share bounds. */
+/** Calls that share limits. */
 interface Lane {
   limits: CallLimits
   underWay: number
   /** When the next call may begin, by the monotonic clock. */
   nextAtMs: number
-  /** In order; a call that is aborted leaves from wherever it stands. */
+  /** In order. A call that is aborted leaves the queue at any position. */
   readonly waiting: Set<Leave>
   timer: NodeJS.Timeout | undefined
 }
 
-/** Time that may be made up for when a timer fires late, in milliseconds. */
+/** How much lateness of a timer may be made up for, in milliseconds. */
 const madeUpMs = 50
 
-/** Lanes from which on the idle ones are forgotten. */
+/** Number of lanes above which idle ones are removed. */
 const manyLanes = 10_000
 
-/** Throws Error for bounds that are none. */
+/** Throws Error for invalid limits. */
 function checkCallLimits(limits: CallLimits): CallLimits {
   const { concurrency, ratePerSecond } = limits
   if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
-    throw new Error('limits.concurrency is a whole number from 1 on')
+    throw new Error('limits.concurrency must be a whole number of at least 1')
   }
   if (ratePerSecond !== undefined && !(Number.isFinite(ratePerSecond) && ratePerSecond > 0)) {
-    throw new Error('limits.ratePerSecond is a number greater than 0')
+    throw new Error('limits.ratePerSecond must be a number greater than 0')
   }
   return limits
 }
 
-/** Makes a limiter; `laneOf` names the calls that share the bounds which are given once for all. */
+/** Makes a limiter. `laneOf` groups the calls that share limits when the limits are the same for all accounts. */
 export function createLimiter(source: CallLimitsSource, laneOf: (accountId: string) => string): Limiter {
   const lanes = new Map<string, Lane>()
   if (typeof source !== 'function') checkCallLimits(source)
@@ -59,7 +59,7 @@ export function createLimiter(source: CallLimitsSource, laneOf: (accountId: stri
     const limits = typeof source === 'function' ? source(accountId) : source
     if (limits === undefined) return undefined
     const key = typeof source === 'function' ? accountId : laneOf(accountId)
-    const lane = lanes.get(key) ?? openLane(lanes, key, limits)
+    const lane = lanes.get(key) ?? openEnvironment(lanes, key, limits)
     lane.limits = checkCallLimits(limits)
     return lane
   }
@@ -88,7 +88,7 @@ export function createLimiter(source: CallLimitsSource, laneOf: (accountId: stri
   }
 }
 
-function openLane(lanes: Map<string, Lane>, key: string, limits: CallLimits): Lane {
+function openEnvironment(lanes: Map<string, Lane>, key: string, limits: CallLimits): Lane {
   if (lanes.size >= manyLanes) {
     for (const [name, { underWay, waiting, nextAtMs }] of lanes) {
       if (underWay === 0 && waiting.size === 0 && nextAtMs < performance.now()) lanes.delete(name)
@@ -99,7 +99,7 @@ function openLane(lanes: Map<string, Lane>, key: string, limits: CallLimits): La
   return lane
 }
 
-/** Lets in whoever may begin now, and comes back when the next one may. */
+/** Gives permits to the calls that may begin now, and sets a timer for the next one. */
 function admit(lane: Lane): void {
   const { concurrency = Number.POSITIVE_INFINITY, ratePerSecond } = lane.limits
   for (const begin of lane.waiting) {

@@ -6,11 +6,11 @@ export interface Page<T> {
   readonly items: readonly T[]
   /** Cursor of the following page; `undefined` on the last one. */
   readonly next: string | undefined
-  /** Cursor of the page before; `undefined` on the first one. */
+  /** Cursor of the previous page; `undefined` on the first one. */
   readonly previous: string | undefined
 }
 
-/** Which page of a list: its size, and at most one cursor. Filters have to be the same for every page. */
+/** Which page of a list: its size, and at most one cursor. Filters must be the same for every page. */
 export interface PageRequest {
   /** 1 to 100. Default 25, by the specification. */
   readonly pageSize?: number | undefined
@@ -20,10 +20,10 @@ export interface PageRequest {
   readonly before?: string | undefined
 }
 
-/** Name of the forward cursor: the operation's documentation has the first, the list reference the second. */
+/** Name of the forward cursor. The documentation of the operations has the first, the list reference the second. */
 export type ForwardCursor = 'page[after]' | 'page[next]'
 
-/** Members of a query that may be left out. */
+/** Optional members of a query. */
 type Query = Readonly<Record<string, string | undefined>>
 
 /**
@@ -34,15 +34,17 @@ type Query = Readonly<Record<string, string | undefined>>
 export function encodePageQuery(filters: Query, page: PageRequest, forwardCursor: ForwardCursor): string {
   const { pageSize, after, before } = page
   if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= 100)) {
-    throw new OutlayError('invalid_request', 'pageSize is an integer from 1 to 100', { field: 'pageSize' })
+    throw new OutlayError('invalid_request', 'pageSize must be an integer from 1 to 100', { field: 'pageSize' })
   }
   if (after !== undefined && before !== undefined) {
-    throw new OutlayError('invalid_request', 'a request has one cursor, after or before', { field: 'before' })
+    throw new OutlayError('invalid_request', 'a request must have only one cursor, after or before', {
+      field: 'before',
+    })
   }
   return encodeQuery({ ...filters, 'page[size]': pageSize?.toString(), [forwardCursor]: after, 'page[prev]': before })
 }
 
-/** Writes a query, with its question mark; empty when there is nothing to ask for. */
+/** Writes a query, with its question mark; empty without members. */
 export function encodeQuery(query: Query): string {
   const parts = Object.entries(query)
     .filter((entry): entry is [string, string] => entry[1] !== undefined)

@@ -1,4 +1,4 @@
-/** Members whose values are kept out of every message. */
+/** Members whose values never appear in a message. */
 const sensitiveMembers = new Set([
   'account_number',
   'routing_number',
@@ -12,20 +12,20 @@ const sensitiveMembers = new Set([
   'client_secret',
 ])
 
-/** Shorter values would blacken ordinary words and numbers. */
+/** Shorter values would redact ordinary words and numbers. */
 const shortest = 4
 
-/** Replaces every occurrence of the given values in a text that someone else wrote. */
+/** Replaces every occurrence of the given values in a text of the service. */
 export function redact(text: string, values: readonly string[]): string {
   let redacted = text
   for (const value of values) if (value.length >= shortest) redacted = redacted.replaceAll(value, '[redacted]')
   return redacted
 }
 
-/** The digits of a number that is written in groups; those of other texts say nothing by themselves. */
+/** The digits of a number that is written in groups. The digits of other texts are not redacted on their own. */
 const digitsOf = (text: string): readonly string[] => (/[a-z]/i.test(text) ? [] : [text.replaceAll(/\D/g, '')])
 
-/** Collects the values of sensitive members of a body that was sent, so that an answer which repeats them can be redacted. */
+/** Collects the values of sensitive members of a sent body, to redact an answer that repeats them. */
 export function collectSensitive(body: unknown): readonly string[] {
   const found: string[] = []
   const visit = (value: unknown, depth: number): void => {

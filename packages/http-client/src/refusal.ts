@@ -11,14 +11,14 @@ interface RefusalIssue {
   readonly message: string
 }
 
-/** What an answer other than success says, whatever the shape of its body. */
+/** The content of an answer other than success, for every shape of body. */
 export interface Refusal {
   readonly status: number
-  /** The service's code: the first that the body holds, or one that its text gives away. */
+  /** The service's code: the first in the body, or one that its text implies. */
   readonly code: string | undefined
-  /** True when the body itself holds the code; false for one that was read out of a sentence, which may be anybody's. */
+  /** True when the body has the code as a member; false when it was read from a sentence, whose author is unknown. */
   readonly stated: boolean
-  /** One sentence for a person, with everything that we sent in confidence taken out. */
+  /** One sentence for a person, with everything confidential that was sent redacted. */
   readonly detail: string
   readonly issues: readonly RefusalIssue[]
   readonly requestId: string | undefined
@@ -27,7 +27,7 @@ export interface Refusal {
 
 const longestDetail = 500
 
-/** Codes that matter to the caller, as their sentences give them away when the body has no code. */
+/** Codes that matter to the caller, with the sentences that imply them when the body has no code. */
 const sentences: readonly (readonly [RegExp, string])[] = [
   [/cannot be reused with a different (payload|uri|body|request)/i, 'idempotency_key_mismatch'],
   [/idempotency[-_ ]key[^.]*\bdifferent\b/i, 'idempotency_key_mismatch'],
@@ -39,7 +39,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/invalid[-_ ]account[-_ ]number|account number is invalid/i, 'invalid_account_number'],
 ]
 
-/** Codes that say no more than the status does; a sentence is believed over them. */
+/** Codes that say no more than the status. A code from a sentence replaces them. */
 const vague = new Set([
   'bad_request',
   'validation_error',
@@ -132,7 +132,7 @@ const parse = (answer: HttpAnswer): unknown => {
   try {
     return JSON.parse(answer.text)
   } catch {
-    // A page of a proxy says nothing that a person would want in a log line.
+    // The page of a proxy has nothing useful for a log line.
     return /^\s*</.test(answer.text) ? undefined : answer.text
   }
 }
@@ -141,15 +141,15 @@ const parse = (answer: HttpAnswer): unknown => {
  * Reads an answer other than success: problem+json, `{code}`, `{error: {code}}`, `{error: "code"}`, `{errors: [{code}]}`,
  * `{message}`, plain text, a proxy's page, or nothing.
  *
- * `confidential` lists what must not come back in a message: the token, the client secret, account numbers that were sent.
+ * `confidential` lists values that a message must not contain: the token, the client secret, account numbers that were sent.
  */
 export function readRefusal(answer: HttpAnswer, now: Date, confidential: readonly string[]): Refusal {
   const body = readBody(parse(answer))
   const clean = (value: string) => redact(value, confidential).slice(0, longestDetail)
   const given = [body.detail ?? '', ...body.issues.map((issue) => issue.message)].join('\n')
-  const told =
+  const implied =
     answer.status >= 400 && answer.status < 500 ? sentences.find(([pattern]) => pattern.test(given))?.[1] : undefined
-  const code = body.code === undefined || vague.has(body.code) ? (told ?? body.code) : body.code
+  const code = body.code === undefined || vague.has(body.code) ? (implied ?? body.code) : body.code
   return {
     status: answer.status,
     code: code === undefined ? undefined : clean(code),
@@ -161,7 +161,7 @@ export function readRefusal(answer: HttpAnswer, now: Date, confidential: readonl
   }
 }
 
-/** The id that the service gave to the request, from the header that it uses for it. */
+/** The id that the service gave to the request, from its header. */
 export function readRequestId(answer: HttpAnswer): string | undefined {
   const id = readHeader(answer, 'x-request-id') ?? readHeader(answer, 'request-id')
   return id === undefined || !/^[\x21-\x7e]{1,128}$/.test(id) ? undefined : id

@@ -3,7 +3,7 @@ import type { HttpRequest } from './exchange.ts'
 
 /** One call of the API, before it is bound to a token and an origin. */
 export interface Call {
-  /** Whose credentials are used; also the account in the path, where there is one. */
+  /** The account whose credentials are used. It is also the account in the path, if there is one. */
   readonly accountId: string
   readonly method: HttpRequest['method']
   /** Path below the base address with its query, percent-encoded. */
@@ -12,11 +12,11 @@ export interface Call {
   readonly body?: string | undefined
   /** On create POSTs and nowhere else. The same on every attempt. */
   readonly idempotencyKey?: string | undefined
-  /** As whom it is sent, in the words of `identify`: with credentials of another client it does not leave. Default: anybody. */
+  /** Identity from `identify`. A call is not sent with credentials of another client. Default: any client. */
   readonly client?: string | undefined
 }
 
-/** What a request takes from its surroundings. */
+/** What a request needs besides the call. */
 interface RequestTarget {
   readonly baseUrl: URL
   readonly userAgent: string
@@ -39,10 +39,10 @@ export function buildRequest(call: Call, target: RequestTarget, token: string): 
   return { method: call.method, origin: target.baseUrl.origin, path: prefix + call.path, headers, body: call.body }
 }
 
-/** A key in quotes goes out as it is: earlier code may have sent it so before. */
+/** A quoted key is sent unchanged, because earlier code may have sent it so. */
 const checkKey = (key: string): string => {
   if (/^[\x21-\x7e]{1,255}$/.test(key)) return key
-  throw new OutlayError('idempotency_key_invalid', 'an idempotency key is 1 to 255 visible ASCII characters')
+  throw new OutlayError('idempotency_key_invalid', 'an idempotency key must be 1 to 255 visible ASCII characters')
 }
 
 /**
@@ -56,7 +56,7 @@ export function path(parts: TemplateStringsArray, ...ids: readonly string[]): st
 
 const encodeId = (id: string | undefined): string => {
   if (typeof id !== 'string' || id === '' || id === '.' || id === '..' || id.length > 255) {
-    throw new OutlayError('invalid_id', 'an id is a string of 1 to 255 characters')
+    throw new OutlayError('invalid_id', 'an id must be a string of 1 to 255 characters')
   }
   return encodeURIComponent(id)
 }

@@ -1,4 +1,4 @@
-/** Longest wait that is believed, in milliseconds: one day. */
+/** Longest accepted delay, in milliseconds: one day. */
 const ceilingMs = 86_400_000
 
 /**
@@ -10,7 +10,7 @@ export function readRetryAfterMs(header: string | undefined, now: Date): number 
   if (header === undefined) return undefined
   const text = header.trim()
   if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), ceilingMs)
-  // Date.parse reads nearly everything, so the three forms of RFC 9110 are told from noise by their shape.
+  // Date.parse accepts nearly everything, so the shape is checked against the three forms of RFC 9110.
   if (!/^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/.test(text)) return undefined
   const at = Date.parse(/GMT|UTC|\+/.test(text) ? text : `${text} GMT`)
   return Number.isNaN(at) ? undefined : Math.min(Math.max(at - now.getTime(), 0), ceilingMs)

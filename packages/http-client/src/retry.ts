@@ -3,34 +3,35 @@ import { checkNumbers, OutlayError, retryDelayMs, timerRange } from '@outlay/cor
 import type { Attempt, Connection } from './connection.ts'
 import { createAttemptError } from './errors.ts'
 import { type HttpAnswer, readHeader } from './exchange.ts'
+import { isOwnRefusal } from './proof.ts'
 import { readRequestId } from './refusal.ts'
 import type { Call } from './request.ts'
 import { readRetryAfterMs } from './retry-after.ts'
 import { parseJson } from './wire/json.ts'
 
-/** How often and how patiently a client repeats a request, always with the same idempotency key. */
+/** How a client retries a request. Every attempt has the same idempotency key. */
 export interface RetryOptions {
-  /** Repetitions after the first attempt. Default 3; 0 switches them off. */
+  /** Number of retries after the first attempt. Default 3; 0 disables retries. */
   readonly times?: number | undefined
-  /** Upper bound of the first wait, in milliseconds; it doubles every time, and the wait is drawn from 0 to it. Default 250. */
+  /** Upper bound of the first delay, in milliseconds. It doubles with every retry; the delay is random between 0 and it. Default 250. */
   readonly baseMs?: number | undefined
-  /** Longest wait, in milliseconds. A service that asks for more gets no repetition: the error carries its wish. Default 20 000. */
+  /** Longest delay, in milliseconds. The client does not retry when the service asks for more; the error has that delay. Default 20 000. */
   readonly maxMs?: number | undefined
 }
 
 /** Waits for a number of milliseconds, or rejects when the signal aborts. */
 export type Wait = (ms: number, signal?: AbortSignal) => Promise<void>
 
-/** Does calls with repetitions; the standalone client's way. */
+/** Makes the calls of the standalone client, with retries. */
 export interface Requester {
   /**
-   * Does one call and gives the body of its success, parsed.
+   * Makes one call and returns the parsed body of its success.
    *
-   * @throws OutlayError with the code of the refusal; `outcome_unknown` for a write whose fate is open;
+   * @throws OutlayError with the code of the refusal; `outcome_unknown` for a write that may have taken effect;
    *   `service_unavailable` for a read that got no answer; `unreadable_response`; `aborted`
    */
   perform(call: Call, signal?: AbortSignal): Promise<unknown>
-  /** The same, and `undefined` for a 404. */
+  /** Like {@link Requester.request}, but `undefined` for a 404. */
   find(call: Call, signal?: AbortSignal): Promise<unknown>
 }
 
@@ -41,7 +42,7 @@ const isTransient = (attempt: Attempt): boolean => {
   if (attempt.kind === 'failure') return attempt.reason === 'timeout' || attempt.reason === 'connection'
   if (attempt.kind !== 'answer') return attempt.kind === 'unavailable'
   const { status } = attempt.answer
-  // A 409 with Retry-After is a first request with the same key that is still under way.
+  // A 409 with Retry-After means that a first request with the same key is still in progress.
   return (
     status === 408 || status === 429 || status >= 500 || (status === 409 && retryAfter(attempt.answer) !== undefined)
   )
@@ -49,13 +50,15 @@ const isTransient = (attempt: Attempt): boolean => {
 
 const retryAfter = (answer: HttpAnswer): string | undefined => readHeader(answer, 'retry-after')
 
-/** True when the attempt may have had its effect without saying so. */
+/** True when the attempt may have taken effect without an answer that says so. */
 function isOutcomeUnknown(attempt: Attempt): boolean {
   if (attempt.kind === 'failure') return attempt.sent
   if (attempt.kind !== 'answer') return false
   const { status } = attempt.answer
   return status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)
 }
+
+const isPage = (attempt: Attempt, now: Date): boolean => attempt.kind === 'answer' && !isOwnRefusal(attempt.answer, now)
 
 const wishMs = (attempt: Attempt, now: Date): number | undefined => {
   if (attempt.kind === 'answer') return readRetryAfterMs(retryAfter(attempt.answer), now)
@@ -83,11 +86,13 @@ export function createRequester(connection: Connection, options: RetryOptions, w
     for (let repetition = 0; ; repetition += 1) {
       const attempt = await connection.attempt(call, signal)
       if (isSuccess(attempt)) return attempt.answer
-      unknown ||= call.method !== 'GET' && isOutcomeUnknown(attempt)
+      unknown ||= call.method !== 'GET' && (isOutcomeUnknown(attempt) || attempt.mayHaveActed === true)
       const error = createAttemptError(call, attempt, connection.clock.now(), unknown)
       if (repetition >= times || !isTransient(attempt)) return error
       const ms = waitMs(attempt, repetition)
       if (ms > maxMs + baseMs) return error
+      // What comes of the next request says nothing about this one, which somebody else may have answered.
+      unknown ||= call.idempotencyKey !== undefined && isPage(attempt, connection.clock.now())
       try {
         await wait(ms, signal)
       } catch {
@@ -124,14 +129,14 @@ const waitFor: Wait = async (ms, signal) => {
 }
 
 const readSuccess = (call: Call, answer: HttpAnswer): unknown => {
-  // A write may be answered with nothing, as a 204 is.
+  // The answer to a write may be empty, such as a 204.
   if (call.method !== 'GET' && answer.text === '') return undefined
   try {
     return parseJson(answer.text)
   } catch (error) {
     if (call.method === 'GET' || !OutlayError.is(error)) throw error
     const cause = { code: undefined, detail: error.message, idempotencyKey: call.idempotencyKey }
-    const advice = call.idempotencyKey === undefined ? '' : ': repeat it with the same idempotency key'
+    const advice = call.idempotencyKey === undefined ? '' : ': retry with the same idempotency key'
     throw new OutlayError('outcome_unknown', `the service answered ${answer.status}, but ${error.message}${advice}`, {
       cause,
       status: answer.status,

@@ -30,7 +30,7 @@ const options = () => ({
   retries: { times: 0 },
 })
 
-// The most careless service there is: whatever it gets, it sends back in every member of an error.
+// The most careless service: it returns everything that it receives in every member of an error.
 const echo =
   (status: number): Step =>
   (response, request) => {

@@ -22,7 +22,7 @@ const open = (telemetry?: Telemetry) =>
   })
 
 describe('a client with telemetry', () => {
-  it('sends the context of each request along, and tells what came of it', async () => {
+  it('propagates the context of each request, and records its result', async () => {
     server.script(answer(200, { accounts: [] }))
     const telemetry = recordingTelemetry()
     await using client = open(telemetry)
@@ -42,7 +42,7 @@ describe('a client with telemetry', () => {
     })
   })
 
-  it('names no path of a token endpoint that may be another one for another account', async () => {
+  it('does not record the path of a token endpoint that may differ by account', async () => {
     server.script(answer(200, { accounts: [] }))
     const telemetry = recordingTelemetry()
     const baseUrl = () => server.url
@@ -66,7 +66,7 @@ describe('a client with telemetry', () => {
     expect(attempts.map(({ errors }) => errors)).toEqual([['connection'], ['404']])
   })
 
-  it('sends no context where nothing records one', async () => {
+  it('sends no context when nothing records one', async () => {
     server.script(answer(200, { accounts: [] }))
     const telemetry = recordingTelemetry()
     await using client = open({

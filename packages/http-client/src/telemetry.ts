@@ -5,11 +5,11 @@ import type { Call } from './request.ts'
 const requestDuration: Instrument = {
   name: 'http.client.request.duration',
   unit: 's',
-  description: 'How long requests to the service take.',
+  description: 'Duration of requests to the service.',
   boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
 }
 
-/** Ids stand for themselves in a path, so that all requests of one kind have one name. Words are lower-case. */
+/** Replaces the ids in a path, so that all requests of one kind have one name. Words are lower-case. */
 export function templateOf({ path, accountId }: Call): string {
   const account = encodeURIComponent(accountId)
   const [withoutQuery = ''] = path.split('?')
@@ -23,8 +23,8 @@ export function templateOf({ path, accountId }: Call): string {
 }
 
 /**
- * Does one exchange inside a client span, and sends the span's context along. Neither body nor query nor any header but the
- * status is told.
+ * Makes one exchange inside a client span and propagates the span's context. It records neither body nor query nor headers, only
+ * the status.
  */
 export function traceExchange(
   telemetry: Telemetry,

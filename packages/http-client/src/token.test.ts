@@ -32,7 +32,7 @@ afterEach(async () => {
 const call = (accountId = 'account-1') => client.accounts.list(accountId)
 const tokensSent = () => server.requests.map((request) => request.headers.authorization)
 
-test('a token is asked for with Basic credentials and a form', async () => {
+test('a token is requested with Basic credentials and a form', async () => {
   await client.close()
   client = open({ scope: 'transfers:read transfers:write' })
   await call()
@@ -75,7 +75,7 @@ test('fifty calls at once read the credentials of their account once', async () 
   expect(reads).toBe(1)
 })
 
-test('a 403 has the credentials read again, and keeps a token that is fresh if they are the same', async () => {
+test('after a 403 the credentials are read again, and a fresh token is kept if they are the same', async () => {
   await client.close()
   let clientId = 'reader'
   client = open({ credentials: () => ({ clientId, clientSecret: 'secret' }) })
@@ -148,7 +148,7 @@ test('accounts with the same credentials share a token, others do not', async ()
   expect(read).toEqual(['account-1', 'account-2', 'account-3'])
 })
 
-test('credentials are read anew when a token is refused, so that a rotation needs no restart', async () => {
+test('credentials are read again when a token is refused, so that a rotation needs no restart', async () => {
   await client.close()
   let clientSecret = 'old'
   client = open({ credentials: () => ({ clientId: 'client', clientSecret }) })
@@ -166,7 +166,7 @@ test('a failure to get a token is not remembered', async () => {
   expect(tokensSent()).toEqual(['Bearer better'])
 })
 
-test('refused credentials are unauthenticated, and not tried again by the same call', async () => {
+test('refused credentials are unauthenticated, and the same call does not retry', async () => {
   await client.close()
   client = open({ retries: { times: 3 } })
   server.scriptTokens(answer(401, { error: 'invalid_client' }))
@@ -186,12 +186,12 @@ test.each([
   expect(readTokenAnswer(body, new Date(0), [])).toMatchObject({ kind: 'unavailable' })
 })
 
-test('a grant without a lifetime is believed for five minutes', () => {
+test('a token without a lifetime is used for five minutes', () => {
   const body: HttpAnswer = { kind: 'answer', status: 200, headers: {}, text: '{"access_token": "a"}' }
   expect(readTokenAnswer(body, new Date(0), [])).toEqual({ kind: 'grant', value: 'a', lifetimeMs: 300_000 })
 })
 
-test('a short time limit of calls is not the limit of a token, which has one of its own', async () => {
+test('a token has its own time limit, independent of the limit of calls', async () => {
   await client.close()
   const grant = answer(200, { access_token: 'late', expires_in: 60 })
   server.scriptTokens((...exchange) => void setTimeout(() => grant(...exchange), 2_500))

@@ -5,18 +5,18 @@ import { readRefusal } from './refusal.ts'
 import { readRetryAfterMs } from './retry-after.ts'
 import { isRecord } from './wire/json.ts'
 
-/** What the service knows a client by. One environment, testnet or mainnet, has one pair. */
+/** Credentials of a client. Each environment, testnet or mainnet, has one pair. */
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret: string
-  /** Environment that they are for. One that is not the connection's is refused before anything is sent. Default: not said. */
+  /** Environment of the credentials. If it differs from the connection's, nothing is sent. Default: not declared. */
   readonly environment?: Environment | undefined
 }
 
-/** One pair for everything, or a way to find the pair of an account, for example in a vault. */
+/** One pair for every account, or a function that returns the pair of an account, for example from a vault. */
 export type CredentialsSource = Credentials | ((accountId: string) => Credentials | Promise<Credentials>)
 
-/** A token, or why there is none. No request that needed it has left. */
+/** A token, or why there is none. No request that needed it was sent. */
 export type TokenResult =
   | { readonly kind: 'token'; readonly value: string; readonly clientId: string }
   | { readonly kind: 'denied'; readonly status: number; readonly detail: string }
@@ -24,36 +24,35 @@ export type TokenResult =
 
 /** Access tokens, one per pair of credentials. Specification: "Authentication". */
 interface TokenSource {
-  /** The token of an account: from memory, or fetched once for all who wait for it. Never rejects. */
+  /** The token of an account: from memory, or fetched once for all callers that wait for it. Never rejects. */
   get(accountId: string): Promise<TokenResult>
   /**
-   * The id of the client that the account's next token belongs to: that of a token in memory, or else of its credentials as they
-   * are now. One in memory that is not wanted is forgotten if the credentials are others by now. Rejects when those cannot be
-   * read.
+   * The client id of the account's next token: from a token in memory, or else from its current credentials. A token in memory
+   * that is not wanted is forgotten if the credentials have changed. Rejects when the credentials cannot be read.
    */
   clientIdOf(accountId: string, isWanted: (clientId: string) => boolean): Promise<string>
   /** Forgets a token that the service refused; does nothing when it has been replaced already. */
   discard(accountId: string, token: string): void
   /**
-   * Asks for the account's credentials again before its next request, since a token was forbidden something. A token that
-   * is older than a minute is forgotten too: another one may have more scopes.
+   * Reads the account's credentials again before its next request, because a token lacked a scope. A token that is older than a
+   * minute is forgotten too: a new one may have more scopes.
    */
   doubt(accountId: string, token: string): void
 }
 
-/** What a token source is made of. */
+/** Dependencies of a token source. */
 interface TokenSourceOptions {
   readonly tokenUrl: (accountId: string) => URL
-  /** True when the token endpoint may be another one for another account. */
+  /** True when the token endpoint may differ by account. */
   readonly byAccount: boolean
   readonly credentials: CredentialsSource
-  /** How long a function may take for the pair of an account, in milliseconds. */
+  /** Time limit for a function to return the pair of an account, in milliseconds. */
   readonly credentialsMs: number
   readonly environment?: Environment | undefined
   readonly scope?: string | undefined
   readonly clock: Clock
   readonly userAgent: string
-  /** Does one exchange with the token endpoint. */
+  /** Makes one exchange with the token endpoint. */
   readonly send: (request: HttpRequest) => Promise<HttpAnswer | HttpFailure>
 }
 
@@ -63,13 +62,13 @@ interface Slot {
   pending: Promise<TokenResult> | undefined
 }
 
-/** Accounts and pairs of credentials that are remembered; the oldest is forgotten first. */
+/** Maximum number of accounts and of pairs of credentials in memory. The oldest is removed first. */
 const mostRemembered = 10_000
 
-/** A token of this age is replaced when it was forbidden something, in milliseconds. */
+/** A token of this age is replaced after a 403, in milliseconds. */
 const doubtedAfterMs = 60_000
 
-/** A token without a stated lifetime is believed for five minutes. */
+/** A token without a stated lifetime is used for five minutes. */
 const defaultLifetimeS = 300
 
 /** Makes the request for a token. RFC 6749: sections 2.3.1 and 4.4.2. */
@@ -102,11 +101,11 @@ const encodeBasic = ({ clientId, clientSecret }: Credentials): string =>
 const checkCredentials = (credentials: Credentials): Credentials => {
   const { clientId, clientSecret, environment } = credentials
   if (typeof clientId !== 'string' || typeof clientSecret !== 'string')
-    throw new TypeError('credentials are two strings')
+    throw new TypeError('credentials must be two strings')
   return { clientId, clientSecret, environment }
 }
 
-/** Asks for the pair of an account, and waits no longer than the limit; what a function answers later is ignored. */
+/** Reads the pair of an account within the time limit. A later answer of the function is ignored. */
 const findCredentials = (source: CredentialsSource, accountId: string, limitMs: number): Promise<Credentials> =>
   new Promise((resolve, reject) => {
     if (typeof source !== 'function') return resolve(source)
@@ -149,14 +148,14 @@ const readGrant = (text: string): Grant | Exclude<TokenResult, { kind: 'token' }
   }
   if (!isRecord(body)) return unreadable
   const { access_token: value, token_type: type = 'bearer', expires_in: expiresIn } = body
-  // Anything else could not stand in a header.
+  // A header cannot carry anything else.
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value)) return unreadable
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return unreadable
   const seconds = Number(expiresIn ?? Number.NaN)
   return { kind: 'grant', value, lifetimeMs: (seconds > 0 ? seconds : defaultLifetimeS) * 1000 }
 }
 
-/** Refreshes a minute before the end, or at nine tenths of a life that is shorter than ten minutes. */
+/** Refreshes a minute before the token expires, or at nine tenths of a lifetime shorter than ten minutes. */
 const refreshAtMs = (fetchedAtMs: number, lifetimeMs: number): number =>
   fetchedAtMs + lifetimeMs - Math.min(60_000, lifetimeMs / 10)
 
@@ -204,7 +203,7 @@ const fetchToken = async (
   return { kind: 'token', value: grant.value, clientId: credentials.clientId }
 }
 
-/** Makes a token source. Tokens live in memory only, and secrets only as long as a request for a token takes. */
+/** Makes a token source. It keeps tokens in memory only, and secrets only during a request for a token. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { credentials: source, clock } = options
   const nameOf = (accountId: string) => (typeof source === 'function' || options.byAccount ? accountId : '')
@@ -218,14 +217,14 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     return { kind: 'token', value: token.value, clientId: slot.clientId }
   }
 
-  const lookUp = async (accountId: string): Promise<TokenResult> => {
+  const lookupToken = async (accountId: string): Promise<TokenResult> => {
     let credentials: Credentials
     let tokenUrl: URL
     try {
       tokenUrl = options.tokenUrl(accountId)
       credentials = await readCredentials(options, accountId)
     } catch (error) {
-      // What a vault says may hold a secret, so only the kind of its error is told.
+      // The message of a vault may contain a secret, so only the name of the error is reported.
       const name = error instanceof Error ? error.name : 'error'
       return { kind: 'unavailable', detail: `the credentials of the account could not be read (${name})` }
     }
@@ -249,7 +248,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       if (known !== undefined) return Promise.resolve(known)
       const running = lookups.get(account)
       if (running !== undefined) return running
-      const started = lookUp(accountId).finally(() => lookups.delete(account))
+      const started = lookupToken(accountId).finally(() => lookups.delete(account))
       lookups.set(account, started)
       return started
     },

@@ -36,20 +36,22 @@ const open = (options: Partial<HttpWebhooksOptions> = {}) =>
     ...options,
   })
 
-test('what a genuine webhook tells comes out, in either scheme and from octets too', async () => {
-  const told = { remoteId: 'transfer-1', status: 'complete', failure: null }
+test('a genuine webhook is read into an observation, in either scheme and from octets too', async () => {
+  const observation = { remoteId: 'transfer-1', status: 'complete', failure: null }
   const headers = standard(now)
-  expect(await open().verify({ body, headers }, 'acme')).toMatchObject(told)
-  expect(await open().verify({ body: Buffer.from(body), headers: new Headers(headers) }, 'acme')).toMatchObject(told)
-  expect(await open().verify({ body, headers: digest }, 'acme')).toMatchObject(told)
+  expect(await open().verify({ body, headers }, 'acme')).toMatchObject(observation)
+  expect(await open().verify({ body: Buffer.from(body), headers: new Headers(headers) }, 'acme')).toMatchObject(
+    observation,
+  )
+  expect(await open().verify({ body, headers: digest }, 'acme')).toMatchObject(observation)
 })
 
-test('a webhook about something else tells nothing', async () => {
+test('a webhook about something else has no observation', async () => {
   const text = JSON.stringify({ id: 'event-2', type: 'account.updated', data: { id: 'acme' } })
   expect(await open().verify({ body: text, headers: standard(now, text) }, 'acme')).toBeUndefined()
 })
 
-test('an account without secrets takes nothing, as if it were forged', async () => {
+test('every webhook of an account without secrets is refused as a forgery', async () => {
   for (const secrets of [() => undefined, () => [], async () => []]) {
     const verified = open({ secrets }).verify({ body, headers: digest }, 'acme')
     await expect(verified).rejects.toMatchObject({ code: 'webhook_signature_invalid' })
@@ -58,7 +60,7 @@ test('an account without secrets takes nothing, as if it were forged', async () 
   await expect(verified).rejects.toMatchObject({ code: 'webhook_signature_invalid' })
 })
 
-test('the old and the new secret are good while one replaces the other', async () => {
+test('the old and the new secret are both valid during a rotation', async () => {
   const secrets = async () => ['a new secret of some length', secret]
   expect(await open({ secrets }).verify({ body, headers: standard(now) }, 'acme')).toBeDefined()
 })
@@ -71,7 +73,7 @@ test('the clock and the tolerance decide about the timestamp', async () => {
   })
 })
 
-test('what the vault throws is passed on', async () => {
+test('an error of the vault is rethrown', async () => {
   const secrets = () => Promise.reject(new Error('the vault is sealed'))
   await expect(open({ secrets }).verify({ body, headers: digest }, 'acme')).rejects.toThrow('the vault is sealed')
 })

@@ -1,25 +1,25 @@
 import { type Catalog, type Clock, checkNumbers, OutlayError, type WebhookVerifier } from '@outlay/core'
 import { readObservation, verifyWebhook } from './webhooks.ts'
 
-/** How the engine's webhooks are verified. */
+/** Options of {@link httpWebhooks}. */
 export interface HttpWebhooksOptions {
   /**
-   * The secrets of an account's webhooks, for example from a vault; several while one replaces another. None, or an account
-   * that is not known, makes every webhook a forgery.
+   * The secrets of an account's webhooks, for example from a vault. During a rotation there are several. Without a secret, or for
+   * an unknown account, every webhook is refused as a forgery.
    */
   readonly secrets: (
     accountId: string,
   ) => string | readonly string[] | undefined | Promise<string | readonly string[] | undefined>
-  /** How far a timestamp may be from now, in either direction, in milliseconds. Default 300 000. */
+  /** Maximum difference between a timestamp and now, in either direction, in milliseconds. Default 300 000. */
   readonly toleranceMs?: number | undefined
   /** Default: the system's clock. */
   readonly clock?: Clock | undefined
-  /** Value types and transfer types in whose spelling transfers are read. Default: the catalog of core. */
+  /** Value types and transfer types whose spelling transfers get. Default: the catalog of core. */
   readonly catalog?: Catalog | undefined
 }
 
 /**
- * Makes what an engine verifies webhooks with: both schemes of {@link verifyWebhook}, and what they tell about transfers.
+ * Makes the webhook verifier of an engine. It supports both schemes of {@link verifyWebhook} and reads observations of transfers.
  *
  * @example
  * const webhooks = httpWebhooks({ secrets: (accountId) => vault.read(`${accountId}/webhook`) })
@@ -32,7 +32,7 @@ export function httpWebhooks(options: HttpWebhooksOptions): WebhookVerifier {
       const given = (await options.secrets(accountId)) ?? []
       const secrets = typeof given === 'string' ? [given] : given
       if (secrets.length === 0) {
-        const message = 'the webhook cannot be verified: there is no secret for the account; let secrets() find it'
+        const message = 'the webhook cannot be verified: secrets() returned no secret for the account'
         throw new OutlayError('webhook_signature_invalid', message)
       }
       const timing = { now: options.clock?.now(), toleranceMs: options.toleranceMs }

@@ -67,7 +67,7 @@ const spoilt = (text: string): fc.Arbitrary<string> =>
     .filter((other) => other !== text)
 
 describe('a webhook', () => {
-  test('is accepted when it comes as it was signed, as text or as octets, whatever is in it', () => {
+  test('is accepted when it arrives as it was signed, as text or as octets, with any content', () => {
     fc.assert(
       fc.property(signed, ({ secret, body, headers }) => {
         expect(verdict(body, headers, secret)).toBe('accepted')
@@ -111,7 +111,7 @@ describe('a webhook', () => {
     )
   })
 
-  test('is not genuine when its body was read and written again in another spelling', () => {
+  test('is not genuine when its body was parsed and serialized differently', () => {
     fc.assert(
       fc.property(signed, ({ secret, body, headers }) => {
         const value: unknown = JSON.parse(body)

@@ -63,7 +63,7 @@ test('a published vector of the scheme is accepted', () => {
   const text = '{"test": 2432232314}'
   const at = new Date(1_614_265_330_000)
   const key = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-  // The vector is no event, so a genuine signature shows by the complaint about its content.
+  // The vector is not an event, so a genuine signature causes an error about its content.
   expect(refusal(text, headers, key, { now: at })).toBe('unreadable_response')
   expect(refusal(`${text} `, headers, key, { now: at })).toBe('webhook_signature_invalid')
 })
@@ -94,12 +94,12 @@ test.each([
 ])('the published signature %s', (_, signatures, expected) => {
   const { secret: key, id, timestamp, text } = published
   const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures }
-  // A genuine one shows by the complaint about its content, which is no event.
+  // A genuine one causes an error about its content, which is not an event.
   expect(refusal(text, headers, key, { now: new Date(1_614_265_330_000) })).toBe(expected)
 })
 
 test.each(['+1614265330', ' 1614265330', '1614265330.0', '0x6037B6B2', '-1614265330', '1614265330000000', 'now', ''])(
-  'the timestamp "%s" is none, even where it is signed',
+  'the timestamp "%s" is invalid, even if it is signed',
   (timestamp) => {
     const key = Buffer.from(published.secret.slice('whsec_'.length), 'base64')
     const signature = createHmac('sha256', key).update(`event-1.${timestamp}.${body}`).digest('base64')
@@ -112,7 +112,7 @@ test.each(['+1614265330', ' 1614265330', '1614265330.0', '0x6037B6B2', '-1614265
   },
 )
 
-test('a signature of one scheme is none of the other', () => {
+test('a signature of one scheme is not valid in the other', () => {
   const headers = standard(body, secret)
   const hex = Buffer.from(headers['webhook-signature'].slice(3), 'base64').toString('hex')
   expect(refusal(body, { 'x-request-signature-sha-256': hex })).toBe('webhook_signature_invalid')
@@ -120,7 +120,7 @@ test('a signature of one scheme is none of the other', () => {
   expect(refusal(body, { ...headers, 'webhook-signature': `v1,${digested}` })).toBe('webhook_signature_invalid')
 })
 
-test('what a forger signs with a secret of nothing, or with the text of a header, is not genuine', () => {
+test('a signature with an empty secret, or with the text of a header, is not genuine', () => {
   for (const guess of ['whsec_', 'whsec_AAAA', 'event-1', 'undefined', 'null']) {
     const key = createHmac('sha256', guess)
     const headers = { ...standard(body, secret), 'webhook-signature': `v1,${key.update(body).digest('base64')}` }
@@ -162,7 +162,7 @@ test.each([
   ['another body', { ...standard(body, secret) }, `${body} `],
   ['another id', { ...standard(body, secret), 'webhook-id': 'event-2' }, body],
   ['another timestamp', { ...standard(body, secret), 'webhook-timestamp': '1793613601' }, body],
-  ['a timestamp that is no number', { ...standard(body, secret), 'webhook-timestamp': '1e9' }, body],
+  ['a timestamp that is not a number', { ...standard(body, secret), 'webhook-timestamp': '1e9' }, body],
   ['no id', { ...standard(body, secret), 'webhook-id': undefined }, body],
   ['another version', { ...standard(body, secret), 'webhook-signature': 'v2,AAAA' }, body],
   ['an empty signature', { ...standard(body, secret), 'webhook-signature': '' }, body],
@@ -173,7 +173,7 @@ test.each([
   expect(refusal(text, headers)).toBe('webhook_signature_invalid')
 })
 
-test('a wrong standard signature is not saved by a right digest', () => {
+test('a wrong standard signature is refused even with a right digest', () => {
   const headers = {
     ...standard(body, secret),
     'webhook-signature': 'v1,AAAA',
@@ -197,12 +197,12 @@ test('a genuine webhook is out of tolerance more than five minutes away, in eith
   ).toBe('webhook_timestamp_out_of_tolerance')
 })
 
-test('a secret that is missing is a mistake of the programmer, not a refusal', () => {
+test("a missing secret is the programmer's mistake, not a refusal", () => {
   expect(() => verifyWebhook(body, standard(body, secret), [], { now })).toThrow('at least one secret')
   expect(() => verifyWebhook(body, standard(body, secret), '', { now })).toThrow('must not be empty')
 })
 
-test('a secret that decodes to next to nothing is used as text only', () => {
+test('a secret that decodes to very few octets is used as text only', () => {
   const forged = createHmac('sha256', Buffer.alloc(0)).update(body).digest('hex')
   expect(refusal(body, { 'x-request-signature-sha-256': forged }, 'whsec_')).toBe('webhook_signature_invalid')
   expect(refusal(body, { 'x-request-signature-sha-256': forged }, '!!!')).toBe('webhook_signature_invalid')
@@ -220,7 +220,7 @@ test('the notice of a bank link that needs its user has its own shape', () => {
   expect(event.data).toMatchObject({ financial_institution_id: 'institution-1' })
 })
 
-test('a transfer event gives an observation, and anything else none', () => {
+test('a transfer event has an observation, and any other event has none', () => {
   const event = verifyWebhook(body, standard(body, secret), secret, { now })
   expect(readObservation(event)).toMatchObject({ remoteId: 'transfer-1', status: 'complete', failure: null })
   expect(readObservation({ ...event, data: { transfer } })).toMatchObject({ remoteId: 'transfer-1' })

@@ -11,38 +11,38 @@ import {
 } from './wire/json.ts'
 import { decodeTransfer, observe } from './wire/transfer.ts'
 
-/** A webhook whose signature is right. */
+/** A webhook with a valid signature. */
 export interface WebhookEvent {
-  /** The same on every delivery of one event; what to tell repetitions by. */
+  /** The same on every delivery of one event. Use it to detect duplicates. */
   readonly id: string | undefined
   /** For example `transfer.completed`. */
   readonly type: string
-  /** ISO 8601, UTC; `undefined` when the service gives none. */
+  /** ISO 8601, UTC; `undefined` when the service sends none. */
   readonly created: string | undefined
   readonly data: unknown
 }
 
-/** How a webhook is verified. */
+/** Options of {@link verifyWebhook}. */
 export interface VerifyWebhookOptions {
   /** Default: now. */
   readonly now?: Date | undefined
-  /** How far the timestamp may be from now, in either direction, in milliseconds. Default 300 000. */
+  /** Maximum difference between the timestamp and now, in either direction, in milliseconds. Default 300 000. */
   readonly toleranceMs?: number | undefined
 }
 
-/** Signatures that are looked at; each costs a hash per secret. */
+/** Maximum number of signatures that are checked. Each costs a hash per secret. */
 const mostSignatures = 16
 
 /**
- * Verifies and parses a webhook. `rawBody` has to be the bytes that came, not a body parsed and written again.
+ * Verifies and parses a webhook. `rawBody` must be the received bytes, not a body that was parsed and serialized again.
  *
- * Two schemes are known. Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`) is preferred where it
- * is there, and then has to be right. `x-request-signature-sha-256`, the hex HMAC-SHA256 of the body, has no timestamp:
- * who relies on it alone has to tell repetitions by the event's id. Any of the secrets may have signed. A secret is text,
- * or `whsec_` and base64.
+ * It supports two schemes. If the headers of Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`) are
+ * present, they must be valid. `x-request-signature-sha-256`, the hex HMAC-SHA256 of the body, has no timestamp: with it alone,
+ * the caller must detect duplicates by the event's id. Any of the secrets may have signed. A secret is text, or `whsec_` and
+ * base64.
  *
- * @throws OutlayError `webhook_signature_invalid`; `webhook_timestamp_out_of_tolerance` for a genuine one that is too old
- *   or too new; `unreadable_response` for a genuine one that is no JSON object. Error when no secret is given.
+ * @throws OutlayError `webhook_signature_invalid`; `webhook_timestamp_out_of_tolerance` for a genuine webhook that is too old
+ * or too new; `unreadable_response` for a genuine webhook that is not a JSON object. Error when there is no secret.
  */
 export function verifyWebhook(
   rawBody: string | Uint8Array,
@@ -66,9 +66,9 @@ export function verifyWebhook(
 const invalid = (why: string): OutlayError =>
   new OutlayError('webhook_signature_invalid', `the webhook is not genuine: ${why}`)
 
-const noMatch = 'no signature matches; check the secret, and that the body is the bytes that came'
+const noMatch = 'no signature matches; check the secret, and that the body is the received bytes'
 
-/** A secret is used as text; one that is base64, with or without its prefix, as the octets that it stands for too. */
+/** A secret is used as text. Base64, with or without its prefix, is also used as the octets that it encodes. */
 const readKeys = (secret: string): Buffer[] => {
   if (secret === '') throw new Error('a webhook secret must not be empty')
   const encoded = secret.replace(/^whsec_/, '')
@@ -99,11 +99,11 @@ const verifyStandard = (
   if (!/^\d{1,12}$/.test(timestamp)) throw invalid('webhook-timestamp is not a number of seconds')
   const given = signatures.split(' ', mostSignatures).filter((signature) => signature.startsWith('v1,'))
   const expected = keys.map((key) => sign(key, [`${id}.${timestamp}.`, body], 'base64'))
-  // Every pair is compared, so that the time tells nothing about which one was right.
+  // Every pair is compared, so that the time does not reveal which one matched.
   const matches = expected.flatMap((one) => given.map((signature) => equals(signature.slice(3), one)))
   if (!matches.includes(true)) throw invalid(noMatch)
   const distanceMs = Math.abs((options.now ?? new Date()).getTime() - Number(timestamp) * 1000)
-  // A clock or a tolerance that is no number lets nothing through.
+  // A clock or a tolerance that is not a number accepts nothing.
   if (!(distanceMs <= (options.toleranceMs ?? 300_000))) {
     const message =
       'the webhook was signed too long ago, or in the future; if it is new, check the clock of this machine'
@@ -138,15 +138,15 @@ const readEvent = (body: Uint8Array, headerId: string | undefined): WithRaw<Webh
     id: readOptionalText(value, 'id') ?? headerId,
     type,
     created: readTimestamp(value, 'created') ?? readTimestamp(value, 'timestamp'),
-    // The notice of a bank link that needs its user has no envelope.
+    // The notice of a bank link whose owner has to log in again has no envelope.
     data: value.data === undefined ? value : value.data,
   }
   return attachRaw(event, value)
 }
 
 /**
- * What a verified webhook tells about a transfer; `undefined` when it is about something else, or tells too little, in
- * which case polling will. `engine.webhook` does this and what follows by itself; this is for an event bus in between.
+ * Reads the observation of a transfer from a verified webhook; `undefined` when the webhook is about something else or says too
+ * little, in which case a poll finds the status. `engine.webhook` includes this step. Use this function behind an event bus.
  *
  * @example
  * const event = verifyWebhook(rawBody, headers, secrets)

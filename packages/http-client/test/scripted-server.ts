@@ -15,12 +15,12 @@ export type Step = (response: ServerResponse, request: ReceivedRequest) => void
 /** An HTTP server that answers by script: API requests in order, the last step again and again. */
 export interface ScriptedServer {
   readonly url: string
-  /** API requests so far; those for tokens are apart. */
+  /** API requests so far, without requests for tokens. */
   readonly requests: ReceivedRequest[]
   readonly tokenRequests: ReceivedRequest[]
   /** Replaces the script of the API. */
   script(...steps: Step[]): void
-  /** Replaces the script of the token endpoint, which grants `token-1`, `token-2` … by itself. */
+  /** Replaces the script of the token endpoint, which grants `token-1`, `token-2` … by default. */
   scriptTokens(...steps: Step[]): void
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import type { Meter, Observable } from '@opentelemetry/api'
 import type { GaugeReading, Telemetry } from '@outlay/core'
 
-/** Makes the gauges of a meter. What is read is kept for `intervalMs`, so that many collectors cost one read. */
+/** Creates the gauges of a meter. A result is cached for `intervalMs`, so that many collectors cost one read. */
 export function createGauges(meter: Meter, intervalMs: number): Telemetry['gauges'] {
   return (instruments, read) => {
     const observables = new Map<string, Observable>()
@@ -21,7 +21,7 @@ export function createGauges(meter: Meter, intervalMs: number): Telemetry['gauge
   }
 }
 
-/** A read that is repeated when the last one is older than `ms`. One that fails gives nothing and is repeated the next time. */
+/** Repeats a read when the last one is older than `ms`. A failed read gives nothing and is repeated the next time. */
 function keepFor(ms: number, read: () => Promise<readonly GaugeReading[]>): () => Promise<readonly GaugeReading[]> {
   let reading: Promise<readonly GaugeReading[]> | undefined
   let readAtMs = 0

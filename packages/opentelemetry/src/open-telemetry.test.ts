@@ -64,18 +64,18 @@ describe('spans', () => {
     expect(span('inner').parentSpanContext?.spanId).toBe(span('outer').spanContext().spanId)
   })
 
-  it('go on with a trace that came from elsewhere, and let those of others nest in theirs', async () => {
+  it('continue a trace from elsewhere, and let spans of others nest in theirs', async () => {
     const { telemetry, span, spans } = open()
     const tracer = new TracerProvider().getTracer('host')
     let own: string | undefined
     await telemetry.span('surrounding', internal, () =>
-      telemetry.span('taken', { kind: 'consumer', parent: remote }, async () => {
+      telemetry.span('received', { kind: 'consumer', parent: remote }, async () => {
         own = tracer.startSpan('own').spanContext().traceId
       }),
     )
-    expect(span('taken').kind).toBe(SpanKind.CONSUMER)
-    expect(span('taken').spanContext().traceId).toBe('0af7651916cd43dd8448eb211c80319c')
-    expect(span('taken').parentSpanContext).toMatchObject({ spanId: 'b7ad6b7169203331', isRemote: true })
+    expect(span('received').kind).toBe(SpanKind.CONSUMER)
+    expect(span('received').spanContext().traceId).toBe('0af7651916cd43dd8448eb211c80319c')
+    expect(span('received').parentSpanContext).toMatchObject({ spanId: 'b7ad6b7169203331', isRemote: true })
     expect(own).toBe('0af7651916cd43dd8448eb211c80319c')
     expect(spans()).toHaveLength(2)
   })
@@ -107,7 +107,7 @@ describe('spans', () => {
     expect(span('linked').links.map((link) => link.context.spanId)).toEqual(['b7ad6b7169203331'])
   })
 
-  it('tell the type of what was thrown and nothing that it says', async () => {
+  it('have the type of the error and not its message', async () => {
     const { telemetry, span } = open()
     const thrown = new TypeError('account 4455667788 is wrong')
     const refused = new OutlayError('invalid_account_number', 'account 4455667788 is wrong')
@@ -167,7 +167,7 @@ describe('gauges', () => {
     expect(reads).toBe(1)
   })
 
-  it('are read no more once they are ended', async () => {
+  it('are not read once they are ended', async () => {
     const { telemetry, points } = open({ gaugeIntervalMs: 0 })
     let reads = 0
     const end = telemetry.gauges([depth], async () => {

@@ -47,7 +47,7 @@ const kinds = {
 } as const satisfies Record<SpanOptions['kind'], SpanKind>
 
 /**
- * Makes the telemetry of an engine, a client or a service out of the OpenTelemetry API. Without a registered SDK it records
+ * Creates the telemetry of an engine, a client or a service with the OpenTelemetry API. Without a registered SDK it records
  * nothing. Spans nest by the context manager of the SDK, so one has to be registered; `NodeSDK` does it.
  *
  * @example
@@ -80,7 +80,7 @@ function rememberHistograms(meter: Meter): Histograms {
   })
 }
 
-/** Makes each instrument once. */
+/** Creates each instrument once. */
 function remember<Made>(make: (instrument: Instrument) => Made): (instrument: Instrument) => Made {
   const made = new Map<string, Made>()
   return (instrument) => {
@@ -147,7 +147,7 @@ function fail(span: OpenTelemetrySpan, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: type })
 }
 
-/** A code or a class, never a message: what a database says about a row may quote it. */
+/** A code or a class, never a message: a database's message may quote a row. */
 function errorTypeOf(error: unknown): string {
   if (OutlayError.is(error)) return error.code
   return error instanceof Error ? error.name : typeof error

@@ -11,7 +11,7 @@ import type { RouteModule, ServiceApp, ServiceEnv, ServiceRequest } from './http
 import { findOperation } from './openapi/operations.ts'
 import { traceRequest } from './telemetry.ts'
 
-/** One route that is mounted: its method in capitals and its path as the router has it. */
+/** One mounted route: its method in capitals and its path as the router has it. */
 export interface MountedRoute {
   readonly method: string
   readonly path: string
@@ -38,17 +38,17 @@ export function createApp(
     logRequest(c, context, startedMs)
   })
   for (const mount of routes) mount(app, context)
-  app.notFound((c) => answerProblem(c, context, new OutlayError('not_found', 'There is nothing at this path.')))
+  app.notFound((c) => answerProblem(c, context, new OutlayError('not_found', 'Nothing exists at this path.')))
   app.onError((error, c) => answerProblem(c, context, error))
   return { fetch: async (request) => app.fetch(request), routes: routesOf(app) }
 }
 
-/** The routes that are mounted on an application, in that order, without what runs before all of them. */
+/** The mounted routes of an application, in order, without the middleware that runs before them. */
 export function routesOf(app: ServiceApp): readonly MountedRoute[] {
   return app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => ({ method, path }))
 }
 
-/** Lets the request go on inside a span. */
+/** Runs the request inside a span. */
 function traceNext(c: ServiceRequest, telemetry: Telemetry, next: () => Promise<void>): Promise<void> {
   const request = { method: c.req.method, traceparent: c.req.header('traceparent') }
   return traceRequest(telemetry, request, async () => {
@@ -62,7 +62,7 @@ function routeOf(c: ServiceRequest): string | undefined {
   return route === '/*' ? undefined : route
 }
 
-/** One line per request: its route rather than its path, since a path has ids in it, and nothing of its body. */
+/** Logs one line per request: the route instead of the path, because a path contains ids, and nothing of the body. */
 function logRequest(c: ServiceRequest, context: ServiceContext, startedMs: number): void {
   const route = routePath(c)
   const level = probes.has(route) ? 'debug' : 'info'
@@ -93,8 +93,8 @@ function answerProblem(c: ServiceRequest, context: ServiceContext, error: unknow
 }
 
 /**
- * What the log may say about an error. The message and detail of a database error can quote values of a row, so only its
- * code, its constraint and the place in our own code are kept. So can that of a syntax error: it quotes what was parsed.
+ * What may be logged of an error. The message and detail of a database error can quote values of a row, so the log has only its
+ * code, its constraint and the place in our own code. The same applies to a syntax error, which quotes what was parsed.
  */
 function describe(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { error: typeof error }

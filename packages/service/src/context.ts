@@ -7,12 +7,12 @@ import type { Secrets } from './secrets.ts'
 /** A transaction of the service: one connection between `begin` and `commit`. */
 export type Tx = PoolClient
 
-/** What the onboarding review says about a new account. */
+/** The onboarding review of a new account. */
 export type KybReview = (account: { readonly businessName: string }) => 'complete' | 'pending' | 'rejected'
 
-/** What every part of the service works with. */
+/** Dependencies that every part of the service shares. */
 export interface ServiceContext {
-  /** Statements that run on it as they are see no tenant's rows; see `asClient` and `asSystem`. */
+  /** Statements that run on it directly see no tenant's rows. Use `asClient` and `asSystem`. */
   readonly pool: Pool
   /** The Postgres schema that holds the service's tables. */
   readonly schema: string
@@ -23,9 +23,9 @@ export interface ServiceContext {
   readonly rails: Rails
   readonly secrets: Secrets
   readonly logger: Logger
-  /** Traces and metrics; absent where there are none. */
+  /** Traces and metrics. Absent without telemetry. */
   readonly telemetry?: Telemetry | undefined
-  /** True while the engine's workers of this process run; absent where there are none. */
+  /** True while the engine's workers of this process run. Absent without workers. */
   readonly isRunning?: (() => boolean) | undefined
   /** Uses named prepared statements; switch it off behind a pooler that does not track them. Default true. */
   readonly prepared?: boolean | undefined
@@ -35,15 +35,15 @@ export interface ServiceContext {
   readonly rateLimit?: { readonly perSecond: number; readonly burst: number } | undefined
   /** How long a request waits for another one with its idempotency key, in milliseconds. Default 10,000. */
   readonly idempotencyWaitMs?: number | undefined
-  /** How long an authenticated token stays in memory before it is looked up again, in milliseconds. Default 3,000. */
+  /** How long an authenticated token stays in memory before it is read again, in milliseconds. Default 3,000. */
   readonly tokenCacheMs?: number | undefined
-  /** Lets webhooks go to private and loopback addresses and over plain HTTP: for local development. Default false. */
+  /** Allows webhooks to private and loopback addresses and over plain HTTP, for local development. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
 }
 
 /**
- * Runs `work` as the system, on everybody's rows, between `begin` and `commit`; any rejection rolls back. For workers and
- * for what a deployer does by hand, such as registering a client.
+ * Runs `work` as the system, on the rows of all tenants, between `begin` and `commit`. A rejection rolls back. For workers and
+ * for manual operations of a deployer, such as registering a client.
  */
 export function inTransaction<T>(context: Pick<ServiceContext, 'pool'>, work: (tx: Tx) => Promise<T>): Promise<T> {
   return transact(context.pool, beginAs('system'), work)
@@ -75,7 +75,7 @@ async function transact<T>(pool: Pool, begin: string, work: (tx: Tx) => Promise<
     await client.query(begin)
     const result = await work(client)
     const ended = await client.query('commit')
-    if (ended.command !== 'COMMIT') throw new Error('The transaction was aborted by a statement whose error got lost.')
+    if (ended.command !== 'COMMIT') throw new Error('A statement whose error was swallowed aborted the transaction.')
     return result
   } catch (error) {
     await client.query('rollback').catch((failure: Error) => {

@@ -8,7 +8,7 @@ const check = (response: Response, path = '/accounts') => checkAnswer('GET', pat
 
 const id = '01K8ACC0VNTX5R2D7Q3M9W1ZEB'
 
-it('lets an answer through that is as documented', async () => {
+it('accepts a documented answer', async () => {
   await check(answer({ accounts: [id] }))
   await check(answer({ balances: [] }), `/accounts/${id}/balances`)
 })
@@ -25,6 +25,6 @@ it.each([
   await expect(check(response)).rejects.toThrow()
 })
 
-it('refuses a refusal of an unknown path that is no problem', async () => {
+it('refuses an answer to an unknown path that is not a problem', async () => {
   await expect(check(answer({ error: 'no' }, 404), '/nothing')).rejects.toThrow('not as documented')
 })

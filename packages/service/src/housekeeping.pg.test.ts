@@ -28,7 +28,7 @@ const service = testService(context)
 const count = async (table: string) =>
   Number((await inspect(pool).query(`select count(*) from ${testSchema}.${table}`)).rows[0].count)
 
-it('forgets keys, tokens and events past their time, and no event that is still to be delivered', async () => {
+it('deletes expired keys, tokens and events, and no event with a pending delivery', async () => {
   const { token } = await service.signIn()
   const accountId = await service.createAccount(token)
   await service.call(`/accounts/${accountId}/webhooks`, {
@@ -58,7 +58,7 @@ it('keeps what was created: only its key is forgotten', async () => {
   expect(await count(`account where id = '${accountId}'`)).toBe(1)
 })
 
-it('forgets what became of a public token when it is too old to be brought again, and no exchange under way', async () => {
+it('deletes the results of expired public tokens, and no exchange in progress', async () => {
   const { token } = await service.signIn()
   const accountId = await service.createAccount(token)
   const now = clock.now().getTime()
@@ -79,7 +79,7 @@ it('forgets what became of a public token when it is too old to be brought again
   expect(await count('bank_link_exchange')).toBe(1)
 })
 
-it('schedules itself in a queue of its own and stops', async () => {
+it('schedules itself in its own queue and stops', async () => {
   await expect(startHousekeeping(context)).rejects.toThrow()
   await migrateHousekeeping(context)
   const housekeeping = await startHousekeeping(context)

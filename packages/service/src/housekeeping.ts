@@ -7,20 +7,20 @@ import { pruneKeys } from './idempotency/keys.ts'
 import { pruneEvents } from './webhooks/delivery-store.ts'
 import { prunePreviousSecrets } from './webhooks/secret-rotation.ts'
 
-/** How long things are kept, in days. */
+/** Retention times, in days. */
 export interface Retention {
   /** Idempotency keys with their responses. Default 30. */
   readonly idempotencyKeyDays?: number | undefined
-  /** Webhook events whose deliveries are over. Default 30. */
+  /** Webhook events without pending deliveries. Default 30. */
   readonly webhookEventDays?: number | undefined
-  /** What became of the public tokens of bank linking. Default 30. */
+  /** Results of the public tokens of bank linking. Default 30. */
   readonly bankLinkExchangeDays?: number | undefined
 }
 
 const queue = 'housekeeping'
 const dayMs = 24 * 3_600_000
 
-/** Forgets keys, tokens, events, exchanges of public tokens and replaced webhook secrets that are past their time. */
+/** Deletes expired keys, tokens, events, exchanges of public tokens and replaced webhook secrets. */
 export async function keepHouse(context: ServiceContext, retention: Retention = {}): Promise<void> {
   const daysAgo = (days: number) => new Date(context.clock.now().getTime() - days * dayMs)
   await pruneTokens(asSystem(context), context, daysAgo(0))
@@ -30,7 +30,7 @@ export async function keepHouse(context: ServiceContext, retention: Retention = 
   await prunePreviousSecrets(asSystem(context), context, daysAgo(0))
 }
 
-/** Brings the queue of the housekeeping, in the schema `<schema>_jobs`, to this release. */
+/** Migrates the housekeeping queue, in the schema `<schema>_jobs`, to this release. */
 export async function migrateHousekeeping(context: ServiceContext): Promise<void> {
   const boss = createBoss(context, { migrate: true, supervise: false, schedule: false })
   await boss.start()

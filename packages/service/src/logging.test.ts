@@ -18,7 +18,7 @@ it('writes one line of JSON with level, time, message and fields', () => {
   expect(lines.at(-1)?.endsWith('\n')).toBe(true)
 })
 
-it('says nothing below its level', () => {
+it('writes nothing below its level', () => {
   const before = lines.length
   logger.debug({}, 'Hidden.')
   expect(lines).toHaveLength(before)
@@ -37,7 +37,7 @@ it.each([
   expect(last()['msg']).toBe('Something.')
 })
 
-it('keeps an error to its name and message', () => {
+it('reduces an error to its name and message', () => {
   logger.error({ error: new TypeError('broken') }, 'Something.')
   expect(last()['error']).toEqual({ name: 'TypeError', message: 'broken' })
 })

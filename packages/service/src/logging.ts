@@ -1,19 +1,19 @@
 import type { Logger } from '@outlay/core'
 import { type DestinationStream, pino } from 'pino'
 
-/** How {@link pinoLogger} writes. */
+/** Options of {@link pinoLogger}. */
 export interface PinoLoggerOptions {
-  /** Least severe level that is written. Default `info`. */
+  /** Lowest level that is written. Default `info`. */
   readonly level?: 'debug' | 'info' | 'warn' | 'error' | 'silent' | undefined
-  /** Where the lines go. Default: standard output. */
+  /** Destination of the lines. Default: standard output. */
   readonly destination?: DestinationStream | undefined
   /** Members that are in every line, such as the name of the process. Default: none. */
   readonly base?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
- * Makes a logger that writes one line of JSON per entry: `level`, `time` in ISO 8601, `msg` and the fields. What stands
- * under a name that keeps a secret or a number of a person or a bank account is replaced, at any depth.
+ * Makes a logger that writes one line of JSON per entry: `level`, `time` in ISO 8601, `msg` and the fields. It redacts the values
+ * of members whose name means a secret or a number of a person or a bank account, at any depth.
  *
  * @example
  * const service = createService({ pool, rails, encryptionKey, logger: pinoLogger({ level: 'debug' }) })
@@ -34,7 +34,7 @@ export function pinoLogger(options: PinoLoggerOptions = {}): Logger {
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }
 
-/** Names of members whose values are never written, in any spelling. */
+/** Names of members whose values are never logged, in any spelling. */
 const secret =
   /authorization|cookie|password|passwd|secret|token|credential|privatekey|encryptionkey|mackey|accountnumber|routingnumber|^ssn$|^ein$|^iban$|clabe|dateofbirth/i
 

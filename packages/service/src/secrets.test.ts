@@ -16,7 +16,7 @@ it('opens what it sealed for the same place', () => {
   expect(secrets.seal('123456789', place)).not.toBe(sealed)
 })
 
-it('opens it at no other row, column or table', () => {
+it('does not open it at another row, column or table', () => {
   const sealed = secrets.seal('123456789', place)
   for (const other of [{ row: 'B' }, { column: 'ein' }, { table: 'account' }])
     expect(() => secrets.open(sealed, { ...place, ...other })).toThrow()
@@ -39,10 +39,10 @@ it('opens with an older key and seals with the newest', () => {
   const rotated = createSecrets({ keys: [young, old], macKey, random })
   expect(rotated.open(secrets.seal('x', place), place)).toBe('x')
   expect(rotated.seal('x', place)).toMatch(/^v1\.young\./)
-  expect(() => secrets.open(rotated.seal('x', place), place)).toThrow('no wrapping key')
+  expect(() => secrets.open(rotated.seal('x', place), place)).toThrow('does not exist')
 })
 
-it('keeps digests of one value for two purposes apart, and those of one purpose equal', () => {
+it('makes different digests of one value for two purposes, and equal ones for one purpose', () => {
   expect(secrets.mac('a', 'value')).toBe(secrets.mac('a', 'value'))
   expect(secrets.mac('a', 'value')).not.toBe(secrets.mac('b', 'value'))
   const other = createSecrets({ keys: [old], macKey: random.bytes(32), random })

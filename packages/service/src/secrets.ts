@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto'
 import type { Digest, Random } from '@outlay/core'
 
-/** Where a sealed value lives: it opens there and nowhere else. */
+/** Where a sealed value is stored. It can be opened only there. */
 export interface SecretPlace {
   readonly table: string
   readonly column: string
@@ -19,7 +19,7 @@ export interface WrappingKey {
 
 /** Encryption at rest and keyed digests. */
 export interface Secrets {
-  /** Encrypts text for one place: AES-256-GCM under a data key of its own, wrapped by the newest key. */
+  /** Encrypts text for one place: AES-256-GCM under its own data key, wrapped by the newest key. */
   seal(plaintext: string, place: SecretPlace): string
   /** Decrypts what {@link Secrets.seal} made for the same place; throws for any other place, key or octet. */
   open(sealed: string, place: SecretPlace): string
@@ -32,8 +32,8 @@ const tagLength = 16
 const keyLength = 32
 
 /**
- * Makes {@link Secrets}. The first wrapping key seals, all of them open; `macKey` must stay the same for ever, because
- * lookups go through its digests.
+ * Makes {@link Secrets}. The first wrapping key seals, and all of them open. `macKey` must never change, because lookups use its
+ * digests.
  */
 export function createSecrets(options: {
   readonly keys: readonly [WrappingKey, ...WrappingKey[]]
@@ -59,7 +59,7 @@ export function createSecrets(options: {
       if (version !== 'v1' || keyId === undefined || wrapped === undefined || body === undefined)
         throw new Error('The sealed value has an unknown form.')
       const key = keys.get(keyId)
-      if (key === undefined) throw new Error(`There is no wrapping key ${keyId}.`)
+      if (key === undefined) throw new Error(`The wrapping key ${keyId} does not exist.`)
       const aad = aadOf(place, keyId)
       const dataKey = decrypt(key, Buffer.from(wrapped, 'base64url'), aad)
       return decrypt(dataKey, Buffer.from(body, 'base64url'), aad).toString('utf8')
@@ -85,8 +85,8 @@ export const digest: Digest = (text) => createHash('sha256').update(text).digest
 
 function wrappingKey(one: WrappingKey): Uint8Array {
   if (!/^[A-Za-z0-9_-]{1,32}$/.test(one.id))
-    throw new Error('The id of a wrapping key has 1 to 32 letters, digits, _ or -.')
-  if (one.key.length !== keyLength) throw new Error('A wrapping key has 32 octets.')
+    throw new Error('The id of a wrapping key must be 1 to 32 letters, digits, _ or -.')
+  if (one.key.length !== keyLength) throw new Error('A wrapping key must have 32 octets.')
   return one.key
 }
 

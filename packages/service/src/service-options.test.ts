@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createService } from './service.ts'
 
-it('a service refuses a number that is none by the name of its option, before it does anything', () => {
+it('a service refuses an invalid number by the name of its option, before it does anything', () => {
   const make = (options: object) => () =>
     createService({ pool: undefined as never, rails: 'simulated', encryptionKey: new Uint8Array(32), ...options })
   expect(make({ rateLimit: { perSecond: Number.NaN, burst: 5 } })).toThrow('rateLimit.perSecond is a number')

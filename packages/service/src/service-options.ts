@@ -10,7 +10,7 @@ interface NumberedOptions {
   readonly retention?: Retention | undefined
 }
 
-/** Days that a clock can still be set back by. */
+/** Maximum number of days that a clock can be set back by. */
 const days: NumberRange = { min: 0, max: 100_000 }
 
 const retentionRanges = { idempotencyKeyDays: days, webhookEventDays: days, bankLinkExchangeDays: days }

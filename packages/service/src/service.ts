@@ -13,8 +13,8 @@ import type { Pool } from 'pg'
 import { accountsRoutes } from './accounts/routes.ts'
 import { addressesRoutes } from './addresses/routes.ts'
 import { createApp, type MountedRoute } from './app.ts'
-import { takeDeposit } from './automations/deposits.ts'
-import { type AutomationOpening, startAutomationOpening, takeOpened } from './automations/opening.ts'
+import { applyDeposit } from './automations/deposits.ts'
+import { type AutomationOpening, applyOpened, startAutomationOpening } from './automations/opening.ts'
 import { automationsRoutes } from './automations/routes.ts'
 import { balancesRoutes } from './balances/routes.ts'
 import { type BankLinkingOptions, createBankLinking } from './bank-links/linking.ts'
@@ -35,68 +35,68 @@ import { createSimulatedRails, type SimulatedRails } from './rails/simulated/sim
 import { createSecrets, type Secrets, type WrappingKey } from './secrets.ts'
 import { checkServiceOptions } from './service-options.ts'
 import { simulationsRoutes } from './simulations/routes.ts'
-import { takeFacts } from './transfers/facts.ts'
+import { applyFacts } from './transfers/facts.ts'
 import { instructionReader } from './transfers/instructions.ts'
-import { followEngine } from './transfers/progress.ts'
+import { subscribeToEngine } from './transfers/progress.ts'
 import { transfersRoutes } from './transfers/routes.ts'
 import { startWebhookDelivery, type WebhookDelivery, type WebhookDeliveryOptions } from './webhooks/delivery-worker.ts'
 import { webhooksRoutes } from './webhooks/routes.ts'
 
-/** Keys for what is encrypted at rest. */
+/** Keys for encryption at rest. */
 export interface EncryptionKeys {
-  /** The first one seals, all of them open. */
+  /** The first one seals, and all of them open. */
   readonly keys: readonly [WrappingKey, ...WrappingKey[]]
-  /** At least 32 octets for digests of lookups; it must stay the same for ever. */
+  /** At least 32 octets for digests of lookups. It must never change. */
   readonly macKey: Uint8Array
 }
 
-/** What a service is made of. */
+/** Options of {@link createService}. */
 export interface ServiceOptions {
-  /** Connections to the service's database. Its size bounds what one process does at once; 20 is plenty on two cores. */
+  /** Connections to the service's database. Its size limits the work of one process at once. 20 is enough on two cores. */
   readonly pool: Pool
   /** Schema of the service's tables: lower-case letters, digits, underscores. Default `outlay_service`. */
   readonly schema?: string | undefined
-  /** The ways that money moves; `simulated` moves none, on a virtual clock, and adds `/simulations`. */
+  /** The rails that move money. `simulated` moves none, on a virtual clock, and adds `/simulations`. */
   readonly rails: Rails | 'simulated'
-  /** How banks are linked. Default: simulated with simulated rails, not at all with others. */
+  /** How banks are linked. Default: simulated with simulated rails, otherwise no bank linking. */
   readonly bankLinking?: BankLinkingOptions | undefined
   /** 32 octets, or keys to rotate. */
   readonly encryptionKey: Uint8Array | EncryptionKeys
-  /** Value types and transfer types. Default: those that ship. */
+  /** Value types and transfer types. Default: the built-in ones. */
   readonly catalog?: Catalog | undefined
   /** Default: the system's clock. */
   readonly clock?: Clock | undefined
-  /** Default: says nothing. */
+  /** Default: no logs. */
   readonly logger?: Logger | undefined
   /** Traces and metrics, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none. */
   readonly telemetry?: Telemetry | undefined
   /** Default: every account is complete at once. */
   readonly kybReview?: KybReview | undefined
-  /** Lets webhooks go to private addresses and over plain HTTP. Default false. */
+  /** Allows webhooks to private addresses and over plain HTTP. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
   /** Per client. Default 2,000 a second, burst 2,000. */
   readonly rateLimit?: ServiceContext['rateLimit']
-  /** How the engine's workers of this process behave. */
+  /** Options of the engine's workers in this process. */
   readonly engine?: WorkOptions | undefined
-  /** How webhooks are delivered. */
+  /** Options of webhook delivery. */
   readonly webhooks?: WebhookDeliveryOptions | undefined
   /** How long idempotency keys and events are kept. Default 30 days each. */
   readonly retention?: Retention | undefined
 }
 
-/** The service, ready to be mounted. */
+/** The service, to be mounted in a server. */
 export interface Service {
-  /** Answers one request; mount it in any server. Works without {@link Service.start}: transfers then wait. */
+  /** Answers one request. Mount it in any server. Without {@link Service.start}, it works and transfers wait. */
   readonly fetch: (request: Request) => Promise<Response>
-  /** What is mounted. */
+  /** The mounted routes. */
   readonly routes: readonly MountedRoute[]
-  /** Brings the service's and its engine's tables to this release. */
+  /** Migrates the tables of the service and its engine to this release. */
   migrate(): Promise<void>
   /** Starts the engine, the rails and the delivery of webhooks in this process. Never migrates. */
   start(): Promise<void>
-  /** Lets what is in flight end. The pool stays open: it is the caller's. Safe to call twice. */
+  /** Waits for work in progress. The pool stays open, because the caller owns it. Safe to call twice. */
   stop(): Promise<void>
-  /** For the functions that work on the service's own data, such as `registerClient`. */
+  /** For functions on the service's own data, such as `registerClient`. */
   readonly context: ServiceContext
 }
 
@@ -127,7 +127,7 @@ export function createService(options: ServiceOptions): Service {
   let running = false
   const { context, engine, rails } = createContext(options, () => running)
   const app = createApp(context, routesOf(context, rails, options.bankLinking))
-  followEngine(context)
+  subscribeToEngine(context)
   let delivery: WebhookDelivery | undefined
   let opening: AutomationOpening | undefined
   let housekeeping: { stop(): Promise<void> } | undefined
@@ -157,9 +157,9 @@ export function createService(options: ServiceOptions): Service {
       options.pool.on('error', onPoolError)
       await reportUnboundRole(context, options.rails === 'simulated')
       await engine.start(options.engine)
-      await rails.start(takeFacts(context), {
-        opened: (fact) => takeOpened(context, fact),
-        deposited: (fact) => takeDeposit(context, fact),
+      await rails.start(applyFacts(context), {
+        opened: (fact) => applyOpened(context, fact),
+        deposited: (fact) => applyDeposit(context, fact),
       })
       opening = startAutomationOpening(context)
       delivery = startWebhookDelivery(context, options.webhooks)
@@ -194,7 +194,7 @@ function createContext(
   readonly rails: Rails | SimulatedRails
 } {
   const { pool, schema = 'outlay_service', catalog = defaultCatalog } = options
-  // What the engine tells and what follows from it is written as the system, in the engine's own transaction.
+  // The service handles the engine's events as the system, in the engine's own transaction.
   const driver: Driver<Tx> = { ...pgDriver(pool), transaction: (work) => inTransaction({ pool }, work) }
   const backend = postgres({ driver, schema: `${schema}_engine`, logger: options.logger })
   const { random, logger } = backend.runtime

@@ -10,9 +10,9 @@ describe('a request', () => {
   const answered = async () => ({ route: '/accounts/:account_id', status: 200 })
 
   it.each([
-    ['goes on with the trace of its caller', undefined, theirs, theirs],
+    ['continues the trace of its caller', undefined, theirs, theirs],
     ['does so within another trace too', elsewhere, theirs, theirs],
-    ['is below a server around this one that goes on with that trace already', inTheirs, theirs, undefined],
+    ['is a child of an outer server’s span that already continues that trace', inTheirs, theirs, undefined],
     ['is below a server around this one when its caller has no trace', elsewhere, undefined, undefined],
   ])('%s', async (_, current, traceparent, parent) => {
     const telemetry = recordingTelemetry(current)
@@ -21,7 +21,7 @@ describe('a request', () => {
     expect(telemetry.spans[0]?.options).toMatchObject({ kind: 'server', parent })
   })
 
-  it('is named by its method alone where there is no route', async () => {
+  it('is named by its method alone without a route', async () => {
     const telemetry = recordingTelemetry()
     await traceRequest(telemetry, { method: 'GET', traceparent: undefined }, async () => ({
       route: undefined,
@@ -34,13 +34,13 @@ describe('a request', () => {
     const telemetry = recordingTelemetry()
     await traceRequest(telemetry, { method: 'POST', traceparent: theirs }, async () => ({ route: '/x', status: 503 }))
     expect(telemetry.spans).toMatchObject([{ errors: ['503'], attributes: { 'http.response.status_code': 503 } }])
-    const told = { 'http.request.method': 'POST', 'http.route': '/x', 'error.type': '503' }
-    expect(telemetry.values).toMatchObject([{ instrument: 'http.server.request.duration', attributes: told }])
+    const outcome = { 'http.request.method': 'POST', 'http.route': '/x', 'error.type': '503' }
+    expect(telemetry.values).toMatchObject([{ instrument: 'http.server.request.duration', attributes: outcome }])
   })
 })
 
 describe('a delivery of a webhook', () => {
-  it('goes on with the trace of its event, and sends its own context along', async () => {
+  it('continues the trace of its event, and propagates its own context', async () => {
     const telemetry = recordingTelemetry()
     const sent: unknown[] = []
     await traceDelivery(telemetry, { traceparent: theirs, attempt: 2 }, async (traceparent) => {

@@ -6,27 +6,27 @@ const boundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.
 const requestDuration: Instrument = {
   name: 'http.server.request.duration',
   unit: 's',
-  description: 'How long the service takes to answer a request.',
+  description: 'Duration of a request to the service.',
   boundaries,
 }
 
 const deliveryDuration: Instrument = {
   name: 'outlay.webhook.delivery.duration',
   unit: 's',
-  description: 'How long an endpoint takes to answer a webhook.',
+  description: 'Duration of a webhook request to an endpoint.',
   boundaries,
 }
 
-/** What a request came to: its route rather than its path, since a path has ids in it. */
+/** The result of a request: its route instead of its path, because a path contains ids. */
 export interface AnsweredRequest {
-  /** Undefined for a path that is no route. */
+  /** Undefined for a path without a route. */
   readonly route: string | undefined
   readonly status: number
 }
 
 /**
- * Answers a request inside a server span, which goes on with the caller's trace. Where a server around this one has
- * done so already, it is below that server's span.
+ * Answers a request inside a server span, which continues the caller's trace. If an outer server has already continued the trace,
+ * the span is a child of that server's span.
  */
 export function traceRequest(
   telemetry: Telemetry,
@@ -39,23 +39,23 @@ export function traceRequest(
   return telemetry.span(method, { kind: 'server', parent, attributes: known }, async (span) => {
     const { route, status } = await answer()
     if (route !== undefined) span.rename(`${method} ${route}`)
-    const told = {
+    const outcome = {
       'http.route': route,
       'http.response.status_code': status,
       'error.type': status >= 500 ? String(status) : undefined,
     }
-    span.set(told)
+    span.set(outcome)
     if (status >= 500) span.fail(String(status))
-    span.measure(requestDuration, { ...known, ...told })
+    span.measure(requestDuration, { ...known, ...outcome })
   })
 }
 
-/** True when both are of one trace. */
+/** True when both have the same trace. */
 function isBelow(current: string | undefined, traceparent: string | undefined): boolean {
   return current !== undefined && traceparent !== undefined && current.slice(3, 35) === traceparent.slice(3, 35)
 }
 
-/** Carries out a delivery inside a client span of the event's trace. The URL is the tenant's and is not told. */
+/** Makes a delivery inside a client span of the event's trace. The URL belongs to the tenant and is not recorded. */
 export function traceDelivery<T extends { readonly status: number }>(
   telemetry: Telemetry | undefined,
   delivery: { readonly traceparent: string | null; readonly attempt: number },

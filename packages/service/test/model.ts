@@ -16,7 +16,7 @@ export function modelRuns(numRuns: number): ModelRuns {
   const runs = Number(process.env['OUTLAY_MODEL_RUNS'] ?? numRuns)
   const seed = process.env['OUTLAY_MODEL_SEED']
   return {
-    // Looking for a smaller counterexample costs requests, so it ends at some time.
+    // The search for a smaller counterexample costs requests, so it is limited.
     parameters: {
       numRuns: runs,
       interruptAfterTimeLimit: runs * 20_000,

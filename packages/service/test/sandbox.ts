@@ -42,7 +42,7 @@ export async function testSandbox(databaseUrl: string, funds: readonly SeedFunds
   const wallet = first?.wallets[0]
   const otherWallet = second?.wallets[0]
   if (first === undefined || second === undefined || wallet === undefined || otherWallet === undefined) {
-    throw new Error('The sandbox has not made what it was asked for.')
+    throw new Error('The sandbox has not created the requested client.')
   }
   const fetch = checkedFetch(sandbox.service.fetch)
   const token = await signIn(sandbox, client.clientId, client.clientSecret)

@@ -1,6 +1,6 @@
 import type { Clock } from '@outlay/core'
 
-/** A clock that stands still until a test moves it. */
+/** A clock that moves only when a test moves it. */
 export interface ManualClock extends Clock {
   /** Moves the clock by `ms` milliseconds and returns the new time; it never goes back. */
   advance(ms: number): Date
@@ -13,7 +13,7 @@ export function manualClock(start = '2026-01-05T15:00:00.000Z'): ManualClock {
   return {
     now: () => new Date(nowMs),
     advance: (ms) => {
-      if (!(ms >= 0)) throw new Error(`A clock goes forward only, not by ${ms} ms.`)
+      if (!(ms >= 0)) throw new Error(`A clock can only go forward, not by ${ms} ms.`)
       nowMs += ms
       return new Date(nowMs)
     },

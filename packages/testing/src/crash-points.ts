@@ -1,16 +1,16 @@
 import type { EngineOptions, WorkHandlers } from '@outlay/core'
 
 /**
- * Where a process may be stopped for good, in the order in which one transfer comes by.
+ * Points at which a process may be killed, in the order in which one transfer reaches them.
  *
  * - `enqueue_written`: the rows of an enqueue are written in the host's transaction, which has not committed
- * - `enqueue_committed`: that transaction has committed; nobody was told so
- * - `claimed`: the claim is committed, and no byte has left
- * - `request_left`: the request is on its way, the service has not seen it
- * - `answer_on_its_way`: the service has acted and answered, and the worker has not heard it
- * - `answered`: the worker has the answer, and nothing of it is written
+ * - `enqueue_committed`: that transaction has committed, and its caller was not notified
+ * - `claimed`: the claim is committed, and no byte is sent
+ * - `request_left`: the request is sent, and the service has not received it
+ * - `answer_on_its_way`: the service has acted and answered, and the worker has not received the answer
+ * - `answered`: the worker has the answer and has written none of it
  * - `settling`: the transaction that writes the answer is under way in the database
- * - `looked`: the service was asked for a status, and nothing of what it said is written
+ * - `polled`: the worker has polled a status and has written none of it
  * - `handler_started`: a subscription's transaction is open, its handler has not run
  * - `handler_done`: the handler has run, its transaction has not committed
  * - `handler_committed`: the transaction with the handler's writes and the acknowledgement has committed
@@ -23,7 +23,7 @@ export const crashPointNames = [
   'answer_on_its_way',
   'answered',
   'settling',
-  'looked',
+  'polled',
   'handler_started',
   'handler_done',
   'handler_committed',
@@ -32,7 +32,7 @@ export const crashPointNames = [
 /** One of {@link crashPointNames}. */
 export type CrashPoint = (typeof crashPointNames)[number]
 
-/** The variable that names the point at which a process stands still. */
+/** The variable that names the point at which a process stops. */
 export const crashPointVariable = 'OUTLAY_CRASH_POINT'
 
 /** The part of a driver that opens transactions. */
@@ -40,24 +40,24 @@ interface Transactional<Tx> {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
 }
 
-/** The crash points of one process. Where none is asked for, everything passes as if they were not there. */
+/** The crash points of one process. Without a named point, they have no effect. */
 export interface CrashPoints {
-  /** Puts the points into an engine; give what it returns to `createEngine`. */
+  /** Adds the points to an engine. Pass the result to `createEngine`. */
   engine<Tx>(options: EngineOptions<Tx>): EngineOptions<Tx>
   /**
-   * Puts `enqueue_committed` and `handler_committed` into a driver; give what it returns to the backend. An enqueue counts
-   * when its transaction was opened by the driver; elsewhere call {@link CrashPoints.reach} after the commit.
+   * Adds `enqueue_committed` and `handler_committed` to a driver. Pass the result to the backend. An enqueue counts if the driver
+   * opened its transaction; otherwise call {@link CrashPoints.reach} after the commit.
    */
   driver<Tx, D extends Transactional<Tx>>(driver: D & Transactional<Tx>): D
-  /** A point of the host's own, or one that is named: stands still here for ever when it is the one that is asked for. */
+  /** Marks a point, the host's own or a named one. The process stops here forever if the variable names the point. */
   reach(point: CrashPoint | (string & {})): Promise<void>
 }
 
 /**
  * Makes the crash points of a process, for the entry of a worker that tests start. `env` names one of them in
- * `OUTLAY_CRASH_POINT`: whoever comes there first says so to the parent process and stands still until it is killed.
+ * `OUTLAY_CRASH_POINT`. The process notifies its parent when it reaches the point, and stops there until it is killed.
  *
- * `request_left`, `answer_on_its_way` and `settling` are outside the process: `spawnUntil` alone makes them.
+ * `request_left`, `answer_on_its_way` and `settling` are outside the process: only `spawnUntil` has them.
  *
  * @example
  * const crash = crashPoints(process.env)
@@ -69,7 +69,7 @@ export function crashPoints(env: Readonly<Record<string, string | undefined>>): 
   const reach: CrashPoints['reach'] = async (point) => {
     if (point === wanted) await standStill(point)
   }
-  // What happened in a transaction that is still open, to be known once it has committed.
+  // Events of an open transaction, which count when it has committed.
   const enqueued = new WeakSet<object>()
   const handled = new WeakSet<object>()
   return {
@@ -81,7 +81,7 @@ export function crashPoints(env: Readonly<Record<string, string | undefined>>): 
         let used: unknown
         const result = await driver.transaction((tx) => {
           used = tx
-          // A connection comes back from its pool with what it was used for before.
+          // A pooled connection keeps state of its earlier use.
           forget(enqueued, tx)
           forget(handled, tx)
           return work(tx)
@@ -113,9 +113,9 @@ function wrapEngine<Tx>(
       await reach('answered')
       return settlement
     },
-    async follow(accountId, transfers, signal) {
-      const readings = await handlers.follow(accountId, transfers, signal)
-      if (readings.observations.length > 0) await reach('looked')
+    async poll(accountId, transfers, signal) {
+      const readings = await handlers.poll(accountId, transfers, signal)
+      if (readings.observations.length > 0) await reach('polled')
       return readings
     },
     subscriptions: handlers.subscriptions.map((subscription) => ({

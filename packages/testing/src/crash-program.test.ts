@@ -15,8 +15,8 @@ const spawn = (point: string) =>
     readyTimeoutMs: 60_000,
   })
 
-describe('a program that is to be killed', () => {
-  it('stands still at a point of its own, past the others', async () => {
+describe('a program with crash points', () => {
+  it('stops at its own point, after the others', async () => {
     await using doomed = await spawn('a point of ours')
     await doomed.reached(60_000)
     expect(doomed.program.lines).toContain('passed')
@@ -24,12 +24,12 @@ describe('a program that is to be killed', () => {
     expect(doomed.program.lines).not.toContain('over')
   }, 120_000)
 
-  it('is reported when it ends before it comes there', async () => {
+  it('is reported when it ends before the point', async () => {
     await using doomed = await spawn('nowhere')
     await expect(doomed.reached(60_000)).rejects.toThrow(/ended with 3 before nowhere/)
   }, 120_000)
 
-  it('needs a proxy for points on the wire, and a database for the one inside it', async () => {
+  it('needs a proxy for points on the wire, and a database for the point in the database', async () => {
     await expect(spawn('request_left')).rejects.toThrow(/give the proxy/)
     await expect(spawn('answer_on_its_way')).rejects.toThrow(/give the proxy/)
     await expect(spawn('settling')).rejects.toThrow(/databaseUrl/)

@@ -5,7 +5,7 @@ import { waitUntil } from './harness.ts'
 import { type Program, type ProgramEnd, type SpawnOptions, spawnNode } from './processes.ts'
 import { holdSettlement } from './settlement-hold.ts'
 
-/** How a process is started that is to be killed at a point. */
+/** Options of a process that a test kills at a point. */
 export interface SpawnUntilOptions extends SpawnOptions {
   /** For `request_left` and `answer_on_its_way`: the proxy through which the process reaches the service. */
   readonly proxy?: Pick<FaultProxy, 'faults'> | undefined
@@ -17,27 +17,27 @@ export interface SpawnUntilOptions extends SpawnOptions {
   readonly schema?: string | undefined
 }
 
-/** A process that stands still at a point, or is on its way there. */
+/** A process that stops at a point. */
 export interface DoomedProgram extends AsyncDisposable {
   readonly program: Program
   /** Resolves when the process is at the point. Throws after `timeoutMs`, by default 60 000, or when it has ended. */
   reached(timeoutMs?: number): Promise<void>
   /**
-   * Kills the process with SIGKILL, then lets go on what was held: the request arrives late, the answer finds nobody.
-   * The database finishes a settlement that it was in by itself, or rolls it back when `rollsBack` says so.
+   * Kills the process with SIGKILL, then releases everything held: the request arrives late, and nothing receives the answer.
+   * The database finishes an open settlement, or rolls it back if `rollsBack` is true.
    */
   kill(options?: { readonly rollsBack?: boolean | undefined }): Promise<ProgramEnd>
 }
 
-/** Something outside the process that holds it at a point. */
+/** A hold outside the process that stops it at a point. */
 interface Holder {
   isReached(): boolean | Promise<boolean>
   letGo(rollsBack: boolean): void | Promise<void>
 }
 
 /**
- * Starts a program whose engine has the crash points of `crashPoints`, and which stands still at `point`, so that a test
- * can kill it there. Any other name is a point of the program's own, which it marks with `reach`.
+ * Starts a program whose engine has the crash points of `crashPoints` and which stops at `point`, so that a test can kill it
+ * there. Any other name is the program's own point, which it marks with `reach`.
  *
  * @example
  * const worker = await spawnUntil(new URL('./worker-main.ts', import.meta.url), 'answered', { env })

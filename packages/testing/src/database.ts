@@ -7,7 +7,7 @@ export async function createDatabase(adminUrl: string, name: string, template?: 
   return databaseUrl(adminUrl, name)
 }
 
-/** Drops a database on the server of `adminUrl`, ending its sessions; takes a name or a connection string. */
+/** Drops a database on the server of `adminUrl`, ending its sessions. Accepts a name or a connection string. */
 export async function dropDatabase(adminUrl: string, nameOrUrl: string): Promise<void> {
   const name = nameOrUrl.includes('://') ? databaseName(nameOrUrl) : nameOrUrl
   await withAdmin(adminUrl, (admin) => admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`))
@@ -20,15 +20,15 @@ export function databaseUrl(adminUrl: string, name: string): string {
   return url.toString()
 }
 
-/** The name of the database that a connection string leads to. */
+/** The name of the database in a connection string. */
 export function databaseName(url: string): string {
   return decodeURIComponent(new URL(url).pathname.slice(1))
 }
 
-/** Runs `work` on a connection of its own. */
+/** Runs `work` on a separate connection. */
 export async function withAdmin<T>(url: string, work: (admin: pg.Client) => Promise<T>): Promise<T> {
   const admin = new pg.Client({ connectionString: url, application_name: 'outlay-testing' })
-  // A server that goes away reports here as well as to the query at hand; unheard, it would end the process.
+  // A server that disconnects reports here as well as to the current query. Without a listener, that would end the process.
   admin.on('error', () => {})
   await admin.connect()
   try {

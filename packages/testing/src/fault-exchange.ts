@@ -10,12 +10,12 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Page, Plan } from './faults.ts'
 
-/** One request on its way through a fault proxy. */
+/** One request through a fault proxy. */
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly target: URL
-  /** Holds the connection to the target that belongs to the client's connection. */
+  /** Keeps the connection to the target for the client's connection. */
   readonly agent: Agent | undefined
   readonly plan: Plan
   isStopped(): boolean
@@ -24,12 +24,12 @@ export interface Exchange {
 /** Headers that concern one connection only. */
 const hopByHop = new Set(['connection', 'keep-alive', 'proxy-connection', 'expect', 'upgrade'])
 
-/** Takes one request through the proxy as its plan says. Rejects when a connection breaks. */
+/** Passes one request through the proxy by its plan. Rejects when a connection breaks. */
 export async function exchange(link: Exchange): Promise<void> {
   const { request, response, plan } = link
   const { fault } = plan
   const isHeld = plan.holdRequest.length > 0 || plan.delayRequestMs > 0
-  // Read before it is held, so that the client may go meanwhile.
+  // Read before it is held, so that the client may disconnect in the meantime.
   const body = isHeld ? await buffer(request) : undefined
   await Promise.all(plan.holdRequest.map((gate) => gate.enter()))
   await delay(plan.delayRequestMs)
@@ -49,7 +49,7 @@ export async function exchange(link: Exchange): Promise<void> {
   await settle(link, answer)
 }
 
-/** Sends the request on and resolves with the head of the answer. A client that has gone gets a connection of its own. */
+/** Sends the request on and resolves with the head of the answer. A disconnected client's request uses a separate connection. */
 function send(link: Exchange, body: Buffer | undefined, isLate: boolean): Promise<IncomingMessage> {
   const { request, target } = link
   const upstream = open({
@@ -73,7 +73,7 @@ function passOn(response: ServerResponse, answer: IncomingMessage): Promise<void
   return pipeline(answer, response)
 }
 
-/** The target has acted: its whole answer is here before anything happens to it. */
+/** The target has acted. Its whole answer is read before a fault applies. */
 async function settle({ request, response, plan }: Exchange, answer: IncomingMessage): Promise<void> {
   const { fault } = plan
   const body = await buffer(answer)

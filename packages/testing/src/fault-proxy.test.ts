@@ -64,7 +64,7 @@ function send(method: string, path: string, body = '', signal?: AbortSignal): Pr
 const post = (path = '/transfers', body = 'x') => send('POST', path, body)
 
 describe('without rules', () => {
-  test('everything arrives as it was sent, over kept connections', async () => {
+  test('everything arrives unchanged, over persistent connections', async () => {
     expect(await post('/transfers?a=1', 'hello')).toMatchObject({
       status: 201,
       headers: { 'x-twice': 'a, b', 'content-type': 'text/plain' },
@@ -82,7 +82,7 @@ describe('without rules', () => {
     expect(acted).toEqual(['POST /large 3000000'])
   })
 
-  test('a target that is gone is a reset', async () => {
+  test('an unreachable target is a reset', async () => {
     await closeTarget()
     await expect(post()).rejects.toThrow()
   })
@@ -111,7 +111,7 @@ describe('a rule', () => {
     expect(acted).toHaveLength(1)
   })
 
-  test('says 500 although the target has acted', async () => {
+  test('answers 500 although the target has acted', async () => {
     proxy.faults.add({ path: /fers$/, fault: { kind: 'fail_after' } })
     expect(await post()).toMatchObject({ status: 500, headers: { 'content-type': 'application/problem+json' } })
     expect(acted).toHaveLength(1)
@@ -126,7 +126,7 @@ describe('a rule', () => {
     expect((await post()).status).toBe(201)
   })
 
-  test('delays what goes and what comes', async () => {
+  test('delays requests and answers', async () => {
     proxy.faults.add({ fault: { kind: 'delay_request', ms: 30 } })
     proxy.faults.add({ fault: { kind: 'delay_response', ms: 40 } })
     proxy.faults.add({ fault: { kind: 'fail_after', status: 503 } })
@@ -135,7 +135,7 @@ describe('a rule', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(69)
   })
 
-  test('with a probability befalls the same requests for the same seed', async () => {
+  test('with a probability affects the same requests for the same seed', async () => {
     const run = async () => {
       await using seeded = await startFaultProxy({ target: proxy.url })
       const rule = seeded.faults.add({ probability: 0.5, fault: { kind: 'refuse' } })
@@ -149,7 +149,7 @@ describe('a rule', () => {
     expect(await run()).toEqual(first)
   })
 
-  test('matches by what the caller asks', async () => {
+  test('matches by every given member', async () => {
     proxy.faults.add({
       where: ({ headers }) => headers['content-length'] === '2',
       fault: { kind: 'refuse', status: 503 },
@@ -181,7 +181,7 @@ describe('a hold', () => {
     expect((await answer).body).toBe('made 1')
   })
 
-  test('forgets a request whose client has gone, or delivers it late', async () => {
+  test('drops a request whose client has disconnected, or delivers it late', async () => {
     for (const deliverLate of [false, true]) {
       acted.length = 0
       const hold = proxy.faults.hold({ deliverLate })
@@ -199,7 +199,7 @@ describe('a hold', () => {
     }
   })
 
-  test('says how many arrived when too few did', async () => {
+  test('reports how many arrived when too few did', async () => {
     await expect(proxy.faults.hold().waitFor(1, 20)).rejects.toThrow('1 requests to be held; 0 were')
   })
 })
@@ -218,7 +218,7 @@ test('a cut network fails everything until it heals', async () => {
   expect(acted).toEqual(['POST /healed x'])
 })
 
-test('clear takes rules away and lets everything go', async () => {
+test('clear removes all rules and releases all holds', async () => {
   proxy.faults.add({ method: 'DELETE', fault: { kind: 'refuse' } })
   const hold = proxy.faults.hold()
   const answer = post()
@@ -228,6 +228,6 @@ test('clear takes rules away and lets everything go', async () => {
   expect((await send('DELETE', '/')).status).toBe(201)
 })
 
-test('only http is spoken', async () => {
+test('only http is supported', async () => {
   await expect(startFaultProxy({ target: 'https://127.0.0.1:1' })).rejects.toThrow('speaks http only')
 })

@@ -6,31 +6,31 @@ import { createFaultBook, type FaultBook } from './faults.ts'
 import { listenOnLoopback } from './free-port.ts'
 import { seededRandom } from './random.ts'
 
-/** How a fault proxy is started. */
+/** Options of {@link startFaultProxy}. */
 export interface FaultProxyOptions {
-  /** Where requests go: scheme `http`, host and port. */
+  /** Target of requests: scheme `http`, host and port. */
   readonly target: string
   /** Decides about rules with a probability. Default: seeded with 1. */
   readonly random?: Random | undefined
 }
 
-/** An HTTP proxy that fails as it is told. */
+/** An HTTP proxy that fails on command. */
 export interface FaultProxy {
-  /** What a client uses in place of the target's address. */
+  /** Address for clients, instead of the target's. */
   readonly url: string
   readonly faults: Omit<FaultBook, 'plan'>
-  /** Connections of clients right now. */
+  /** Current connections of clients. */
   readonly connections: number
-  /** Cuts the network: resets every connection, and every new one, until it heals. */
+  /** Cuts the network: resets every connection and every new one until `heal`. */
   cut(): void
   heal(): void
-  /** Resets every connection and ends; what is held is not delivered. */
+  /** Resets every connection and stops. Held requests are not delivered. */
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * Starts a proxy on 127.0.0.1 between a client and an HTTP server. Without rules it passes everything on as it is, in
+ * Starts a proxy on 127.0.0.1 between a client and an HTTP server. Without rules it passes everything on unchanged, in
  * both directions as it streams, over one kept connection to the target per connection of the client. A target that
  * cannot be reached is a reset.
  *
@@ -49,7 +49,7 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
   const listener: RequestListener = (request, response) => {
     const plan = faults.plan({ method: request.method ?? 'GET', path: pathOf(request), headers: request.headers })
     const agent = links.get(request.socket)
-    // Whatever breaks here breaks the connection, which is all that a network can do.
+    // Any error here breaks the connection, which is all that a network can do.
     exchange({ request, response, target, agent, plan, isStopped: () => isStopped }).catch(() => reset(request.socket))
   }
   const server = createServer(listener)

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Random } from '@outlay/core'
 import { waitUntil } from './harness.ts'
 
-/** What a rule looks at. */
+/** The request that a rule checks. */
 export interface ProxiedRequest {
   readonly method: string
   /** Without the query. */
@@ -10,7 +10,7 @@ export interface ProxiedRequest {
   readonly headers: IncomingHttpHeaders
 }
 
-/** Which requests. Every member that is given must fit; none means every request. */
+/** Which requests. Every given member must match; none matches every request. */
 export interface RequestMatch {
   readonly method?: string | undefined
   /** The whole path without the query, a pattern, or a predicate. */
@@ -18,22 +18,22 @@ export interface RequestMatch {
   readonly where?: ((request: ProxiedRequest) => boolean) | undefined
 }
 
-/** Body of an answer that the target did not give. */
+/** Body of an answer that the proxy makes instead of the target. */
 export interface Page {
   readonly contentType: string
   readonly body: string
 }
 
 /**
- * What goes wrong.
+ * A fault.
  *
  * - `drop_request`: the connection is reset before the target sees anything
  * - `refuse`: an answer without the target seeing anything; status 429 unless given. `page` is its body, for example that of
  *   a proxy, instead of a problem document without a code
  * - `drop_response`: the target acts, then the connection is reset
  * - `reset_body`: the target acts; the connection is reset after half of the answer's body, or after `bytes` of it
- * - `fail_after`: the target acts, but the client is told `status`, 500 unless given, with `page` if that is given
- * - `delay_request`, `delay_response`: everything goes well, `ms` milliseconds later
+ * - `fail_after`: the target acts, but the client receives `status`, 500 unless given, with `page` if that is given
+ * - `delay_request`, `delay_response`: everything succeeds, `ms` milliseconds later
  */
 export type Fault =
   | { readonly kind: 'drop_request' }
@@ -44,25 +44,25 @@ export type Fault =
   | { readonly kind: 'delay_request'; readonly ms: number }
   | { readonly kind: 'delay_response'; readonly ms: number }
 
-/** A fault that ends the exchange, rather than delaying it. */
+/** A fault that ends the exchange instead of delaying it. */
 export type FinalFault = Exclude<Fault, { readonly kind: 'delay_request' | 'delay_response' }>
 
-/** A fault and the requests that it befalls. */
+/** A fault and the requests that it affects. */
 export interface FaultRule extends RequestMatch {
   readonly fault: Fault
   /** Only the n-th matching request, counted from 1. */
   readonly nth?: number | undefined
-  /** At most so many times. */
+  /** Maximum number of times. */
   readonly times?: number | undefined
-  /** How likely it is, 0 to 1. Default 1. */
+  /** Probability, 0 to 1. Default 1. */
   readonly probability?: number | undefined
 }
 
-/** A rule at work. */
+/** An active rule. */
 export interface ActiveRule {
   /** Requests that matched so far. */
   readonly matched: number
-  /** Requests that it befell so far. */
+  /** Requests that it has affected so far. */
   readonly applied: number
   remove(): void
 }
@@ -71,21 +71,21 @@ export interface ActiveRule {
 export interface HoldOptions extends RequestMatch {
   /** `request`: before the target sees it. `response`: when the target has acted. Default `request`. */
   readonly at?: 'request' | 'response' | undefined
-  /** Delivers a held request on release although its client has gone meanwhile, as a slow network does. Default false. */
+  /** Delivers a held request on release even if its client has disconnected, as a slow network does. Default false. */
   readonly deliverLate?: boolean | undefined
 }
 
-/** Requests that stand still until a test lets them go. */
+/** Requests that wait until a test releases them. */
 export interface Hold {
-  /** Requests held so far, those that were let go included. */
+  /** Requests held so far, including released ones. */
   readonly arrived: number
   /** Resolves when `count` requests have arrived. Throws after `timeoutMs`, by default 30 000. */
   waitFor(count: number, timeoutMs?: number): Promise<void>
-  /** Lets them go, and holds no more. */
+  /** Releases them, and holds no more. */
   release(): void
 }
 
-/** What happens to one request. */
+/** The plan for one request. */
 export interface Plan {
   readonly delayRequestMs: number
   readonly delayResponseMs: number
@@ -94,7 +94,7 @@ export interface Plan {
   readonly holdResponse: readonly HoldGate[]
 }
 
-/** One hold, as a proxy uses it. */
+/** One hold in a proxy. */
 export interface HoldGate {
   readonly deliverLate: boolean
   /** Counts a request in and resolves on release. */
@@ -107,13 +107,13 @@ export interface FaultBook {
   readonly seen: number
   add(rule: FaultRule): ActiveRule
   hold(options?: HoldOptions): Hold
-  /** Takes all rules away and releases all holds. */
+  /** Removes all rules and releases all holds. */
   clear(): void
-  /** Decides what happens to a request, counting it. Delays add up; of the other faults the oldest rule's counts. */
+  /** Counts a request and decides its plan. Delays add up. Of the other faults, the oldest rule's applies. */
   plan(request: ProxiedRequest): Plan
 }
 
-/** Makes an empty book of faults. `random` decides about rules with a probability. */
+/** Makes an empty set of faults. `random` decides about rules with a probability. */
 export function createFaultBook(random: Random): FaultBook {
   const rules = new Set<{ readonly rule: FaultRule; matched: number; applied: number }>()
   const holds = new Set<{ readonly options: HoldOptions; readonly gate: HoldGate; release(): void }>()

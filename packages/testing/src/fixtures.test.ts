@@ -12,7 +12,7 @@ import {
 } from './fixtures.ts'
 
 describe.each(Object.keys(addresses) as ChainFamily[])('%s', (family) => {
-  test('addresses pass as they are and differ', () => {
+  test('addresses are valid and differ', () => {
     for (const address of addresses[family]) expect(Address.parse(family, address)).toBe(address)
     expect(new Set(addresses[family]).size).toBe(2)
   })

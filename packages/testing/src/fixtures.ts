@@ -1,6 +1,6 @@
 import type { PostalAddress } from '@outlay/core'
 
-/** Addresses that pass every checksum, two per family. Nobody has their keys. */
+/** Addresses that pass every checksum, two per family. No one has their keys. */
 export const addresses = {
   /** With the EIP-55 checksum. */
   evm: ['0x7a39eB597c91da3F10f8702982a20372C2eb6499', '0xdE7A1aDc88C706C062A742F4419AA4903c0FebAf'],
@@ -16,13 +16,13 @@ export const addresses = {
   ],
 } as const
 
-/** Addresses that look right and fail their checksum or length. */
+/** Addresses in the right format that fail their checksum or length. */
 export const brokenAddresses = {
   /** One letter has the wrong case. */
   evm: '0x7A39eB597c91da3F10f8702982a20372C2eb6499',
   /** 31 octets. */
   solana: '1111111111111111111111111111111',
-  /** The last character is another. */
+  /** The last character differs. */
   stellar: 'GARLWY3EDWKOLICYPQN6IGTGPGM2PDEGRVPVCTC6JQIE5WBXBWFAWK2H',
   xrp: 'rN7n3473SaZBCG4dFL83w7a1RXtXtbk2D9',
   /** The fingerprint is one character short. */

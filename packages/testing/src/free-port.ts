@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 
-/** A TCP port on 127.0.0.1 that nobody listened on a moment ago. */
+/** A TCP port on 127.0.0.1 that was free a moment ago. */
 export async function findFreePort(): Promise<number> {
   const probe = createServer()
   const port = await listenOnLoopback(probe)

@@ -19,12 +19,12 @@ const engineWith = (...backlogs: [Partial<Backlog>, ...Partial<Backlog>[]]) => (
 })
 
 describe('drain', () => {
-  test('returns when nothing is queued, on its way, followed or undelivered', async () => {
+  test('returns when nothing is queued, submitting, submitted or undelivered', async () => {
     const engine = engineWith({ queued: 1 }, { submitting: 1 }, { submitted: 1 }, { undelivered: 1 }, { settled: 1 })
     expect(await drain(engine)).toEqual({ ...empty, settled: 1 })
   })
 
-  test('leaves what waits for somebody else alone, unless told', async () => {
+  test('does not wait for transfers that await funds or a person, unless the options say so', async () => {
     const waiting = { awaitingFunds: 2, blocked: 3 }
     expect(await drain(engineWith(waiting))).toMatchObject(waiting)
     await expect(drain(engineWith(waiting), { awaitingFunds: true, timeoutMs: 30 })).rejects.toThrow(
@@ -33,25 +33,25 @@ describe('drain', () => {
     await expect(drain(engineWith(waiting), { blocked: true, timeoutMs: 30 })).rejects.toThrow('"blocked":3')
   })
 
-  test('takes a condition of the caller', async () => {
+  test('uses a condition of the caller', async () => {
     const engine = engineWith({ queued: 5 }, { queued: 5, blocked: 1 })
     expect(await drain(engine, { until: (backlog) => backlog.blocked === 1 })).toMatchObject({ queued: 5, blocked: 1 })
   })
 })
 
 describe('waitUntil', () => {
-  test('gives what the probe gives in the end, also zero and null', async () => {
+  test('returns the final result of the probe, including zero and null', async () => {
     const answers = [undefined, false, 0] as const
     let at = 0
     expect(await waitUntil<number>(() => answers[at++])).toBe(0)
     expect(await waitUntil(() => null)).toBeNull()
   })
 
-  test('says what it waited for', async () => {
+  test('reports what it waited for', async () => {
     await expect(waitUntil(() => false, { timeoutMs: 1, describe: 'the moon' })).rejects.toThrow('1 ms for the moon')
   })
 
-  test('passes on what the probe throws', async () => {
+  test('rethrows errors of the probe', async () => {
     await expect(waitUntil(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
   })
 })

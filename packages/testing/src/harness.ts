@@ -7,7 +7,7 @@ const pauseMs = 20
 export interface WaitOptions {
   /** Milliseconds. Default 60 000. */
   readonly timeoutMs?: number | undefined
-  /** What is waited for, and how it stands; goes into the error. */
+  /** The condition and its present state, for the error. */
   readonly describe?: string | (() => string) | undefined
 }
 
@@ -19,15 +19,15 @@ export interface DrainOptions {
   readonly awaitingFunds?: boolean | undefined
   /** Also waits until nothing is blocked. Default false. */
   readonly blocked?: boolean | undefined
-  /** Replaces the condition altogether. */
+  /** Replaces the whole condition. */
   readonly until?: ((backlog: Backlog) => boolean) | undefined
 }
 
 /**
  * Waits until the engine has nothing left to do: nothing queued, submitting, submitted or undelivered. Returns the
- * backlog as it is then.
+ * final backlog.
  *
- * @throws Error with the backlog when that takes longer than `timeoutMs`.
+ * @throws Error with the backlog after `timeoutMs`.
  */
 export async function drain(engine: Pick<Engine<unknown>, 'backlog'>, options: DrainOptions = {}): Promise<Backlog> {
   const isDone = options.until ?? ((backlog) => isDrained(backlog, options))
@@ -51,9 +51,9 @@ function isDrained(backlog: Backlog, options: DrainOptions): boolean {
 }
 
 /**
- * Asks `probe` again and again until it answers with something else than `undefined` or `false`, and returns that.
+ * Calls `probe` repeatedly until it returns anything but `undefined` or `false`, and returns that.
  *
- * @throws Error that says what was waited for when `timeoutMs` have passed; what `probe` throws is passed on at once.
+ * @throws Error with the description after `timeoutMs`. Errors of `probe` are rethrown at once.
  */
 export async function waitUntil<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,

@@ -11,6 +11,6 @@ test('a recording logger keeps level, fields and message in order', () => {
   ])
 })
 
-test('a silent logger takes every level', () => {
+test('a silent logger has every level', () => {
   for (const level of ['debug', 'info', 'warn', 'error'] as const) expect(silentLogger[level]({}, 'x')).toBeUndefined()
 })

@@ -7,16 +7,16 @@ export interface LogEntry {
   readonly message: string
 }
 
-/** A logger that keeps what it is told. */
+/** A logger that records its entries. */
 export interface RecordingLogger extends Logger {
   /** Oldest first. */
   readonly entries: readonly LogEntry[]
 }
 
-/** A logger that says nothing. */
+/** A logger that writes nothing. */
 export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Makes a logger that keeps what it is told, for a test to look at. */
+/** Makes a logger that records its entries, for assertions of a test. */
 export function recordingLogger(): RecordingLogger {
   const entries: LogEntry[] = []
   const record = (level: LogEntry['level']) => (fields: LogEntry['fields'], message: string) => {

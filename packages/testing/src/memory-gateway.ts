@@ -9,7 +9,7 @@ import type {
   TransferStatus,
 } from '@outlay/core'
 
-/** An answer that a test wants instead of the usual one; `undefined` lets the transfer through. */
+/** An answer of a test instead of the usual one; `undefined` accepts the transfer. */
 export type AnswerScript = (submission: Submission) => SubmitResult | undefined | Promise<SubmitResult | undefined>
 
 /** The same for a registration. */
@@ -17,7 +17,7 @@ export type RegistrationScript = (
   registration: Registration,
 ) => RegisterResult | undefined | Promise<RegisterResult | undefined>
 
-/** A money-movement service in memory: once in effect per account and key, and scripted where a test wants trouble. */
+/** A money-movement service in memory. A submission takes effect once per account and key. Tests script its failures. */
 export interface MemoryGateway extends Gateway {
   /** Every submission in the order of arrival, repeats included. */
   readonly submissions: readonly Submission[]
@@ -35,15 +35,15 @@ export interface MemoryGateway extends Gateway {
   script(answer: AnswerScript): void
   /** Answers after the transfer took effect, such as with a lost answer. */
   scriptAfter(answer: AnswerScript): void
-  /** Moves a transfer on, for the next look at it. */
+  /** Changes the status of a transfer, for the next poll. */
   setStatus(remoteId: string, status: TransferStatus, failure?: Observation['failure']): void
 }
 
-/** How a {@link memoryGateway} behaves. */
+/** Options of {@link memoryGateway}. */
 export interface MemoryGatewayOptions {
-  /** Status of a transfer that was just accepted. Default `complete`. */
+  /** Status of a newly accepted transfer. Default `complete`. */
   readonly status?: TransferStatus | undefined
-  /** Begins the ids of its transfers: two services for one account have different ones. Default `remote`. */
+  /** Prefix of the ids of its transfers. Two services for one account need different ones. Default `remote`. */
   readonly idPrefix?: string | undefined
 }
 

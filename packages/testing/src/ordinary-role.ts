@@ -1,14 +1,14 @@
 import pg from 'pg'
 import { databaseName, withAdmin } from './database.ts'
 
-/** A role that may log in and nothing else; what it is not the owner of, it cannot touch. */
+/** A role that may only log in. It can access only what it owns. */
 export interface OrdinaryRole {
   readonly name: string
-  /** The connection string with this role instead of its own. */
+  /** The given connection string with this role. */
   urlOf(url: string): string
 }
 
-/** Makes an ordinary role on the server, once per name, from whichever process. */
+/** Makes an ordinary role on the server, once per name, from any process. */
 export async function createOrdinaryRole(adminUrl: string, name: string): Promise<OrdinaryRole> {
   const role = pg.escapeIdentifier(name)
   await withAdmin(adminUrl, async (admin) => {
@@ -25,7 +25,7 @@ export async function giveDatabase(adminUrl: string, url: string, role: Ordinary
   await withAdmin(adminUrl, (admin) => admin.query(`alter database ${database} owner to ${owner}`))
 }
 
-/** Drops every role whose name begins with the prefix; their databases are gone already. */
+/** Drops every role whose name begins with the prefix; their databases must not exist any more. */
 export async function dropRolesByPrefix(adminUrl: string, prefix: string): Promise<void> {
   await withAdmin(adminUrl, async (admin) => {
     const text = 'select rolname as name from pg_roles where starts_with(rolname, $1)'

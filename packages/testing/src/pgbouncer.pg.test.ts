@@ -19,7 +19,7 @@ describe.skipIf((await findPgBouncer()) === undefined)('PgBouncer', async () => 
     await expect(withAdmin(bouncer.url, (admin) => admin.query('select 1'))).rejects.toThrow()
   })
 
-  test('says why it does not start', async () => {
+  test('reports why it does not start', async () => {
     const started = startPgBouncer({ url: database.url, settings: { pool_mode: 'wrong' } })
     await expect(started).rejects.toThrow(/pool_mode/)
   })

@@ -6,7 +6,7 @@ import { findFreePort } from './free-port.ts'
 import { chooseServerUser, type ServerUser } from './postgres-binaries.ts'
 import { waitForPostgres } from './postgres-readiness.ts'
 
-/** What stands between a program and its Postgres. Every member but `url` has a default. */
+/** Options of {@link startPgBouncer}. Every member but `url` has a default. */
 export interface PgBouncerOptions {
   /** Connection string of the server behind it. */
   readonly url: string
@@ -42,8 +42,8 @@ export async function findPgBouncer(): Promise<string | undefined> {
 /**
  * Starts PgBouncer in transaction mode on 127.0.0.1, and stops it with this process.
  *
- * Whoever connects is let in as the user of `url`: it is for tests alone.
- * @throws Error when the program is not installed, or with what it says when it does not start.
+ * It admits every connection as the user of `url`, so it is only for tests.
+ * @throws Error when the program is not installed, or with its output when it does not start.
  */
 export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
   const program = await findPgBouncer()
@@ -72,16 +72,16 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
   return { url: url.href, port, stop, [Symbol.asyncDispose]: stop }
 }
 
-/** Runs the program, and a shell that ends it should this process end without doing so: then a pipe closes. */
+/** Runs the program, and a shell that ends it if this process ends first, which closes a pipe. */
 function launch(program: string, config: string, folder: string, runAs: ServerUser) {
   const child = spawn(program, [config], { ...runAs, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   let failure: string | undefined
-  const hear = (chunk: Buffer) => {
+  const collect = (chunk: Buffer) => {
     said = (said + chunk.toString('utf8')).slice(-10_000)
   }
-  child.stdout.on('data', hear)
-  child.stderr.on('data', hear)
+  child.stdout.on('data', collect)
+  child.stderr.on('data', collect)
   const ended = new Promise<void>((resolve) => {
     const end = (reason: string) => {
       failure ??= reason

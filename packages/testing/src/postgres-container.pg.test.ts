@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withAdmin } from './database.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 
-// A container engine is not everywhere; whoever asks for containers gets them tested.
+// A container engine is not always available, so containers are tested only on request.
 const image = process.env.OUTLAY_POSTGRES_IMAGE ?? 'postgres:18'
-// An image may make its data anew on every start; the official one does not.
+// An image may recreate its data on every start; the official one does not.
 const isOfficial = /^(docker.io\/)?(library\/)?postgres:/.test(image)
 
 describe.runIf(process.env.OUTLAY_POSTGRES === 'container')('a container', () => {
@@ -16,7 +16,7 @@ describe.runIf(process.env.OUTLAY_POSTGRES === 'container')('a container', () =>
 
   afterAll(() => postgres?.stop())
 
-  test('takes settings and many connections', async () => {
+  test('accepts settings and many connections', async () => {
     const [row] = await rows(postgres.url, `select current_setting('work_mem') as work_mem`)
     expect(row).toEqual({ work_mem: '7MB' })
     const [limit] = await rows(postgres.url, `select current_setting('max_connections') as at`)

@@ -4,9 +4,9 @@ import { waitForPostgres } from './postgres-readiness.ts'
 import { chooseVersion, type PostgresOptions, type PostgresServer, type RestartMode } from './postgres-server.ts'
 
 /**
- * Starts a Postgres container on a fixed port of the host, so that it is found again after a restart.
+ * Starts a Postgres container on a fixed port of the host, so that its address stays the same after a restart.
  *
- * The image has the contract of the official one: `POSTGRES_USER`, `POSTGRES_PASSWORD`, `POSTGRES_DB`, and the arguments
+ * The image must have the contract of the official one: `POSTGRES_USER`, `POSTGRES_PASSWORD`, `POSTGRES_DB`, and the arguments
  * of its command go to the server.
  */
 export async function startPostgresContainer(options: PostgresOptions): Promise<PostgresServer> {
@@ -47,7 +47,7 @@ export async function startPostgresContainer(options: PostgresOptions): Promise<
   }
 }
 
-/** Without time to end, the container's processes are killed: to the data, a crash. */
+/** Without time to stop, the container's processes are killed: for the data, this is a crash. */
 async function restart(container: StartedPostgreSqlContainer, mode: RestartMode, timeoutMs: number): Promise<void> {
   await container.restart({ timeout: mode === 'fast' ? 30 : 0 })
   await waitForPostgres(container.getConnectionUri(), timeoutMs)

@@ -18,7 +18,7 @@ const user = 'postgres'
 const password = 'postgres'
 const keptLogLines = 200
 
-/** What the runs of one server have in common. */
+/** State that the runs of one server share. */
 interface Cluster {
   readonly version: number
   readonly binaries: PostgresBinaries
@@ -40,7 +40,7 @@ interface Run {
   end(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>
 }
 
-/** Starts the PostgreSQL that comes from npm, on 127.0.0.1. It ends with this process, however this one ends. */
+/** Starts the PostgreSQL from npm, on 127.0.0.1. It ends with this process, even if this process is killed. */
 export async function startEmbeddedPostgres(options: PostgresOptions): Promise<PostgresServer> {
   await endOrphans()
   const cluster = await prepareCluster(options)
@@ -130,7 +130,7 @@ async function initialize(cluster: Cluster): Promise<void> {
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The same order of strings on every machine.
+      // The same collation on every machine.
       '--locale=C',
       ...(cluster.version < 17 ? [] : ['--locale-provider=builtin', '--builtin-locale=C.UTF-8']),
       '--no-sync',
@@ -145,7 +145,7 @@ async function initialize(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Another process may take a port between the moment it was found free and the moment the server binds it. */
+/** Another process may bind a port between the moment it was found free and the moment the server binds it. */
 async function startOnPort(cluster: Cluster, wanted: number | undefined): Promise<Run> {
   const tries = wanted === undefined ? 5 : 1
   for (let attempt = 1; ; attempt++) {
@@ -153,8 +153,8 @@ async function startOnPort(cluster: Cluster, wanted: number | undefined): Promis
     try {
       return await startRun(cluster, port)
     } catch (error) {
-      const taken = cluster.log.some((line) => line.includes('Address already in use'))
-      if (!taken || attempt >= tries) throw error
+      const inUse = cluster.log.some((line) => line.includes('Address already in use'))
+      if (!inUse || attempt >= tries) throw error
       cluster.log.length = 0
     }
   }
@@ -194,8 +194,8 @@ async function startRun(cluster: Cluster, port: number): Promise<Run> {
 }
 
 /**
- * Sees to it that the server does not outlive this process: a shell waits for the end of a pipe that this process holds
- * and then ends the server. Should the shell be killed too, the registry tells the next start.
+ * Ensures that the server does not outlive this process: a shell waits for the end of a pipe that this process holds and then ends
+ * the server. If the shell is killed too, the next start finds the server in the registry.
  */
 async function guard(cluster: Cluster, serverPid: number): Promise<() => Promise<void>> {
   const [owner, server] = await Promise.all([markProcess(process.pid), markProcess(serverPid)])
@@ -224,7 +224,7 @@ for round in $(seq 200); do kill -0 "$1" 2>/dev/null || break; sleep 0.05; done
 rm -f -- "$3"
 `
 
-/** Runs a program of Postgres as its user, away from the terminal's signals, and keeps the end of what it says. */
+/** Runs a program of Postgres as its user, without the terminal's signals, and keeps the end of its output. */
 function launch(cluster: Cluster, program: string, args: readonly string[]): ChildProcess {
   const child = spawn(program, args, {
     ...cluster.runAs,

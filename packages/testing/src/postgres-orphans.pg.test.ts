@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
-/** A program that starts a server and then does nothing; it tells the server's process, data and URL. */
+/** A program that starts a server and then does nothing. It reports the server's process, data and URL. */
 async function startOwner(options: Record<string, unknown>) {
   const entry = join(dir, 'owner.mjs')
   await writeFile(
@@ -48,7 +48,7 @@ test.each(['SIGKILL', 'SIGINT'] as const)('a server ends with the process that s
   await waitUntil(() => !existsSync(data), { describe: 'its data to go' })
 })
 
-test('a server with a data directory of its own leaves its data behind and takes them up again', async () => {
+test('a server with a given data directory keeps its data and uses them again', async () => {
   const dataDir = join(dir, 'kept')
   const { program, url, server } = await startOwner({ dataDir })
   await withAdmin(url, (admin) => admin.query('create table fact as select 42 as answer'))
@@ -89,7 +89,7 @@ async function markGone() {
   return mark
 }
 
-test('only a registered server whose owner is gone is ended, and its data go', async () => {
+test('only a registered server whose owner has ended is stopped, and its data are removed', async () => {
   const registry = join(dir, 'registry')
   const orphan = await standIn('orphan')
   const owned = await standIn('owned')
@@ -112,13 +112,13 @@ test('only a registered server whose owner is gone is ended, and its data go', a
   }
 })
 
-test('a process that took over the number of an earlier one is not mistaken for it', async () => {
+test('a process that reuses the number of an earlier one is not mistaken for it', async () => {
   const { pid, began } = await markProcess(process.pid)
   expect(await isAlive({ pid, began })).toBe(true)
   if (began !== null) expect(await isAlive({ pid, began: '1' })).toBe(false)
   expect(await isAlive(await markGone())).toBe(false)
 })
 
-test('a registry that was never there has no orphans', async () => {
+test('a missing registry has no orphans', async () => {
   expect(await endOrphans(join(dir, 'nowhere'))).toBe(0)
 })

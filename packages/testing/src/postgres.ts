@@ -11,14 +11,14 @@ export interface Postgres {
   readonly port: number
   readonly user: string
   readonly password: string
-  /** What `server_version` says, for example `18.4`. */
+  /** Value of `server_version`, for example `18.4`. */
   readonly version: string
   /** Makes a database and returns its connection string. The name is generated when absent. */
   createDatabase(name?: string, options?: { readonly template?: string | undefined }): Promise<string>
-  /** Drops a database, ending its sessions; takes a name or a connection string. One that is not there is fine. */
+  /** Drops a database, ending its sessions; takes a name or a connection string. Succeeds when it does not exist. */
   dropDatabase(nameOrUrl: string): Promise<void>
   /**
-   * Takes the server down and up again on the same port, with its data.
+   * Restarts the server on the same port, with its data.
    * @throws Error for a server that was given by its URL.
    */
   restart(options?: { readonly mode?: RestartMode | undefined }): Promise<void>
@@ -30,7 +30,7 @@ export interface Postgres {
 /**
  * Starts a Postgres for tests, or joins the one in `OUTLAY_TEST_DATABASE_URL`.
  *
- * An embedded server ends when this process ends, however it ends.
+ * An embedded server ends when this process ends, even if it is killed.
  *
  * @example
  * await using postgres = await startPostgres({ durable: false })
@@ -51,7 +51,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 }
 
-/** Which provider serves, by the options and then by the environment. */
+/** The provider, by the options and then by the environment. */
 export function chooseProvider(
   options: PostgresOptions,
   env: Readonly<Record<string, string | undefined>>,

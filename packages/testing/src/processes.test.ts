@@ -33,22 +33,22 @@ const server = `
     console.log('warming up')
     console.log(JSON.stringify({ ready: true, args: process.argv.slice(2), mark: process.env.MARK }))
   })
-  process.on('message', (message) => console.log('heard ' + message.word))
+  process.on('message', (message) => console.log('received ' + message.word))
   process.on('SIGTERM', () => { console.log('closing'); server.close(() => process.exit(7)) })
 `
 
-test('a program is ready when it prints so, is heard and spoken to, and stops by itself', async () => {
+test('a program is ready when it prints so, exchanges messages, and stops', async () => {
   const program = await spawnNode(await write('server.cjs', server), { args: ['a', 'b'], env: { MARK: 'm' } })
   expect(program.ready).toEqual({ ready: true, args: ['a', 'b'], mark: 'm' })
   expect(await program.waitForLine(/^warm/)).toBe('warming up')
   program.send({ word: 'hello' })
-  expect(await program.waitForLine((line) => line.startsWith('heard'))).toBe('heard hello')
+  expect(await program.waitForLine((line) => line.startsWith('received'))).toBe('received hello')
   expect(await program.stop()).toEqual({ code: 7, signal: null })
   expect(program.lines.at(-1)).toBe('closing')
   await expect(program.waitForLine(/never/)).rejects.toThrow('ended with 7')
 })
 
-test('a program may say that it is ready with a message', async () => {
+test('a program may report that it is ready with a message', async () => {
   const entry = await write('ipc.cjs', `process.send({ ready: true, port: 1 }); setInterval(() => {}, 1000)`)
   await using program = await spawnNode(entry)
   expect(program.ready).toEqual({ ready: true, port: 1 })
@@ -70,7 +70,7 @@ test('a program that ignores SIGTERM is killed in the end', async () => {
   expect(await program.stop(50)).toEqual({ code: null, signal: 'SIGKILL' })
 })
 
-test('a program that fails to start says why', async () => {
+test('a program that fails to start reports why', async () => {
   const entry = await write('broken.cjs', `throw new Error('no such table')`)
   await expect(spawnNode(entry)).rejects.toThrow(/ended with 1[\s\S]*no such table/)
   await expect(

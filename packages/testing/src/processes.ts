@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** How a child program is started. Every member has a default. */
+/** Options of a child program. Every member has a default. */
 export interface SpawnOptions {
   readonly args?: readonly string[] | undefined
-  /** Added to the environment of this process; `undefined` takes a variable away. */
+  /** Added to the environment of this process; `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   readonly cwd?: string | undefined
   /** Flags for Node itself. */
   readonly nodeArgs?: readonly string[] | undefined
-  /** How long the program may take to become ready, in milliseconds. Default 60 000. */
+  /** Time limit for the program to become ready, in milliseconds. Default 60 000. */
   readonly readyTimeoutMs?: number | undefined
 }
 
@@ -20,10 +20,10 @@ export interface ProgramEnd {
   readonly signal: NodeJS.Signals | null
 }
 
-/** A Node program in a process of its own. */
+/** A Node program in its own process. */
 export interface Program {
   readonly pid: number
-  /** What it said when it was ready. */
+  /** The members of its ready message. */
   readonly ready: Readonly<Record<string, unknown>>
   /** Lines of its standard output so far. */
   readonly lines: readonly string[]
@@ -33,11 +33,11 @@ export interface Program {
   stderr(): string
   /** Sends it a message, which it gets as `process.on('message')`. */
   send(message: Readonly<Record<string, unknown>>): void
-  /** Resolves with the first line, past or future, that fits. Throws when the program ends first or time is up. */
+  /** Resolves with the first line, past or future, that matches. Throws when the program ends first or after the time limit. */
   waitForLine(matches: RegExp | ((line: string) => boolean), timeoutMs?: number): Promise<string>
   /** Sends a signal and resolves when the program has ended. Default SIGKILL. */
   kill(signal?: NodeJS.Signals): Promise<ProgramEnd>
-  /** Asks it to end with SIGTERM, and kills it when it has not within `timeoutMs`. Default 10 000. */
+  /** Sends SIGTERM, and kills it if it has not ended within `timeoutMs`. Default 10 000. */
   stop(timeoutMs?: number): Promise<ProgramEnd>
   /** Resolves when it has ended. */
   readonly ended: Promise<ProgramEnd>
@@ -50,10 +50,10 @@ const endWithParent = `data:text/javascript,${encodeURIComponent(
 )}`
 
 /**
- * Starts a Node program and waits until it says that it is ready: a line `{"ready":true,…}` on its standard output, or
- * the same as a message with `process.send`. It ends at the latest with this process.
+ * Starts a Node program and waits until it reports that it is ready: a line `{"ready":true,…}` on its standard output, or the same
+ * as a message with `process.send`. It ends with this process at the latest.
  *
- * @throws Error with its standard error when it ends before that or takes too long.
+ * @throws Error with its standard error when it ends before that or exceeds the time limit.
  */
 export async function spawnNode(entry: string | URL, options: SpawnOptions = {}): Promise<Program> {
   const file = entry instanceof URL ? fileURLToPath(entry) : entry
@@ -129,7 +129,7 @@ interface OutputRecord {
   readonly lines: readonly string[]
   readonly messages: readonly unknown[]
   stderr(): string
-  /** The first thing said, past or future, from which `pick` takes a value. */
+  /** The first line or message, past or future, for which `pick` returns a value. */
   first<T>(pick: (said: Said) => T | undefined, timeoutMs: number, what: string, end: Promise<ProgramEnd>): Promise<T>
 }
 
@@ -139,14 +139,14 @@ function recordOutput(child: ChildProcess): OutputRecord {
   const messages: unknown[] = []
   const listeners = new Set<(said: Said) => void>()
   let stderr = ''
-  const hear = (one: Said) => {
+  const receive = (one: Said) => {
     said.push(one)
     for (const listener of listeners) listener(one)
   }
   if (child.stdout !== null) {
     createInterface({ input: child.stdout }).on('line', (line) => {
       lines.push(line)
-      hear({ line })
+      receive({ line })
     })
   }
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -154,7 +154,7 @@ function recordOutput(child: ChildProcess): OutputRecord {
   })
   child.on('message', (message) => {
     messages.push(message)
-    hear({ message })
+    receive({ message })
   })
   child.on('error', (error) => {
     stderr += `${error.message}\n`

@@ -14,7 +14,7 @@ export function seededRandom(seed: number): Random {
     c = (((c << 21) | (c >>> 11)) + sum) | 0
     return sum >>> 0
   }
-  // The first outputs of close seeds are alike.
+  // The first outputs of close seeds are similar.
   for (let round = 0; round < 15; round++) next()
   return {
     bytes: (length) => Uint8Array.from({ length }, () => next() & 0xff),

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** A settlement that stands still in the database, half written. */
+/** A settlement that waits in the database, half written. */
 export interface SettlementHold {
   isReached(): Promise<boolean>
   /** Lets the database finish it, or rolls it back. */
@@ -8,8 +8,8 @@ export interface SettlementHold {
 }
 
 /**
- * Makes the next settlement wait inside its transaction, when it has written the transfer and comes to the event. A trigger
- * waits there for an advisory lock that this connection holds; enqueues pass.
+ * Makes the next settlement wait inside its transaction, after it has written the transfer and before the event. A trigger waits
+ * there for an advisory lock that this connection holds. Enqueues do not wait.
  */
 export async function holdSettlement(databaseUrl: string, schema: string): Promise<SettlementHold> {
   const session = new pg.Client({ connectionString: databaseUrl, application_name: 'outlay-testing' })

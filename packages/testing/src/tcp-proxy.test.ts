@@ -44,7 +44,7 @@ test('a delay holds in each direction and keeps the order', async () => {
   expect(performance.now() - began).toBeGreaterThanOrEqual(59)
 })
 
-test('a cut resets what is open and what is new, until it heals', async () => {
+test('a cut resets open and new connections until it heals', async () => {
   const socket = dial()
   socket.write('x')
   await once(socket, 'data')
@@ -59,22 +59,22 @@ test('a cut resets what is open and what is new, until it heals', async () => {
   expect((await buffer(healed)).toString()).toBe('back')
 })
 
-test('a stall holds what is sent, on new connections too, and what it held arrives in order', async () => {
+test('a stall holds all bytes, on new connections too, and they arrive in order', async () => {
   const open = dial()
   open.write('a')
   await once(open, 'data')
   proxy.stall()
-  const heard = buffer(open)
+  const received = buffer(open)
   open.end('b')
   const late = dial()
-  const heardLate = buffer(late)
+  const receivedLate = buffer(late)
   late.end('c')
   await waitUntil(() => proxy.connections === 2)
   expect(open.bytesRead).toBe(1)
   expect(late.bytesRead).toBe(0)
   proxy.heal()
-  expect((await heard).toString()).toBe('b')
-  expect((await heardLate).toString()).toBe('c')
+  expect((await received).toString()).toBe('b')
+  expect((await receivedLate).toString()).toBe('c')
 })
 
 test('a target that cannot be reached resets the client', async () => {

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { listenOnLoopback } from './free-port.ts'
 
-/** How a TCP proxy is started. */
+/** Options of {@link startTcpProxy}. */
 export interface TcpProxyOptions {
   readonly host: string
   readonly port: number
@@ -11,15 +11,15 @@ export interface TcpProxyOptions {
 export interface TcpProxy {
   readonly host: string
   readonly port: number
-  /** Connections of clients right now. */
+  /** Current connections of clients. */
   readonly connections: number
-  /** Resets every connection, and every new one, until it heals. */
+  /** Resets every connection and every new one until `heal`. */
   cut(): void
-  /** Holds every byte and every end in both directions, those of new connections too, until it heals; nothing is reset. */
+  /** Holds every byte and every end in both directions, including new connections, until `heal`. Resets nothing. */
   stall(): void
   /** Ends a cut and a stall. What a stall held arrives late, in order. */
   heal(): void
-  /** Lets everything take `ms` milliseconds longer in each direction from now on; 0 ends that. */
+  /** Delays everything by `ms` milliseconds in each direction from now on; 0 ends the delay. */
   delay(ms: number): void
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -99,13 +99,13 @@ export async function startTcpProxy(target: TcpProxyOptions): Promise<TcpProxy> 
   }
 }
 
-/** How things stand between two sockets. */
+/** The state between two sockets. */
 interface Line {
   delayMs(): number
   isStalled(): boolean
 }
 
-/** Passes everything on in order, each piece not before its time. Returns what goes on after a stall. */
+/** Passes every piece on in order, after its delay. Returns a function that continues after a stall. */
 function relay(from: Socket, to: Socket, { delayMs, isStalled }: Line): () => void {
   const waiting: { readonly dueMs: number; act(): void }[] = []
   const pump = () => {

@@ -3,7 +3,7 @@ import { recordingTelemetry } from './telemetry.ts'
 
 const depth = { name: 'depth', unit: '1', description: 'How deep.' }
 
-test('recording telemetry keeps spans with what they were told last, in the order of their ends', async () => {
+test('recording telemetry keeps spans with their last values, in the order of their ends', async () => {
   const telemetry = recordingTelemetry()
   const failing = telemetry.span('outer', { kind: 'internal', attributes: { a: 1, b: 1 } }, async (outer) => {
     await telemetry.span('inner', { kind: 'client' }, async (inner) => inner.fail('timeout'))

@@ -1,18 +1,18 @@
 import type { GaugeReading, Instrument, Span, SpanOptions, Telemetry, TelemetryAttributes } from '@outlay/core'
 
-/** A span that has ended. */
+/** A finished span. */
 export interface RecordedSpan {
-  /** The last one that it was given. */
+  /** The last name that was set. */
   readonly name: string
   readonly options: SpanOptions
-  /** Those of its start and those that were set, the last of each name. */
+  /** Attributes of its start and those that were set later; the last of each name. */
   readonly attributes: TelemetryAttributes
   /** Types of errors, in order; a rejection of its work is not among them. */
   readonly errors: readonly string[]
   readonly traceparent: string
 }
 
-/** A value that was counted or measured. */
+/** A counted or measured value. */
 export interface RecordedValue {
   readonly instrument: string
   /** Undefined for a duration, which is different every time. */
@@ -20,7 +20,7 @@ export interface RecordedValue {
   readonly attributes: TelemetryAttributes
 }
 
-/** Telemetry that keeps what it is told. Its spans know nothing of each other: there is no context. */
+/** Telemetry that records spans and values. Its spans are unrelated, because it has no context. */
 export interface RecordingTelemetry extends Telemetry {
   /** In the order of their ends. */
   readonly spans: readonly RecordedSpan[]
@@ -29,7 +29,7 @@ export interface RecordingTelemetry extends Telemetry {
   readGauges(): Promise<readonly GaugeReading[]>
 }
 
-/** Makes telemetry that keeps what it is told, for a test to look at. */
+/** Makes telemetry that records spans and values, for assertions of a test. */
 export function recordingTelemetry(current?: string): RecordingTelemetry {
   const spans: RecordedSpan[] = []
   const values: RecordedValue[] = []
@@ -45,14 +45,14 @@ export function recordingTelemetry(current?: string): RecordingTelemetry {
       started += 1
       const traceparent = `00-${'a'.repeat(32)}-${String(started).padStart(16, '0')}-01`
       const errors: string[] = []
-      const told = { name, attributes: { ...options.attributes } }
+      const recorded = { name, attributes: { ...options.attributes } }
       const span: Span = {
         traceparent,
         rename: (other) => {
-          told.name = other
+          recorded.name = other
         },
         set: (attributes) => {
-          Object.assign(told.attributes, attributes)
+          Object.assign(recorded.attributes, attributes)
         },
         fail: (type) => errors.push(type),
         measure: (instrument, attributes) => keep(instrument, undefined, attributes),
@@ -60,7 +60,7 @@ export function recordingTelemetry(current?: string): RecordingTelemetry {
       try {
         return await work(span)
       } finally {
-        spans.push({ ...told, options, errors, traceparent })
+        spans.push({ ...recorded, options, errors, traceparent })
       }
     },
     current: () => current,

@@ -14,7 +14,7 @@ const prepare = (log: string[]) => async (url: string) => {
 }
 
 describe('a template', () => {
-  test('is prepared once, however many ask at the same time, and each clone is its own', async () => {
+  test('is prepared once for concurrent callers, and each clone is separate', async () => {
     const log: string[] = []
     const templates = await Promise.all([1, 2, 3].map(() => createTemplate(postgres, `${prefix}_once`, prepare(log))))
     const [first, second] = await Promise.all(templates.map((template) => template.clone()))
@@ -24,7 +24,7 @@ describe('a template', () => {
     expect(await answer(String(second))).toBe(42)
   })
 
-  test('that could not be prepared is prepared afresh the next time', async () => {
+  test('that could not be prepared is prepared again the next time', async () => {
     const name = `${prefix}_retry`
     const failing = createTemplate(postgres, name, async (url) => {
       await prepare([])(url)
@@ -35,12 +35,12 @@ describe('a template', () => {
     expect(await answer(await template.clone())).toBe(42)
   })
 
-  test('refuses a name that Postgres would cut off', async () => {
+  test('refuses a name that Postgres would truncate', async () => {
     await expect(createTemplate(postgres, 'x'.repeat(60), prepare([]))).rejects.toThrow('too long')
   })
 })
 
-test('an open connection is a leak, told with its last statement', async () => {
+test('an open connection is a leak, reported with its last statement', async () => {
   const url = await database.another()
   const client = new pg.Client({ connectionString: url, application_name: 'forgetful' })
   await client.connect()
@@ -52,7 +52,7 @@ test('an open connection is a leak, told with its last statement', async () => {
   await assertNoConnections(postgres.url, url)
 })
 
-test('databases go by their prefix', async () => {
+test('databases are dropped by their prefix', async () => {
   const made = await dropDatabasesByPrefix(postgres.url, `${prefix}_`)
   expect(made).toBeGreaterThanOrEqual(3)
   expect(await dropDatabasesByPrefix(postgres.url, `${prefix}_`)).toBe(0)

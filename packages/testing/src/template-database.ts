@@ -4,7 +4,7 @@ import pg from 'pg'
 import { createDatabase, databaseName, databaseUrl, dropDatabase, withAdmin } from './database.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Longest name that Postgres keeps whole, in bytes. */
+/** Longest name that Postgres does not truncate, in bytes. */
 const longestName = 63
 
 /** A database that was prepared once and is copied as often as needed. */
@@ -16,10 +16,10 @@ export interface DatabaseTemplate {
 }
 
 /**
- * Prepares a template database, once per server and name: whoever comes later, from whichever process, gets the same one.
+ * Prepares a template database, once per server and name. Later calls, from any process, get the same one.
  *
- * @param prepare - brings an empty database into the state to copy, such as by migrating it; it closes its connections
- * @throws Error when `prepare` fails or leaves connections open; the next call starts afresh.
+ * @param prepare - prepares an empty database, for example by migrating it, and closes its connections
+ * @throws Error when `prepare` fails or leaves connections open; the next call starts again.
  */
 export async function createTemplate(
   postgres: Pick<Postgres, 'url'>,
@@ -30,7 +30,7 @@ export async function createTemplate(
     throw new Error(`The template's name is too long for Postgres: ${name}`)
   }
   await withAdmin(postgres.url, async (admin) => {
-    // The lock belongs to this session and goes with it.
+    // The lock belongs to this session and ends with it.
     await admin.query('select pg_advisory_lock(hashtextextended($1, 0))', [`outlay-template:${name}`])
     const found = await admin.query('select from pg_database where datname = $1', [name])
     if (found.rowCount === 0) await build(admin, postgres.url, name, prepare)
@@ -58,7 +58,7 @@ function cloneName(template: string): string {
 }
 
 /**
- * Throws when a database still has connections after `graceMs`: somebody forgot to close a pool.
+ * Throws when a database still has connections after `graceMs`, because a pool was not closed.
  *
  * A closed connection stays visible until its server process has ended, hence the grace. Default 5 000 ms.
  */

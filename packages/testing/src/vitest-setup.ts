@@ -4,11 +4,11 @@ import { dropRolesByPrefix } from './ordinary-role.ts'
 import { startPostgres } from './postgres.ts'
 import { dropDatabasesByPrefix } from './template-database.ts'
 
-/** The server of a test run, as test files see it. */
+/** The server of a test run, for test files. */
 export interface ProvidedPostgres {
   /** Connection string of a superuser. */
   readonly url: string
-  /** How the names of this run's databases begin. */
+  /** Prefix of the names of this run's databases. */
   readonly prefix: string
 }
 
@@ -21,8 +21,8 @@ declare module 'vitest' {
 
 /**
  * The global setup of a vitest project: one Postgres for all of its test files, provided to `testDatabase` of
- * `@outlay/testing/vitest`. Without fsync: a test of durability starts a server of its own. At the end it goes, and from a
- * server given by its URL the databases of the run go.
+ * `@outlay/testing/vitest`. Without fsync: a test of durability starts its own server. At the end, it stops the server, or, on a
+ * server given by its URL, drops the databases of the run.
  *
  * @example
  * { test: { name: 'pg', include: ['**\/*.pg.test.ts'], globalSetup: ['@outlay/testing/vitest-setup'] } }

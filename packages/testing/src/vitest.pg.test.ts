@@ -25,14 +25,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
-test('a test file has a prepared database, and further ones of its own', async () => {
+test('a test file has its own prepared database, and can create more', async () => {
   await pool.query('update fact set answer = 43')
   const other = await database.another()
   expect(other).not.toBe(database.url)
   expect((await withAdmin(other, (client) => client.query('select answer from fact'))).rows).toEqual([{ answer: 42 }])
 })
 
-test('an ordinary role owns its databases with what was prepared in them, and is above no policy', async () => {
+test('an ordinary role owns its databases with the prepared objects, and every policy applies to it', async () => {
   const prepare = (url: string) =>
     withAdmin(url, (client) => client.query('create schema own; create table own.fact ()'))
   const ordinary = await testDatabase({ role: 'ordinary', prepare: async (url) => void (await prepare(url)) })
@@ -49,7 +49,7 @@ test('an ordinary role owns its databases with what was prepared in them, and is
   }
 })
 
-test('a key that would not fit into a name is refused', async () => {
+test('a key that is too long for a name is refused', async () => {
   await expect(testDatabase({ key: 'Not A Key' })).rejects.toThrow('The key is')
 })
 
@@ -77,7 +77,7 @@ async function runVitest(name: string, source: string, hasSetup = true): Promise
   })
 }
 
-/** Databases and roles that a run has left behind; it prints the name of its own. */
+/** Databases and roles that a run has left; it prints the name of its own. */
 const leftBehind = async (output: string) => {
   const prefix = /made (outlay_[0-9a-f]{8}_)/.exec(output)?.[1] ?? 'no name was printed'
   expect(prefix).toMatch(/^outlay_/)

@@ -6,9 +6,9 @@ import { startPostgres } from './postgres.ts'
 import { assertNoConnections, createTemplate, dropDatabasesByPrefix } from './template-database.ts'
 import type { ProvidedPostgres } from './vitest-setup.ts'
 
-/** A database of one test file's own. */
+/** The database of one test file. */
 export interface TestDatabase {
-  /** Connection string of a superuser, or of the ordinary role that was asked for. */
+  /** Connection string of a superuser, or of the requested ordinary role. */
   readonly url: string
   /** A superuser's connection string for the server's maintenance database. */
   readonly adminUrl: string
@@ -16,27 +16,27 @@ export interface TestDatabase {
   another(): Promise<string>
 }
 
-/** How a test database comes about. */
+/** Options of {@link testDatabase}. */
 export interface TestDatabaseOptions {
-  /** Brings an empty database into the wanted state, such as by migrating it; it closes its connections. */
+  /** Prepares an empty database, for example by migrating it, and closes its connections. */
   readonly prepare?: ((url: string) => Promise<void>) | undefined
   /**
-   * Files that give the same key share one prepared template in a run, so `prepare` runs once for all of them. Without a
+   * Files with the same key share one prepared template in a run, so `prepare` runs once for all of them. Without a
    * key it runs once per file.
    */
   readonly key?: string | undefined
   /**
-   * Who uses the database: a superuser, whom no policy binds, or an ordinary role that owns the database and whatever
-   * `prepare` makes in it. Default `superuser`.
+   * User of the database: a superuser, to whom no policy applies, or an ordinary role that owns the database and the objects that
+   * `prepare` creates in it. Default `superuser`.
    */
   readonly role?: 'superuser' | 'ordinary' | undefined
 }
 
 /**
- * Gives the test file a database, and drops it when the file ends. A connection that is open by then fails the file.
+ * Gives the test file a database, and drops it when the file ends. An open connection then fails the file.
  *
  * Call it at the top level of the file, before any `afterAll` that closes pools: hooks run last in, first out.
- * The server is the run's; without the global setup the file starts one of its own.
+ * The server is the run's. Without the global setup, the file starts its own.
  *
  * @example
  * const database = await testDatabase({ key: 'outlay', prepare: migrate })
@@ -72,7 +72,7 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
       for (const url of made) await assertNoConnections(adminUrl, url)
     } finally {
       for (const url of made) await dropDatabase(adminUrl, url)
-      // Without a key nobody else uses the template.
+      // Without a key, no other file uses the template.
       if (options.key === undefined && template !== undefined) await dropDatabase(adminUrl, template.name)
     }
   })

@@ -18,10 +18,10 @@ export interface ChaosOptions extends Partial<Pick<SiteOptions, 'workers' | 'rat
   readonly kinds?: readonly FaultName[] | undefined
   /** How long everything gets to come to its end after the last fault, in milliseconds. Default 15 minutes. */
   readonly restTimeoutMs?: number | undefined
-  /** Hears of each fault when it is over. */
+  /** Receives each fault when it is over. */
   readonly onFault?: (fault: FaultRecord) => void
-  /** Hears how things stand, now and then. */
-  readonly onLook?: (backlog: Backlog) => void
+  /** Receives the progress from time to time. */
+  readonly onCheck?: (backlog: Backlog) => void
 }
 
 /** One fault that was. */
@@ -47,7 +47,7 @@ export interface ChaosResult {
 /** Pause before a fault, in milliseconds. */
 const pauseMs = { shortest: 500, longest: 2_000 }
 
-/** How many of a hundred faults come two at a time, once each kind was there by itself. */
+/** How many of a hundred faults come two at a time, once each kind has occurred alone. */
 const pairsPerHundred = 30
 
 /** Starts everything, lets faults happen, ends them, waits until everything has come to its end, and judges. */
@@ -65,16 +65,16 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   })
   const faults = await strikeOn(site, options)
   const began = performance.now()
-  const isDone = await comeToRest(site, restTimeoutMs, options.onLook)
+  const isDone = await comeToRest(site, restTimeoutMs, options.onCheck)
   const restMs = isDone ? performance.now() - began : null
   return { seed, faults, restMs, verdict: await judge(site), judged: await site.recorder.judge(isDone) }
 }
 
 async function strikeOn(site: Site, options: ChaosOptions): Promise<readonly FaultRecord[]> {
   const { fraction } = seededRandom(options.seed)
-  const { kinds = Object.keys(faultKinds) as FaultName[], rounds = 0, onFault, onLook } = options
+  const { kinds = Object.keys(faultKinds) as FaultName[], rounds = 0, onFault, onCheck } = options
   const faults: FaultRecord[] = []
-  const looking = setInterval(() => void site.backlog().then(onLook, () => undefined), 2_000)
+  const checking = setInterval(() => void site.backlog().then(onCheck, () => undefined), 2_000)
   const until = performance.now() + options.faultsForMs
   let deck: FaultName[] = []
   const drawKind = (): FaultName => {
@@ -95,7 +95,7 @@ async function strikeOn(site: Site, options: ChaosOptions): Promise<readonly Fau
     }
     return faults
   } finally {
-    clearInterval(looking)
+    clearInterval(checking)
   }
 }
 

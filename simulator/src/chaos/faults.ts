@@ -108,7 +108,7 @@ export const faultKinds = {
   },
   service_cut: {
     recovery: 'network heals, until a worker that was cut off settles a transfer',
-    strike: (site, fraction) => breakCables(site, fraction, 'service: reset', ({ toService }) => toService.cut()),
+    strike: (site, fraction) => breakConnections(site, fraction, 'service: reset', ({ toService }) => toService.cut()),
   },
   service_silent: {
     recovery: 'requests arrive late, until a worker that was cut off settles a transfer',
@@ -116,7 +116,7 @@ export const faultKinds = {
       const at = fraction() < 0.5 ? 'request' : 'response'
       const holds = new Map<Worker, { release(): void }>()
       const hold = (worker: Worker) => void holds.set(worker, worker.toService.faults.hold({ at, deliverLate: true }))
-      return breakCables(site, fraction, `service: ${at}s held`, hold, (worker) => holds.get(worker)?.release())
+      return breakConnections(site, fraction, `service: ${at}s held`, hold, (worker) => holds.get(worker)?.release())
     },
   },
   service_errors: {
@@ -125,17 +125,18 @@ export const faultKinds = {
       const fault = fraction() < 0.5 ? ({ kind: 'refuse', status: 503 } as const) : ({ kind: 'fail_after' } as const)
       const rules = new Map<Worker, { remove(): void }>()
       const add = (worker: Worker) => void rules.set(worker, worker.toService.faults.add({ fault }))
-      return breakCables(site, fraction, `service: ${fault.kind}`, add, (worker) => rules.get(worker)?.remove())
+      return breakConnections(site, fraction, `service: ${fault.kind}`, add, (worker) => rules.get(worker)?.remove())
     },
   },
   postgres_cut: {
     recovery: 'network heals, until a worker that was cut off settles a transfer',
-    strike: (site, fraction) => breakCables(site, fraction, 'Postgres: reset', ({ toPostgres }) => toPostgres.cut()),
+    strike: (site, fraction) =>
+      breakConnections(site, fraction, 'Postgres: reset', ({ toPostgres }) => toPostgres.cut()),
   },
   postgres_silent: {
     recovery: 'network heals, until a worker that was cut off settles a transfer',
     strike: (site, fraction) =>
-      breakCables(site, fraction, 'Postgres: silence', ({ toPostgres }) => toPostgres.stall()),
+      breakConnections(site, fraction, 'Postgres: silence', ({ toPostgres }) => toPostgres.stall()),
   },
 } as const satisfies Record<string, FaultKind>
 
@@ -148,7 +149,7 @@ function over(site: Site, detail: string): Struck {
 }
 
 /** Breaks the network of one worker, or of all of them at once, for some seconds. */
-async function breakCables(
+async function breakConnections(
   site: Site,
   fraction: () => number,
   what: string,

@@ -45,7 +45,7 @@ async function main(): Promise<number> {
       count += 1
       last = `${kind} (${detail}), recovered in ${seconds(recoveryMs)}`
     },
-    onLook: ({ queued, submitting, submitted, settled, undelivered }) =>
+    onCheck: ({ queued, submitting, submitted, settled, undelivered }) =>
       progress.update(
         `${queued} queued, ${submitting} submitting, ${submitted} submitted, ${settled} settled, ${undelivered} to tell; ${count} faults, the last one: ${last}`,
       ),

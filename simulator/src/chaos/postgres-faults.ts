@@ -12,14 +12,14 @@ export async function terminateSessions(site: Site): Promise<number> {
   return terminated
 }
 
-/** Takes every connection that the server has, those of the site's programs too, for some milliseconds; returns how many. */
+/** Opens every connection that the server has, those of the site's programs too, for some milliseconds; returns how many. */
 export async function exhaustConnections(site: Site, ms: number): Promise<number> {
   const taken: Client[] = []
   const until = performance.now() + ms
   try {
     while (performance.now() < until) {
       await takeAll(site, taken)
-      // Whatever is taken away now, somebody else is quicker to get, or it is taken in the next round.
+      // A connection that is freed now goes to another process, or this opens it in the next round.
       await terminateAll(site)
       await takeAll(site, taken)
       await delay(50)
@@ -77,7 +77,7 @@ export async function lockTables(site: Site, ms: number, fraction: () => number)
   try {
     const { rows } = await client.query<{ readonly name: string }>(text)
     for (;;) {
-      // Behind whoever waits for a lock on a table everybody else waits, so it gives up and tries again.
+      // Everybody waits behind a session that waits for a lock on a table, so it gives up and retries.
       const isLocked = await client
         .query(`begin; set local lock_timeout = '250ms'; lock table ${rows[0]?.name} in access exclusive mode`)
         .then(

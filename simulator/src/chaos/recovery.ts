@@ -63,7 +63,7 @@ export async function readHeld(site: Site, pid: number): Promise<readonly HeldAt
   return held
 }
 
-/** Waits until the service has taken on each of the transfers, as another worker wrote; the time is that of the last. */
+/** Waits until the service has accepted each transfer, as another worker wrote; the time is that of the last. */
 export async function takenOver(site: Site, held: readonly HeldAttempt[], diedAtMs: number): Recovered {
   if (held.length === 0) return diedAtMs
   return patiently(async () => {
@@ -79,7 +79,7 @@ export async function takenOver(site: Site, held: readonly HeldAttempt[], diedAt
   })
 }
 
-/** Asks until there is an answer; Postgres may be out of reach meanwhile. */
+/** Asks until there is an answer; Postgres may be out of reach until then. */
 async function patiently<T>(ask: () => Promise<T | undefined>): Promise<T | undefined> {
   const deadline = performance.now() + recoveryTimeoutMs
   while (performance.now() < deadline) {

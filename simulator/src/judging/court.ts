@@ -1,8 +1,9 @@
 import { type Exchange, judge } from '@outlay/judge'
-import type { Evidence, Violation } from '../invariants.ts'
-import type { Lane } from '../lane.ts'
-import { createStatements, digest, followTables, type Statements, startRecordingProxy } from '../recording/index.ts'
+import type { Environment } from '../environment.ts'
+import type { Evidence } from '../evidence.ts'
+import { createStatements, digest, recordTables, type Statements, startRecordingProxy } from '../recording/index.ts'
 import type { Tenant } from '../tenant.ts'
+import type { Violation } from '../violation.ts'
 import { hostTables, lineOf, queryOf } from './host-rows.ts'
 import { keepInMemory, type Scribe } from './scribe.ts'
 import { keysLiveMs, subscribed } from './site-recorder.ts'
@@ -10,54 +11,54 @@ import { keysLiveMs, subscribed } from './site-recorder.ts'
 /** Records the runs of a lane for the judge, one after the other. */
 export interface Court extends AsyncDisposable {
   /** The lane as a run has it that is judged: requests go by the recording proxy, and skipped time is written down. */
-  readonly lane: Lane
+  readonly environment: Environment
   /** Begins the record of a run, once its tenants are there. */
   begin(tenants: readonly Tenant[]): Promise<void>
   /** Reads what has become of things since. */
-  look(): Promise<void>
+  check(): Promise<void>
   /** Ends the record and judges it. */
   judge(at: Pick<Evidence, 'foreign'>): Promise<readonly Violation[]>
 }
 
 /** Opens the court of a lane. */
-export async function openCourt(lane: Lane): Promise<Court> {
+export async function openCourt(environment: Environment): Promise<Court> {
   let scribe: Scribe = keepInMemory()
   let statements: Statements | undefined
   let tenants: readonly Tenant[] = []
   const record = (exchange: Exchange) => scribe.exchange(exchange)
-  const proxy = await startRecordingProxy(lane.proxy.url, record)
+  const proxy = await startRecordingProxy(environment.proxy.url, record)
   const onRow = (row: Parameters<typeof lineOf>[0]) => {
     const line = lineOf(row)
     if (line !== undefined) scribe.host(line)
   }
-  const follower = await followTables(queryOf(lane.host), { name: 'judge', tables: hostTables, onRow })
-  const look = async () => {
-    await follower.drain()
-    for (const line of (await statements?.look()) ?? []) scribe.service(line)
+  const recorder = await recordTables(queryOf(environment.host), { name: 'judge', tables: hostTables, onRow })
+  const check = async () => {
+    await recorder.drain()
+    for (const line of (await statements?.check()) ?? []) scribe.service(line)
   }
   return {
-    lane: {
-      ...lane,
-      proxy: { ...lane.proxy, url: proxy.url },
+    environment: {
+      ...environment,
+      proxy: { ...environment.proxy, url: proxy.url },
       async travel(seconds) {
         scribe.host({ kind: 'travel', at: Date.now(), ms: seconds * 1_000 })
-        await lane.travel(seconds)
+        await environment.travel(seconds)
       },
     },
     async begin(those) {
-      await follower.drain()
+      await recorder.drain()
       scribe = keepInMemory()
       tenants = those
       for (const { accountId: account, clientIds } of tenants)
         for (const clientId of clientIds)
           scribe.host({ kind: 'tenant', at: Date.now(), account, client: digest(clientId) })
       const accounts = tenants.map(({ accountId }) => accountId)
-      statements = createStatements(queryOf(lane.service), accounts)
+      statements = createStatements(queryOf(environment.service), accounts)
     },
     // Postgres may just be restarting.
-    look: () => look().catch(() => undefined),
+    check: () => check().catch(() => undefined),
     async judge({ foreign }) {
-      await look()
+      await check()
       const at = Date.now()
       for (const remote of foreign.keys()) scribe.host({ kind: 'foreign', at, remote })
       for (const { accountId: account, funded } of tenants)
@@ -71,7 +72,7 @@ export async function openCourt(lane: Lane): Promise<Court> {
     },
     async [Symbol.asyncDispose]() {
       await proxy.stop()
-      await follower.stop()
+      await recorder.stop()
     },
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Exchange, judge, report, type Verdict } from '@outlay/judge'
 import type { Pool } from 'pg'
-import { createStatements, digest, followTables } from '../recording/index.ts'
+import { createStatements, digest, recordTables } from '../recording/index.ts'
 import { type Customer, customerFunds } from '../site/customer.ts'
 import type { Promises } from '../site/writer.ts'
 import { subscriptions } from '../subscriptions.ts'
@@ -50,7 +50,7 @@ export const keysLiveMs = 30 * 86_400_000
 /** What the hosts of simulator and site subscribe to; the first wants everything, and so the endings too. */
 export const subscribed = { everything: ['everything'], endings: subscriptions.map(({ name }) => name) }
 
-/** Starts to record. The recording proxies are told to write to `record`. */
+/** Starts to record. The recording proxies write to `record`. */
 export async function openSiteRecorder(options: SiteRecorderOptions): Promise<SiteRecorder> {
   const { host, service, customers, promises } = options
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'outlay-history-')))
@@ -65,17 +65,17 @@ export async function openSiteRecorder(options: SiteRecorderOptions): Promise<Si
     const line = lineOf(row)
     if (line !== undefined) scribe.host(line)
   }
-  const follower = await followTables(queryOf(host), { name: 'judge', tables: hostTables, onRow })
+  const recorder = await recordTables(queryOf(host), { name: 'judge', tables: hostTables, onRow })
   const accounts = customers.map(({ accountId }) => accountId)
   const statements = createStatements(queryOf(service), accounts)
-  const look = async () => {
-    await follower.drain()
-    for (const line of await statements.look()) scribe.service(line)
+  const check = async () => {
+    await recorder.drain()
+    for (const line of await statements.check()) scribe.service(line)
   }
   // Postgres may be out of reach, which is what chaos is about; the next reading has it all.
   let reading = Promise.resolve()
   const readAgain = () => {
-    reading = reading.then(() => look().catch(() => undefined))
+    reading = reading.then(() => check().catch(() => undefined))
   }
   const timer = setInterval(readAgain, readPauseMs)
   return {
@@ -88,14 +88,14 @@ export async function openSiteRecorder(options: SiteRecorderOptions): Promise<Si
     async judge(isAtRest) {
       clearInterval(timer)
       await reading
-      await look()
+      await check()
       const at = Date.now()
       for (const kind of ['promised', 'withdrawn'] as const)
         for (const number of promises[kind]) scribe.host({ kind, at, reference: `payout ${number}` })
       for (const line of await statements.readAll()) scribe.service(line)
       const run = { atRest: isAtRest, endedAt: at, ...subscribed, keysLiveMs, servedWithinMs }
       const verdict = judge(await scribe.finish(run))
-      await follower.stop()
+      await recorder.stop()
       const stays = options.folder !== undefined || verdict.violations.length > 0
       if (!stays) await rm(folder, { recursive: true, force: true })
       return { verdict, folder: stays ? folder : null }

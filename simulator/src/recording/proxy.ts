@@ -52,7 +52,7 @@ export async function startRecordingProxy(
     request.pipe(upstream)
     upstream.on('error', fail)
     upstream.on('response', (answer) => passOn(answer, response, seen, fail))
-    // Whoever goes before the answer is whole does not know it, and neither side goes on.
+    // A client that leaves before the answer is complete does not know it, and neither side continues.
     response.on('close', () => {
       if (response.writableFinished) return
       fail()

@@ -5,8 +5,8 @@ export type Query = (text: string, values?: readonly unknown[]) => Promise<reado
 
 /** Reads the service's statements and balances by SQL, as an auditor with read access would. */
 export interface Statements {
-  /** What changed since the last look: statuses, and wallets. */
-  look(): Promise<readonly ServiceLine[]>
+  /** What changed since the last read: statuses, and wallets. */
+  check(): Promise<readonly ServiceLine[]>
   /** Everything, at the end. */
   readAll(): Promise<readonly ServiceLine[]>
 }
@@ -26,7 +26,7 @@ export function createStatements(query: Query, accounts: readonly string[], sche
   }
   const isNews = (id: string, text: string) => known.get(id) !== text && known.set(id, text) !== undefined
   return {
-    async look() {
+    async check() {
       const at = Date.now()
       const rows = await query(
         `select id, status, coalesce((failure ->> 'retriable')::boolean, false) as retriable from ${schema}.transfer

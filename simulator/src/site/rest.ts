@@ -6,13 +6,13 @@ import type { Site } from './site.ts'
 export async function comeToRest(
   site: Site,
   timeoutMs: number,
-  onLook: (backlog: Backlog) => void = () => undefined,
+  onCheck: (backlog: Backlog) => void = () => undefined,
 ): Promise<boolean> {
   for (const writer of site.writers) await writer.stop()
   const deadline = performance.now() + timeoutMs
   while (performance.now() < deadline) {
     const backlog = await site.backlog()
-    onLook(backlog)
+    onCheck(backlog)
     const { queued, submitting, awaitingFunds, submitted, blocked, undelivered } = backlog
     const jobs = await site.host.query('select from outlay_queue.job limit 1')
     if (queued + submitting + awaitingFunds + submitted + blocked + undelivered + jobs.rows.length === 0) return true

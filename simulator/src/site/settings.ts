@@ -1,17 +1,17 @@
 import type { Customer } from './customer.ts'
 
-/** What a program of the site is told by its environment. */
+/** What a program of the site reads from its environment. */
 export interface Settings {
   readonly databaseUrl: string
   readonly customers: readonly Customer[]
 }
 
-/** What a worker is told besides. */
+/** What a worker reads in addition. */
 export interface WorkerSettings extends Settings {
   readonly serviceUrl: string
 }
 
-/** What a writer is told besides. */
+/** What a writer reads in addition. */
 export interface WriterSettings extends Settings {
   readonly seed: number
   /** Number of its first payout; a writer that is started again goes on with others. */

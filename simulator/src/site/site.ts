@@ -5,8 +5,8 @@ import type { Client } from '@outlay/http-client'
 import type { SeededClient } from '@outlay/service/sandbox'
 import { memoryGateway, type Postgres, spawnNode, startPostgres } from '@outlay/testing'
 import { Pool, type PoolClient } from 'pg'
+import { migrateHost } from '../environment.ts'
 import { openSiteRecorder, type SiteRecorder } from '../judging/site-recorder.ts'
-import { migrateHost } from '../lane.ts'
 import { type Customer, seedOf, welcome } from './customer.ts'
 import { keepStanding, type StandingProgram } from './standing-program.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -15,9 +15,9 @@ import { type Promises, startWriter } from './writer.ts'
 /** A whole installation in processes of its own: Postgres, the service, workers, and hosts that write payouts. */
 export interface Site extends AsyncDisposable {
   readonly postgres: Postgres
-  /** For looking at the hosts' database. */
+  /** Reads the hosts' database. */
   readonly host: Pool
-  /** For looking at the service's database. */
+  /** Reads the service's database. */
   readonly service: Pool
   readonly provider: StandingProgram
   readonly workers: readonly Worker[]
@@ -46,7 +46,7 @@ export interface SiteOptions {
   readonly isWild: boolean
   /** Where the history for the judge is to be kept; else it is kept only when something is wrong with it. */
   readonly history?: string | undefined
-  /** Hears at once of a process that ended although nobody ended it. */
+  /** Receives at once a process that ended although nobody ended it. */
   readonly onCollapse?: ((what: string) => void) | undefined
 }
 

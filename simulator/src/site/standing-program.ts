@@ -21,13 +21,13 @@ export interface StandingProgram extends AsyncDisposable {
 export interface StandingProgramOptions {
   readonly name: string
   readonly start: () => Promise<Program>
-  /** Hears of each message that it sends. */
+  /** Receives each message that it sends. */
   readonly onMessage?: ((message: unknown) => void) | undefined
-  /** Hears that it ended although nobody ended it, with what it said at last. */
+  /** Called when it ended although nobody ended it, with its last output. */
   readonly onCollapse: (what: string) => void
 }
 
-/** How long a program may take to get up again, in milliseconds: what it needs may be down itself. */
+/** How long a program may take to start again, in milliseconds: what it needs may be down itself. */
 const reviveTimeoutMs = 120_000
 
 /** Starts a program for good. */
@@ -36,20 +36,20 @@ export async function keepStanding(options: StandingProgramOptions): Promise<Sta
   let program = await start()
   let isMeantToEnd = false
   let hasEnded = false
-  let heard = 0
-  const hear = () => {
-    for (; heard < program.messages.length; heard += 1) onMessage?.(program.messages[heard])
+  let received = 0
+  const receive = () => {
+    for (; received < program.messages.length; received += 1) onMessage?.(program.messages[received])
   }
-  const listening = setInterval(hear, 100)
+  const listening = setInterval(receive, 100)
   const watch = () => {
     isMeantToEnd = false
     hasEnded = false
-    heard = 0
+    received = 0
     const watched = program
     void watched.ended.then(({ code, signal }) => {
       hasEnded = true
       const last = watched.stderr().trim().split('\n').slice(-12).join('\n')
-      if (!isMeantToEnd) onCollapse(`${name} ended by itself with ${signal ?? code}: ${last}`)
+      if (!isMeantToEnd) onCollapse(`${name} ended unexpectedly with ${signal ?? code}: ${last}`)
     })
   }
   watch()
@@ -60,7 +60,7 @@ export async function keepStanding(options: StandingProgramOptions): Promise<Sta
     isMeantToEnd = true
     signal('SIGCONT')
     await program.stop(30_000)
-    hear()
+    receive()
     clearInterval(listening)
   }
   return {
@@ -71,7 +71,7 @@ export async function keepStanding(options: StandingProgramOptions): Promise<Sta
     async kill() {
       isMeantToEnd = true
       await program.kill('SIGKILL')
-      hear()
+      receive()
       return program.pid
     },
     async revive() {

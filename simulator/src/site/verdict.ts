@@ -1,4 +1,6 @@
-import { checkAll, type Evidence, type Violation } from '../invariants.ts'
+import type { Evidence } from '../evidence.ts'
+import { checkAll } from '../invariants.ts'
+import type { Violation } from '../violation.ts'
 import { customerFunds } from './customer.ts'
 import type { Site } from './site.ts'
 
@@ -27,7 +29,7 @@ export interface Verdict {
 export async function judge(site: Site): Promise<Verdict> {
   const { promised, withdrawn, unknown } = site.promises
   const at: Evidence = {
-    lane: { host: site.host, service: site.service },
+    environment: { host: site.host, service: site.service },
     tenants: site.customers.map(({ customer, client }) => ({
       accountId: customer.accountId,
       client,

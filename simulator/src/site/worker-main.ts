@@ -1,4 +1,4 @@
-/** A host application that works: it submits, follows, and writes down what it is told in the transaction that tells it. */
+/** A host application with a worker: it submits, polls, and writes each event in the transaction of its delivery. */
 import process from 'node:process'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, OutlayError } from '@outlay/core'

@@ -22,18 +22,18 @@ export interface Worker {
 }
 
 /** What a worker is connected to. */
-export interface WorkerSurroundings extends Settings {
+export interface WorkerContext extends Settings {
   readonly postgres: Pick<Postgres, 'host' | 'port'>
   readonly serviceUrl: string
   readonly onCollapse: (what: string) => void
-  /** Hears of every exchange with the service, as the worker has it. */
+  /** Receives every exchange with the service, as the worker sees it. */
   readonly onExchange: (exchange: Exchange) => void
-  /** Hears the idempotency key of each payout that leaves. */
+  /** Receives the idempotency key of each payout that leaves. */
   readonly onKey: (key: string) => void
 }
 
 /** Starts a worker process. */
-export async function startWorker(name: string, around: WorkerSurroundings): Promise<Worker> {
+export async function startWorker(name: string, around: WorkerContext): Promise<Worker> {
   const { postgres, databaseUrl, serviceUrl, customers, onCollapse, onExchange, onKey } = around
   const toPostgres = await startTcpProxy({ host: postgres.host, port: postgres.port })
   const toService = await startFaultProxy({ target: serviceUrl })

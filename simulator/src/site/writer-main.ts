@@ -65,7 +65,7 @@ async function write(count: number, ending: Ending): Promise<void> {
   }
 }
 
-/** Ends the transaction. `lose` sends the commit and does not live to hear of it. */
+/** Ends the transaction. `lose` sends the commit and dies before the answer. */
 async function end(client: PoolClient, ending: Ending): Promise<void> {
   if (ending !== 'lose') {
     await client.query(ending)
@@ -83,15 +83,15 @@ function draw(): readonly [number, Ending] {
   return [fraction() < 0.15 ? 2 + Math.floor(fraction() * 7) : 1, ending]
 }
 
-async function tell(): Promise<void> {
-  const told = report
+async function sendReport(): Promise<void> {
+  const sent = report
   report = { promised: [], withdrawn: [], unknown: [], tookMs: [] }
-  await new Promise<void>((resolve) => process.send?.(told, () => resolve()))
+  await new Promise<void>((resolve) => process.send?.(sent, () => resolve()))
 }
 
 const open = new Set<Promise<void>>()
 let isStopping = false
-const reporting = setInterval(() => void tell(), reportPauseMs)
+const reporting = setInterval(() => void sendReport(), reportPauseMs)
 
 async function writeOn(): Promise<void> {
   const began = performance.now()
@@ -108,7 +108,7 @@ process.once('SIGTERM', async () => {
   isStopping = true
   await Promise.all(open)
   clearInterval(reporting)
-  await tell()
+  await sendReport()
   await pool.end()
   process.exit(0)
 })

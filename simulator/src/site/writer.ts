@@ -2,7 +2,7 @@ import { spawnNode } from '@outlay/testing'
 import { type Settings, toEnvironment, type WriterSettings } from './settings.ts'
 import { keepStanding, type StandingProgram } from './standing-program.ts'
 
-/** What a writer tells from time to time: numbers of payouts, by what it knows of their transactions. */
+/** What a writer reports from time to time: numbers of payouts, by what it knows of their transactions. */
 export interface WriterReport {
   /** The commit was answered. */
   readonly promised: readonly number[]
@@ -14,12 +14,12 @@ export interface WriterReport {
   readonly tookMs: readonly number[]
 }
 
-/** Everything that writers told, in one place. */
+/** All reports of the writers, in one place. */
 export interface Promises {
   readonly promised: Set<number>
   readonly withdrawn: Set<number>
   readonly unknown: Set<number>
-  /** How long transactions took, in milliseconds; whoever reads them takes them away. */
+  /** How long transactions took, in milliseconds; the reader removes them. */
   readonly tookMs: number[]
 }
 

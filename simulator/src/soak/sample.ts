@@ -9,7 +9,7 @@ export interface Sample {
   readonly atMs: number
   /** Payouts that were written so far. */
   readonly payouts: number
-  /** Resident memory of each process, in bytes. Empty where the system does not tell. */
+  /** Resident memory of each process, in bytes. Empty where the system does not report it. */
   readonly memory: Readonly<Record<string, number>>
   /** Table with its indexes and what it keeps aside, in bytes. */
   readonly tables: Readonly<Record<string, number>>
@@ -19,9 +19,9 @@ export interface Sample {
   readonly latencies: Readonly<Record<string, number>>
 }
 
-/** Takes a sample. `sinceMs` is when the one before was taken, by the clock of this machine. */
-export async function takeSample(site: Site, beganMs: number, sinceMs: number): Promise<Sample> {
-  const [payouts, memory, host, service, followed] = await Promise.all([
+/** Takes a sample. `sinceMs` is the time of the previous one, by the clock of this machine. */
+export async function measure(site: Site, beganMs: number, sinceMs: number): Promise<Sample> {
+  const [payouts, memory, host, service, polled] = await Promise.all([
     site.host.query<{ readonly count: number }>('select count(*)::integer as count from payout'),
     readMemory(site),
     readTables(site.host),
@@ -37,12 +37,12 @@ export async function takeSample(site: Site, beganMs: number, sinceMs: number): 
     deadRows: Object.fromEntries(tables.map(({ name, dead }) => [name, dead])),
     latencies: withoutHoles({
       ...halfAndMost('host transaction', site.promises.tookMs.splice(0)),
-      ...followed,
+      ...polled,
     }),
   }
 }
 
-/** Reads from Linux's own files how much memory the processes take. */
+/** Reads from Linux's own files how much memory the processes use. */
 async function readMemory(site: Site): Promise<Readonly<Record<string, number>>> {
   const programs = [site.provider, ...site.workers.map(({ program }) => program), ...site.writers]
   const read = programs.map(async ({ name, pid }) => {

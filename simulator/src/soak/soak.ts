@@ -3,7 +3,7 @@ import type { Judged } from '../judging/site-recorder.ts'
 import { comeToRest } from '../site/rest.ts'
 import { openSite, type Site } from '../site/site.ts'
 import { judge, type Verdict } from '../site/verdict.ts'
-import { type Sample, takeSample } from './sample.ts'
+import { measure, type Sample } from './sample.ts'
 
 /** What a run is to do. */
 export interface SoakOptions {
@@ -36,13 +36,13 @@ const warmUpMs = 60_000
 /** How long a transfer keeps its history at hand, in milliseconds. */
 const historyMs = 30_000
 
-/** Pause between two looks for histories that go to the archive, in milliseconds. */
+/** Pause between two searches for histories that go to the archive, in milliseconds. */
 const archivePauseMs = 5_000
 
 /** How long everything gets to come to its end, in milliseconds. */
 const restTimeoutMs = 600_000
 
-/** Lets payouts flow at a steady rate and without faults, takes samples, waits until everything is at its end, and judges. */
+/** Sends payouts at a steady rate without faults, samples, waits until everything has ended, and judges. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const { seed, forMs, rate, samplePauseMs = 10_000, onSample, history } = options
   await using site = await openSite({ seed, customers: 3, workers: 2, writers: 1, rate, isWild: false, history })
@@ -52,7 +52,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   for (let since = began; Date.now() - began < forMs; ) {
     await delay(samplePauseMs)
     const now = Date.now()
-    const sample = await takeSample(site, began, since)
+    const sample = await measure(site, began, since)
     since = now
     samples.push(sample)
     onSample?.(sample)

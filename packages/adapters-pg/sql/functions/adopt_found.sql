@@ -1,9 +1,9 @@
--- Adopts what nothing here stands for, for certain, and answers as adopt_noted() does.
+-- Adopts found transfers that certainly have no row here, and answers as adopt_noted() does.
 --
--- What became of a request from here is never taken for somebody else's: an automation made it, or every request that may have
--- left before it was seen has an answer. A request leaves after its claim has committed, and what it makes is seen after that;
--- the row under `found_transfer` committed later still, so the one statement that decides sees the claim, or what came of it.
--- It must run in a transaction of its own: in one that is older than the sight it would see neither.
+-- It never adopts the result of a request from here: either an automation made the transfer, or every request that may have left
+-- before the transfer was seen has an answer. A request leaves after its claim has committed, and the service shows its transfer
+-- after that. The row in `found_transfer` commits later still, so the one statement that decides sees the claim, or its outcome.
+-- This must run in its own transaction: a transaction older than the row in `found_transfer` would see neither.
 create or replace function {{schema}}.adopt_found(p_limit integer)
 returns table (id text, account_id text, remote_id text, problem text) language plpgsql as $$
 #variable_conflict use_column
@@ -11,7 +11,7 @@ declare
   v_account_ids text[];
   v_remote_ids text[];
 begin
-  -- After a restore the service has what was sent from rows that are here as if it had not been: a reconciliation tells first.
+  -- After a restore the service has transfers whose rows here are unsent: a reconciliation matches them first.
   if exists (select 1 from {{schema}}.home h where h.fenced_since is not null) then
     return;
   end if;
@@ -23,13 +23,13 @@ begin
     delete from {{schema}}.found_transfer f using known k
     where f.account_id = k.account_id and f.remote_id = k.remote_id
   )
-  -- Whatever was told of it meanwhile, the next look finds out. Nobody is waited for: whoever has such a transfer may be about to
-  -- note what this has just removed.
-  update {{schema}}.transfer t set follow_at = clock_timestamp() from known k where t.id = k.id and t.stage = 'submitted';
+  -- The next poll reads any status that was reported in between. This waits for no lock: the transaction that holds such a transfer
+  -- may be about to record what this has just removed.
+  update {{schema}}.transfer t set next_poll_at = clock_timestamp() from known k where t.id = k.id and t.stage = 'submitted';
 
   with uncertain as materialized (
-    -- Per account, when the first request left whose outcome is not certain. Read once, not for each of what was found.
-    -- What left before a restore is known by the age of its doubt, not by attempts.
+    -- Per account, when the first request left whose outcome is not certain. Read once, not per found transfer.
+    -- For requests from before a restore, the age of the doubt says when they left; attempts do not.
     select t.account_id, min(case when t.reason = 'reconcile' then t.created_at
       else least(coalesce(a.claimed_at, t.created_at), t.unknown_since) end) as left_at from {{schema}}.transfer t
     left join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = 1

@@ -1,12 +1,12 @@
--- Writes transfers of the service that nothing here stands for, as if they had been found on a watched account. Answers as
--- adopt_noted() does.
+-- Writes transfers for those of the service that certainly have no row here, as if they had been found on a watched account.
+-- Answers as adopt_noted() does.
 create or replace function {{schema}}.adopt_lost(p_account_id text, p_found jsonb)
 returns table (id text, account_id text, remote_id text, problem text) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_remote_ids text[];
 begin
-  perform {{schema}}.hold_found(p_account_id, p_found);
+  perform {{schema}}.record_unmatched_transfers(p_account_id, p_found);
   v_remote_ids := array(
     select f.remote_id from {{schema}}.found_transfer f
     where f.account_id = p_account_id and f.remote_id in (

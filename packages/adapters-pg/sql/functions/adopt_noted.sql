@@ -1,5 +1,5 @@
--- The same one by one where something in it cannot be written: that stays where it was found, with its problem, and is not tried
--- again as it is. Answers with one row for each new transfer, and for each problem one without an id.
+-- The same, one by one where one of them cannot be written: that one stays in `found_transfer` with its problem, and is not tried
+-- again unchanged. Returns one row for each new transfer, and for each problem one row without an id.
 create or replace function {{schema}}.adopt_noted(p_account_ids text[], p_remote_ids text[])
 returns table (id text, account_id text, remote_id text, problem text) language plpgsql as $$
 #variable_conflict use_column
@@ -20,7 +20,7 @@ begin
     exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
       update {{schema}}.found_transfer f set problem = sqlerrm
       where f.account_id = v_one.account_id and f.remote_id = v_one.remote_id;
-      -- The message may quote what was found, so only its code is told.
+      -- The message may quote the found transfer, so only its code is returned.
       return query select null::text, v_one.account_id, v_one.remote_id, sqlstate::text;
     end;
   end loop;

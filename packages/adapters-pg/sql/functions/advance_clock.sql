@@ -1,5 +1,5 @@
--- Moves the virtual time on. All claims share its row, so it comes last in each, and one that another claim is moving is left to
--- that: the next claim makes up for it.
+-- Moves the virtual time on. All claims share its row, so each claim writes it last. When another claim is moving it, this does
+-- nothing: the next claim makes up for it.
 create or replace function {{schema}}.advance_clock(p_tag bigint) returns void language plpgsql as $$
 begin
   update {{schema}}.dispatch_clock c set tag = p_tag

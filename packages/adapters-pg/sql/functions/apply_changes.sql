@@ -13,18 +13,18 @@ begin
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), reason = null,
-        reached_at = s.reached_at, unknown_since = null, follow_at = case when s.stage = 'submitted' then t.follow_at end,
+        reached_at = s.reached_at, unknown_since = null, next_poll_at = case when s.stage = 'submitted' then t.next_poll_at end,
         event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
         updated_at = clock_timestamp()
     from s where t.id = s.id
     returning t.id, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
-  ), told as (
+  ), subscribed as (
     select c.id, c.base + e.ordinality::integer as sequence, e.type
     from changed c cross join lateral unnest(c.events) with ordinality as e (type, ordinality)
   )
   select (select count(*) from changed), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
   into v_count, v_event_ids, v_sequences, v_types
-  from told t;
+  from subscribed t;
   if v_event_ids is not null then
     perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
   end if;

@@ -1,7 +1,7 @@
 -- Gives transfers the ids that they have at the service, fails them where a person says that nothing was paid, or blocks them for a
--- person, and writes the evidence beside their attempts. Whose `command` is `resolve` a person decides; the others a reconciliation
--- does. A transfer whose attempt or stage is another by now is left alone, and so is one whose id another transfer of the account
--- has by now. Answers with the ids that changed.
+-- person. Writes the evidence beside their attempts. A `command` of `resolve` is a person's decision; the others are a
+-- reconciliation's. Skips a transfer whose attempt or stage has changed, and one whose id another transfer of the account has.
+-- Returns the ids that changed.
 create or replace function {{schema}}.apply_reconciliation(p_changes jsonb, p_actor text) returns setof text language plpgsql as $$
 declare
   v_ids text[];
@@ -19,8 +19,8 @@ begin
         status = case when c.failure is not null then 'failed' else t.status end, failure = c.failure, remote_id = c.remote_id,
         reason = case when c.remote_id is null and c.failure is null then 'reconcile' end,
         unknown_since = case when c.remote_id is null and c.failure is null then t.unknown_since end,
-        follow_at = case when c.remote_id is not null then clock_timestamp() end,
-        -- It is no first attempt any more, and the first one is what writes the key: as it was sent before the restore.
+        next_poll_at = case when c.remote_id is not null then clock_timestamp() end,
+        -- The first attempt writes the key, and this is a later one: write the key as it was sent before the restore.
         submission_key = case when t.attempt = 0
           then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end,
         attempt = t.attempt + 1, event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()

@@ -6,7 +6,7 @@ declare
   v_held text[];
   v_page bigint;
 begin
-  -- The first event says that a history is here, so no index has to.
+  -- A first event means that the history is live, so no other index is needed.
   select array_agg(c.transfer_id), max(c.transfer_id) into v_ids, last_id from (
     select e.transfer_id from {{schema}}.event e
     where e.sequence = 1 and e.transfer_id > p_after and e.transfer_id < p_before order by e.transfer_id limit p_limit
@@ -14,14 +14,14 @@ begin
   v_ids := {{schema}}.lock_ended(v_ids, clock_timestamp() - p_older_ms * interval '1 millisecond', not p_dry_run);
 
   -- New deliveries come with new events, and those need the lock. By subscription, since that is how they are indexed.
-  with recursive told as (
+  with recursive subscribed as (
     (select d.subscription from {{schema}}.delivery d order by d.subscription limit 1)
     union all
     select (select d.subscription from {{schema}}.delivery d where d.subscription > s.subscription order by d.subscription limit 1)
-    from told s where s.subscription is not null
+    from subscribed s where s.subscription is not null
   )
   select array_agg(distinct d.transfer_id), coalesce(array_agg(distinct d.subscription), '{}') into v_held, held_by
-  from told s join {{schema}}.delivery d on d.subscription = s.subscription and d.transfer_id = any (v_ids);
+  from subscribed s join {{schema}}.delivery d on d.subscription = s.subscription and d.transfer_id = any (v_ids);
   select array_agg(i.id) into v_ids from unnest(v_ids) as i (id) where i.id <> all (coalesce(v_held, '{}'));
 
   held := coalesce(cardinality(v_held), 0);

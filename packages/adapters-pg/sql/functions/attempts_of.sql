@@ -1,4 +1,4 @@
--- Reads attempts at hand and archived ones alike.
+-- Reads live and archived attempts alike.
 create or replace function {{schema}}.attempts_of(p_transfer_id text)
 returns table (
   attempt integer, claimed_at timestamptz, answered_at timestamptz, took interval, outcome text, http_status integer,

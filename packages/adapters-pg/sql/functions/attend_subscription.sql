@@ -1,5 +1,5 @@
--- Notes that a process attends these types, unless somebody has the row locked, and answers with the types that any process
--- has attended within `p_within_ms`.
+-- Records that a process attends these types, unless the row is locked, and returns the types that any process has attended
+-- within `p_within_ms`.
 create or replace function {{schema}}.attend_subscription(p_name text, p_types text[], p_within_ms bigint) returns text[] language plpgsql as $$
 declare
   v_at timestamptz := clock_timestamp();

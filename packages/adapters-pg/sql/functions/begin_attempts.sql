@@ -1,8 +1,8 @@
 -- Begins an attempt of each of these transfers, which the caller has locked, and writes it down. An attempt that was claimed
 -- before and never settled has an unknown outcome from its claim on, unless it was to register a counterparty: a transfer whose
--- destination has no id was never sent. The key that is sent is written with the first attempt; it is what `idempotency_key` in the
--- answer is, also for code that knows of no other. The client is that of the account's last request, or `p_client` where all are
--- sent alike, and stays who sent the first request while its outcome is unknown.
+-- destination has no id was never sent. The first attempt writes the key that is sent. The answer has that key as
+-- `idempotency_key`, also for code that knows of no other. The client is that of the account's last request, or `p_client` where
+-- all requests have one client. While the outcome of the first request is unknown, its client stays.
 create or replace function {{schema}}.begin_attempts(p_ids text[], p_worker text, p_client text)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
@@ -13,11 +13,10 @@ declare
   v_at timestamptz := clock_timestamp();
 begin
   return query
-  with taken as (
+  with claimed as (
     update {{schema}}.transfer t
     set attempt = t.attempt + 1, stage = 'submitting', updated_at = v_at,
-        unknown_since = case when t.stage = 'submitting' and t.request #> '{destination,addressId}' is not null
-          then coalesce(t.unknown_since, t.updated_at) else t.unknown_since end,
+        unknown_since = {{schema}}.unknown_since_of(t),
         submission_key = case when t.attempt = 0
           then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end,
         client = case
@@ -28,13 +27,13 @@ begin
       t.unknown_since, t.expires_at, t.released_at, t.client, t.environment
   ), logged as (
     insert into {{schema}}.attempt (transfer_id, attempt, worker, step, claimed_at)
-    select k.id, k.attempt, p_worker, case when k.request #> '{destination,addressId}' is null then 'registration' end, v_at from taken k
+    select k.id, k.attempt, p_worker, case when k.request #> '{destination,addressId}' is null then 'registration' end, v_at from claimed k
   )
   select k.id, k.account_id, k.sent_key, k.request, k.attempt, k.reason, {{schema}}.iso(k.unknown_since),
     {{schema}}.iso(k.expires_at), {{schema}}.iso(v_at),
     case when k.unknown_since is not null then (
       select min(a.attempt) from {{schema}}.attempt a where a.transfer_id = k.id and a.claimed_at >= k.unknown_since) end,
     k.released_at is not null, k.client, k.environment
-  from taken k;
+  from claimed k;
 end
 $$;

@@ -1,6 +1,6 @@
--- Looks at the next transfers that the service does not have for certain, in the order of their ids, and blocks those whose outcome
--- is unknown for too long: one whose account is paused or refused is not claimed, so nobody else would. One that a person
--- released, or that somebody has locked, is passed over. `last_id` is null when there was none to look at.
+-- Reads the next transfers that the service does not have for certain, in the order of their ids, and blocks those whose outcome
+-- is unknown for too long: a transfer of a paused or refused account is not claimed, so nothing else would block it. Skips
+-- transfers that a person released, and locked ones. `last_id` is null when there was none to read.
 create or replace function {{schema}}.block_unknown(p_after text, p_limit integer, p_older_ms bigint)
 returns table (last_id text, blocked integer) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$

@@ -1,4 +1,4 @@
--- Changes limits of an account: what is absent stays, null resets.
+-- Changes limits of an account: an absent member stays, null resets.
 create or replace function {{schema}}.configure_account(p_account_id text, p_limits jsonb, p_notify boolean) returns void language plpgsql as $$
 begin
   insert into {{schema}}.account as a (account_id, rate_per_second, concurrency, weight)

@@ -1,4 +1,4 @@
--- Writes one transfer, its event and its job. Answers with the tag of the job and the time; null when the key is taken.
+-- Writes one transfer, its event and its job. Returns the tag of the job and the time; null when the key is in use.
 -- One text, because a function in `from` costs more than one in `select`.
 create or replace function {{schema}}.enqueue_one(
   p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_base integer, p_notify boolean,

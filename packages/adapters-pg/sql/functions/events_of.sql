@@ -4,4 +4,4 @@ create or replace function {{schema}}.events_of(p_transfer_id text) returns seto
   select r.* from {{schema}}.transfer t join {{schema}}.archive a on a.page = t.archive_page
   cross join lateral jsonb_populate_recordset(null::{{schema}}.event, a.history -> t.id -> 'events') r where t.id = p_transfer_id
 $$;
-comment on function {{schema}}.events_of(text) is 'The events of one transfer, archived or not, in no order.';
+comment on function {{schema}}.events_of(text) is 'The events of one transfer, archived or not, unordered.';

@@ -1,12 +1,13 @@
--- Keeps everything from being sent until a reconciliation. False when it is fenced already.
+-- Keeps everything from being sent until a reconciliation. False when it is fenced already. The fence counts from when a worker was
+-- last here: what is younger may have been enqueued after a restore that nobody had noticed yet.
 create or replace function {{schema}}.fence(p_reason text, p_actor text) returns boolean language plpgsql as $$
 declare
   v_done boolean;
 begin
   insert into {{schema}}.home (system_identifier, database_oid, database_name, timeline)
-  select w.system_identifier, w.database_oid, w.database_name, coalesce(w.timeline, 0) from {{schema}}.whereabouts() w
+  select w.system_identifier, w.database_oid, w.database_name, coalesce(w.timeline, 0) from {{schema}}.database_identity() w
   on conflict do nothing;
-  update {{schema}}.home h set fenced_since = clock_timestamp(), fence_reason = p_reason, fenced_by = p_actor
+  update {{schema}}.home h set fenced_since = least(h.seen_at, clock_timestamp()), fence_reason = p_reason, fenced_by = p_actor
   where h.fenced_since is null;
   v_done := found;
   perform pg_notify('{{channel}}', '');

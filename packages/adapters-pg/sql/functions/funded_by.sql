@@ -1,4 +1,4 @@
--- Locks and answers with the transfers that await funds which one of these transfers has brought.
+-- Locks and returns the transfers that await funds which one of these transfers has brought.
 create or replace function {{schema}}.funded_by(p_ids text[]) returns setof text language sql as $$
   select t.id from {{schema}}.transfer t
   where t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'

@@ -1,6 +1,6 @@
--- The same for those that missed it: their refusal was written while the arrival was, so that neither of the two saw the other.
+-- The same for those that missed their funds: the refusal and the arrival were written at once, so neither saw the other.
 create or replace function {{schema}}.funded_unseen() returns setof text language sql as $$
-  -- From the few arrivals of late to those that wait for them, never the other way: both histories are long.
+  -- From the few recent arrivals to those that wait for them, never the other way: both histories are long.
   with arrived as materialized (
     select e.transfer_id, e.occurred_at from {{schema}}.event e
     where e.occurred_at > statement_timestamp() - interval '15 seconds' and e.type = 'transfer.completed'

@@ -1,4 +1,4 @@
--- The queue is behind a function, whose text is looked up when it runs, so that the queue may change its tables.
+-- Reads the queue from a function, whose text is resolved when it runs, so that the queue may change its tables.
 create or replace function {{schema}}.job_of(p_transfer_id text)
 returns table (state text, start_after timestamptz, heartbeat_on timestamptz) language sql stable as $$
   select j.state::text, j.start_after, j.heartbeat_on from {{queue_table}} j

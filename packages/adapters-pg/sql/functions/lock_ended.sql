@@ -1,5 +1,5 @@
--- Those of the transfers that ended before a time and are not archived. Locks them, but for those that somebody else has
--- locked; one that another archiver has just finished with is seen as it left it.
+-- Returns those of the transfers that ended before a time and are not archived. With `p_lock` it locks them and skips locked ones;
+-- it sees a transfer that another archiver has just finished with as that archiver left it.
 create or replace function {{schema}}.lock_ended(p_ids text[], p_before timestamptz, p_lock boolean) returns text[] language plpgsql as $$
 declare
   v_ids text[];
@@ -14,7 +14,7 @@ begin
     select array_agg(t.id) into v_ids from {{schema}}.transfer t
     where t.id = any (p_ids) and t.stage = 'settled' and t.updated_at < p_before and t.archive_page is null;
   end if;
-  -- A worker that was thought dead may still write what it heard; whoever has a job that long has lost it.
+  -- A worker that seemed dead may still write its answer, for 24 hours; after that it has lost the job.
   return (
     select array_agg(i.id) from unnest(v_ids) as i (id) where not exists (
       select 1 from {{schema}}.attempt a

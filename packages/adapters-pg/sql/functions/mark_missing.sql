@@ -1,6 +1,6 @@
--- Marks submitted transfers that the service does not know by the ids that it gave them. One that every reading missed for
+-- Marks submitted transfers that the service does not know by the ids that it gave them. A transfer that every reading missed for
 -- p_patience_ms is flagged, once: the service has lost it, perhaps by a fail-over, and only a person can say what was paid. It is
--- followed on, since a service may find again what it lost. A host's lock is not waited for: the next reading comes.
+-- still polled, since a service may find again what it lost. This does not wait for a host's lock: the next reading comes.
 create or replace function {{schema}}.mark_missing(p_ids text[], p_patience_ms integer) returns setof text language plpgsql as $$
 declare
   v_ids text[];

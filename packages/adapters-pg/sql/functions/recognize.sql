@@ -1,11 +1,13 @@
--- What may be sent from here, for a worker. Writes down where the database is when nobody has, and that it was seen there.
+-- Says what may be sent from here, for a worker. Records where the database is when that is not recorded yet, and that it was seen
+-- there.
 --
--- A new timeline is a fail-over when the server ran before the last sight was written: it was a standby then, and had it streamed
--- to it. A server that started later was restored, and the service may be ahead of it. So is one of the same timeline that has
--- forgotten a sight which this worker knows of. Nobody is waited for: a row that somebody has is left for the next turn, and
--- while somebody is about to write the first one there is no home. A worker of another environment names no deployment: it is
--- about to be refused, and those that belong here go on.
-create or replace function {{schema}}.recognize(p_deployment text, p_environment text, p_known_sight timestamptz)
+-- A new timeline is a fail-over when the server started before the recorded `seen_at`: it was a standby then, and that row was
+-- streamed to it. A server that started later was restored, and the service may be ahead of it. So was one of the same timeline
+-- that has forgotten a `seen_at` which this worker knows of. The fence counts from the last
+-- `seen_at`. This waits for no lock: a locked row is left for the next turn, and
+-- while another transaction is about to write the first row there is no home. A worker of another environment names no
+-- deployment: it is about to be refused, and those that belong here go on.
+create or replace function {{schema}}.recognize(p_deployment text, p_environment text, p_known_seen_at timestamptz)
 returns jsonb language plpgsql set lock_timeout = '250ms' as $$
 declare
   v_here record;
@@ -14,7 +16,7 @@ declare
   v_news text;
   v_named text;
 begin
-  select * into v_here from {{schema}}.whereabouts();
+  select * into v_here from {{schema}}.database_identity();
   select * into v_home from {{schema}}.home;
   if v_home.only_row is null then
     begin
@@ -34,20 +36,20 @@ begin
     v_news := case
       when v_here.timeline <> v_home.timeline and v_here.started_at < v_home.seen_at then 'failed_over'
       when v_here.timeline <> v_home.timeline then 'restored'
-      when v_home.seen_at < p_known_sight then 'rewound'
+      when v_home.seen_at < p_known_seen_at then 'rewound'
     end;
     if v_news is not null or v_home.seen_at < clock_timestamp() - interval '5 seconds'
       or (v_home.deployment is null and v_named is not null) or (v_home.environment is null and p_environment is not null) then
       update {{schema}}.home h
-      -- A clock that is set back makes no sight older than one that a worker knows of.
+      -- A clock that is set back must not make `seen_at` older than one that a worker knows of.
       set timeline = v_here.timeline, database_name = v_here.database_name, seen_at = greatest(h.seen_at, clock_timestamp()),
           system_identifier = coalesce(h.system_identifier, v_here.system_identifier),
           deployment = coalesce(h.deployment, v_named), environment = coalesce(h.environment, p_environment),
-          fenced_since = case when v_news in ('restored', 'rewound') then coalesce(h.fenced_since, clock_timestamp()) else h.fenced_since end,
+          fenced_since = case when v_news in ('restored', 'rewound') then coalesce(h.fenced_since, v_home.seen_at) else h.fenced_since end,
           fence_reason = case when v_news in ('restored', 'rewound') and h.fenced_since is null then v_news else h.fence_reason end
       where h.only_row and h.timeline = v_home.timeline
         and exists (select 1 from {{schema}}.home x where x.only_row for no key update skip locked);
-      -- Whoever has the row may be about to fence it; what was found here counts meanwhile.
+      -- The transaction that holds the row may be about to fence it; until then, what was found here counts.
       select * into v_home from {{schema}}.home;
     end if;
   end if;

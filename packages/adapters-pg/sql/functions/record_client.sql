@@ -1,5 +1,5 @@
--- Writes as whom a claimed transfer is about to be sent. False when the claim is not the current one, when somebody holds the
--- transfer, which is not waited for, or when it is known that another client sent it and not what became of that.
+-- Records the client that a claimed transfer is about to be sent as. Returns false when the claim is not the current one, when the
+-- transfer is locked, which is not waited for, or when another client sent it and the outcome of that is unknown.
 create or replace function {{schema}}.record_client(p_id text, p_attempt integer, p_client text) returns boolean language plpgsql as $$
 declare
   v_account_id text;

@@ -1,4 +1,4 @@
--- Writes events and what they mean for subscribers; `p_events` holds (transfer id, position, type) of rows just changed.
+-- Writes events and their deliveries to subscriptions, for rows that were just changed: transfer ids, sequences and types.
 create or replace function {{schema}}.record_events(p_ids text[], p_sequences integer[], p_types text[])
 returns void language plpgsql as $$
 begin

@@ -1,5 +1,5 @@
--- Adds types to a subscription; none is ever taken away here, since another release of the host may want it. One that has them
--- all is not locked: a start does not wait for a host that has removed it and not committed.
+-- Adds types to a subscription. It never removes types, since another release of the host may want them. A subscription that has
+-- them all is not locked: a start does not wait for a host that has removed it and not committed.
 create or replace function {{schema}}.register_subscription(p_name text, p_types text[]) returns void language plpgsql as $$
 begin
   if not exists (select 1 from {{schema}}.subscription s where s.name = p_name and s.types @> p_types) then
@@ -8,7 +8,7 @@ begin
       set types = array(select distinct x.type from unnest(s.types || excluded.types) as x (type) order by x.type)
       where not s.types @> excluded.types;
   end if;
-  -- Written by code that was at work while the column came.
+  -- Written by earlier code while the column was added.
   update {{schema}}.delivery d set type = e.type from {{schema}}.event e
   where d.subscription = p_name and d.type is null and e.transfer_id = d.transfer_id and e.sequence = d.sequence;
 end

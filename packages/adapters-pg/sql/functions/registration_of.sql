@@ -1,4 +1,4 @@
--- What a worker needs to register the counterparty of a transfer that it took; null when there is nothing to register.
+-- What a worker needs to register the counterparty of a transfer that it claimed; null when there is nothing to register.
 create or replace function {{schema}}.registration_of(p_transfer_id text) returns jsonb language plpgsql as $$
 begin
   return (

@@ -1,15 +1,15 @@
--- Lets the oldest of what waits go, as many as their accounts may send now; the claim counts them. Answers with the accounts
--- of which more waits, how many were let go, and whether they have a bound on what is under way.
+-- Releases the oldest waiting transfers, as many as their accounts may send now; the claim counts them. Returns the accounts of
+-- which more wait, how many were released, and whether they have a concurrency limit.
 create or replace function {{schema}}.release_waiting(p_limit integer)
 returns table (account_id text, released integer, bounded boolean) language plpgsql set lock_timeout = '250ms' as $$
 #variable_conflict use_column
 declare
   v_account record;
-  v_room integer;
+  v_permits integer;
   v_ids text[];
 begin
   for v_account in
-    select p.account_id, f.concurrency is not null as bounded from {{schema}}.account_pace p
+    select p.account_id, f.concurrency is not null as bounded from {{schema}}.account_throttle p
     left join {{schema}}.account f on f.account_id = p.account_id
     where p.waiting and f.paused is not true
     order by p.account_id for update of p skip locked
@@ -17,17 +17,17 @@ begin
     account_id := v_account.account_id;
     bounded := v_account.bounded;
     released := 0;
-    select least(coalesce(r.room, p_limit), p_limit) into v_room from {{schema}}.account_room(v_account.account_id, '{}') r;
-    if v_room > 0 then
+    select least(coalesce(r.permits, p_limit), p_limit) into v_permits from {{schema}}.available_permits(v_account.account_id, '{}') r;
+    if v_permits > 0 then
       select array_agg(w.id) into v_ids from (
         select t.id from {{schema}}.transfer t
-        where t.account_id = v_account.account_id and t.reason = 'account_limited' and t.stage = 'queued' order by t.id limit v_room
+        where t.account_id = v_account.account_id and t.reason = 'account_limited' and t.stage = 'queued' order by t.id limit v_permits
       ) w;
       if v_ids is null then
-        update {{schema}}.account_pace p set waiting = false where p.account_id = v_account.account_id;
+        update {{schema}}.account_throttle p set waiting = false where p.account_id = v_account.account_id;
         continue;
       end if;
-      -- A host may have locked some of these jobs, in an order of its own; they are let go at the next look.
+      -- A host may have locked some of these jobs, in an order of its own; the next call releases them.
       with free as (
         select j.id, greatest(clock_timestamp(), t.not_before) as start_after
         from unnest(v_ids) as i (id) join {{schema}}.transfer t on t.id = i.id

@@ -1,5 +1,5 @@
--- Removes a subscription, or some of its types, with the events that it has yet to handle; while there are any, only if told
--- to discard them. It waits for handlers that have one in hand.
+-- Removes a subscription, or some of its types, with the events that it has yet to handle; while there are any, only with
+-- `p_discard`. It waits for handlers that run.
 create or replace function {{schema}}.remove_subscription(p_name text, p_types text[], p_discard boolean)
 returns table (known boolean, removed boolean, pending integer) language plpgsql as $$
 begin
@@ -14,7 +14,7 @@ begin
     set types = array(select x.type from unnest(s.types) as x (type) where x.type <> all (p_types)), attended = s.attended - p_types
     where s.name = p_name and p_types is not null;
     delete from {{schema}}.subscription s where s.name = p_name and (p_types is null or s.types = '{}');
-    perform {{schema}}.bring_up_deliveries(p_name);
+    perform {{schema}}.resume_deferred_deliveries(p_name);
   end if;
   return next;
 end

@@ -1,6 +1,6 @@
 -- Ends the doubt about a blocked transfer as a person says: the service has it under `p_remote_id`, or, where that is null, nothing
--- was or will be paid. `p_instead_of` is a transfer that has that id and is to lose it. Answers with null, with `not_blocked` or
--- `under_way`, or with the id of the account's transfer that has that id already.
+-- was or will be paid. `p_instead_of` is a transfer that has that id and is to lose it. Returns null, `not_blocked`, `under_way`, or
+-- the id of the account's transfer that has that id already.
 create or replace function {{schema}}.resolve(p_id text, p_remote_id text, p_reason text, p_actor text, p_instead_of text)
 returns text language plpgsql as $$
 declare
@@ -10,14 +10,14 @@ declare
   v_said text;
   v_done boolean := false;
 begin
-  -- In the order of ids, as everybody locks.
+  -- Locks in the order of ids, as all code does.
   perform 1 from {{schema}}.transfer t where t.id in (p_id, p_instead_of) order by t.id for no key update;
   select t.account_id, t.attempt into v_account_id, v_attempt from {{schema}}.transfer t
   where t.id = p_id and t.stage = 'blocked' and t.status = 'pending' and t.remote_id is null for no key update;
   if not found then
     return 'not_blocked';
   end if;
-  -- A request that left a moment ago may still arrive there.
+  -- A request that left a moment ago may still arrive at the service.
   if p_remote_id is null and exists (
     select 1 from {{schema}}.attempt a
     where a.transfer_id = p_id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '10 minutes') then
@@ -26,15 +26,15 @@ begin
   v_said := case when p_remote_id is null then 'A person said that nothing was or will be paid.'
     else 'A person said that it is ' || p_remote_id || '.' end;
   if p_remote_id is not null then
-    -- Two that are given the same id wait for each other here: the unique index would fail the host's transaction.
+    -- Two calls with the same id wait for each other here: the unique index would fail the host's transaction.
     perform pg_advisory_xact_lock(hashtextextended('outlay resolve ' || v_account_id || ' ' || p_remote_id, 0));
-    -- It is nobody else's; where it was adopted meanwhile, the row of that is found below.
+    -- It is not to be adopted; if it has just been, its row is found below.
     delete from {{schema}}.found_transfer f where f.account_id = v_account_id and f.remote_id = p_remote_id;
     select t.id into v_other from {{schema}}.transfer t where t.remote_id = p_remote_id and t.account_id = v_account_id;
     if found and v_other is distinct from p_instead_of then
       return v_other;
     elsif found then
-      perform {{schema}}.give_up_id(v_other, 'A person said that ' || p_remote_id || ' is the transfer ' || p_id || '.', p_actor);
+      perform {{schema}}.release_remote_id(v_other, 'A person said that ' || p_remote_id || ' is the transfer ' || p_id || '.', p_actor);
     end if;
   end if;
   begin
@@ -47,7 +47,7 @@ begin
     null;
   end;
   if not v_done then
-    -- A worker has written that id meanwhile.
+    -- A worker wrote that id in between.
     select t.id into v_other from {{schema}}.transfer t where t.remote_id = p_remote_id and t.account_id = v_account_id;
     return coalesce(v_other, 'not_blocked');
   end if;

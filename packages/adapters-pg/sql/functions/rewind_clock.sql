@@ -1,5 +1,5 @@
--- Sets the virtual time back when it is high and nothing is due for a while. What waits for long, for a paused account or for its
--- time, does not keep it from that: its jobs go to the front first, page by page, or they would be behind all others afterwards.
+-- Sets the virtual time back when it is high and nothing is due for a while. Jobs that wait for long, for a paused account or for
+-- their time, do not keep it from that: they go to the front first, page by page, or they would be behind all others afterwards.
 create or replace function {{schema}}.rewind_clock(p_from bigint, p_page integer) returns void language plpgsql
 set lock_timeout = '250ms' as $$
 begin

@@ -1,11 +1,11 @@
--- The same for whoever only looks: changes nothing, and knows no deployment to compare.
+-- The same for readers: changes nothing, and knows no deployment to compare.
 create or replace function {{schema}}.sending_state() returns jsonb language plpgsql stable as $$
 declare
   v_here record;
   v_home {{schema}}.home;
   v_found text;
 begin
-  select * into v_here from {{schema}}.whereabouts();
+  select * into v_here from {{schema}}.database_identity();
   select * into v_home from {{schema}}.home;
   v_found := case when v_here.timeline <> v_home.timeline and v_here.started_at >= v_home.seen_at then 'restored' end;
   return {{schema}}.sending_state_of(

@@ -3,7 +3,7 @@ returns jsonb language sql stable as $$
   select jsonb_build_object(
     'unfamiliar', p_strange,
     'fence', case when p_home.fenced_since is not null or p_found is not null then jsonb_build_object(
-      'since', {{schema}}.iso(coalesce(p_home.fenced_since, clock_timestamp())),
+      'since', {{schema}}.iso(coalesce(p_home.fenced_since, p_home.seen_at)),
       'reason', coalesce(p_home.fence_reason, p_found), 'actor', p_home.fenced_by) end,
     'stops', coalesce((
       select jsonb_agg(jsonb_build_object('scope', s.scope, 'name', nullif(s.name, ''), 'since', {{schema}}.iso(s.since),

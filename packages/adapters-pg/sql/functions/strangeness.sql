@@ -1,5 +1,6 @@
--- Why this database is not the one that workers know: another server, another database of it, or another deployment. While workers
--- without a name are at work, one with a name is of another deployment too: it may be mistyped, and giving it would stop them.
+-- Why this database is not the one that workers know: another server, another database on it, or another deployment. While workers
+-- without a deployment's name run, a worker with a name is of another deployment too: the name may be mistyped, and recording it
+-- would stop them.
 create or replace function {{schema}}.strangeness(
   p_home {{schema}}.home, p_server text, p_oid bigint, p_deployment text, p_works boolean
 ) returns text language sql volatile as $$

@@ -1,5 +1,5 @@
 -- The key under which something of an account is sent: a UUID of version 8, made of all that makes the host's key unique here. Each
--- part has its length before it, so no two lists of parts are one text; the digest is cut to 122 bits, which do not meet. Made
+-- part has its length before it, so no two lists of parts are one text; the digest is cut to 122 bits, which do not collide. Made
 -- again from the same host's key it is the same, such as after the database was restored to a time before the first attempt.
 create or replace function {{schema}}.submission_key(p_kind text, p_account_id text, p_key text) returns text
 language sql immutable strict parallel safe as $$

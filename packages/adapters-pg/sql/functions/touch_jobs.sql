@@ -1,5 +1,5 @@
--- Keeps the jobs alive that a worker still has. Whoever holds one of them settles it, in an order of its own: waiting could be a
--- deadlock, as it is with pg-boss's own touch.
+-- Keeps the jobs alive that a worker still has. It skips locked jobs: their holder settles them, in an order of its own, so waiting
+-- could be a deadlock, as it is with pg-boss's own touch.
 create or replace function {{schema}}.touch_jobs(p_ids uuid[], p_retry_counts integer[]) returns void language plpgsql
 set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin

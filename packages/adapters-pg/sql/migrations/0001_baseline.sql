@@ -21,8 +21,8 @@ create table {{schema}}.transfer (
   reason          text,
   attempt         integer not null default 0,
   event_sequence  integer not null default 1,
-  looks           integer not null default 0,
-  follow_at       timestamptz,
+  polls           integer not null default 0,
+  next_poll_at       timestamptz,
   unknown_since   timestamptz,
   not_before      timestamptz,
   expires_at      timestamptz,
@@ -46,7 +46,7 @@ create table {{schema}}.transfer (
 -- One transfer of an account for each id at the service, which is what an id means.
 create unique index transfer_remote_id on {{schema}}.transfer (remote_id, account_id) where remote_id is not null;
 -- No index names the stage: a claim then changes no index at all.
-create index transfer_follow on {{schema}}.transfer (follow_at) where follow_at is not null;
+create index transfer_next_poll on {{schema}}.transfer (next_poll_at) where next_poll_at is not null;
 -- Finds what the service does not have for certain and may still get. What was refused or canceled has no remote id either, and
 -- there is more of it with every year, so it must not be read again and again. A status does not change at a claim.
 create index transfer_open on {{schema}}.transfer (id) where remote_id is null and status = 'pending';
@@ -130,7 +130,7 @@ create index account_weighted on {{schema}}.account (account_id) where weight <>
 
 -- Accounts that are limited or slowed down, once they have sent something. Written by workers alone: a host's transaction that
 -- stays open holds no claim up.
-create table {{schema}}.account_pace (
+create table {{schema}}.account_throttle (
   account_id text primary key,
   -- When the next submission may go; what is not used is saved up for a quarter of a second.
   next_at    timestamptz,
@@ -139,7 +139,7 @@ create table {{schema}}.account_pace (
   waited_at  timestamptz,
   -- What the service left after a 429, in submissions per second; null when it asked for nothing.
   rate       double precision,
-  held_until timestamptz,
+  throttled_until timestamptz,
   changed_at timestamptz,
   version    integer not null default 0
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
@@ -158,7 +158,7 @@ create table {{schema}}.account_client (
 );
 
 -- Accounts whose credentials the service refused. While its row is here an account's transfers wait and one at a time probes.
-create table {{schema}}.refused_account (
+create table {{schema}}.unauthorized_account (
   account_id text primary key,
   since      timestamptz not null default clock_timestamp(),
   refusals   integer not null default 1,
@@ -169,7 +169,7 @@ create table {{schema}}.refused_account (
 
 -- One row per transfer whose request was refused for its credentials and not taken since. What the service refuses to one while
 -- it takes others of the same account is no matter of the account.
-create table {{schema}}.refused_transfer (
+create table {{schema}}.unauthorized_transfer (
   transfer_id text collate "C" primary key,
   account_id  text not null,
   -- How often it was refused although others had passed since the refusal before.
@@ -177,7 +177,7 @@ create table {{schema}}.refused_transfer (
   -- Another one of the account has passed since the last refusal.
   passed      boolean not null default false
 );
-create index refused_transfer_account on {{schema}}.refused_transfer (account_id);
+create index unauthorized_transfer_account on {{schema}}.unauthorized_transfer (account_id);
 
 -- Details of a counterparty, per transfer that pays it. The row is deleted when the transfer has the id of its address.
 create table {{schema}}.counterparty_details (
@@ -200,7 +200,7 @@ create table {{schema}}.counterparty (
 );
 
 -- Remote ids that were told of before any transfer had them: a webhook can be faster than the answer to the create.
-create table {{schema}}.sighting (
+create table {{schema}}.early_observation (
   account_id text not null,
   remote_id  text not null,
   seen_at    timestamptz not null default clock_timestamp(),
@@ -216,9 +216,9 @@ create table {{schema}}.watched_account (
   cursor       text,
   reading_from timestamptz,
   idle         integer not null default 0,
-  look_at      timestamptz not null default clock_timestamp()
+  next_poll_at      timestamptz not null default clock_timestamp()
 );
-create index watched_account_due on {{schema}}.watched_account (look_at);
+create index watched_account_due on {{schema}}.watched_account (next_poll_at);
 
 -- Transfers of watched accounts that were seen at the service and that no row stands for, until it is certain that none will.
 create table {{schema}}.found_transfer (

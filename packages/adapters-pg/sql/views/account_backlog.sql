@@ -2,7 +2,7 @@ create or replace view {{schema}}.account_backlog as
 with live as (
   select t.account_id, t.stage, t.created_at from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending' and t.stage <> 'settled'
   union all
-  select t.account_id, t.stage, t.created_at from {{schema}}.transfer t where t.follow_at is not null and t.remote_id is not null
+  select t.account_id, t.stage, t.created_at from {{schema}}.transfer t where t.next_poll_at is not null and t.remote_id is not null
 ), counted as (
   select l.account_id,
     count(*) filter (where l.stage = 'queued') as queued,
@@ -19,17 +19,17 @@ select coalesce(c.account_id, a.account_id) as account_id, coalesce(a.paused, fa
   coalesce(c.awaiting_funds, 0)::integer as awaiting_funds, coalesce(c.blocked, 0)::integer as blocked,
   coalesce(c.submitted, 0)::integer as submitted, c.oldest_unsubmitted_at, c.oldest_submitted_at, a.funds_arrived_at,
   a.rate_per_second, a.concurrency, coalesce(a.weight, 1) as weight, p.rate as lowered_rate,
-  case when p.held_until > now() then p.held_until end as held_until
+  case when p.throttled_until > now() then p.throttled_until end as throttled_until
 from counted c full join {{schema}}.account a on a.account_id = c.account_id
-left join {{schema}}.account_pace p on p.account_id = coalesce(c.account_id, a.account_id)
+left join {{schema}}.account_throttle p on p.account_id = coalesce(c.account_id, a.account_id)
 where c.account_id is not null or a.paused or a.rate_per_second is not null or a.concurrency is not null or a.weight <> 1;
 comment on view {{schema}}.account_backlog is
-  'What is not settled, per account, and accounts that are paused or have limits. Reads live transfers only.';
+  'Unsettled transfers per account, and accounts that are paused or have limits. Reads live transfers only.';
 comment on column {{schema}}.account_backlog.rate_per_second is 'Most submissions per second; null for no limit.';
 comment on column {{schema}}.account_backlog.concurrency is 'Most submissions under way at once; null for no limit.';
 comment on column {{schema}}.account_backlog.weight is 'Share in the order of dispatch, relative to the 1 of others.';
 comment on column {{schema}}.account_backlog.lowered_rate is
-  'Submissions per second that are left to it since the service said 429; null when it is not slowed down.';
-comment on column {{schema}}.account_backlog.held_until is 'Until when the service asked it to wait; null when that is over.';
+  'Submissions per second while the engine throttles it after a 429; null when it is not throttled.';
+comment on column {{schema}}.account_backlog.throttled_until is 'Until when the service asked for a pause; null when that is over.';
 comment on column {{schema}}.account_backlog.oldest_unsubmitted_at is
-  'When the oldest transfer was enqueued that the service does not have for certain.';
+  'When the oldest transfer was enqueued that the service may not have.';

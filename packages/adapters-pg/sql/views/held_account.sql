@@ -1,4 +1,4 @@
--- Accounts whose transfers are not claimed: paused, or stopped.
+-- Accounts whose transfers are not claimed: paused or stopped.
 create or replace view {{schema}}.held_account as
 select a.account_id from {{schema}}.account a where a.paused
 union

@@ -11,24 +11,24 @@ with waiting as (
       when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'a job: it has none, and a running engine gives it one'
       when w.stage = 'awaiting_funds' then 'funds: the service refused it for lack of balance'
       when w.reason = 'account_paused' then 'its account, which is paused or stopped'
-      when w.reason = 'account_limited' then 'its turn within the limits of its account, or the pace that the service left it'
+      when w.reason = 'account_limited' then 'a permit under the limits of its account or the rate that the engine lowered'
       when w.reason = 'outcome_unknown' then 'certainty: a request left and no answer came; the same key goes out again'
-      when w.reason = 'client_changed' then 'the client that sent it: what became of that is unknown, and the account sends as another one now'
+      when w.reason = 'client_changed' then 'the client that sent it: the outcome is unknown, and the account sends as another client now'
       when w.reason = 'unauthenticated' then 'credentials: the service refuses those of the account'
-      when w.reason = 'unauthorized' then 'permission: the service refuses it alone, and takes others of its account'
+      when w.reason = 'unauthorized' then 'permission: the service refuses it alone, and accepts others of its account'
       when w.reason = 'rate_limited' then 'the service, which asked for a pause'
       when w.start_after > now() then 'its next attempt'
-      else 'a worker: it is due and nobody has taken it'
+      else 'a worker: it is due and no worker has claimed it'
     end as waits_for,
     case
       when w.stage = 'submitting' then 'Nothing, while workers run: the job comes back when its heartbeat stops.'
       when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'Start a worker; its sweep repairs this. Or release it.'
-      when w.stage = 'awaiting_funds' then 'Fund the source and tell the engine (accounts.fundsArrived), or release it, or cancel it.'
+      when w.stage = 'awaiting_funds' then 'Fund the source and call accounts.fundsArrived, or release it, or cancel it.'
       when w.reason = 'account_paused' then 'Resume the account, or end its stop ("outlay start-sending --account").'
       when w.reason = 'account_limited' then 'Nothing; or raise the limits of the account (accounts.configure).'
-      when w.reason = 'outcome_unknown' then 'Look whether the service answers; nothing else is needed for 24 hours.'
+      when w.reason = 'outcome_unknown' then 'Check that the service answers; nothing else is needed for 24 hours.'
       when w.reason = 'client_changed' then 'Give the gateway the credentials of the client that sent it, until its outcome is known; or ask the service.'
-      when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and say so (accounts.credentialsMended); probes find out by themselves, but later.'
+      when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and call accounts.retryCredentials; without the call, a later probe finds out.'
       when w.reason = 'unauthorized' then 'Get the permission for it, or cancel it; after some more refusals it is blocked.'
       when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
       when w.start_after > now() then 'Nothing.'
@@ -48,33 +48,33 @@ select t.id, t.account_id, t.stage, t.reason,
     when 'outcome_unknown' then 'a person: its outcome stayed unknown for 24 hours, and money may have moved'
     when 'key_expired' then 'a person: its outcome is unknown for longer than the service keeps its key, and money may have moved'
     when 'idempotency_key_mismatch' then 'a person: the service has its key for another request'
-    when 'unauthorized' then 'a person: the service refuses it alone, and takes others of its account'
+    when 'unauthorized' then 'a person: the service refuses it alone, and accepts others of its account'
     when 'environment_mismatch' then 'a person: it was enqueued for another environment than the workers have'
-    when 'reconcile' then 'a person: after a restore it cannot be told which transfer of the service it is'
+    when 'reconcile' then 'a person: after a restore it is not certain which transfer of the service it is'
     when 'remote_id_taken' then 'a person: its id at the service is that of another transfer here, and only one of the two can be right'
     else 'a person'
   end,
   case t.reason
     when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key once more, while the service is sure to have it; or say what it answered with "outlay transfers resolve".'
-    when 'key_expired' then 'Ask the service what became of it, and say so with "outlay transfers resolve". Nothing sends it again; resubmit it if nothing was paid.'
+    when 'key_expired' then 'Ask the service what became of it, then run "outlay transfers resolve". Nothing sends it again; resubmit it if nothing was paid.'
     when 'unauthorized' then 'Get the permission for it and release it, or cancel it.'
     when 'idempotency_key_mismatch' then 'Find what the key was used for, and say with "outlay transfers resolve" whether this was paid; resubmit it if it was not.'
-    when 'environment_mismatch' then 'Cancel it, and mend the configuration of the process that enqueued it.'
-    when 'reconcile' then 'See "outlay prove" for the candidates; say which with "outlay transfers resolve", or cancel it.'
+    when 'environment_mismatch' then 'Cancel it, and fix the configuration of the process that enqueued it.'
+    when 'reconcile' then 'See "outlay prove" for the candidates; say which with "outlay transfers resolve", or that it was not paid.'
     when 'remote_id_taken' then 'See "outlay prove" for the other one, and ask the service which is meant. If it is this one, "outlay transfers resolve" with --remote-id and --instead-of.'
     else 'Release it, or cancel it.'
   end,
   coalesce(t.unknown_since, t.updated_at), now() - coalesce(t.unknown_since, t.updated_at), t.attempt, null
 from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
 union all
-select t.id, t.account_id, t.stage, t.reason, 'a look at its status, which is overdue', 'Start workers, or see why the service does not answer.',
-  t.follow_at, now() - t.follow_at, t.attempt, null
-from {{schema}}.transfer t where t.stage = 'submitted' and t.follow_at < now() - interval '1 minute'
+select t.id, t.account_id, t.stage, t.reason, 'a poll of its status, which is overdue', 'Start workers, or see why the service does not answer.',
+  t.next_poll_at, now() - t.next_poll_at, t.attempt, null
+from {{schema}}.transfer t where t.stage = 'submitted' and t.next_poll_at < now() - interval '1 minute'
 union all
 select t.id, t.account_id, t.stage, t.reason, 'a person: the service does not know it any more',
   'Find out what was paid. Restore what the service has lost, and nothing else is needed; or release it to send the same key again.',
   t.unknown_since, now() - t.unknown_since, t.attempt, null
-from {{schema}}.transfer t where t.follow_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service';
+from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service';
 comment on view {{schema}}.stuck_transfers is
   'Transfers that wait for something other than their turn: what each one waits for, since when, and what to do about it.';
 comment on column {{schema}}.stuck_transfers.waits_for is 'What it waits for, in words.';

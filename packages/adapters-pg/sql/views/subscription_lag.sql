@@ -16,7 +16,7 @@ left join lateral (
   select x.last_error from {{schema}}.delivery x where x.subscription = s.name and x.last_error is not null
   order by x.due_at desc limit 1
 ) f on d.failing > 0 or d.dead_letters > 0;
-comment on view {{schema}}.subscription_lag is 'How far each subscription is behind. A dead letter holds later events of its transfer back.';
+comment on view {{schema}}.subscription_lag is 'How far each subscription is behind. A dead letter defers later events of its transfer.';
 comment on column {{schema}}.subscription_lag.undelivered is 'Events that it has yet to handle, dead letters not counted.';
 comment on column {{schema}}.subscription_lag.failing is 'Those of them whose handler has failed at least once.';
 comment on column {{schema}}.subscription_lag.oldest_at is 'When the oldest event that it has yet to handle was recorded.';

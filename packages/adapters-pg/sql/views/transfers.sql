@@ -6,24 +6,24 @@ select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
   concat_ws(' ', t.request -> 'destination' ->> 'valueType', t.request -> 'destination' ->> 'transferType') as destination,
   t.failure ->> 'code' as failure_code, t.failure ->> 'detail' as failure_detail,
   t.remote_id, t.attempt as attempts, now() - t.created_at as age, t.unknown_since,
-  -- What waits for a person has a job that is put off for years.
+  -- A transfer that waits for a person has a job that is deferred for years.
   case when t.stage in ('queued', 'awaiting_funds') and (t.reason is null or j.start_after < now() + interval '1 year')
     then j.start_after end as next_attempt_at,
-  t.follow_at as next_look_at,
+  t.next_poll_at as next_poll_at,
   j.state as job_state, t.not_before, t.expires_at, t.created_at, t.updated_at, t.submission_key, t.client
 from {{schema}}.transfer t
 left join lateral {{schema}}.job_of(t.id) j on t.stage in ('queued', 'submitting', 'awaiting_funds');
 comment on view {{schema}}.transfers is
-  'Every transfer, one row each. Indexed are id, (account_id, idempotency_key), remote_id, "remote_id is null and status = ''pending''" for what was not submitted, and next_look_at.';
+  'Every transfer, one row each. Indexed are id, (account_id, idempotency_key), remote_id, "remote_id is null and status = ''pending''" for what was not submitted, and next_poll_at.';
 comment on column {{schema}}.transfers.stage is
   'Where it stands in the engine: queued, submitting, awaiting_funds, submitted, blocked, settled.';
 comment on column {{schema}}.transfers.status is 'What the service says about the money: pending, processing, failed, canceled, complete.';
 comment on column {{schema}}.transfers.reason is 'Why it waits or is blocked; null when it does neither.';
 comment on column {{schema}}.transfers.unknown_since is
-  'Since when a request may have had an effect that nobody has confirmed; null when every attempt was answered.';
+  'Since when a request may have had an unconfirmed effect; null when every attempt was answered.';
 comment on column {{schema}}.transfers.next_attempt_at is 'When it may be sent next; null when it is not about to be.';
-comment on column {{schema}}.transfers.next_look_at is 'When its status at the service is looked at next; null when it is not followed.';
+comment on column {{schema}}.transfers.next_poll_at is 'When its status at the service is polled next; null when it is not polled.';
 comment on column {{schema}}.transfers.job_state is 'State of its job in the queue: created, retry, active; null when it has no job.';
 comment on column {{schema}}.transfers.submission_key is
-  'What is sent as the idempotency key; null before the first attempt, and where earlier code sent the host''s key itself.';
-comment on column {{schema}}.transfers.client is 'As whom its last request left, where the gateway tells clients apart.';
+  'The idempotency key that is sent; null before the first attempt, and where earlier code sent the host''s key.';
+comment on column {{schema}}.transfers.client is 'The client of its last request, where the gateway distinguishes clients.';

@@ -90,7 +90,7 @@ describe.each(Object.keys(openers))('the driver for %s', async (name) => {
       )
       expect(left).toEqual([{ alone: true, lock_timeout: '0', leftover: null, channels: 0, locks: 0 }])
       expect(await subject.driver.query({ name: 'one', text: 'select $1::integer as one' }, [1])).toEqual([{ one: 1 }])
-      // And none is held elsewhere by a connection that nobody uses any more.
+      // And none is held elsewhere by an unused connection.
       await expect.poll(() => subject.host('select pg_try_advisory_lock(7) as free')).toEqual([{ free: true }])
     } finally {
       await subject.close()

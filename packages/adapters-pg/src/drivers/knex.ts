@@ -4,17 +4,18 @@ import type { Driver, Listener, ListenOptions } from '../driver.ts'
 import type { Row, Statement } from '../statement.ts'
 import { type PgDriverOptions, runOn } from './pool.ts'
 
-/** What Knex's own client offers to whoever needs a connection of its pool. */
+/** What Knex's own client offers to callers that need a connection of its pool. */
 interface KnexClient {
   acquireConnection(): Promise<Client>
   releaseConnection(connection: Client): Promise<void>
+  readonly pool?: { readonly max?: number | undefined } | undefined
 }
 
 /**
  * A driver on Knex with its client `pg`. The transaction is the one that `knex.transaction` gives, nested ones included.
  *
  * Statements go to the connection of the transaction itself, so that `postProcessResponse` and `wrapIdentifier` of the
- * host do not touch them. Listening takes one connection out of Knex's pool for as long as the engine runs.
+ * host do not touch them. Listening uses one connection of Knex's pool for as long as the engine runs.
  *
  * @example
  * const db = knex({ client: 'pg', connection: url })
@@ -27,7 +28,7 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
     try {
       return await work(connection)
     } catch (error) {
-      // Text of several statements may have left a transaction behind, and a session anything.
+      // A text of several statements may have left a transaction open, and a session may have left any state.
       discard(connection, error)
       throw error
     } finally {
@@ -40,8 +41,9 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
   }
   return {
     name: 'knex',
+    maxConnections: client.pool?.max,
     async execute(tx, statement, values) {
-      // By now the connection may be in the hands of somebody else.
+      // By now another caller may have the connection.
       if (tx.isCompleted()) throw new Error('The Knex transaction has ended; nothing can be written in it any more.')
       return send(await (tx.client as KnexClient).acquireConnection(), statement, values)
     },
@@ -50,13 +52,13 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
     run: (text, values) => inSession((connection) => runOn(connection, text, values)),
     session: inSession,
     listen: (listen) => listenInPool(client, listen),
-    // Knex hears the errors of its idle connections and replaces them.
+    // Knex handles the errors of its idle connections and replaces them.
     onError: () => () => undefined,
   }
 }
 
 /**
- * Closes a connection, so that the server forgets what was left on it. Knex takes a new one in the place of one with this mark.
+ * Closes a connection, so that the server forgets what was left on it. Knex replaces a connection with this mark.
  */
 function discard(connection: Client & { __knex__disposed?: unknown }, reason: unknown): void {
   connection.__knex__disposed = reason
@@ -65,10 +67,10 @@ function discard(connection: Client & { __knex__disposed?: unknown }, reason: un
 
 type Send = (connection: Client, statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
 
-/** Keeps one connection of Knex's pool to hear a channel. */
+/** Keeps one connection of Knex's pool to listen on a channel. */
 async function listenInPool(client: KnexClient, options: ListenOptions): Promise<Listener> {
   const connection = await client.acquireConnection()
-  // A connection that fails to listen is told by the rejection alone, or the caller would open two in its place.
+  // A connection that fails to listen is reported by the rejection alone, or the caller would open two in its place.
   let open = false
   const release = async () => {
     open = false

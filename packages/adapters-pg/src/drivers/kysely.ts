@@ -7,7 +7,7 @@ import { type PgDriverOptions, poolDriver } from './pool.ts'
 /** What {@link kyselyDriver} works on. */
 export interface KyselyDriverOptions<Database> extends PgDriverOptions {
   readonly db: Kysely<Database>
-  /** The pool that `db` was made with: Kysely does not give it out, and background work and LISTEN need it. */
+  /** The pool that `db` was made with: Kysely does not expose it, and background work and LISTEN need it. */
   readonly pool: Pool
 }
 

@@ -50,7 +50,7 @@ async function openCell<Tx>(url: string, open: (url: string) => DriverSubject<Tx
   const subject = open(url)
   const engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
   engine.subscribe('notes', ['transfer.completed'], async (event, tx) => {
-    await subject.insertNote(tx, `told-${event.transferId}`, 'complete')
+    await subject.insertNote(tx, `seen-${event.transferId}`, 'complete')
   })
   const count = async (from: string) =>
     (await admin.query<{ n: number }>(`select count(*)::integer as n from ${from}`)).rows[0]?.n ?? -1
@@ -138,6 +138,6 @@ async function handlerWrites<Tx>({ engine, enqueue, count }: Cell<Tx>): Promise<
   const backlog = await drain(engine)
   expect(backlog).toMatchObject({ undelivered: 0, deadLetters: 0 })
   expect(await engine.transfers.get(id)).toMatchObject({ stage: 'settled', status: 'complete' })
-  expect(await count(`note where id = 'told-${id}'`)).toBe(1)
-  expect(await count(`note where id like 'told-%'`)).toBe(backlog.settled)
+  expect(await count(`note where id = 'seen-${id}'`)).toBe(1)
+  expect(await count(`note where id like 'seen-%'`)).toBe(backlog.settled)
 }

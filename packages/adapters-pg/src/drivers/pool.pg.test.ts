@@ -3,10 +3,10 @@ import pg from 'pg'
 import { expect, it } from 'vitest'
 import { poolDriver } from './pool.ts'
 
-it('a client that fails between the hand of the pool and its taker ends no process, however early it was opened', async () => {
+it('a client that fails between the pool and the caller ends no process, however early it was opened', async () => {
   const { url } = await testDatabase()
   const pool = new pg.Pool({ connectionString: url, max: 2 })
-  // It is open before the driver is there, as that of a migration is.
+  // It is open before the driver exists, as that of a migration is.
   await pool.query('select 1')
   poolDriver(pool)
   const failInHand = () =>

@@ -2,8 +2,8 @@ import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { poolDriver } from './pool.ts'
 
-test('a listening connection that cannot be opened is told by the rejection alone', async () => {
-  // Nobody listens on port 1.
+test('a listening connection that cannot be opened is reported by the rejection alone', async () => {
+  // No server listens on port 1.
   const pool = new Pool({ host: '127.0.0.1', port: 1 })
   let lost = 0
   const opening = poolDriver(pool).listen?.({ channel: 'wake', onNotification() {}, onLost: () => lost++ })

@@ -9,12 +9,13 @@ export interface PgDriverOptions {
 }
 
 /** What a driver does outside the host's transactions. */
-export type PoolDriver = Pick<Driver<never>, 'query' | 'run' | 'session' | 'listen' | 'onError'>
+export type PoolDriver = Pick<Driver<never>, 'maxConnections' | 'query' | 'run' | 'session' | 'listen' | 'onError'>
 
-/** The part of a driver that works on a pool of node-postgres, whatever library the host's transactions are of. */
+/** The part of a driver that works on a pool of node-postgres, for any library of the host's transactions. */
 export function poolDriver(pool: Pool, options: PgDriverOptions = {}): PoolDriver {
   guardClients(pool)
   return {
+    maxConnections: pool.options.max,
     async query(statement, values) {
       const { name, text } = statement
       const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
@@ -30,9 +31,9 @@ export function poolDriver(pool: Pool, options: PgDriverOptions = {}): PoolDrive
 const guarded = new WeakSet<Pool | PoolClient>()
 
 /**
- * Keeps an error of a client in hand from ending the process. A server that goes down can fail it between the pool's hand
- * and its taker's, where nobody listens: the end of its last query and of its session may come in one piece. Whoever took
- * it learns of the failure from the next query. Clients that were opened earlier count too.
+ * Keeps an error of a checked-out client from ending the process. A server that goes down can fail the client between the pool
+ * and the caller, where no listener is attached: the end of its last query and of its session may arrive together. The caller
+ * gets the failure from its next query. This covers clients that were opened earlier, too.
  */
 function guardClients(pool: Pool): void {
   if (guarded.has(pool)) return
@@ -44,7 +45,7 @@ function guardClients(pool: Pool): void {
   })
 }
 
-/** Hears errors of the pool's idle clients. */
+/** Listens for errors of the pool's idle clients. */
 function onPoolError(pool: Pool, listener: (error: Error) => void): () => void {
   pool.on('error', listener)
   return () => void pool.off('error', listener)
@@ -57,7 +58,7 @@ export async function runOn(on: SqlSession, text: string, values?: readonly unkn
   return { rows: last?.rows ?? [] }
 }
 
-/** Runs `work` on one client of the pool, outside a transaction. After an error nobody knows what it has left on the client, so that is closed. */
+/** Runs `work` on one client of the pool, outside a transaction. After an error the client's state is unknown, so it is closed. */
 async function inPoolSession<T>(pool: Pool, work: (session: SqlSession) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
@@ -76,10 +77,10 @@ async function inPoolSession<T>(pool: Pool, work: (session: SqlSession) => Promi
   }
 }
 
-/** Opens a client beside the pool, with the pool's settings, that hears a channel. */
+/** Opens a client beside the pool, with the pool's settings, that listens on a channel. */
 async function listenBeside(pool: Pool, options: ListenOptions): Promise<Listener> {
   const client = new Client(pool.options)
-  // A connection that fails to open is told by the rejection alone, or the caller would open two in its place.
+  // A connection that fails to open is reported by the rejection alone, or the caller would open two in its place.
   let open = false
   const lose = (error: Error) => {
     if (!open) return

@@ -34,7 +34,7 @@ export interface PrismaDriverOptions<Root extends PrismaRoot> extends PgDriverOp
 
 /**
  * A driver on Prisma with its driver adapter for node-postgres. The transaction is the client that an interactive
- * transaction gives. The driver needs nothing of Prisma itself: it goes by the members of the client it is given.
+ * transaction gives. The driver imports nothing of Prisma: it uses the members of the client it is given.
  *
  * @example
  * const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })

@@ -19,7 +19,7 @@ declare const request: EnqueueRequest
 
 const schema = { invoices: pgTable('invoice', { id: text() }) }
 
-test('the Drizzle engine takes a Drizzle transaction and nothing else', () => {
+test('the Drizzle engine accepts a Drizzle transaction and nothing else', () => {
   const db = drizzle({ client: pool, schema })
   const engine = createEngine({ backend: postgres({ driver: drizzleDriver(db) }), gateway })
   void db.transaction(async (tx) => {
@@ -48,7 +48,7 @@ test('a Drizzle subscription hands the same kind of transaction to its handler',
   engine.subscribe('typed', ['transfer.finished'], async () => undefined)
 })
 
-test('the node-postgres engine takes a client of the pool and not the pool', () => {
+test('the node-postgres engine accepts a client of the pool and not the pool', () => {
   const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
   void engine.transfers.enqueue({} as PoolClient, request)
   // @ts-expect-error the pool is not a transaction: each of its queries may run on another connection
@@ -62,7 +62,7 @@ interface Database {
   invoice: { id: string }
 }
 
-test('the Kysely engine takes a Kysely transaction of the same database and nothing else', () => {
+test('the Kysely engine accepts a Kysely transaction of the same database and nothing else', () => {
   const db = {} as Kysely<Database>
   const engine = createEngine({ backend: postgres({ driver: kyselyDriver({ db, pool }) }), gateway })
   void db.transaction().execute((tx) => engine.transfers.enqueue(tx, request))
@@ -80,7 +80,7 @@ test('the Kysely engine takes a Kysely transaction of the same database and noth
   void engine.transfers.enqueue({} as Transaction<{ other: { id: number } }>, request)
 })
 
-test('the Knex engine takes a Knex transaction and nothing else', () => {
+test('the Knex engine accepts a Knex transaction and nothing else', () => {
   const db = {} as Knex
   const engine = createEngine({ backend: postgres({ driver: knexDriver(db) }), gateway })
   void db.transaction(async (tx) => {
@@ -113,7 +113,7 @@ interface PrismaClient {
   readonly invoice: { create(args: { data: { id: string } }): Promise<{ id: string }> }
 }
 
-test('the Prisma engine takes the client of an interactive transaction and nothing else', () => {
+test('the Prisma engine accepts the client of an interactive transaction and nothing else', () => {
   const prisma = {} as PrismaClient
   const engine = createEngine({ backend: postgres({ driver: prismaDriver({ prisma, pool }) }), gateway })
   void prisma.$transaction(async (tx) => {

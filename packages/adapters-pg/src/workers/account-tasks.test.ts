@@ -22,7 +22,7 @@ function make(size: number, slowAfterMs: number) {
   return { tasks, begin, end, lines, freed }
 }
 
-it('an account has one task at a time, and all together as many as there is room for', async () => {
+it('an account has one task at a time, and all together as many as the size allows', async () => {
   const { tasks, begin, end } = make(2, 3_600_000)
   begin('a')
   expect([tasks.mayBegin('a'), tasks.mayBegin('b'), tasks.free()]).toEqual([false, true, 1])
@@ -34,14 +34,14 @@ it('an account has one task at a time, and all together as many as there is room
   await tasks.ended()
 })
 
-it('what a task throws is logged, and its room is free again', async () => {
+it('an error of a task is logged, and its slot is free again', async () => {
   const { tasks, lines } = make(1, 3_600_000)
   tasks.begin('a', () => Promise.reject(new Error('no database')))
   await tasks.ended()
   expect([lines, tasks.free()]).toEqual([[{ accountId: 'a', error: 'no database' }], 1])
 })
 
-it('slow accounts have a share of their own, and leave the room to the others', async () => {
+it('slow accounts have their own share, and leave the slots to the others', async () => {
   const { tasks, begin, end, freed } = make(2, 1)
   const slow = Array.from({ length: 12 }, (_, index) => `s${index}`)
   for (const account of slow) {

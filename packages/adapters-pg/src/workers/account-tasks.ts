@@ -3,12 +3,12 @@ import { thrownText } from '../thrown-text.ts'
 
 /** Tasks under way, one per account at most, in a bounded number that slow accounts cannot use up. */
 export interface AccountTasks {
-  /** How many more tasks may begin now, those of slow accounts aside. */
+  /** How many more tasks may begin now, not counting those of slow accounts. */
   free(): number
-  /** Accounts of which none may begin now: those under way, and slow ones while their share is used up. */
+  /** Accounts whose task may not begin now: those under way, and slow ones while their share is used up. */
   excluded(): readonly string[]
   mayBegin(accountId: string): boolean
-  /** Begins the task of an account. What it throws is logged. */
+  /** Begins the task of an account. Logs what it throws. */
   begin(accountId: string, run: () => Promise<void>): void
   /** Resolves when no task is under way. */
   ended(): Promise<void>
@@ -17,7 +17,7 @@ export interface AccountTasks {
 /** What tasks of accounts work with. */
 export interface AccountTasksOptions {
   readonly logger: Logger
-  /** Tasks at once, those aside that have become slow. */
+  /** Tasks at once, not counting those that have become slow. */
   readonly size: number
   /** A task that takes longer is slow, in milliseconds. */
   readonly slowAfterMs: number
@@ -32,8 +32,8 @@ const slowAtOnce = 8
 const maxSlow = 1_000
 
 /**
- * Makes a place for tasks. One that has become slow no longer counts, so that whoever waits goes on after `slowAfterMs` at the
- * latest; the next tasks of its account begin in the small share of slow accounts, until one was fast again.
+ * Makes the bounded set of tasks. A task that has become slow no longer counts, so that waiting tasks begin after `slowAfterMs`
+ * at the latest; the next tasks of its account begin in the small share of slow accounts, until one was fast again.
  */
 export function createAccountTasks({ logger, size, slowAfterMs, onFree }: AccountTasksOptions): AccountTasks {
   const underWay = new Map<string, Promise<void>>()
@@ -41,7 +41,7 @@ export function createAccountTasks({ logger, size, slowAfterMs, onFree }: Accoun
   /** Tasks that count against the size. */
   let counted = 0
   let slowUnderWay = 0
-  const hasRoom = (accountId: string) => (slow.has(accountId) ? slowUnderWay < slowAtOnce : counted < size)
+  const hasSlot = (accountId: string) => (slow.has(accountId) ? slowUnderWay < slowAtOnce : counted < size)
   const markSlow = (accountId: string) => {
     slow.delete(accountId)
     slow.add(accountId)
@@ -61,11 +61,11 @@ export function createAccountTasks({ logger, size, slowAfterMs, onFree }: Accoun
       onFree()
     }, slowAfterMs)
     try {
-      // Never at once: its entry has to be there before it ends.
+      // Not synchronously: the entry has to exist before the task ends.
       await Promise.resolve().then(run)
     } catch (error) {
       const message = thrownText(error)
-      logger.warn({ accountId, error: message }, 'A poll of an account failed; it is repeated later.')
+      logger.warn({ accountId, error: message }, 'A poll of an account failed; the worker repeats it later.')
     } finally {
       clearTimeout(timer)
       underWay.delete(accountId)
@@ -81,7 +81,7 @@ export function createAccountTasks({ logger, size, slowAfterMs, onFree }: Accoun
       if (slowUnderWay < slowAtOnce) return [...underWay.keys()]
       return [...new Set([...underWay.keys(), ...slow])]
     },
-    mayBegin: (accountId) => !underWay.has(accountId) && hasRoom(accountId),
+    mayBegin: (accountId) => !underWay.has(accountId) && hasSlot(accountId),
     begin(accountId, run) {
       underWay.set(accountId, perform(accountId, run))
     },

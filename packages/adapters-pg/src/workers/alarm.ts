@@ -1,4 +1,4 @@
-/** A bell that one loop waits for and anyone rings. A ring while nobody waits is kept for the next wait. */
+/** A bell that one loop waits for and any code rings. A ring without a waiter is kept for the next wait. */
 export interface Alarm {
   ring(): void
   /** Ends at a ring, or after `ms` milliseconds. */

@@ -2,10 +2,10 @@ import type { Logger } from '@outlay/core'
 import type { ArchiveStore } from '../archive.ts'
 import { type Loop, startLoop } from './loop.ts'
 
-/** Pause between two steps, in milliseconds: it is in no hurry and leaves the database to others. */
+/** Pause between two steps, in milliseconds: archiving is not urgent and leaves the database to other work. */
 const stepPauseMs = 500
 
-/** Pause when nothing is old enough, in milliseconds. */
+/** Pause when no history is old enough, in milliseconds. */
 const idlePauseMs = 3_600_000
 
 /** Transfers in one step. */
@@ -26,7 +26,7 @@ export function startArchiver({ archive, olderThanMs, logger }: ArchiverOptions)
     logger,
     async turn() {
       const { archived, last } = await archive.archive({ olderThanMs, after, limit: stepSize, dryRun: false })
-      if (archived > 0) logger.debug({ archived }, 'The histories of some old transfers went to the archive.')
+      if (archived > 0) logger.debug({ archived }, 'The archiver moved the histories of old transfers to the archive.')
       after = last ?? ''
       return last === null ? idlePauseMs : stepPauseMs
     },

@@ -1,38 +1,38 @@
 import type { Subscription } from '@outlay/core'
 import type { SubscriptionStore } from '../subscriptions.ts'
 
-/** Longest time between two notes that this process attends a subscription, in milliseconds. */
-const noteMs = 60_000
+/** Longest time between two records that this process attends a subscription, in milliseconds. */
+const recordMs = 60_000
 
-/** How long a type that nobody attends holds back the later events of its transfers, in milliseconds. */
+/** How long a type that no process attends defers the later events of its transfers, in milliseconds. */
 export const defaultHoldMs = 600_000
 
-/** Makes what notes that this process attends a subscription, and knows for which types any process does. */
+/** Makes the attendance: it records that this process attends a subscription, and knows the types that any process attends. */
 export function createAttendance<Tx>(store: SubscriptionStore<Tx>, { name, types }: Subscription<Tx>, holdMs: number) {
   const startedAt = performance.now()
-  let notedAt = Number.NEGATIVE_INFINITY
-  let noting: Promise<void> | undefined
+  let recordedAt = Number.NEGATIVE_INFINITY
+  let recording: Promise<void> | undefined
   let holding: readonly string[] | null = null
 
-  const note = async () => {
+  const record = async () => {
     const attended = await store.attend(name, types, holdMs)
-    notedAt = performance.now()
-    // Whoever has just started cannot know that the others do not start too.
-    if (notedAt - startedAt < holdMs) return
+    recordedAt = performance.now()
+    // A process that has just started cannot know whether others are starting too.
+    if (recordedAt - startedAt < holdMs) return
     const before = holding
     holding = attended
     const isLess = before === null || before.some((type) => !attended.includes(type))
-    if (isLess) await store.bringUp(name)
+    if (isLess) await store.resumeDeferred(name)
   }
   return {
-    /** Types whose earlier events hold later ones back; null for all. */
+    /** Types whose earlier events defer later ones; null for all. */
     holding: () => holding,
     async keep(): Promise<void> {
-      if (performance.now() - notedAt < Math.min(noteMs, holdMs)) return
-      noting ??= note().finally(() => {
-        noting = undefined
+      if (performance.now() - recordedAt < Math.min(recordMs, holdMs)) return
+      recording ??= record().finally(() => {
+        recording = undefined
       })
-      await noting
+      await recording
     },
   }
 }

@@ -2,13 +2,13 @@ import type { Logger } from '@outlay/core'
 import type { ClockJumpStore } from '../clock-jumps.ts'
 import { type Loop, startLoop } from './loop.ts'
 
-/** Pause between two looks at the clock, in milliseconds. */
+/** Pause between two reads of the clock, in milliseconds. */
 const pauseMs = 2_000
 
-/** What the clock may lose between two looks without being set back, in milliseconds: NTP corrects it. */
+/** What the clock may lose between two reads without being set back, in milliseconds: NTP corrects it. */
 const toleranceMs = 30_000
 
-/** How long what was held or not committed when the clock was set back is looked for again, in milliseconds. */
+/** How long rows that were locked or not committed when the clock was set back are searched for again, in milliseconds. */
 const stragglersMs = 60_000
 
 /** What a watch of the clock works with. */
@@ -20,8 +20,8 @@ export interface ClockWatchOptions {
 }
 
 /**
- * Starts the loop that compares the clock of the database with time that only goes forward. Leases, pauses and looks are moments
- * of that clock: when it is set back by hours, they would hold everything up for as long.
+ * Starts the loop that compares the clock of the database with time that only goes forward. Leases, pauses and polls are times of
+ * that clock: when it is set back by hours, everything would wait for as long.
  */
 export function startClockWatch({
   clockJumps,
@@ -45,7 +45,7 @@ export function startClockWatch({
         const moved = await clockJumps.setBack(jump.byMs)
         logger.warn(
           { backMs: Math.round(backMs), moved },
-          'The clock of Postgres was set back; what waited for it goes on.',
+          'The clock of Postgres was set back; the engine moved the times that rows wait for.',
         )
       }
       return pauseMs

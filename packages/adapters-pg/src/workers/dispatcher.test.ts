@@ -4,7 +4,7 @@ import { startDispatcher } from './dispatcher.ts'
 
 type Options = Parameters<typeof startDispatcher<unknown>>[0]
 
-/** A dispatcher on a queue that stays empty, which nobody looks into but for a wake-up. */
+/** A dispatcher on a queue that stays empty, which it polls only after a wake-up. */
 function startOnEmptyQueue() {
   const counts = { fetches: 0 }
   const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -25,12 +25,12 @@ function startOnEmptyQueue() {
   return { counts, dispatcher: startDispatcher(options) }
 }
 
-it('looks again soon after a wake-up, since a host announces one commit of several that are close together', async () => {
+it('polls again soon after a wake-up, since a host announces one commit of several that are close together', async () => {
   const { counts, dispatcher } = startOnEmptyQueue()
   try {
     await waitUntil(() => counts.fetches === 1)
     let wakes = 0
-    // One look for each wake-up would never be enough.
+    // One poll for each wake-up would never be enough.
     await waitUntil(() => {
       if (counts.fetches > wakes + 1) return true
       dispatcher.wake()

@@ -16,7 +16,7 @@ describe('the guard', () => {
     return { guard, logger }
   }
 
-  it('lets nothing begin that it has not been able to ask about for a second, and goes on when it is', async () => {
+  it('lets nothing begin while its last read is older than a second, and goes on after the next', async () => {
     let answer: (() => void) | undefined
     let hangs = false
     const { guard } = await open(() =>
@@ -33,22 +33,22 @@ describe('the guard', () => {
     await waitUntil(() => guard.mayBegin('acme'))
   })
 
-  it('says once why nothing is sent, and what to do', async () => {
+  it('logs once why nothing is sent, and what to do', async () => {
     let state: Recognition = { ...free, unfamiliar: 'other_server' }
     const { guard, logger } = await open(() => Promise.resolve(state))
     expect([guard.mayBegin('acme'), guard.isAtHome()]).toEqual([false, false])
-    const said = () => logger.entries.map(({ message }) => message)
-    expect(said()).toEqual([expect.stringContaining('outlay adopt-database')])
+    const logged = () => logger.entries.map(({ message }) => message)
+    expect(logged()).toEqual([expect.stringContaining('outlay adopt-database')])
     state = { ...free, fence: { since: 'now', reason: 'restored', actor: null } }
-    await waitUntil(() => said().length === 2)
-    expect(said()[1]).toContain('outlay reconcile')
+    await waitUntil(() => logged().length === 2)
+    expect(logged()[1]).toContain('outlay reconcile')
     expect([guard.mayClaim(), guard.isAtHome()]).toEqual([false, false])
     state = free
     await waitUntil(() => guard.mayClaim() && guard.isAtHome())
-    expect(said()).toHaveLength(3)
+    expect(logged()).toHaveLength(3)
   })
 
-  it('refuses a database of another environment than the gateway, or whose gateway says none', async () => {
+  it('refuses a database of another environment than the gateway, or whose gateway declares none', async () => {
     const mainnet = { ...free, home: { ...home, environment: 'mainnet' as const } }
     await expect(open(() => Promise.resolve(mainnet), 'testnet')).rejects.toMatchObject({
       code: 'environment_mismatch',

@@ -2,7 +2,7 @@ import { type Logger, OutlayError } from '@outlay/core'
 import type { Recognition, Recognize } from '../operations.ts'
 import { type Loop, startLoop } from './loop.ts'
 
-/** Knows whether anything may be sent, as it was at most a second ago. */
+/** Knows whether anything may be sent, from a read at most a second old. */
 export interface Guard extends Pick<Loop, 'wake' | 'stop'> {
   /** True when this is the database that workers know, and no restore of it. */
   isAtHome(): boolean
@@ -10,7 +10,7 @@ export interface Guard extends Pick<Loop, 'wake' | 'stop'> {
   mayClaim(): boolean
   /** True when a request for the account may begin now. Asked as late as possible. */
   mayBegin(accountId: string): boolean
-  /** Resolves when what is known is young enough, or when that takes too long. */
+  /** Resolves when the last read is recent enough, or when that takes too long. */
   ready(): Promise<void> | undefined
 }
 
@@ -22,24 +22,24 @@ export interface GuardOptions {
   readonly logger: Logger
 }
 
-/** Pause between two readings, in milliseconds. */
+/** Pause between two reads, in milliseconds. */
 const pauseMs = 400
 
-/** For how long a reading counts from when it was asked for, in milliseconds: a stop holds in every worker after that. */
+/** For how long a read counts, from its start, in milliseconds: after that, a stop holds in every worker. */
 const validMs = 1_000
 
-/** How long a request waits for a younger reading before its transfer is put back, in milliseconds. */
+/** How long a request waits for a newer read before its transfer goes back to the queue, in milliseconds. */
 const patienceMs = 5_000
 
 /**
- * Starts a guard with a first reading.
+ * Starts a guard with a first read.
  * @throws OutlayError `environment_mismatch` when the database belongs to another environment than the gateway.
  */
 export async function startGuard(options: GuardOptions): Promise<Guard> {
   const { recognize, deployment, environment, logger } = options
   let known: Recognition | undefined
   let knownAt = Number.NEGATIVE_INFINITY
-  let told = ''
+  let reported = ''
   let waiting: (() => void)[] = []
   const stopped = new Set<string>()
   let isAllStopped = true
@@ -50,7 +50,7 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
     knownAt = askedAt
     const { unfamiliar, fence, stops, home } = known
     const isMisplaced = environment !== undefined && home !== null && home.environment !== environment
-    // While somebody is about to write the first home, nobody knows where this is.
+    // While another transaction is about to write the first home, this database is not identified.
     isAllStopped =
       home === null ||
       unfamiliar !== null ||
@@ -59,10 +59,10 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
       stops.some(({ scope }) => scope !== 'account')
     stopped.clear()
     for (const { scope, name } of stops) if (scope === 'account' && name !== null) stopped.add(name)
-    told = tell(known, deployment, told, logger)
-    const heard = waiting
+    reported = report(known, deployment, reported, logger)
+    const notified = waiting
     waiting = []
-    for (const done of heard) done()
+    for (const done of notified) done()
   }
   const isYoung = () => performance.now() - knownAt <= validMs
   await read()
@@ -106,22 +106,22 @@ function checkEnvironment(known: Recognition | undefined, environment: string | 
   )
 }
 
-/** Says once what keeps everything from being sent, and when that is over. Answers with what was said. */
-function tell(known: Recognition, deployment: string | undefined, told: string, logger: Logger): string {
+/** Logs once what keeps everything from being sent, and once when that is over. Returns what it logged. */
+function report(known: Recognition, deployment: string | undefined, reported: string, logger: Logger): string {
   const { unfamiliar, fence, stops, home, news } = known
   if (news === 'failed_over')
     logger.warn({ timeline: home?.timeline }, 'A standby has become the primary; sending goes on.')
   const now =
     unfamiliar ?? (fence !== null ? 'fenced' : stops.some(({ scope }) => scope !== 'account') ? 'stopped' : '')
-  if (now === told) return told
+  if (now === reported) return reported
   if (unfamiliar !== null) {
     const fields = { why: unfamiliar, home: home?.database, deployment: home?.deployment, configured: deployment }
-    // Nobody else is stopped by a name that is mistyped.
+    // A mistyped name stops only its own worker.
     const isUnnamed = unfamiliar === 'other_deployment' && home?.deployment === null
     logger.error(
       fields,
       isUnnamed
-        ? 'Workers without the name of a deployment are at work here, so nothing is sent by this one, which has a name. It goes on when they have stopped, or when "outlay adopt-database --moved --deployment <name>" gives them the name.'
+        ? 'Workers without the name of a deployment are at work here, so this worker, which has a name, sends nothing. It goes on when they have stopped, or when "outlay adopt-database --moved --deployment <name>" gives them the name.'
         : 'This database is a copy, or it was moved: nothing is sent from here. If it is the one to pay from, run "outlay adopt-database".',
     )
   } else if (fence !== null) {

@@ -1,14 +1,16 @@
-/** How long a loop that is idle rests when nobody wakes it, in milliseconds. */
+/** How long an idle loop rests without a wake-up, in milliseconds. */
 const restMs = 60_000
 
 /** Which of some loops are idle. One of them at a time is woken, by an event or by time. */
 export interface IdleLoops {
   /** The loop goes to work. */
   leave(index: number): void
-  /** The loop found nothing; answers how long it rests, in milliseconds. */
+  /** The loop found nothing; returns how long it rests, in milliseconds. */
   enter(index: number): number
   /** Wakes the loop that has been idle longest; when none is, the next that would be idle works on instead. */
   wake(): void
+  /** Wakes the idle loop of the smallest index below this one; does nothing when none of those is idle. */
+  wakeBelow(index: number): void
   stop(): void
 }
 
@@ -51,6 +53,12 @@ export function createIdleLoops(wakeLoop: (index: number) => void, pollIntervalM
       return restMs
     },
     wake,
+    wakeBelow(index) {
+      const found = Math.min(...idle)
+      if (found >= index) return
+      idle.delete(found)
+      wakeLoop(found)
+    },
     stop() {
       isStopped = true
       clearTimeout(timer)

@@ -14,14 +14,14 @@ export interface Loop {
 export interface LoopOptions {
   readonly name: string
   readonly logger: Logger
-  /** One turn; answers how long to pause in milliseconds, 0 for no pause. */
+  /** One turn; returns how long to pause in milliseconds, 0 for no pause. */
   readonly turn: () => Promise<number>
 }
 
 /** Longest pause after errors in a row, in milliseconds. */
 const maxErrorPauseMs = 2_000
 
-/** Starts a loop. An error of a turn is logged and followed by a pause that grows. */
+/** Starts a loop. It logs an error of a turn and pauses, longer after each error in a row. */
 export function startLoop(options: LoopOptions): Loop {
   const alarm: Alarm = createAlarm()
   let stopped = false
@@ -36,7 +36,7 @@ export function startLoop(options: LoopOptions): Loop {
       const message = thrownText(error)
       options.logger.warn(
         { loop: options.name, error: message, errors },
-        'A turn failed; it is repeated after a pause.',
+        'A turn failed; the loop repeats it after a pause.',
       )
       return Math.min(maxErrorPauseMs, 50 * 2 ** Math.min(errors, 10))
     }

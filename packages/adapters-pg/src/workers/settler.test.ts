@@ -49,7 +49,7 @@ it('gives up the outcomes that the database refuses, and writes all others', asy
 
 it('gives up an outcome that has no JSON text, and writes all others', async () => {
   const { settler, written, errors } = startOn({ refused: [], failures: 0 })
-  const odd = { ...settlement('odd'), followAfterMs: 5n } as unknown as Settlement
+  const odd = { ...settlement('odd'), pollAfterMs: 5n } as unknown as Settlement
   await Promise.all([odd, ...ids.map(settlement)].map((one) => settler.add(one)))
   await settler.stop()
   expect(written).toEqual(ids)
@@ -64,14 +64,14 @@ it('gives up nothing while the database is out of reach', async () => {
   expect(errors).toEqual([])
 })
 
-it('keeps the outcomes of locked transfers, writes all others meanwhile, and calls none of them too late', async () => {
+it('keeps the outcomes of locked transfers, writes all others, and calls none of them too late', async () => {
   const locked = new Set(['transfer-1', 'transfer-2'])
   const written: string[] = []
   const warnings: unknown[] = []
   const settler = startSettler({
     attempts: {
       async settle(settlements: readonly Settlement[]) {
-        // As Postgres does when something else than the transfer is locked.
+        // As Postgres does when another row than the transfer is locked.
         if (settlements.some(({ transferId }) => transferId === 'transfer-3') && locked.size > 0)
           throw Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
         const results = settlements.map(({ transferId }) => {

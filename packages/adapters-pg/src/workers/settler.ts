@@ -4,11 +4,11 @@ import { startLoop } from './loop.ts'
 
 /** Collects outcomes for some milliseconds and writes them together. */
 export interface Settler {
-  /** Resolves when the settlement is written, or was found to be another worker's. */
+  /** Resolves when the settlement is written, or when another worker has the transfer. */
   add(settlement: Settlement): Promise<void>
-  /** How many outcomes wait for somebody who has locked their transfers. */
+  /** How many outcomes wait for a lock on their transfers. */
   locked(): number
-  /** Ends. What is not written by then never is. */
+  /** Ends. An outcome that is not written by then is lost. */
   stop(): Promise<void>
 }
 
@@ -18,7 +18,7 @@ const gatherMs = 4
 /** Most settlements in one transaction. */
 const maxBatch = 500
 
-/** Pauses before an outcome is written again whose transfer was locked, the first and the longest, in milliseconds. */
+/** Pauses before an outcome with a locked transfer is written again, the first and the longest, in milliseconds. */
 const lockedPauseMs = { first: 50, longest: 2_000 }
 
 /** An outcome that is not written yet. */
@@ -27,17 +27,17 @@ interface Unwritten {
   readonly done: () => void
   /** How often its transfer was found locked. */
   readonly tries: number
-  /** When it is tried again, by the monotonic clock of this process. */
+  /** When the next try is due, by the monotonic clock of this process. */
   readonly dueAt: number
 }
 
 /**
- * Starts a settler. A batch that cannot be written is tried again until it can: its outcomes exist nowhere else. But one that
- * Postgres refuses for what is in it would be refused for ever, and all behind it would wait; so it is cut in halves until
- * the one is found, and that is given up. Its job then comes back, its outcome counts as unknown, and the same key goes out.
+ * Starts a settler. It retries a batch until it is written: the outcomes exist nowhere else. Postgres would refuse a batch with
+ * bad data for ever, and all behind it would wait; so the settler halves it until it finds the bad outcome, and gives that up. The
+ * job then comes back, the outcome counts as unknown, and the same key is sent again.
  *
- * A transfer may be locked, by a host's transaction that stays open for as long as it likes. Its outcome is put aside, the others
- * are written, and it is tried again less and less often.
+ * A host's transaction may lock a transfer, and stay open without a limit. The settler defers that outcome, writes the others, and
+ * retries it less and less often.
  */
 export function startSettler(options: {
   readonly attempts: Pick<AttemptStore, 'settle'>
@@ -54,7 +54,7 @@ export function startSettler(options: {
       const { transferId, attempt } = one.settlement
       const result = results.get(`${transferId} ${attempt}`)
       if (result === 'locked') {
-        locked.push(putOff(one))
+        locked.push(defer(one))
         continue
       }
       if (result === 'stale') {
@@ -101,12 +101,12 @@ export function startSettler(options: {
   }
 }
 
-function putOff(one: Unwritten): Unwritten {
+function defer(one: Unwritten): Unwritten {
   const pauseMs = Math.min(lockedPauseMs.longest, lockedPauseMs.first * 2 ** Math.min(one.tries, 10))
   return { ...one, tries: one.tries + 1, dueAt: performance.now() + pauseMs }
 }
 
-/** Writes a batch; `undefined` when a smaller one has to be tried, since something in it is refused or locked. */
+/** Writes a batch; `undefined` when a smaller one has to be tried, since one of its outcomes is refused or locked. */
 async function write(
   { attempts, logger }: { readonly attempts: Pick<AttemptStore, 'settle'>; readonly logger: Logger },
   batch: readonly Unwritten[],
@@ -120,10 +120,10 @@ async function write(
     if (first === undefined || second !== undefined) return undefined
     const { transferId, attempt } = first.settlement
     if (isLocked) return new Map([[`${transferId} ${attempt}`, 'locked']])
-    // The message may quote what was refused.
+    // The message may quote the refused data.
     logger.error(
       { transferId, attempt, error: error instanceof Error ? error.name : typeof error },
-      'Postgres refuses an outcome; the same key goes out again.',
+      'Postgres refuses an outcome; the worker sends the same key again.',
     )
     return new Map([[`${transferId} ${attempt}`, 'settled']])
   }

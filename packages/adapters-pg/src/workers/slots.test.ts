@@ -2,7 +2,7 @@ import { waitUntil } from '@outlay/testing'
 import { expect, it } from 'vitest'
 import { createSlots } from './slots.ts'
 
-/** Places of which every submission is slow as soon as timers go off. */
+/** Slots in which every submission is slow as soon as timers fire. */
 function make(concurrency: number) {
   const hanging: string[] = []
   const slots = createSlots({
@@ -22,7 +22,7 @@ function make(concurrency: number) {
 
 const times = (count: number, account: string) => Array.from({ length: count }, () => account)
 
-it('a submission takes a place until it ends, or is slow', async () => {
+it('a submission occupies a slot until it ends, or is slow', async () => {
   const { slots } = make(2)
   const leave = slots.begin('a')
   const other = slots.begin('b')
@@ -35,7 +35,7 @@ it('a submission takes a place until it ends, or is slow', async () => {
   expect([slots.busy(), slots.slow()]).toEqual([0, 0])
 })
 
-it('one account alone may have as many slow ones as there are places', async () => {
+it('one account alone may have as many slow ones as there are slots', async () => {
   const { hanging, begin } = make(10)
   await begin(...times(9, 'a'))
   expect(hanging).toEqual([])
@@ -43,7 +43,7 @@ it('one account alone may have as many slow ones as there are places', async () 
   expect(hanging).toEqual(['a'])
 })
 
-it('many accounts that hang are slowed down before they have taken everything', async () => {
+it('many accounts that hang are throttled before they occupy everything', async () => {
   const { hanging, begin } = make(20)
   const accounts = Array.from({ length: 10 }, (_, index) => `a${index}`)
   await begin(...accounts)

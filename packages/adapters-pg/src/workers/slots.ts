@@ -1,36 +1,36 @@
-/** Places for submissions under way, of which those that hang take none for long. */
+/** Slots for submissions under way. A submission that hangs gives its slot up after a time. */
 export interface Slots {
-  /** Takes a place; gives what frees it. */
+  /** Occupies a slot; returns the function that frees it. */
   begin(accountId: string): () => void
-  /** Submissions that take a place. */
+  /** Submissions that occupy a slot. */
   busy(): number
-  /** How many more may begin while so many jobs are held, those included whose answers are not written yet. */
+  /** How many more may begin while so many jobs are held, including those whose answers are not written yet. */
   free(held: number): number
-  /** Submissions under way that take none any more. */
+  /** Submissions under way that no longer occupy a slot. */
   slow(): number
 }
 
-/** What places for submissions are made of. */
+/** What slots are made with. */
 export interface SlotsOptions {
   readonly concurrency: number
-  /** A submission that takes longer is slow, and takes no place any more, in milliseconds. */
+  /** A submission that takes longer is slow, and no longer occupies a slot, in milliseconds. */
   readonly slowAfterMs: number
-  /** Called when a submission that is still under way gives its place up. */
+  /** Called when a submission that is still under way gives its slot up. */
   readonly onFree: () => void
-  /** Called for an account that has more slow submissions under way than are good for the others. */
+  /** Called for an account with more slow submissions under way than it may have. */
   readonly onHang: (accountId: string) => void
 }
 
-/** Jobs that may be held for each place, those included whose answers are not written yet, and slow ones aside. */
+/** Jobs that may be held for each slot, including those whose answers are not written yet, and without slow ones. */
 const maxHeldPerSlot = 3
 
 /** The same with slow ones: the most that hangs. */
 const maxHeldWithSlow = 4
 
 /**
- * Makes the places. One account may have as many slow submissions as there are places: where all take that long, nothing is
- * slower than it would be without this rule. It may have a tenth as many while others have slow ones too, and one when there are
- * twice as many as places: then there is no room to be generous.
+ * Makes the slots. One account may have as many slow submissions as there are slots: where all take that long, nothing is slower
+ * than without this rule. It may have a tenth as many once all accounts together have as many slow ones as there are slots, and one
+ * when they have twice as many.
  */
 export function createSlots({ concurrency, slowAfterMs, onFree, onHang }: SlotsOptions): Slots {
   const slow = new Map<string, number>()

@@ -14,27 +14,31 @@ export interface SubscriberOptions<Tx> {
   /** Events being handled at once. */
   readonly concurrency: number
   readonly pollIntervalMs: number
+  /** An event that takes longer is slow, in milliseconds. */
+  readonly slowAfterMs: number
   /** Adds the trace contexts to events. */
   readonly traced?: boolean | undefined
-  /** How long a type that no process attends holds back later events of its transfers, in milliseconds. Default ten minutes. */
+  /** How long a type that no process attends defers later events of its transfers, in milliseconds. Default ten minutes. */
   readonly holdMs?: number | undefined
 }
 
 /** The loops of one subscription. */
 export interface Subscriber {
-  /** Says that there may be events. */
+  /** Makes a loop check for events. */
   wake(): void
-  /** Lets handlers end for so long, in milliseconds, then ends their transactions; they do not count as failed. */
+  /** Waits for handlers for so long, in milliseconds, then ends their transactions; they do not count as failed. */
   stop(withinMs: number): Promise<void>
 }
 
-/** Shortest time between two looks for what to put off, when the last one found nothing, in milliseconds. */
-const putOffPauseMs = 1_000
+/** Shortest time between two checks for deliveries to defer, when the last one found none, in milliseconds. */
+const deferPauseMs = 1_000
 
 /**
- * Starts the loops that hand events to one subscription. Of those that are idle one at a time looks for events; one that
- * finds as many as it can take wakes another, so that few events cost few looks. One that hangs in a handler is not idle, so
- * nobody waits for it. Half of the loops leave accounts alone whose last event failed.
+ * Starts the loops that hand events to one subscription. Of the idle loops, one at a time polls for events; a loop that fetches
+ * a full batch wakes another, so that few events cost few polls. A loop that hangs in a handler is not idle, so nothing waits for
+ * it. Half of the loops skip accounts whose last event failed. The last loop also skips those whose last event was slow or whose
+ * first one is being handled, and leaves those that it does not know as quick to the other loops while one of these is free: however
+ * many events such an account has, that loop is free for the others. A loop that skips accounts wakes one that does not.
  */
 export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber {
   const { subscription, concurrency } = options
@@ -43,8 +47,7 @@ export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber 
   const idle = createIdleLoops((index) => loops[index]?.wake(), options.pollIntervalMs)
   const shared = createShared(options)
   for (let index = 0; index < concurrency; index += 1) {
-    const isCareful = index >= Math.ceil(concurrency / 2)
-    const turn = createTurn(options, shared, { index, isCareful, idle, signal: stopping.signal })
+    const turn = createTurn(options, shared, { index, care: careOf(index, concurrency), idle, signal: stopping.signal })
     loops.push(startLoop({ name: `subscription ${subscription.name} ${index}`, logger: options.logger, turn }))
   }
   return {
@@ -58,28 +61,38 @@ export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber 
   }
 }
 
-/** What the loops of one subscription know together. */
-function createShared<Tx>({ store, subscription, holdMs = defaultHoldMs }: SubscriberOptions<Tx>) {
-  let nextPutOffAt = 0
+/** What the loops of one subscription share. */
+function createShared<Tx>({ store, subscription, slowAfterMs, holdMs = defaultHoldMs }: SubscriberOptions<Tx>) {
+  let nextDeferAt = 0
   const attendance = createAttendance(store, subscription, holdMs)
   return {
     attendance,
-    troubled: createTroubledAccounts(),
-    /** Transfers of which an event has failed and is not put off yet. */
+    troubled: createTroubledAccounts(slowAfterMs),
+    /** How many loops have events. */
+    handling: 0,
+    /** Transfers with an event that has failed and is not deferred yet. */
     failing: new Set<string>(),
-    /** Puts off what is due and cannot be taken; true when it is worth another look. */
-    async putOff(accounts: readonly string[]): Promise<boolean> {
-      if (performance.now() < nextPutOffAt) return false
-      const found = await store.putOff(subscription.name, subscription.types, attendance.holding(), accounts)
-      nextPutOffAt = found ? 0 : performance.now() + putOffPauseMs
+    /** Defers due deliveries that cannot be leased; true when another fetch is worth it. */
+    async deferDue(accounts: readonly string[]): Promise<boolean> {
+      if (performance.now() < nextDeferAt) return false
+      const found = await store.deferDue(subscription.name, subscription.types, attendance.holding(), accounts)
+      nextDeferAt = found ? 0 : performance.now() + deferPauseMs
       return found
     },
   }
 }
 
+/** Which accounts a loop leaves to the others: those that rest, those that failed, or all that may hold it for long. */
+type Care = 'resting' | 'all' | 'doubtful'
+
+function careOf(index: number, concurrency: number): Care {
+  if (index < Math.ceil(concurrency / 2)) return 'resting'
+  return index === concurrency - 1 ? 'doubtful' : 'all'
+}
+
 interface LoopPlace {
   readonly index: number
-  readonly isCareful: boolean
+  readonly care: Care
   readonly idle: IdleLoops
   readonly signal: AbortSignal
 }
@@ -87,37 +100,55 @@ interface LoopPlace {
 function createTurn<Tx>(
   options: SubscriberOptions<Tx>,
   shared: ReturnType<typeof createShared<Tx>>,
-  { index, isCareful, idle, signal }: LoopPlace,
+  { index, care, idle, signal }: LoopPlace,
 ): () => Promise<number> {
   const { store, subscription } = options
   const { attendance, troubled, failing } = shared
-  // After a failed batch its events go one by one, so that only the one that fails is put off.
+  // After a failed batch its events go one by one, so that only the failing one is deferred.
   let singly = 0
   return async () => {
     idle.leave(index)
     await attendance.keep()
     const limit = singly > 0 ? 1 : subscription.batchSize
     const begunAt = performance.now()
-    const exceptAccounts = isCareful ? troubled.all() : troubled.resting()
-    const outcome = await store.deliver(subscription, {
-      limit,
-      holding: attendance.holding(),
-      exceptAccounts,
-      exceptTransfers: [...failing],
-      onTaken: (taken) => {
-        if (taken === limit) idle.wake()
-      },
-      onFailed: (event) => failing.add(event.transferId),
-      signal,
-      traced: options.traced,
-    })
+    const exceptAccounts = troubled[care]()
+    let hasLeft = exceptAccounts.length > 0
+    let end: () => void = () => undefined
+    const outcome = await store
+      .deliver(subscription, {
+        limit,
+        holding: attendance.holding(),
+        exceptAccounts,
+        exceptTransfers: [...failing],
+        onLeased(accountIds) {
+          if (accountIds.length === limit) idle.wake()
+          if (care === 'doubtful' && isForOthers(options, shared, accountIds)) {
+            hasLeft = true
+            return false
+          }
+          const done = troubled.begin(accountIds)
+          shared.handling += 1
+          end = () => {
+            shared.handling -= 1
+            done()
+          }
+          return true
+        },
+        onFailed: (event) => failing.add(event.transferId),
+        signal,
+        traced: options.traced,
+      })
+      .finally(() => end())
     if (outcome.kind === 'none') {
       singly = 0
-      return (await shared.putOff(exceptAccounts)) ? 0 : idle.enter(index)
+      if (await shared.deferDue(exceptAccounts)) return 0
+      // The wake-up may have been for an event that this loop leaves to others.
+      if (hasLeft && care !== 'resting') idle.wakeBelow(care === 'all' ? Math.ceil(options.concurrency / 2) : index)
+      return idle.enter(index)
     }
     singly = Math.max(0, singly - 1)
     if (outcome.kind === 'stopped') return idle.enter(index)
-    if (outcome.kind === 'handled') for (const { accountId } of outcome.events) troubled.handled(accountId)
+    if (outcome.kind === 'handled') for (const [accountId, ms] of outcome.tookMs) troubled.handled(accountId, ms)
     if (outcome.kind === 'failed') {
       if (outcome.isItsOwn) troubled.failed(outcome.event.accountId, performance.now() - begunAt)
       if (outcome.count > 1) singly = outcome.count
@@ -131,6 +162,17 @@ function createTurn<Tx>(
   }
 }
 
+/** Whether the last loop leaves events to the others: another loop may have leased one of the same account at the same time. */
+function isForOthers<Tx>(
+  { concurrency }: SubscriberOptions<Tx>,
+  { troubled, handling }: ReturnType<typeof createShared<Tx>>,
+  accountIds: readonly string[],
+): boolean {
+  const isAnotherFree = handling < concurrency - 1
+  if (isAnotherFree && accountIds.some((accountId) => !troubled.isQuick(accountId))) return true
+  return troubled.doubtful().some((one) => accountIds.includes(one))
+}
+
 async function recordFailure<Tx>(
   { store, subscription, logger }: SubscriberOptions<Tx>,
   { event, error }: Extract<DeliveryOutcome, { kind: 'failed' }>,
@@ -139,5 +181,5 @@ async function recordFailure<Tx>(
   const message = thrownText(error)
   const fields = { subscription: subscription.name, event: event.id, error: message }
   if (dead) logger.error(fields, 'A handler failed too often; the event is a dead letter now.')
-  else logger.warn(fields, 'A handler failed; the event is handled again later.')
+  else logger.warn(fields, 'A handler failed; the worker delivers the event again later.')
 }

@@ -4,7 +4,7 @@ import { type SweeperOptions, startSweeper } from './sweeper.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-it('walks a backlog page by page, each from where the last one ended, and sees to its clock at the end alone', async () => {
+it('walks a backlog page by page, each from where the last one ended, and rewinds the clock only at the end', async () => {
   const backlog = Array.from({ length: 12_000 }, (_, n) => String(n).padStart(5, '0'))
   const checked: string[] = []
   const clockAt: number[] = []
@@ -17,7 +17,7 @@ it('walks a backlog page by page, each from where the last one ended, and sees t
     rewindClock: async () => void clockAt.push(checked.length),
   }
   const nothing = new Proxy({}, { get: () => async () => 0 })
-  const others = { transfers: nothing, credentials: nothing, looks: nothing, counterparties: nothing }
+  const others = { transfers: nothing, credentials: nothing, polls: nothing, counterparties: nothing }
   const sweeper = startSweeper({
     attempts,
     ...others,

@@ -2,7 +2,7 @@ import type { Logger } from '@outlay/core'
 import type { AttemptStore } from '../attempts.ts'
 import type { CounterpartyStore } from '../counterparties.ts'
 import type { CredentialStore } from '../credentials.ts'
-import type { LookStore } from '../looks.ts'
+import type { PollStore } from '../polls.ts'
 import type { TransferStore } from '../transfers.ts'
 import type { Guard } from './guard.ts'
 import { type Loop, startLoop } from './loop.ts'
@@ -10,16 +10,16 @@ import { type Loop, startLoop } from './loop.ts'
 /** Pause between sweeps, in milliseconds. */
 const pauseMs = 30_000
 
-/** Pause after a page of a sweep, as a multiple of the time that it took: a long backlog is walked by the way, in minutes. */
+/** Pause after a page of a sweep, as a multiple of the time that it took: a sweep of a long backlog takes minutes. */
 const restPerPage = 20
 
-/** Pause between looks for transfers that missed the arrival of their funds or the end of a pause, in milliseconds. */
+/** Pause between checks for transfers that missed the arrival of their funds or the end of a pause, in milliseconds. */
 const releasesPauseMs = 2_000
 
-/** Pause between looks for probes that are due, credentials that are good again and ids that became known, in milliseconds. */
+/** Pause between checks for due probes, restored credentials and ids that became known, in milliseconds. */
 const newsPauseMs = 1_000
 
-/** Pause between looks for details of counterparties that nobody needs any more, in milliseconds. */
+/** Pause between checks for details of counterparties that are no longer needed, in milliseconds. */
 const wipePauseMs = 600_000
 
 /** Transfers checked in one statement. */
@@ -33,16 +33,16 @@ export interface SweeperOptions<Tx> {
   readonly attempts: AttemptStore
   readonly transfers: TransferStore<Tx>
   readonly credentials: CredentialStore
-  readonly looks: LookStore
+  readonly polls: PollStore
   readonly counterparties: CounterpartyStore<Tx>
   readonly guard: Pick<Guard, 'isAtHome'>
   readonly logger: Logger
 }
 
 /**
- * Starts the loops that find what waits for something that has happened: a job to every unsubmitted transfer that lost its
- * own, funds to those that missed them, credentials that are good again, looks at those that were told of too early, and
- * transfers of others that nothing here stands for. One more wipes details of counterparties after their time.
+ * Starts the loops that find transfers whose wait is over: they give a job to every unsubmitted transfer that lost its own,
+ * release transfers that missed their funds, release transfers with restored credentials, poll transfers with an early
+ * observation, and adopt transfers of others that have no row here. One more wipes details of counterparties after their time.
  */
 export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
   const loops = [
@@ -70,7 +70,7 @@ function startJobs<Tx>({ attempts, credentials, logger }: SweeperOptions<Tx>): L
     async turn() {
       const startedAt = performance.now()
       const { repaired, last } = await sweepPage(attempts, after)
-      if (repaired > 0) logger.warn({ repaired }, 'Some transfers had lost their jobs and have new ones.')
+      if (repaired > 0) logger.warn({ repaired }, 'Some transfers had lost their jobs; the sweep gave them new ones.')
       after = last
       if (last !== '') return (performance.now() - startedAt) * restPerPage
       await attempts.rewindClock()
@@ -103,12 +103,12 @@ function startCredentials<Tx>({ credentials, logger }: SweeperOptions<Tx>): Loop
   })
 }
 
-function startFindings<Tx>({ looks, transfers, guard, logger }: SweeperOptions<Tx>): readonly Loop[] {
-  const sightings = startLoop({
-    name: 'sweep sightings',
+function startFindings<Tx>({ polls, transfers, guard, logger }: SweeperOptions<Tx>): readonly Loop[] {
+  const earlyObservations = startLoop({
+    name: 'sweep early observations',
     logger,
     async turn() {
-      await looks.lookAtSighted()
+      await polls.applyEarlyObservations()
       return newsPauseMs
     },
   })
@@ -116,10 +116,10 @@ function startFindings<Tx>({ looks, transfers, guard, logger }: SweeperOptions<T
     name: 'sweep found transfers',
     logger,
     async turn() {
-      // In a copy, and after a restore, what was sent from here may be taken for somebody else's.
+      // In a copy, and after a restore, a transfer that was sent from here may seem to be one of others.
       if (!guard.isAtHome()) return newsPauseMs
       const { ids, failed } = await transfers.adoptFound(adoptedAtOnce)
-      if (ids.length > 0) logger.info({ adopted: ids.length }, 'Some transfers of others were adopted.')
+      if (ids.length > 0) logger.info({ adopted: ids.length }, 'The engine adopted some transfers of others.')
       for (const one of failed) {
         logger.warn(
           { ...one },
@@ -129,7 +129,7 @@ function startFindings<Tx>({ looks, transfers, guard, logger }: SweeperOptions<T
       return ids.length + failed.length === adoptedAtOnce ? 0 : newsPauseMs
     },
   })
-  return [sightings, adoptions]
+  return [earlyObservations, adoptions]
 }
 
 function startWiping<Tx>({ counterparties, logger }: SweeperOptions<Tx>): Loop {

@@ -1,43 +1,81 @@
-/** Accounts whose events failed last, in one subscription and process. */
+/** How accounts fared whose events were handled last, in one subscription and process. */
 export interface TroubledAccounts {
+  /** Events of these accounts are being handled; gives what says that they are no more. */
+  begin(accountIds: readonly string[]): () => void
   /** An event of the account failed, which took so long, in milliseconds. */
   failed(accountId: string, tookMs: number): void
-  /** An event of the account was handled: all is well again. */
-  handled(accountId: string): void
+  /** An event of the account was handled, which took so long, in milliseconds. */
+  handled(accountId: string, tookMs: number): void
+  /** Those whose last event failed. */
   all(): readonly string[]
   /** Those that failed several times in a row, and whose next try is not due. */
   resting(): readonly string[]
+  /** Those that may hold a loop for long: whose last event failed or was slow, or whose first one is being handled. */
+  doubtful(): readonly string[]
+  /** True when the last event of the account was handled quickly. */
+  isQuick(accountId: string): boolean
 }
 
-/** Most accounts that are kept in mind. */
+/** Most accounts of each kind that are remembered. */
 const most = 1_000
 
 /** Longest pause of an account, in milliseconds. */
 const longestRestMs = 60_000
 
 /**
- * Makes the memory of accounts whose events failed last. It is gone with the process, whose successor may be mended. An account
- * rests for twice as long as its failure took: one that hangs has a third of the time of a loop, and one that fails at once
- * costs the others nothing.
+ * Makes the memory of accounts whose events failed or were slow last. It ends with the process, since the next one may have fixed code. An
+ * account rests for twice as long as its failure took: one that hangs gets a third of the time of a loop, and one that fails at
+ * once costs the others nothing.
  */
-export function createTroubledAccounts(now: () => number = () => performance.now()): TroubledAccounts {
+export function createTroubledAccounts(
+  slowAfterMs: number,
+  now: () => number = () => performance.now(),
+): TroubledAccounts {
   const troubles = new Map<string, { readonly failures: number; readonly restsUntil: number }>()
+  const slow = new Set<string>()
+  const quick = new Set<string>()
+  const underWay = new Map<string, number>()
+  const change = (accountId: string, by: 1 | -1) => {
+    const count = (underWay.get(accountId) ?? 0) + by
+    if (count === 0) underWay.delete(accountId)
+    else underWay.set(accountId, count)
+  }
   return {
+    begin(accountIds) {
+      for (const accountId of accountIds) change(accountId, 1)
+      return () => {
+        for (const accountId of accountIds) change(accountId, -1)
+      }
+    },
     failed(accountId, tookMs) {
       const failures = (troubles.get(accountId)?.failures ?? 0) + 1
       const restMs = failures < 3 ? 0 : Math.min(longestRestMs, 2 * tookMs)
       troubles.delete(accountId)
       troubles.set(accountId, { failures, restsUntil: now() + restMs })
-      const [oldest] = troubles.keys()
-      if (troubles.size > most && oldest !== undefined) troubles.delete(oldest)
+      dropOldest(troubles)
     },
-    handled(accountId) {
+    handled(accountId, tookMs) {
       troubles.delete(accountId)
+      const [kind, other] = tookMs > slowAfterMs ? [slow, quick] : [quick, slow]
+      other.delete(accountId)
+      kind.delete(accountId)
+      kind.add(accountId)
+      dropOldest(kind)
     },
     all: () => [...troubles.keys()],
     resting() {
       const at = now()
       return [...troubles].filter(([, { restsUntil }]) => restsUntil > at).map(([accountId]) => accountId)
     },
+    isQuick: (accountId) => quick.has(accountId),
+    doubtful() {
+      const untried = [...underWay.keys()].filter((accountId) => !quick.has(accountId))
+      return [...new Set([...troubles.keys(), ...slow, ...untried])]
+    },
   }
+}
+
+function dropOldest(memory: { readonly size: number; keys(): Iterable<string>; delete(key: string): boolean }): void {
+  const [oldest] = memory.keys()
+  if (memory.size > most && oldest !== undefined) memory.delete(oldest)
 }

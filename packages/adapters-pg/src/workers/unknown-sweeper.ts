@@ -5,10 +5,10 @@ import { type Loop, startLoop } from './loop.ts'
 /** Pause between two sweeps, in milliseconds. */
 const pauseMs = 5_000
 
-/** Pause after a page, as a multiple of the time that it took: a long backlog is walked by the way, in minutes. */
+/** Pause after a page, as a multiple of the time that it took: a sweep of a long backlog takes minutes. */
 const restPerPage = 20
 
-/** Transfers looked at in one statement. */
+/** Transfers read in one statement. */
 const pageSize = 5_000
 
 /** What the sweep works with. */
@@ -20,7 +20,7 @@ export interface UnknownSweeperOptions {
   readonly logger: Logger
 }
 
-/** Starts the loop that blocks what nobody claims, such as for a paused account, once its outcome is unknown for too long. */
+/** Starts the loop that blocks unclaimed transfers, such as those of a paused account, once their outcome is unknown for too long. */
 export function startUnknownSweeper({ submissions, unknownLimitMs, onBlocked, logger }: UnknownSweeperOptions): Loop {
   let after = ''
   return startLoop({

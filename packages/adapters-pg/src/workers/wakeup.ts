@@ -2,7 +2,7 @@ import type { Logger } from '@outlay/core'
 import type { Driver, Listener } from '../driver.ts'
 import { thrownText } from '../thrown-text.ts'
 
-/** Keeps a listening connection open; opens another when it is lost. Polling carries the work meanwhile. */
+/** Keeps a listening connection open; opens another when it is lost. Until then, workers poll. */
 export interface Wakeup {
   stop(): Promise<void>
 }

@@ -4,31 +4,31 @@ import type { WatchedAccount, WatchedAccountStore } from '../watched-accounts.ts
 import { createAccountTasks } from './account-tasks.ts'
 import { readingLeaseMs, turnMs } from './list-reader.ts'
 import { type Loop, startLoop } from './loop.ts'
-import { type PageTakerOptions, takePage } from './page-taker.ts'
+import { applyPage, type PageApplierOptions } from './page-applier.ts'
 
 /** What a watcher works with. */
-export interface WatcherOptions<Tx> extends PageTakerOptions<Tx> {
+export interface WatcherOptions<Tx> extends PageApplierOptions<Tx> {
   readonly watched: WatchedAccountStore<Tx>
   readonly logger: Logger
   /** A poll that takes longer is slow, in milliseconds. */
   readonly slowAfterMs: number
 }
 
-/** Accounts that are read side by side, slow ones aside. */
+/** Accounts that are read side by side, not counting slow ones. */
 const accountsAtOnce = 4
 
 /** Most pages of one account's list that one turn reads. */
 const maxPages = 20
 
-/** Pause between looks for accounts that are due, in milliseconds. */
+/** Pause between checks for due accounts, in milliseconds. */
 const pauseMs = 500
 
 /** How far a reading overlaps the one before, by the service's clock, in milliseconds: a list may show a transfer late. */
 const overlapMs = 60_000
 
 /**
- * Starts the loop that reads the lists of watched accounts, as far back as the reading before has come. Each account has a task
- * of its own, and none waits for another.
+ * Starts the loop that reads the lists of watched accounts, each back to the newest transfer of the previous reading. Each account
+ * has its own task, and none waits for another.
  */
 export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
   const { watched, logger, slowAfterMs } = options
@@ -45,7 +45,7 @@ export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
       const free = tasks.free()
       isMore = free === 0
       if (isMore) return pauseMs
-      const due = await watched.take(free, readingLeaseMs, tasks.excluded())
+      const due = await watched.lease(free, readingLeaseMs, tasks.excluded())
       for (const account of due) {
         if (tasks.mayBegin(account.accountId)) {
           tasks.begin(account.accountId, () => watchAccount(options, account, abort.signal))
@@ -85,8 +85,8 @@ async function watchAccount<Tx>(
       const observations = page?.observations ?? []
       const created = observations.map(createdAt).filter((time) => !Number.isNaN(time))
       readingFrom ??= created.length === 0 ? null : new Date(Math.max(...created)).toISOString()
-      if (page !== undefined) found = (await takePage(options, accountId, page)).found || found
-      // A page that says nothing about time has nothing to adopt either.
+      if (page !== undefined) found = (await applyPage(options, accountId, page)).found || found
+      // A page without times has nothing to adopt either.
       if (page?.next === undefined || created.length === 0 || Math.min(...created) < until) {
         return await endReading(options, account, readingFrom, found)
       }
@@ -98,9 +98,9 @@ async function watchAccount<Tx>(
     const message = thrownText(error)
     logger.warn(
       { accountId, error: message },
-      'The list of a watched account could not be read; it is read again later.',
+      'The list of a watched account could not be read; the worker reads it again later.',
     )
-    // From the beginning: the cursor may be what the service did not like.
+    // From the beginning: the service may have refused the cursor.
     await watched.end(accountId, null, account.idle + 1, handlers.nextWatchMs(account.idle + 1))
   }
 }
@@ -111,7 +111,7 @@ async function endReading<Tx>(
   readingFrom: string | null,
   found: boolean,
 ): Promise<void> {
-  // Who waits for funds waits for what somebody else sends.
+  // A transfer that awaits funds waits for a transfer of others.
   const isAwaited = found || (await watched.isWaiting(accountId))
   const next = isAwaited ? 0 : idle + 1
   await watched.end(accountId, readingFrom, next, handlers.nextWatchMs(next))

@@ -4,7 +4,7 @@ import { checkAccountLimits } from './account-limits.ts'
 import type { Engine } from './engine.ts'
 import { checkAccountId, readSince } from './enqueueing.ts'
 
-/** Makes the commands of accounts. Each reads what it is given before any SQL, so that a refusal leaves the transaction usable. */
+/** Creates the commands of accounts. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
 export function createAccounts<Tx>(backend: Backend<Tx>, { clock }: Pick<Runtime, 'clock'>): Engine<Tx>['accounts'] {
   const checked =
     <T>(run: (tx: Tx, accountId: string) => Promise<T>) =>
@@ -16,7 +16,7 @@ export function createAccounts<Tx>(backend: Backend<Tx>, { clock }: Pick<Runtime
     fundsArrived: checked(backend.fundsArrived),
     pause: checked(backend.pause),
     resume: checked(backend.resume),
-    credentialsMended: checked(backend.credentialsMended),
+    retryCredentials: checked(backend.retryCredentials),
     async watch(tx, accountId, { since } = {}) {
       checkAccountId(accountId)
       return backend.watch(tx, accountId, readSince(since, clock.now()))

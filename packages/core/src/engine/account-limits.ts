@@ -1,7 +1,7 @@
 import { type Issue, OutlayError } from '../error.ts'
 import type { AccountLimitsChange } from '../ports/accounts.ts'
 
-/** What a limit may be. */
+/** The range of a limit. */
 interface Range {
   readonly min: number
   readonly max: number
@@ -18,7 +18,7 @@ const accountIdPattern = /^[\x21-\x7e]{1,255}$/
 
 /**
  * Checks a change of an account's limits, before any SQL.
- * @throws OutlayError `invalid_id` for the account; `invalid_request` for a limit out of its range, or one there is not.
+ * @throws OutlayError `invalid_id` for the account; `invalid_request` for a limit out of its range or an unknown one.
  */
 export function checkAccountLimits(accountId: string, change: AccountLimitsChange): AccountLimitsChange {
   const issues: Issue[] = []

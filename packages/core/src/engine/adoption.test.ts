@@ -26,8 +26,8 @@ const seen = (overrides: Partial<Transfer> = {}): Observation => {
   return { remoteId: transfer.id, status: transfer.status, failure: transfer.failure, transfer }
 }
 
-describe('a transfer that was found at the service', () => {
-  it('gets a row that says what somebody must have asked for', () => {
+describe('a transfer that is adopted from the service', () => {
+  it('gets a row with the request that must have led to it', () => {
     const found = describeFound(seen(), runtime)
     expect(found).toMatchObject({
       remoteId: 'remote-1',
@@ -86,12 +86,12 @@ describe('a transfer that was found at the service', () => {
     expect(describeFound(observation, runtime)).toMatchObject({ automated: false })
   })
 
-  it('gets no row for a status alone, or without a time', () => {
+  it('gets no row from a status alone, or without a time', () => {
     expect(describeFound({ remoteId: 'remote-1', status: 'complete', failure: null }, runtime)).toBeUndefined()
     expect(describeFound(seen({ createdAt: 'some time' }), runtime)).toBeUndefined()
   })
 
-  it('has a key that no host can have given', () => {
+  it('has a key that no host can give', () => {
     const key = describeFound(seen(), runtime)?.idempotencyKey ?? ''
     expect(isAdopted({ idempotencyKey: key })).toBe(true)
     expect(IdempotencyKey.is(key)).toBe(false)

@@ -9,19 +9,19 @@ import type { Transfer, TransferRequest } from '../transfer.ts'
 import { type StatusState, TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
 
-/** Begins the key of an adopted transfer. A key of a host has no space, so the two can never be the same. */
+/** Prefix of the key of an adopted transfer. A host's key has no space, so the two can never be equal. */
 const keyPrefix = 'adopted '
 
 /**
- * True for a transfer that the engine found at the service instead of sending it. Its idempotency key is `adopted `, with
+ * True for a transfer that the engine adopted from the service instead of sending it. Its idempotency key is `adopted `, with
  * the space, and its id at the service; it has no attempts, and it can be neither canceled nor enqueued again from here.
  */
 export const isAdopted = ({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyKey'>): boolean =>
   idempotencyKey.startsWith(keyPrefix)
 
 /**
- * Makes the row of a transfer that was seen at the service, for the backend to write when it is certain that nothing here
- * stands for it. `undefined` when the whole transfer was not given: a status alone says too little.
+ * Builds the row of a transfer observed at the service. The backend writes it when it is certain that no row here stands for
+ * the transfer. `undefined` when the observation lacks the whole transfer: a status alone says too little.
  */
 export function describeFound(
   observation: Observation,
@@ -51,7 +51,7 @@ export function describeFound(
   }
 }
 
-/** What somebody must have asked for. A leg of a bank account that the service links is named by that account's id. */
+/** The request that led to a transfer. A leg of a bank account that the service links is named by that account's id. */
 function requestOf({ amount, source, destination, note }: Transfer): TransferRequest {
   return {
     amount: { value: amount.value, currency: amount.currency },

@@ -1,24 +1,26 @@
+import { checkNumbers } from '../number-option.ts'
 import type { Backend } from '../ports/backend.ts'
+import { checkFlag } from './checked-text.ts'
 
 /** What to archive, and how much of it. */
 export interface ArchiveOptions {
-  /** Only what ended so long ago, in milliseconds. */
+  /** Only transfers that ended at least this long ago, in milliseconds. */
   readonly olderThanMs: number
-  /** Archives so many transfers at most. Default: all that are old enough. */
+  /** Most transfers to archive. Default: all that are old enough. */
   readonly limit?: number | undefined
-  /** Changes nothing and answers as if it had. Default false. */
+  /** Changes nothing and returns the result of a real run. Default false. */
   readonly dryRun?: boolean | undefined
-  /** Ends it after the step that is under way; what was archived until then is told as usual. */
+  /** Ends the run after the current step; the result covers the steps done until then. */
   readonly signal?: AbortSignal | undefined
-  /** Hears after every step how far it is. */
+  /** Called after every step with the sum so far. */
   readonly onProgress?: ((archived: Archived) => void) | undefined
 }
 
-/** What archiving came to. */
+/** The result of archiving. */
 export interface Archived {
-  /** Transfers whose events and attempts went to the archive. */
+  /** Transfers whose events and attempts were archived. */
   readonly archived: number
-  /** Transfers that are old enough, and that a subscription has yet to hear of; dead letters count. */
+  /** Transfers that are old enough but have an event not yet delivered to a subscription; dead letters count. */
   readonly held: number
   /** Names of those subscriptions, sorted. */
   readonly heldBy: readonly string[]
@@ -27,12 +29,12 @@ export interface Archived {
 /** Transfers in one step: a transaction of some tens of milliseconds, and one row of the archive. */
 const stepSize = 200
 
-/** Archives step by step until nothing is left, the limit is reached or the signal says so. */
+/** Archives step by step until nothing is left, the limit is reached or the signal aborts. */
 export async function archive<Tx>(backend: Pick<Backend<Tx>, 'archive'>, options: ArchiveOptions): Promise<Archived> {
   const { olderThanMs, limit = Number.POSITIVE_INFINITY, dryRun = false, signal, onProgress } = options
-  if (!Number.isFinite(olderThanMs) || olderThanMs < 0) {
-    throw new Error(`olderThanMs is a number of milliseconds from 0 on; got ${olderThanMs}.`)
-  }
+  if (olderThanMs === undefined) throw new Error('olderThanMs is a number from 0 on; got undefined.')
+  checkNumbers({ olderThanMs, limit: options.limit }, { olderThanMs: { min: 0 }, limit: { min: 0 } })
+  checkFlag(dryRun, 'dryRun')
   let sum: Archived = { archived: 0, held: 0, heldBy: [] }
   let after: string | null = ''
   while (after !== null && sum.archived < limit && signal?.aborted !== true) {

@@ -7,7 +7,10 @@ import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import { isAdopted } from './adoption.ts'
 import type { EnqueueRequest } from './engine.ts'
 
-/** False for what no transfer here can be called: it is not asked for, since Postgres would end the transaction for some of it. */
+/**
+ * False for a value that cannot be an id of a transfer here. Such values do not reach Postgres, which would abort the
+ * transaction.
+ */
 export const isKnowable = (transferId: unknown): boolean => Id.is(transferId)
 
 /** Cancels a transfer, or says why it cannot be. */
@@ -21,11 +24,11 @@ export async function cancelTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferI
   throw new OutlayError('transfer_not_cancelable', `The transfer ${transferId} cannot be canceled: ${why}.`)
 }
 
-/** A transfer that failed or was canceled: the ones whose request may be enqueued again. */
+/** Finds a failed or canceled transfer: only the request of such a transfer may be enqueued again. */
 export async function findEnded<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
   const transfer = await findTransfer(backend, tx, transferId)
   if (isAdopted(transfer)) {
-    throw new OutlayError('conflict', `The transfer ${transferId} was adopted; whoever made it may make it again.`)
+    throw new OutlayError('conflict', `The transfer ${transferId} was adopted; its creator may create it again.`)
   }
   if (transfer.stage === 'settled' && transfer.status !== 'complete') return transfer
   const message = `The transfer ${transferId} is ${transfer.status}; only a failed or canceled one is enqueued again.`
@@ -33,15 +36,15 @@ export async function findEnded<Tx>(backend: Backend<Tx>, tx: Tx, transferId: st
 }
 
 /**
- * The key of the one transfer that a failed one is enqueued again as, unless its caller asks for another. It is made of the key of
- * the failed one, since that is the same in a database that was restored, and an id is not.
+ * The key under which a failed transfer is resubmitted, unless the caller gives another. It is derived from the key of the
+ * failed transfer: in a restored database that key is the same, and an id is not.
  */
 export function resubmitKey({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyKey'>): string {
   const key = `${idempotencyKey}:resubmit`
   return IdempotencyKey.is(key) ? key : `${fingerprint(idempotencyKey)}:resubmit`
 }
 
-/** What was asked for by a transfer: to the address at the service, or to the counterparty in full where there is none yet. */
+/** The request of a transfer: to the address at the service, or with the counterparty in full when it has no address yet. */
 export async function findOrder<Tx>(
   backend: Backend<Tx>,
   tx: Tx,
@@ -58,7 +61,7 @@ export async function findOrder<Tx>(
   return { ...request, accountId, destination: { ...leg, address: details.address } }
 }
 
-/** A transfer as the transaction sees it; throws `transfer_not_found`. */
+/** The transfer as the transaction sees it; throws `transfer_not_found`. */
 export async function findTransfer<Tx>(
   backend: Backend<Tx>,
   tx: Tx | undefined,

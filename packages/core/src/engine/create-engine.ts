@@ -7,7 +7,7 @@ import type { NewTransfer } from '../ports/stored-transfer.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
 import type { ObserveRules, Subscription, Workers, WorkHandlers } from '../ports/work.ts'
-import { alignedLookMs, followDelayMs, watchDelayMs } from '../retry.ts'
+import { alignedPollDelayMs, pollDelayMs, watchDelayMs } from '../retry.ts'
 import { createAccounts } from './account-commands.ts'
 import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
@@ -16,55 +16,55 @@ import { cancelTransfer, findEnded, findOrder, isKnowable, resubmitKey } from '.
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from './enqueueing.ts'
 import { decideEnvironment, markEnvironment } from './environment.ts'
-import { decideChange, followTransfers, readPage } from './following.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { readObservations } from './observation.ts'
-import { decidePace } from './pacing.ts'
+import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { compareTransfer, resolveTransfer } from './resolving.ts'
 import { anyClient, checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
-import { createPermit, createPlaceCommands, putBack } from './stopping.ts'
+import { createPermit, createSafetyCommands, putBack } from './stopping.ts'
 import { decideSubmission, unknownLimitMs } from './submission.ts'
 import { makeSubscription, unsubscribe } from './subscribing.ts'
 import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
+import { decideThrottle } from './throttling.ts'
 import { type EngineTimeouts, readTimeouts } from './timeouts.ts'
-import { foreignVerifier, takeWebhook } from './webhooks.ts'
-import { checkFollow, checkWorkOptions } from './work-options.ts'
+import { foreignVerifier, receiveWebhook } from './webhooks.ts'
+import { checkPolling, checkWorkOptions } from './work-options.ts'
 
-/** What an engine is made of. */
+/** Options of an engine. */
 export interface EngineOptions<Tx> {
   readonly backend: Backend<Tx>
-  /** The way to the other side. It is the host's: the host closes it when no engine uses it any more. */
+  /** The connection to the other side. The host closes it when no engine uses it any more. */
   readonly gateway: Gateway
-  /** Verifies webhooks, for {@link Engine.webhook}. Default: none, statuses come by polling alone. */
+  /** Verifies webhooks, for {@link Engine.webhook}. Default: none; statuses come by polling alone. */
   readonly webhooks?: WebhookVerifier | undefined
-  /** Value types and transfer types; default the ones that ship. */
+  /** Value types and transfer types. Default: the ones that ship. */
   readonly catalog?: Catalog | undefined
-  /** Clock, randomness and logger; default the backend's. */
+  /** Clock, randomness and logger. Default: those of the backend. */
   readonly runtime?: Partial<Runtime> | undefined
-  /** How long calls into the host's and the gateway's code may take. */
+  /** Time limits for calls into the host's and the gateway's code. */
   readonly timeouts?: EngineTimeouts | undefined
   /** Traces and metrics, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none, at no cost. */
   readonly telemetry?: Telemetry | undefined
-  /** The pace of looks at submitted transfers and watched accounts. Default: a quarter of the rail's expected time, then slower. */
-  readonly follow?: {
-    /** Longest pause between two looks, in milliseconds; useful where time runs faster, as in a sandbox. */
+  /** The poll interval of submitted transfers and watched accounts. Default: a quarter of the rail's expected time, then slower. */
+  readonly polling?: {
+    /** Longest pause between two polls, in milliseconds; useful where time runs faster, as in a sandbox. */
     readonly maxDelayMs?: number | undefined
   }
 }
 
 /**
- * Makes an engine. It does nothing by itself until {@link Engine.start}: a process that only enqueues need not start it.
+ * Creates an engine. It does no work before {@link Engine.start}: a process that only enqueues need not start it.
  *
  * @example
  * const engine = createEngine({ backend: postgres({ driver: drizzleDriver(db) }), gateway: httpGateway({ … }) })
  * await db.transaction(async (tx) => { await engine.transfers.enqueue(tx, { … }) })
  */
 export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
-  checkFollow(given.follow)
+  checkPolling(given.polling)
   checkKeyLifetime(given.gateway)
   const { backend } = given
   const runtime = foreignRuntime(backend.runtime, given.runtime)
@@ -74,7 +74,7 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   const lifecycle = createLifecycle()
 
   const subscribe: Engine<Tx>['subscribe'] = (name, types, handler, options) => {
-    if (lifecycle.isRunning()) throw new Error(`Subscribe "${name}" before start(): a running engine takes no more.`)
+    if (lifecycle.isRunning()) throw new Error(`Subscribe "${name}" before start(): a running engine accepts no more.`)
     if (subscriptions.has(name)) throw new Error(`There is a subscription "${name}" already; names are unique.`)
     subscriptions.set(name, makeSubscription(name, types, handler, options))
   }
@@ -85,15 +85,15 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     unsubscribe: (tx, name, removal) => unsubscribe(backend, tx, name, removal),
     async webhook(webhook, { accountId }) {
       const { webhooks, telemetry } = options
-      if (webhooks === undefined) throw new Error('Give createEngine() `webhooks` to take webhooks.')
+      if (webhooks === undefined) throw new Error('Give createEngine() `webhooks` to receive webhooks.')
       checkAccountId(accountId)
-      const take = () => takeWebhook(backend, webhooks, webhook, accountId, rules)
-      return telemetry === undefined ? take() : traceWebhook(telemetry, webhook, accountId, take)
+      const receive = () => receiveWebhook(backend, webhooks, webhook, accountId, rules)
+      return telemetry === undefined ? receive() : traceWebhook(telemetry, webhook, accountId, receive)
     },
     migrate: () => backend.migrate(),
     migrationSql: () => backend.migrationSql(),
     backlog: () => backend.backlog(),
-    ...createPlaceCommands(backend.operations),
+    ...createSafetyCommands(backend.operations),
     reconcile: (reconciling) => reconcile(backend.operations, options.gateway, rules, runtime.clock.now(), reconciling),
     archive: (archiving) => archive(backend, archiving),
     async start({ signal, ...work } = {}) {
@@ -110,7 +110,7 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   }
 }
 
-/** The same options, with all code in them that is not ours behind its bounds. */
+/** The same options, with time limits and checks around all foreign code. */
 function guardForeign<Tx>(options: EngineOptions<Tx>, runtime: Runtime): EngineOptions<Tx> {
   const { gateway, webhooks, telemetry } = options
   const timeouts = readTimeouts(options.timeouts)
@@ -182,11 +182,11 @@ async function startWorkers<Tx>(
 ): Promise<Workers> {
   const { backend, gateway, catalog = defaultCatalog } = options
   const { clock, random, logger } = runtime
-  const longestMs = options.follow?.maxDelayMs ?? Number.POSITIVE_INFINITY
-  const lookMs = (accountId: string, transferType: string, looks: number) => {
+  const longestMs = options.polling?.maxDelayMs ?? Number.POSITIVE_INFINITY
+  const pollMs = (accountId: string, transferType: string, polls: number) => {
     const expectedMs = catalog.transferType(transferType)?.expectedMs ?? 60_000
-    const delayMs = Math.min(followDelayMs({ expectedMs, looks }), longestMs)
-    return alignedLookMs({ nowMs: clock.now().getTime(), delayMs, accountId })
+    const delayMs = Math.min(pollDelayMs({ expectedMs, polls }), longestMs)
+    return alignedPollDelayMs({ nowMs: clock.now().getTime(), delayMs, accountId })
   }
   const handlers: WorkHandlers<Tx> = {
     client: gateway.identify === undefined ? anyClient : undefined,
@@ -197,9 +197,9 @@ async function startWorkers<Tx>(
       const permit = createPermit(mayBegin)
       if (!permit.mayBegin()) return putBack(claim)
       const sending = { signal, mayBegin: permit.mayBegin }
-      const firstLookMs = lookMs(claim.accountId, claim.request.destination.transferType, 0)
+      const firstPollMs = pollMs(claim.accountId, claim.request.destination.transferType, 0)
       const { keyLifetimeMs } = gateway
-      const context = () => ({ now: clock.now(), fraction: random.fraction(), firstLookMs, keyLifetimeMs })
+      const context = () => ({ now: clock.now(), fraction: random.fraction(), firstPollMs, keyLifetimeMs })
       const request = Counterparty.registered(claim.request)
       if (request === undefined) {
         const registered = await registerCounterparty(gateway, logger, claim, sending)
@@ -209,16 +209,16 @@ async function startWorkers<Tx>(
       const sender = await findSender({ backend, gateway }, claim, signal)
       if ('reason' in sender) return decideUnsent(claim, sender, context())
       const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, sending)
-      if (permit.isRefused() && result.outcome === 'throttled') return putBack(claim)
+      if (permit.isRefused() && result.outcome === 'throttled' && result.mayHaveActed !== true) return putBack(claim)
       return decideSubmission(claim, result, context())
     },
-    follow: (accountId, transfers, signal) => followTransfers(gateway, logger, accountId, transfers, signal),
+    poll: (accountId, transfers, signal) => pollTransfers(gateway, logger, accountId, transfers, signal),
     readPage: (accountId, cursor, signal) => readPage(gateway, accountId, cursor, signal),
-    nextLookMs: ({ accountId, transferType, looks }) => lookMs(accountId, transferType, looks),
+    nextPollMs: ({ accountId, transferType, polls }) => pollMs(accountId, transferType, polls),
     nextWatchMs: (idle) => Math.min(watchDelayMs({ idle }), longestMs),
     rules,
     environment: gateway.environment,
-    decidePace: (current, news, now) => decidePace(current, news, now, random.fraction()),
+    decideThrottle: (current, signal, now) => decideThrottle(current, signal, now, random.fraction()),
     subscriptions,
     logger,
   }

@@ -12,8 +12,8 @@ import type { ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
 /**
- * A transfer to enqueue. Its destination is given by id, or whole as an external address that the service does not know yet:
- * the engine registers that first, so that a new counterparty and its payout commit together.
+ * A transfer to enqueue. Its destination is an id, or an external address in full that the service does not know yet. The
+ * engine registers such an address first, so that a new counterparty and its payout commit together.
  */
 export interface EnqueueRequest extends TransferOrder {
   /** The account at the service that pays or is paid; also the tenant. */
@@ -22,71 +22,72 @@ export interface EnqueueRequest extends TransferOrder {
   readonly idempotencyKey?: string | undefined
   /** ULID of the transfer. Generated when absent. */
   readonly id?: string | undefined
-  /** Keeps the transfer in the queue until then. ISO 8601, or a Date. Default: at once. */
+  /** The transfer stays in the queue until then. ISO 8601, or a Date. Default: at once. */
   readonly notBefore?: string | Date | undefined
   /**
-   * Fails the transfer with the failure `expired` instead of sending it for the first time after this. ISO 8601, or a Date.
-   * Once a request may have left it is carried through all the same. Default: no end.
+   * After this moment the transfer is not sent for the first time: it fails with the failure `expired`. ISO 8601, or a Date. A
+   * transfer whose request may have left is carried through. Default: no end.
    */
   readonly expiresAt?: string | Date | undefined
 }
 
-/** The commands and reads that concern transfers. Commands take the host's transaction first. */
+/** Commands and reads of transfers. Commands take the host's transaction first. */
 export interface Transfers<Tx> {
   /**
-   * Validates, then writes transfer, event and job in the host's transaction. Nothing leaves before that commits.
+   * Validates, then writes transfer, event and job in the host's transaction. Nothing is sent before that commits.
    *
    * A refusal happens before any SQL, so the transaction stays usable.
-   * @throws OutlayError any code of a broken rule, with the field; `idempotency_key_mismatch` when the account has the
-   *   key for another request.
+   * @throws OutlayError any code of a broken rule, with the field; `idempotency_key_mismatch` when the account has the key for
+   *   another request.
    */
   enqueue(tx: Tx, request: EnqueueRequest): Promise<EnqueuedTransfer>
   /**
-   * The same for many; all or none. One statement, and for more than some thousands several behind one savepoint of the
-   * host's transaction, so that memory holds little beside the transfers themselves.
+   * Enqueues many transfers, all or none. Uses one statement; for more than some thousands, several statements behind one
+   * savepoint of the host's transaction, so that memory holds little beside the transfers themselves.
    * @throws OutlayError naming every broken request, a hundred at most; fields start with the index, `3.amount.value`.
    */
   enqueueMany(tx: Tx, requests: readonly EnqueueRequest[]): Promise<readonly EnqueuedTransfer[]>
-  /** One transfer; `undefined` when there is none. */
+  /** One transfer; `undefined` when it does not exist. */
   get(transferId: string): Promise<StoredTransfer | undefined>
   /** One transfer by the key that it was enqueued with. */
   getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
   /**
-   * Puts a blocked or waiting transfer back into the queue with its own key, from where it goes out at once, but not before its
-   * `notBefore`. False when it is in no such stage.
+   * Returns a blocked or waiting transfer to the queue with its own key. It is sent at once, but not before its `notBefore`.
+   * False when it is in no such stage.
    */
   release(tx: Tx, transferId: string): Promise<boolean>
   /**
-   * Ends a transfer that was not sent, or whose every attempt was answered and refused.
+   * Cancels a transfer that was not sent, or whose attempts were all answered and refused.
    * @throws OutlayError `transfer_not_found`; `transfer_not_cancelable` when its money may have moved, or it is final.
    */
   cancel(tx: Tx, transferId: string): Promise<void>
   /**
-   * Ends the doubt about a blocked transfer as a person says who has asked the service. With `remoteId` the service has it: it is
-   * submitted under that id and followed at once. With `notPaid` it has failed as `not_paid`, and its request may be resubmitted.
-   * An answer to an earlier attempt that comes in later changes neither. Who and why is in the attempts.
+   * Resolves a blocked transfer by what a person learned from the service. With `remoteId` the service has it: the transfer
+   * becomes submitted under that id and is polled at once. With `notPaid` it has failed as `not_paid`, and its request may be
+   * resubmitted. A later answer to an earlier attempt changes neither. Who and why is in the attempts.
    *
-   * The engine takes the word: whoever says `notPaid` of what was paid, or still will be, and resubmits it, pays twice. A refusal of
-   * the input happens before any SQL.
-   * @throws OutlayError `missing_field`, `invalid_id`, `invalid_request` with the field; `transfer_not_found`; `conflict` when it is
-   *   not blocked, or when another transfer of the account has that id at the service and is not named by `insteadOf`.
+   * The engine does not verify the statement: a caller that says `notPaid` of a transfer that was paid, or still will be, and
+   * resubmits it, pays twice. A refusal of the input happens before any SQL.
+   * @throws OutlayError `missing_field`, `invalid_id`, `invalid_request` with the field; `transfer_not_found`; `conflict` when
+   *   it is not blocked, or when another transfer of the account has that id at the service and is not named by `insteadOf`.
    */
   resolve(tx: Tx, transferId: string, resolution: Resolution): Promise<void>
   /**
-   * Asks the service whether it has a transfer of this amount and these legs under an id: before {@link Transfers.resolve}, since
-   * an id may be mistyped. Outside of any transaction; changes nothing. A service that shows no more than a status is believed.
-   * @throws OutlayError `invalid_id` with the field; `transfer_not_found`; `conflict` with the field `remoteId` when it has none,
-   *   or another one; what the gateway throws when it cannot be read now.
+   * Asks the service whether it has a transfer of this amount and these legs under an id. Use it before {@link
+   * Transfers.resolve}: an id may be mistyped. Runs outside of any transaction; changes nothing. Accepts the id when the
+   * service returns only a status.
+   * @throws OutlayError `invalid_id` with the field; `transfer_not_found`; `conflict` with the field `remoteId` when the
+   *   service has none, or another one; what the gateway throws when it cannot be read now.
    */
   compare(transferId: string, remoteId: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
   /**
-   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same
-   * address at the service; one that was given whole and never registered is given whole again.
+   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same address
+   * at the service. A counterparty that was given in full and never registered is given in full again.
    *
-   * The key is made of the transfer's id by default, so whoever resubmits it too gets the same new transfer, with `reused`. A key
-   * of the caller's own makes another. One that failed as well is resubmitted by its own id.
-   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted,
-   *   or when the details of its counterparty are wiped, which they are 30 days after its end.
+   * The key is derived from the transfer's id by default, so every caller that resubmits the transfer gets the same new one,
+   * with `reused`. A key of the caller's own creates another one. If the new transfer fails as well, resubmit it by its own id.
+   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted, or
+   *   when the details of its counterparty are wiped, which they are 30 days after its end.
    */
   resubmit(
     tx: Tx,
@@ -94,95 +95,95 @@ export interface Transfers<Tx> {
     options?: { readonly idempotencyKey?: string | undefined },
   ): Promise<EnqueuedTransfer>
   /**
-   * Applies what is known at the other side: from a webhook, a rail, a statement. Statuses only move forward. A refusal happens
+   * Applies observations of the other side: from a webhook, a rail, a statement. Statuses only move forward. A refusal happens
    * before any SQL.
-   * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` for observations that are none, with the
+   * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` for invalid observations, with the
    *   index and the member: `3.status`.
    */
   observe(tx: Tx, accountId: string, observations: readonly Observation[]): Promise<number>
 }
 
-/** The commands that concern a whole account. */
+/** Commands and reads of a whole account. */
 export interface Accounts<Tx> {
-  /** Sends the account's transfers that await funds out again. Returns how many. */
+  /** Sends the account's transfers that await funds again. Returns how many. */
   fundsArrived(tx: Tx, accountId: string): Promise<number>
-  /** Keeps the account's transfers from being submitted; what is on its way is finished. False when it is paused already. */
+  /** Keeps the account's transfers from being submitted; requests under way are finished. False when it is already paused. */
   pause(tx: Tx, accountId: string): Promise<boolean>
-  /** Lets a paused account go on. False when it is not paused. */
+  /** Resumes a paused account. False when it is not paused. */
   resume(tx: Tx, accountId: string): Promise<boolean>
   /**
-   * Tries the credentials of an account that the service refused again now, instead of on the backoff of up to five
-   * minutes. False when they are not refused.
+   * Probes the refused credentials of an account now, without waiting for the backoff of up to five minutes. False when they
+   * are not refused.
    */
-  credentialsMended(tx: Tx, accountId: string): Promise<boolean>
+  retryCredentials(tx: Tx, accountId: string): Promise<boolean>
   /**
-   * Adopts the account's transfers that somebody else makes: its automations, or another system. Each becomes a transfer
-   * here, once, with the event `transfer.adopted` and then those of its statuses, and is followed like any other. They
-   * are heard of by webhook, and found by reading the account's list every now and then.
+   * Adopts transfers of the account that others create: its automations, or another system. Each becomes a transfer here, once,
+   * with the event `transfer.adopted` and then those of its statuses, and is polled like any other. The engine learns of them
+   * by webhook and by regular reads of the account's list.
    *
-   * Only those that the service created at `since` or later; default: five minutes before now. False when the account is
-   * watched already, which changes nothing.
-   * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` when `since` is no moment.
+   * Adopts only transfers that the service created at `since` or later; default: five minutes before now. False when the
+   * account is already watched, which changes nothing.
+   * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` when `since` is not a date and time.
    */
   watch(tx: Tx, accountId: string, options?: { readonly since?: string | Date | undefined }): Promise<boolean>
-  /** Adopts no further ones; those that were adopted stay. False when the account is not watched. */
+  /** Stops adopting; adopted transfers stay. False when the account is not watched. */
   unwatch(tx: Tx, accountId: string): Promise<boolean>
   /**
-   * Changes the limits of an account; what is absent stays, null resets. The rate (0.01 to 100 000 submissions per second) and
-   * the concurrency (1 to 100 000) hold over all workers together, from the commit on. The weight (0.01 to 100, default 1)
-   * holds for transfers that are enqueued from then on, in another process from about five seconds later.
+   * Changes the limits of an account. An absent member stays as it is; null resets it. The rate (0.01 to 100 000 submissions
+   * per second) and the concurrency (1 to 100 000) apply over all workers together, from the commit on. The weight (0.01 to
+   * 100, default 1) applies to transfers enqueued from then on; in another process, from about five seconds later.
    *
    * A refusal happens before any SQL.
    * @throws OutlayError `invalid_id`, `invalid_request` with the field
    */
   configure(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void>
-  /** How an account stands: its limits, and how far the service has slowed it down. */
+  /** The state of an account: its limits, and how far it is throttled. */
   get(accountId: string): Promise<AccountState>
 }
 
-/** How events are handed to a handler. */
+/** How events are delivered to a handler. */
 export interface SubscribeOptions {
   /**
-   * Events that may share a transaction, from 1 to 10 000: faster, and repeated together when one of their handlers fails.
+   * Events that may share a transaction, from 1 to 10 000: faster, but all are repeated when one of their handlers fails.
    * Default 1.
    */
   readonly batchSize?: number | undefined
   /**
-   * Time that the handler has for one event, in milliseconds, from 1 to 86 400 000. Beyond it the event counts as failed, its
-   * transaction is rolled back and its connection ended. Default 60 000.
+   * Time limit of the handler for one event, in milliseconds, from 1 to 86 400 000. Beyond it the event counts as failed, its
+   * transaction is rolled back and its connection closed. Default 60 000.
    */
   readonly timeoutMs?: number | undefined
 }
 
 /** What to remove of a subscription. */
 export interface UnsubscribeOptions {
-  /** Only these types, also such as only earlier releases know. Default: all of it. */
+  /** Only these types; also types that only earlier releases know. Default: the whole subscription. */
   readonly types?: readonly string[] | undefined
-  /** Deletes the events that it has yet to handle, dead letters included. Default false. */
+  /** Deletes its undelivered events, dead letters included. Default false. */
   readonly discard?: boolean | undefined
 }
 
-/** What a removal came to. */
+/** The result of a removal. */
 export interface Unsubscribed {
-  /** False when there was nothing of that name and type. */
+  /** False when there was nothing with that name and type. */
   readonly removed: boolean
   /** Events that were deleted unhandled. */
   readonly discarded: number
 }
 
 /**
- * What keeps transfers from being sent, in every worker. From a second after the commit on no request begins; one that is under
- * way is finished, what was claimed is put back as it was, and statuses are read on. A restart changes nothing about it.
+ * Stops keep transfers from being sent, in every worker. From a second after the commit no request begins. A request under way
+ * is finished, claimed transfers are put back as they were, and polling continues. A restart does not end a stop.
  */
 export interface Stops<Tx> {
   /**
-   * Stops everything, a gateway (there is one, `default`) or an account. False when that is stopped already.
+   * Stops everything, a gateway (there is one, `default`) or an account. False when the target is already stopped.
    * @throws OutlayError `invalid_request`, `invalid_id` with the field, before any SQL
    */
   add(tx: Tx, stop: StopTarget & OperatorNote): Promise<boolean>
   /** Ends a stop. False when there is none. */
   end(tx: Tx, target: StopTarget): Promise<boolean>
-  /** The stops that are committed: everything first, then gateways, then accounts. */
+  /** The committed stops: everything first, then gateways, then accounts. */
   list(): Promise<readonly Stop[]>
 }
 
@@ -193,37 +194,37 @@ export interface Engine<Tx> {
   readonly stops: Stops<Tx>
   /** Whether anything may be sent from this database, and why not. */
   sending(): Promise<SendingState>
-  /** Sends nothing, in any worker, until a reconciliation lifts the fence. False when it is fenced already. */
+  /** Stops all sending, in every worker, until a reconciliation lifts the fence. False when the database is already fenced. */
   fence(tx: Tx, note?: OperatorNote): Promise<boolean>
   /**
-   * Makes the database that this is the engine's own, after it was copied, restored or moved. It is fenced then until a
+   * Adopts this database as the engine's own, after it was copied, restored or moved. The database is then fenced until a
    * reconciliation, unless it was moved whole.
    */
   adoptDatabase(tx: Tx, adoption?: Adoption): Promise<void>
   /**
-   * Compares every account with the list of the service and writes what follows: ids that were lost, transfers that were lost,
-   * doubts for a person. Lifts the fence when no difference stays open. Each account is a transaction. Safe to run again.
+   * Compares every account with the list of the service and writes the result: lost ids, lost transfers, and transfers that a
+   * person has to decide. Lifts the fence when no difference stays open. Each account is one transaction. Safe to run again.
    * @throws OutlayError `invalid_request` with the field; `conflict` when nothing is fenced, or the gateway has no lists;
    *   `database_unfamiliar` before the database is adopted.
    */
   reconcile(options: ReconcileOptions): Promise<Reconciliation>
   /**
-   * Registers a durable subscription; call it before {@link Engine.start}. It gets every event that is recorded from its
-   * first start on, at least once, in order per transfer, in a transaction that commits with the acknowledgement. A start
-   * adds types to those that are stored under the name and never takes one away; a process gets events of its own types only.
-   * @throws Error when an option is out of range, there is no type, the name is taken, or the engine runs.
+   * Registers a durable subscription; call it before {@link Engine.start}. It receives every event recorded after its first
+   * start, at least once, in order per transfer, in a transaction that commits with the acknowledgement. A start adds types to
+   * those stored under the name and never removes one; a process receives events of its own types only.
+   * @throws Error when an option is out of range, there is no type, the name is in use, or the engine runs.
    */
   subscribe(name: string, types: readonly EventType[], handler: EventHandler<Tx>, options?: SubscribeOptions): void
   /**
    * Removes a stored subscription, or some of its types, in the host's transaction. A process that still subscribes to it
-   * gets nothing new, and stores it again at its next start.
-   * @throws OutlayError `events_undelivered` when it has events to handle, dead letters included, and they are not to be
-   *   discarded; nothing has changed then, and the transaction stays usable.
+   * receives nothing new, and stores it again at its next start.
+   * @throws OutlayError `events_undelivered` when it has undelivered events, dead letters included, and `discard` is not set;
+   *   nothing has changed then, and the transaction stays usable.
    */
   unsubscribe(tx: Tx, name: string, options?: UnsubscribeOptions): Promise<Unsubscribed>
   /**
-   * Verifies a webhook of the service and applies what it tells about a transfer of the account, in a transaction of its
-   * own. Repetitions, late ones and ones about other transfers are harmless. Needs no {@link Engine.start}.
+   * Verifies a webhook of the service and applies its observation of a transfer of the account, in its own transaction.
+   * Repeated, late and unrelated webhooks are harmless. Needs no {@link Engine.start}.
    *
    * What the vault or the database throws is passed on: answer it with a 5xx, and the service sends the webhook again.
    * @example
@@ -236,23 +237,23 @@ export interface Engine<Tx> {
   /** The same as SQL text, for the host's own migration tool. */
   migrationSql(): string
   /**
-   * Checks the schema and starts the workers of this process, when those of before have ended. Never migrates. A `signal` that
+   * Checks the schema and starts the workers of this process, once earlier ones have ended. Never migrates. A `signal` that
    * aborts stops them.
-   * @throws Error when it runs already, or for an option that is no number or out of its range.
+   * @throws Error when the engine already runs, or for an option that is no number or out of its range.
    */
   start(options?: WorkOptions & { readonly signal?: AbortSignal | undefined }): Promise<void>
   /**
-   * Lets what is in flight end, and hands the rest back. Safe to call twice; {@link Engine.start} works again afterwards. The
-   * gateway, which another engine may use too, stays open: whoever made it closes it. It ends in time although the database is
-   * away; what could not be written then counts as unknown, and the same keys go out again.
+   * Waits for requests in flight, and returns the rest to the queue. Safe to call twice; {@link Engine.start} works again
+   * afterwards. Does not close the gateway, which another engine may use too: its creator closes it. Ends in bounded time even
+   * when the database is unreachable; what could not be written then counts as unknown, and the same keys are sent again.
    */
   stop(): Promise<void>
-  /** How much is where, right now. */
+  /** Counts of transfers and events, at this moment. */
   backlog(): Promise<Backlog>
   /**
-   * Moves the events and attempts of transfers that ended long ago to the archive, in steps that each commit. What they
-   * were, and that their keys are taken, stays known: every read goes on as before. A transfer that a subscription has yet
-   * to hear of is left alone. Safe to end at any time, to run again, and from several processes at once.
+   * Archives the events and attempts of transfers that ended long ago, in steps that each commit. The transfers and their keys
+   * stay, and every read works as before. A transfer with an undelivered event is not archived. Safe to end at any time, to run
+   * again, and from several processes at once.
    * @throws Error when `olderThanMs` is no number of milliseconds from 0 on.
    */
   archive(options: ArchiveOptions): Promise<Archived>

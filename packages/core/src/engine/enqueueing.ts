@@ -12,7 +12,7 @@ import { parseMoment } from './moment.ts'
 /** An id of the service, opaque here. */
 const accountIdPattern = /^[\x21-\x7e]{1,255}$/
 
-/** Throws `missing_field` or `invalid_id` for what is no id of an account. */
+/** Throws `missing_field` or `invalid_id` for a value that cannot be an id of an account. */
 export function checkAccountId(accountId: unknown, field = 'accountId'): void {
   if (typeof accountId === 'string' && accountIdPattern.test(accountId)) return
   const message = 'must be the id of the account at the service: 1 to 255 visible ASCII characters'
@@ -54,10 +54,10 @@ export function prepareTransfer(
   }
 }
 
-/** Requests that are read before other work of the process has its turn: some tens of milliseconds. */
+/** Requests to prepare before other work of the process gets a turn: some tens of milliseconds. */
 const turnSize = 500
 
-/** Most broken rules that the refusal of many requests names. */
+/** Most broken rules in the refusal of many requests. */
 const maxIssues = 100
 
 /**
@@ -66,7 +66,7 @@ const maxIssues = 100
  */
 export async function prepareTransfers(
   requests: readonly EnqueueRequest[],
-  runtime: Pick<Runtime, 'giveWay'>,
+  runtime: Pick<Runtime, 'yieldToEventLoop'>,
   prepare: (request: EnqueueRequest, prefix: string) => NewTransfer,
 ): Promise<readonly NewTransfer[]> {
   if (!Array.isArray(requests)) {
@@ -78,7 +78,7 @@ export async function prepareTransfers(
   const issues: Issue[] = []
   for (const [index, request] of requests.entries()) {
     if (issues.length >= maxIssues) break
-    if (index % turnSize === turnSize - 1) await runtime.giveWay?.()
+    if (index % turnSize === turnSize - 1) await runtime.yieldToEventLoop?.()
     try {
       transfers.push(prepare(request, `${index}.`))
     } catch (error) {
@@ -91,7 +91,7 @@ export async function prepareTransfers(
   return transfers
 }
 
-/** Reads a moment; null when there is none. */
+/** Reads a date and time; null when absent. */
 function readTime(value: string | Date | undefined, field: string): string | null {
   if (value === undefined) return null
   const moment = parseMoment(value)
@@ -100,10 +100,10 @@ function readTime(value: string | Date | undefined, field: string): string | nul
   throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
 }
 
-/** How much earlier than now an account is watched from by itself, so that clocks that differ matter less, in milliseconds. */
+/** How long before now a watch begins by default, so that clocks that differ matter less, in milliseconds. */
 const watchedBeforeMs = 300_000
 
-/** Reads the moment from which on an account's transfers are adopted; throws `invalid_request`. */
+/** Reads the moment from which an account's transfers are adopted; throws `invalid_request`. */
 export function readSince(since: string | Date | undefined, now: Date): string {
   return readTime(since, 'since') ?? new Date(now.getTime() - watchedBeforeMs).toISOString()
 }

@@ -6,7 +6,7 @@ import type { Environment } from '../transfer-type.ts'
 import { blocked } from './submission.ts'
 
 /**
- * Marks a transfer with the environment of the gateway that it is enqueued for, where that declares one.
+ * Marks a transfer with the environment of the gateway that it is enqueued for, if the gateway declares one.
  * @throws OutlayError `environment_mismatch` for a chain of the other environment, with the field.
  */
 export function markEnvironment(

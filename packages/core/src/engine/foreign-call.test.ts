@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CallGivenUp, CallNotMade, callForeign, graceMs } from './foreign-call.ts'
 
-/** Timers that a test lets go off, by their time. */
+/** Timers that a test fires, by their time. */
 function manualTimer() {
   const waiting: { readonly ms: number; readonly run: () => void }[] = []
   const lines: unknown[] = []
@@ -27,15 +27,15 @@ function manualTimer() {
 const bounds = { call: 'submit', limitMs: 60_000 }
 const nothing = Promise.withResolvers<string>()
 
-describe('a call into code of somebody else', () => {
-  it('gives what the code answers, and leaves no timer behind', async () => {
+describe('a call into foreign code', () => {
+  it('returns the result of the code, and leaves no timer behind', async () => {
     const { runtime, waiting } = manualTimer()
     expect(await callForeign(runtime, bounds, async () => 'yes')).toBe('yes')
     expect(await callForeign(runtime, bounds, () => 'at once')).toBe('at once')
     expect(waiting).toEqual([])
   })
 
-  it('rejects for what the code throws, also before there is a promise', async () => {
+  it('rejects with what the code throws, also before there is a promise', async () => {
     const { runtime, waiting } = manualTimer()
     const fail = (thrown: unknown) =>
       callForeign(runtime, bounds, () => {
@@ -53,7 +53,7 @@ describe('a call into code of somebody else', () => {
     expect(waiting).toEqual([])
   })
 
-  it('fires the signal at the limit, and takes what the code still says of it', async () => {
+  it('fires the signal at the limit, and accepts the result that the code still returns', async () => {
     const { runtime, fire } = manualTimer()
     const answer = callForeign(
       runtime,
@@ -64,7 +64,7 @@ describe('a call into code of somebody else', () => {
     expect(await answer).toBe('not sent')
   })
 
-  it('is given up a second after the limit, and what comes later is a line in the log', async () => {
+  it('is abandoned a second after the limit, and a later result is only logged', async () => {
     const { runtime, waiting, fire, lines } = manualTimer()
     const late = Promise.withResolvers<string>()
     const answer = callForeign(runtime, bounds, () => late.promise)
@@ -78,7 +78,7 @@ describe('a call into code of somebody else', () => {
     expect(lines).toEqual([[{ call: 'submit' }, expect.stringContaining('ignored')]])
   })
 
-  it('is given up a second after its caller has ended, and is not made once that has', async () => {
+  it('is abandoned a second after its caller has ended, and is not made after that', async () => {
     const { runtime, fire } = manualTimer()
     const caller = new AbortController()
     const given: AbortSignal[] = []

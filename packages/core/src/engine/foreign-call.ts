@@ -1,9 +1,9 @@
 import type { Logger, Runtime } from '../ports/runtime.ts'
 
-/** How long a call that was told to end still may say what became of it, in milliseconds. */
+/** How long a call may still return its result after its signal fired, in milliseconds. */
 export const graceMs = 1_000
 
-/** What bounds a call into code that is not ours. */
+/** The bounds of a call into foreign code. */
 export interface CallBounds {
   /** Name of the call, for the log. */
   readonly call: string
@@ -13,20 +13,19 @@ export interface CallBounds {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A call was given up: nothing is known of what it did. */
+/** The call was abandoned: its effect is unknown. */
 export class CallGivenUp extends Error {
   override readonly name = 'CallGivenUp'
 }
 
-/** A call was not made, since its caller had ended before. */
+/** The call was not made: its caller had already ended. */
 export class CallNotMade extends Error {
   override readonly name = 'CallNotMade'
 }
 
 /**
- * Calls code of the host or of a gateway, and waits no longer than the limit and a second: code that hangs holds nothing up.
- * Its signal fires at the limit, so that code which listens can still say what it did. What it answers after it was given up is
- * ignored, but for a line in the log.
+ * Calls code of the host or of a gateway, and waits at most the limit and a second: code that hangs blocks nothing. Its signal
+ * fires at the limit, so that the code can still return its result. The engine ignores a result after that, but logs a line.
  *
  * @throws CallGivenUp, CallNotMade, or an Error for whatever the code threw, also before it returned a promise
  */
@@ -51,7 +50,7 @@ export function callForeign<T>(
       cancel = timer.after(graceMs, () => end(() => reject(new CallGivenUp(why))))
       abort.abort(reason)
     }
-    const onAbort = () => expire(`${call} was given up as its caller ended`, signal?.reason)
+    const onAbort = () => expire(`${call} was abandoned because its caller ended`, signal?.reason)
     const late = `${call} gave no answer within ${limitMs} ms`
     let cancel = timer.after(limitMs, () => expire(late, new CallGivenUp(late)))
     signal?.addEventListener('abort', onAbort, { once: true })
@@ -77,9 +76,9 @@ function settleCall<T>(
 }
 
 const logLate = (logger: Logger, call: string): void =>
-  logger.debug({ call }, 'A call that was given up has ended after all; what it says is ignored.')
+  logger.debug({ call }, 'An abandoned call has ended after all; its result is ignored.')
 
-/** What was thrown as an Error whose message is text: a thrown value may be anything, and its members may throw in turn. */
+/** The thrown value as an Error whose message is text. A thrown value may be anything, and its members may throw in turn. */
 function readError(thrown: unknown): Error {
   try {
     if (thrown instanceof Error && typeof thrown.message === 'string' && typeof thrown.name === 'string') return thrown

@@ -6,8 +6,8 @@ import { readFound, readListPage, readRegisterResult, readSubmitResult } from '.
 import type { TimeLimits } from './timeouts.ts'
 
 /**
- * The same gateway, as the engine may trust it: each call has a bound, what it throws is an Error, and what it answers is what
- * the port says or `unknown`. A call that was not made says so.
+ * The same gateway, with guards: each call has a time limit, it throws only Errors, and its answers follow the port or are
+ * `unknown`. A call that was not made says so.
  */
 export function foreignGateway(
   gateway: Gateway,
@@ -60,7 +60,7 @@ export function foreignGateway(
       }
     }
   }
-  // Whatever else a gateway has is bounded as a lookup is.
+  // Any other member of a gateway has the time limit of a lookup.
   return new Proxy({} as Gateway, {
     get(_, name) {
       const own = known[name as keyof Gateway]
@@ -73,15 +73,14 @@ export function foreignGateway(
   })
 }
 
-/** Reports each kind of answer that is not understood once, without what it holds. */
+/** Logs each kind of answer that is not understood once, without its content. */
 function reportOnce(logger: Runtime['logger']) {
   const reported = new Set<string>()
   return (call: string) => (field: string) => {
     const kind = `${call} ${field}`
     if (reported.has(kind)) return
     reported.add(kind)
-    const message =
-      'A gateway answers what is not understood; an outcome counts as unknown, an observation is left out.'
+    const message = "A gateway's answer was not understood; an outcome counts as unknown, an observation is left out."
     logger.error({ call, field }, message)
   }
 }

@@ -15,7 +15,7 @@ const fail = (): never => {
 }
 
 describe('the runtime of a host', () => {
-  it('is used where it is given and works', () => {
+  it('is used when it is given and works', () => {
     const clock = { now: () => new Date(5) }
     const runtime = foreignRuntime(own, {
       clock,
@@ -26,7 +26,7 @@ describe('the runtime of a host', () => {
     runtime.logger.error({}, 'nobody minds')
   })
 
-  it('gives way to the own one where it shows no time or no fraction', () => {
+  it('is replaced by the backend when it shows no time or no fraction', () => {
     for (const now of [fail, () => new Date(Number.NaN), () => '2026' as unknown as Date]) {
       expect(foreignRuntime(own, { clock: { now } }).clock.now()).toEqual(new Date(0))
     }

@@ -2,8 +2,8 @@ import type { Logger, Runtime } from '../ports/runtime.ts'
 import type { Span, Telemetry } from '../ports/telemetry.ts'
 
 /**
- * The runtime of an engine: the host's members where it gave any, and the backend's. A logger that throws, a clock that shows no
- * time and a fraction that is none harm nobody: the backend's are used instead.
+ * The runtime of an engine: the host's members where given, otherwise the backend's. The backend's clock and randomness also
+ * replace a clock that shows no time and a fraction out of range; what a logger throws is ignored.
  */
 export function foreignRuntime(own: Runtime, given: Partial<Runtime> = {}): Runtime {
   const runtime: Runtime = { ...own, ...dropUndefined(given) }
@@ -22,7 +22,7 @@ export function foreignRuntime(own: Runtime, given: Partial<Runtime> = {}): Runt
 const dropUndefined = <T extends object>(given: T): T =>
   Object.fromEntries(Object.entries(given).filter(([, member]) => member !== undefined)) as T
 
-/** What the call gives, or undefined when it throws. */
+/** The result of the call; undefined when it throws. */
 function attempt<T>(call: () => T): T | undefined {
   try {
     return call()
@@ -41,20 +41,21 @@ function readFraction(read: () => number): number | undefined {
   return typeof fraction === 'number' && fraction >= 0 && fraction < 1 ? fraction : undefined
 }
 
-/** The same logger, whose faults stay its own. */
+/** The same logger; what it throws is ignored. */
 function foreignLogger(logger: Logger): Logger {
   const report =
     (level: keyof Logger): Logger['debug'] =>
     (fields, message) => {
       const result: unknown = attempt(() => logger[level](fields, message))
-      // One that is asynchronous may reject, which would end the process.
+      // An asynchronous logger may reject, which would end the process.
       if (result instanceof Promise) result.catch(() => undefined)
     }
   return { debug: report('debug'), info: report('info'), warn: report('warn'), error: report('error') }
 }
 
 /**
- * The same telemetry, whose faults stay its own: work is done once whatever becomes of its span, and ends when the work does.
+ * The same telemetry; what it throws is ignored. The work runs exactly once, whatever happens to its span, and ends when the
+ * work does.
  */
 export function foreignTelemetry(telemetry: Telemetry): Telemetry {
   return {
@@ -64,7 +65,7 @@ export function foreignTelemetry(telemetry: Telemetry): Telemetry {
         working ??= work(foreignSpan(span))
         return working
       }
-      // A span that begins its work later than at once may never do so.
+      // A span that does not begin its work at once may never do so.
       const traced = attempt(() => telemetry.span(name, options, begin))
       if (traced instanceof Promise) traced.catch(() => undefined)
       return begin(noSpan)
@@ -73,8 +74,8 @@ export function foreignTelemetry(telemetry: Telemetry): Telemetry {
       const traceparent: unknown = attempt(() => telemetry.current())
       return typeof traceparent === 'string' ? traceparent : undefined
     },
-    count: (...told) => void attempt(() => telemetry.count(...told)),
-    record: (...told) => void attempt(() => telemetry.record(...told)),
+    count: (...counted) => void attempt(() => telemetry.count(...counted)),
+    record: (...recorded) => void attempt(() => telemetry.record(...recorded)),
     gauges(instruments, read) {
       const end = attempt(() => telemetry.gauges(instruments, read))
       return () => void attempt(() => end?.())

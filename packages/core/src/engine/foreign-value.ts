@@ -1,8 +1,8 @@
-/** A member that is not what it has to be; its path is all that is told of it. */
+/** An invalid member. The error names only its path. */
 export class NotUnderstood extends Error {
   override readonly name = 'NotUnderstood'
   readonly field: string
-  /** What it has to be, as in `must be …`. */
+  /** The rule for the member, as in `must be …`. */
   readonly rule: string
 
   constructor(field: string, rule: string) {
@@ -18,15 +18,15 @@ export const longestId = 255
 /** Longest text that is kept of an answer; the rest is cut off. */
 export const longestText = 2_000
 
-/** Control characters, and halves of surrogate pairs: nothing that an id has, and Postgres refuses some of them. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Control characters and halves of surrogate pairs: no id has them, and Postgres refuses some of them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const unusual = /[\u0000-\u001f\u007f-\u009f\p{Surrogate}]/u
 
-/** True for what can be an id at the other side. */
+/** True for a value that can be an id at the other side. */
 export const isForeignId = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= longestId && !unusual.test(value)
 
-/** Members of a value that somebody else's code gave. Each is read once, since what stands behind it may change or throw. */
+/** Members of a value from foreign code. Each is read once, since a getter may change its result or throw. */
 export interface ForeignValue {
   readonly path: string
   get(name: string): unknown
@@ -35,7 +35,7 @@ export interface ForeignValue {
 }
 
 /**
- * Opens a value of somebody else's code.
+ * Opens a value from foreign code.
  * @throws NotUnderstood when it has no members
  */
 export function openForeign(value: unknown, path = ''): ForeignValue {
@@ -62,19 +62,19 @@ export function readId(from: ForeignValue, name: string): string {
   return isForeignId(id) ? id : from.fail(name, `must be 1 to ${longestId} characters without control characters`)
 }
 
-/** Reads a text, cut to what is kept of one; `undefined` when there is none. */
+/** Reads a text, cut to the longest that is kept; `undefined` when absent. */
 export function readText(from: ForeignValue, name: string): string | undefined {
   const text = from.get(name)
   if (text === undefined) return undefined
   return typeof text === 'string' ? text.slice(0, longestText) : from.fail(name, 'must be a text')
 }
 
-/** The same for a text that there has to be. */
+/** Reads a required text. */
 export function requireText(from: ForeignValue, name: string): string {
   return readText(from, name) ?? from.fail(name, 'must be a text')
 }
 
-/** Reads a whole number of a range; `undefined` when there is none. */
+/** Reads a whole number in a range; `undefined` when absent. */
 export function readWhole(from: ForeignValue, name: string, min: number, max: number): number | undefined {
   const value = from.get(name)
   if (value === undefined) return undefined
@@ -82,7 +82,7 @@ export function readWhole(from: ForeignValue, name: string, min: number, max: nu
   return isWhole ? value : from.fail(name, `must be a whole number from ${min} to ${max}`)
 }
 
-/** Reads a number from 0 on; `undefined` when there is none. */
+/** Reads a number from 0 on; `undefined` when absent. */
 export function readDuration(from: ForeignValue, name: string): number | undefined {
   const value = from.get(name)
   if (value === undefined) return undefined

@@ -4,8 +4,8 @@ import { foreignGateway } from './foreign-gateway.ts'
 import { NotUnderstood } from './foreign-value.ts'
 import { readFound, readListPage, readRegisterResult, readSubmitResult } from './gateway-answers.ts'
 
-const told: string[] = []
-const note = (field: string) => void told.push(field)
+const reported: string[] = []
+const report = (field: string) => void reported.push(field)
 const failure = {
   type: 'returned',
   code: 'R03',
@@ -17,7 +17,7 @@ const failure = {
 const circular: Record<string, unknown> = { outcome: 'accepted' }
 circular['remoteId'] = circular
 
-/** What no gateway of this release answers, with the member that says so. */
+/** Answers that no gateway of this release gives, with the invalid member. */
 const nonsense: readonly (readonly [string, unknown])[] = [
   ['', undefined],
   ['', null],
@@ -46,12 +46,12 @@ const nonsense: readonly (readonly [string, unknown])[] = [
 describe('an answer to a submission', () => {
   it('is unknown when it is not understood, and names the member alone', () => {
     for (const [field, answer] of nonsense) {
-      told.length = 0
-      expect(readSubmitResult(answer, note)).toEqual({
+      reported.length = 0
+      expect(readSubmitResult(answer, report)).toEqual({
         outcome: 'unknown',
         detail: expect.stringContaining('understood'),
       })
-      expect(told).toEqual([field])
+      expect(reported).toEqual([field])
     }
   })
 
@@ -62,22 +62,22 @@ describe('an answer to a submission', () => {
         throw new Error('not loaded')
       },
     }
-    expect(readSubmitResult(answer, note).outcome).toBe('unknown')
-    expect(readSubmitResult(Proxy.revocable({}, {}).proxy, note).outcome).toBe('unknown')
+    expect(readSubmitResult(answer, report).outcome).toBe('unknown')
+    expect(readSubmitResult(Proxy.revocable({}, {}).proxy, report).outcome).toBe('unknown')
   })
 
-  it('is taken as it is when it is understood, with what a later release says of it in plain values', () => {
+  it('is passed on unchanged when it is understood, with unknown members of plain values', () => {
     const seen = { remoteId: 'r1', status: 'failed', failure } as const
-    expect(readSubmitResult({ outcome: 'accepted', remoteId: 'r1', httpStatus: 201, observation: seen }, note)).toEqual(
-      {
-        outcome: 'accepted',
-        remoteId: 'r1',
-        httpStatus: 201,
-        observation: seen,
-      },
-    )
+    expect(
+      readSubmitResult({ outcome: 'accepted', remoteId: 'r1', httpStatus: 201, observation: seen }, report),
+    ).toEqual({
+      outcome: 'accepted',
+      remoteId: 'r1',
+      httpStatus: 201,
+      observation: seen,
+    })
     const later = { outcome: 'throttled', detail: 'busy', retryAfterMs: 5, judged: true, raw: { deep: 5n }, count: 3n }
-    expect(readSubmitResult(later, note)).toEqual({
+    expect(readSubmitResult(later, report)).toEqual({
       outcome: 'throttled',
       detail: 'busy',
       retryAfterMs: 5,
@@ -85,23 +85,23 @@ describe('an answer to a submission', () => {
     })
   })
 
-  it('stays an acceptance when only what it says of the status is not understood', () => {
-    told.length = 0
+  it('stays an acceptance when only its status is not understood', () => {
+    reported.length = 0
     const answer = {
       outcome: 'accepted',
       remoteId: 'r1',
       observation: { remoteId: 'r1', status: 'done', failure: null },
     }
-    expect(readSubmitResult(answer, note)).toEqual({ outcome: 'accepted', remoteId: 'r1' })
-    expect(told).toEqual(['observation.status'])
+    expect(readSubmitResult(answer, report)).toEqual({ outcome: 'accepted', remoteId: 'r1' })
+    expect(reported).toEqual(['observation.status'])
   })
 })
 
 describe('an answer to a registration', () => {
   it('is unknown without an id that can be one', () => {
-    expect(readRegisterResult({ outcome: 'accepted', addressId: 5n }, note).outcome).toBe('unknown')
-    expect(readRegisterResult({ outcome: 'insufficient_balance', detail: '' }, note).outcome).toBe('unknown')
-    expect(readRegisterResult({ outcome: 'accepted', addressId: 'a1' }, note)).toEqual({
+    expect(readRegisterResult({ outcome: 'accepted', addressId: 5n }, report).outcome).toBe('unknown')
+    expect(readRegisterResult({ outcome: 'insufficient_balance', detail: '' }, report).outcome).toBe('unknown')
+    expect(readRegisterResult({ outcome: 'accepted', addressId: 'a1' }, report)).toEqual({
       outcome: 'accepted',
       addressId: 'a1',
     })
@@ -109,8 +109,8 @@ describe('an answer to a registration', () => {
 })
 
 describe('a page of a list', () => {
-  it('loses only the observations that are none', () => {
-    told.length = 0
+  it('drops only invalid observations', () => {
+    reported.length = 0
     const good = { remoteId: 'r1', status: 'complete', failure: null }
     const observations = [
       good,
@@ -119,29 +119,31 @@ describe('a page of a list', () => {
       { ...good, remoteId: '' },
       { ...good, remoteId: 'r2' },
     ]
-    expect(readListPage({ observations, next: 'c' }, note)).toEqual({
+    expect(readListPage({ observations, next: 'c' }, report)).toEqual({
       observations: [good, { ...good, remoteId: 'r2' }],
       next: 'c',
+      unreadable: 3,
     })
-    expect(told).toEqual(['observations.status', 'observations.', 'observations.remoteId'])
+    expect(reported).toEqual(['observations.status', 'observations.', 'observations.remoteId'])
+    expect(readListPage({ observations: [good, null], unreadable: 2 }, report).unreadable).toBe(3)
   })
 
   it('is none without a list', () => {
     for (const page of [undefined, {}, { observations: 'r1' }, { observations: [], next: 5n }]) {
-      expect(() => readListPage(page, note)).toThrow()
+      expect(() => readListPage(page, report)).toThrow()
     }
   })
 })
 
-it('a transfer that is read is the one that was asked for, and what is not understood is not one that is missing', () => {
+it('a transfer that is read is the one that was asked for, and an answer that is not understood does not count as missing', () => {
   const seen = { remoteId: 'r1', status: 'complete', failure: null }
-  expect(readFound(seen, 'r1', note)).toEqual(seen)
-  expect(readFound(undefined, 'r1', note)).toBeUndefined()
-  expect(() => readFound(seen, 'r2', note)).toThrow(NotUnderstood)
-  expect(() => readFound({ ...seen, status: 5n }, 'r1', note)).toThrow(NotUnderstood)
+  expect(readFound(seen, 'r1', report)).toEqual(seen)
+  expect(readFound(undefined, 'r1', report)).toBeUndefined()
+  expect(() => readFound(seen, 'r2', report)).toThrow(NotUnderstood)
+  expect(() => readFound({ ...seen, status: 5n }, 'r1', report)).toThrow(NotUnderstood)
 })
 
-describe('a gateway of somebody else', () => {
+describe('a foreign gateway', () => {
   const runtime = (lines: unknown[]) => ({
     timer: { after: () => () => undefined },
     logger: { debug() {}, info() {}, warn() {}, error: (fields: unknown) => void lines.push(fields) },
@@ -150,7 +152,7 @@ describe('a gateway of somebody else', () => {
   const { signal } = new AbortController()
   const submission = {} as Parameters<Gateway['submit']>[0]
 
-  it('is told of once for each kind of nonsense, without what it holds', async () => {
+  it('is reported once for each kind of invalid answer, without its content', async () => {
     const lines: unknown[] = []
     const secret = { outcome: 'accepted', remoteId: 'secret\0' } as const
     const own: Gateway = { submit: async () => secret, get: async () => undefined }

@@ -13,12 +13,12 @@ import {
 } from './foreign-value.ts'
 import { readObservation } from './observation.ts'
 
-/** Hears which member of an answer was not understood. What it holds is not told: it may be anything. */
+/** Called with the member of an answer that was not understood. Never with its value, which may be anything. */
 export type OnNotUnderstood = (field: string) => void
 
 /**
- * Reads what a gateway answers to a submission. What is not understood is unknown: money may have moved. Members that this
- * release does not know are left out, those that are text, a truth value or a number are handed on.
+ * Reads a gateway's answer to a submission. An answer that is not understood is unknown: money may have moved. Unknown members
+ * are passed on when they are text, a boolean or a number, and dropped otherwise.
  */
 export function readSubmitResult(value: unknown, onNotUnderstood: OnNotUnderstood): SubmitResult {
   return orUnknown(onNotUnderstood, () => {
@@ -39,7 +39,7 @@ export function readSubmitResult(value: unknown, onNotUnderstood: OnNotUnderstoo
   })
 }
 
-/** Reads what a gateway answers to a registration; what is not understood is unknown. */
+/** Reads a gateway's answer to a registration. An answer that is not understood is unknown. */
 export function readRegisterResult(value: unknown, onNotUnderstood: OnNotUnderstood): RegisterResult {
   return orUnknown(onNotUnderstood, () => {
     const answer = openForeign(value)
@@ -99,7 +99,7 @@ function readMarks(answer: ForeignValue): AnswerMarks {
   return { httpStatus: readWhole(answer, 'httpStatus', 0, 999), requestId: readText(answer, 'requestId') }
 }
 
-/** An acceptance is one whatever else it says: the next poll tells the status. */
+/** An acceptance counts whatever its observation is: the next poll reads the status. */
 function readAcceptedObservation(
   answer: ForeignValue,
   remoteId: string,
@@ -117,8 +117,9 @@ function readAcceptedObservation(
 }
 
 /**
- * Reads what a gateway answers to a read; undefined for nothing.
- * @throws NotUnderstood when it is no observation of that transfer: it must not count as one that the other side has not
+ * Reads a gateway's answer to a poll; undefined when it found nothing.
+ * @throws NotUnderstood when it is no observation of that transfer: it must not count as a transfer that the other side does
+ *   not have
  */
 export function readFound(value: unknown, remoteId: string, onNotUnderstood: OnNotUnderstood): Observation | undefined {
   if (value === undefined) return undefined
@@ -134,7 +135,7 @@ export function readFound(value: unknown, remoteId: string, onNotUnderstood: OnN
 }
 
 /**
- * Reads a page of a list. An observation that is not understood is left out, and the others count.
+ * Reads a page of a list. An observation that is not understood is left out; the others count.
  * @throws NotUnderstood when it is no page
  */
 export function readListPage(value: unknown, onNotUnderstood: OnNotUnderstood): ListPage {
@@ -150,7 +151,10 @@ export function readListPage(value: unknown, onNotUnderstood: OnNotUnderstood): 
       return undefined
     }
   }).filter((item) => item !== undefined)
+  const unreadable =
+    items.length - observations.length + (readWhole(page, 'unreadable', 0, Number.MAX_SAFE_INTEGER) ?? 0)
+  const read = unreadable === 0 ? { observations } : { observations, unreadable }
   const next = page.get('next')
-  if (next === undefined || next === null) return { observations }
-  return typeof next === 'string' ? { observations, next } : page.fail('next', 'must be a text')
+  if (next === undefined || next === null) return read
+  return typeof next === 'string' ? { ...read, next } : page.fail('next', 'must be a text')
 }

@@ -13,7 +13,7 @@ export const instruments = {
     outcomes: {
       name: 'outlay.submit.outcomes',
       unit: '{attempt}',
-      description: 'Attempts to submit a transfer, by what came of them.',
+      description: 'Attempts to submit a transfer, by outcome.',
     },
     duration: {
       name: 'outlay.submit.duration',
@@ -27,7 +27,7 @@ export const instruments = {
     outcomes: {
       name: 'outlay.register.outcomes',
       unit: '{attempt}',
-      description: 'Attempts to register the counterparty of a transfer, by what came of them.',
+      description: 'Attempts to register the counterparty of a transfer, by outcome.',
     },
     duration: {
       name: 'outlay.register.duration',
@@ -40,7 +40,7 @@ export const instruments = {
   settleDuration: {
     name: 'outlay.settle.duration',
     unit: 's',
-    description: 'How long it is from the enqueue of a transfer to its final status.',
+    description: 'Time from the enqueue of a transfer to its final status.',
     boundaries: settleBoundaries,
   },
   /** Time of one event in a handler, by `outlay.subscription` and `error.type`. */
@@ -54,13 +54,13 @@ export const instruments = {
   handlerFailures: {
     name: 'outlay.handler.failures',
     unit: '{failure}',
-    description: 'Events whose handler failed, each time that it did.',
+    description: 'Failed runs of handlers.',
   },
   /** Transfers that are not settled, by `outlay.stage`. */
   backlog: {
     name: 'outlay.transfer.backlog',
     unit: '{transfer}',
-    description: 'Transfers that are not settled, by where they stand.',
+    description: 'Transfers that are not settled, by stage.',
   },
   /** Age of the oldest transfer that is due and not submitted. */
   unsubmittedAge: {
@@ -68,22 +68,22 @@ export const instruments = {
     unit: 's',
     description: 'How long the oldest transfer that is due has waited to be submitted.',
   },
-  /** Events that a subscription has yet to handle, by `outlay.subscription`. */
+  /** Events not yet delivered to a subscription, by `outlay.subscription`. */
   undelivered: {
     name: 'outlay.subscription.backlog',
     unit: '{event}',
-    description: 'Events that a subscription has yet to handle.',
+    description: 'Events not yet delivered to a subscription.',
   },
   /** Age of the oldest of them, by `outlay.subscription`. */
   lag: {
     name: 'outlay.subscription.lag',
     unit: 's',
-    description: 'How long ago the oldest event happened that a subscription has yet to handle.',
+    description: 'Age of the oldest event not yet delivered to a subscription.',
   },
   /** Events whose handler failed too often, by `outlay.subscription`. */
   deadLetters: {
     name: 'outlay.subscription.dead_letters',
     unit: '{event}',
-    description: 'Events whose handler failed so often that nobody tries any more.',
+    description: 'Events whose handler failed too often; they are not retried.',
   },
 } as const satisfies Readonly<Record<string, Instrument | Readonly<Record<string, Instrument>>>>

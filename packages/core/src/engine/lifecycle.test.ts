@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Workers } from '../ports/work.ts'
 import { createLifecycle } from './lifecycle.ts'
 
-/** Workers that note their beginnings and ends, and take as long for each as a test wants. */
+/** Workers that record their starts and stops, each as long as a test wants. */
 function workers() {
   const log: string[] = []
   const lines: unknown[] = []
@@ -26,7 +26,7 @@ function workers() {
 }
 
 describe('an engine', () => {
-  it('starts again after a stop, once everything of before has ended', async () => {
+  it('starts again after a stop, once all earlier workers have ended', async () => {
     const { log, logger, begin, started, stopped } = workers()
     const lifecycle = createLifecycle()
     started()

@@ -4,17 +4,17 @@ import type { Workers } from '../ports/work.ts'
 /** The workers of one engine, from start to stop and to the next start. */
 export interface Lifecycle {
   isRunning(): boolean
-  /** Begins once everything of before has ended. When it was stopped meanwhile, nothing is left running. */
+  /** Begins once all earlier workers have ended. If it is stopped before then, nothing is left running. */
   start(begin: () => Promise<Workers>, options: StartOptions): Promise<void>
-  /** Resolves when everything has ended, whoever stopped it. */
+  /** Resolves when everything has ended, whichever caller stopped it. */
   stop(): Promise<void>
 }
 
-/** What a start comes with. */
+/** Options of a start. */
 export interface StartOptions {
   readonly signal?: AbortSignal | undefined
   readonly logger: Logger
-  /** Called when it runs; gives what to call when it is stopped. */
+  /** Called once the workers run; returns a function to call when they stop. */
   readonly onRunning?: (() => () => void) | undefined
 }
 
@@ -46,7 +46,7 @@ export function createLifecycle(): Lifecycle {
       const onAbort = () => {
         stop().catch((error: unknown) => {
           const message = error instanceof Error ? error.message : String(error)
-          logger.error({ error: message }, 'The engine did not stop as it should.')
+          logger.error({ error: message }, 'The engine failed to stop.')
         })
       }
       signal?.addEventListener('abort', onAbort, { once: true })
@@ -68,7 +68,7 @@ export function createLifecycle(): Lifecycle {
   }
 }
 
-/** Whoever started them hears why they did not start. */
+/** Ignores a failed start: its caller gets the error. */
 async function endWorkers(workers: Promise<Workers>): Promise<void> {
   const running = await workers.catch(() => undefined)
   await running?.stop()

@@ -14,7 +14,7 @@ it('a moment of a host is a Date, or a date and a time with its offset', () => {
   expect(parseMoment(new Date(0))).toBe('1970-01-01T00:00:00.000Z')
 })
 
-it('nothing else is a moment, whatever a generous reader makes of it', () => {
+it('nothing else is a moment, even if a lenient parser reads it', () => {
   const texts = ['', '1', '2026', '2026-01-05', '2026-01-05T08:00:00', '2026-02-29T00:00:00Z', '2026-13-01T00:00:00Z']
   const late = [
     '+010000-01-01T00:00:00Z',
@@ -34,7 +34,7 @@ it('nothing else is a moment, whatever a generous reader makes of it', () => {
   for (const value of [...texts, ...late, ...odd]) expect(parseMoment(value), String(value)).toBeNull()
 })
 
-it('a moment of a service is read generously, within the years that are stored', () => {
+it('a moment of a service is read leniently, within the years that are stored', () => {
   expect(momentOf('2026-01-05')).toBe('2026-01-05T00:00:00.000Z')
   for (const text of ['+012026-01-01T00:00:00Z', '0000-06-01T00:00:00Z', 'soon']) expect(momentOf(text)).toBeNull()
 })

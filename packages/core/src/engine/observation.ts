@@ -14,8 +14,8 @@ const failureTypes: readonly TransferFailure['type'][] = [
 ]
 
 /**
- * Reads an observation that somebody else's code gave: a gateway, a verifier of webhooks, a host.
- * @throws NotUnderstood for the first member that is none of an observation
+ * Reads an observation from foreign code: a gateway, a webhook verifier, a host.
+ * @throws NotUnderstood for the first invalid member
  */
 export function readObservation(value: unknown, path = ''): Observation {
   const seen = openForeign(value, path)
@@ -36,7 +36,7 @@ export function readObservation(value: unknown, path = ''): Observation {
 
 const pathOf = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
-/** Nothing is known of a failure that is not told, so nobody may send the transfer on. */
+/** A failed observation without a failure stays without one: nothing is known of it, so nothing may continue the transfer. */
 function readFailure(seen: ForeignValue): TransferFailure | null {
   const value = seen.get('failure')
   if (value === undefined || value === null) return null
@@ -68,7 +68,7 @@ function readAchReturn(failure: ForeignValue): TransferFailure['achReturn'] {
   }
 }
 
-/** What the engine reads of a whole transfer; the rest of it is not taken over. */
+/** Reads the members of a whole transfer that the engine uses; drops the rest. */
 function readTransfer(value: unknown, path: string, status: TransferStatus, failure: TransferFailure | null): Transfer {
   const transfer = openForeign(value, path)
   const amount = openForeign(transfer.get('amount'), pathOf(path, 'amount'))
@@ -99,8 +99,8 @@ function readLeg(transfer: ForeignValue, name: 'source' | 'destination'): Transf
 }
 
 /**
- * Reads observations that a host gives.
- * @throws OutlayError `invalid_request` with the index and the member of every one that is none: `3.status`
+ * Reads observations from a host.
+ * @throws OutlayError `invalid_request` with the index and the member of every invalid one: `3.status`
  */
 export function readObservations(values: unknown): readonly Observation[] {
   if (!Array.isArray(values)) {

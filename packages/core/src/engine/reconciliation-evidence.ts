@@ -8,7 +8,7 @@ import {
   type UnmatchedTransfer,
 } from './reconciliation-matching.ts'
 
-/** What a matching changes of the rows, and why. */
+/** The changes to rows that a matching makes, and why. */
 export function describeChanges(
   { matched, resent, blocked }: Matching,
   rules: MatchRules,
@@ -23,7 +23,7 @@ export function describeChanges(
       })),
       ...blocked
         .filter(({ row }) => row.stage !== 'blocked' || row.reason !== 'reconcile')
-        .map((one) => ({ id: one.row.id, attempt: one.row.attempt, remoteId: null, evidence: doubt(one) })),
+        .map((one) => ({ id: one.row.id, attempt: one.row.attempt, remoteId: null, evidence: blockedEvidence(one) })),
     ],
     again: resent.map((one) => ({
       id: one.row.id,
@@ -34,7 +34,7 @@ export function describeChanges(
   }
 }
 
-/** What a matching says to a person. `isWanted` says whose transfers get rows of their own. */
+/** The differences that a matching reports to a person. `isWanted` says which accounts' transfers get their own rows. */
 export function describeDifferences(
   accountId: string,
   matching: Matching,
@@ -53,40 +53,40 @@ export function describeDifferences(
     })),
     ...matching.blocked.map((one) => ({
       ...{ kind: 'blocked' as const, ...about(one.row), open: true },
-      evidence: doubt(one),
+      evidence: blockedEvidence(one),
     })),
     ...matching.undecided.map((remote) => ({
       ...{ kind: 'undecided' as const, ...of(remote) },
-      evidence: `The service made ${tell(remote)}; a row here that has no id yet is like it.`,
+      evidence: `The service created ${describe(remote)}; a row here that has no id yet is like it.`,
     })),
     ...matching.lost.map((remote) => ({
       ...{ ...of(remote), kind: isWanted(remote) ? ('adopted' as const) : ('automated' as const) },
-      evidence: `The service made ${tell(remote)}; no row here stands for it.`,
+      evidence: `The service created ${describe(remote)}; no row here stands for it.`,
     })),
   ]
 }
 
-/** What could not be read. */
+/** A list or a transfer that could not be read. */
 export const unreadable = (accountId: string, remoteId: string | null, evidence: string): Difference => ({
   ...{ kind: 'unreadable', accountId, transferId: null, remoteId, open: true },
   evidence,
 })
 
-const tell = ({ transfer }: UnmatchedTransfer) =>
+const describe = ({ transfer }: UnmatchedTransfer) =>
   `${transfer.amount.value} ${transfer.amount.currency} at ${transfer.createdAt}`
 
 const list = (remotes: readonly UnmatchedTransfer[]) =>
-  remotes.map((remote) => `${remote.remoteId} (${tell(remote)})`).join(' or ')
+  remotes.map((remote) => `${remote.remoteId} (${describe(remote)})`).join(' or ')
 
 const matchedEvidence = (remote: UnmatchedTransfer, given: boolean) =>
   given
-    ? `A person said that it is ${remote.remoteId} (${tell(remote)}).`
-    : `A person said that notes are unique, and it is the only one like ${remote.remoteId} (${tell(remote)}).`
+    ? `A person said that it is ${remote.remoteId} (${describe(remote)}).`
+    : `A person said that notes are unique, and it is the only one like ${remote.remoteId} (${describe(remote)}).`
 
 const resentEvidence = ({ remotes }: Likeness) =>
-  `It may be ${list(remotes)}, or the twin of it; it is sent again under its key, by which the service tells.`
+  `It may be ${list(remotes)}, or the twin of it; it is sent again under its key, and the service decides by the key.`
 
-const doubt = ({ row, remotes, said }: Likeness) => {
+const blockedEvidence = ({ row, remotes, said }: Likeness) => {
   if (said !== undefined)
     return `A person said that it is ${said}, which is no transfer of this amount and these legs in the list, or another row's.`
   const why =
@@ -95,5 +95,5 @@ const doubt = ({ row, remotes, said }: Likeness) => {
       : row.isExpired
         ? 'the time to send it is over'
         : 'the service may have forgotten its key'
-  return `It may be ${list(remotes)}, or the twin of it; ${why}, so only a person can tell.`
+  return `It may be ${list(remotes)}, or the twin of it; ${why}, so a person has to decide.`
 }

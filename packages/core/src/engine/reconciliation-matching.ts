@@ -1,50 +1,54 @@
 import type { UnconfirmedTransfer } from '../ports/operations.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { Transfer } from '../transfer.ts'
+import { lastSendMs } from './submission.ts'
 
-/** A transfer of the service that no row of its own here has the id of. */
+/** A transfer of the service whose id no enqueued row here has. */
 export interface UnmatchedTransfer {
   readonly remoteId: string
   readonly transfer: Transfer
-  /** True when a row has its id that was adopted: that row stands for it unless one that was enqueued here does. */
+  /** True when an adopted row has its id: that row stands for it unless a row that was enqueued here does. */
   readonly isAdopted?: boolean | undefined
 }
 
-/** A row with the transfers of the service that are like it. */
+/** A row and the transfers of the service that are like it. */
 export interface Likeness {
   readonly row: UnconfirmedTransfer
   readonly remotes: readonly UnmatchedTransfer[]
-  /** What a person said it is, where that cannot be. */
+  /** The id that a person gave for it, if that cannot be right. */
   readonly said?: string | undefined
 }
 
-/** What is made of the rows of one account that the service may have, and of its transfers that no row has the id of. */
+/** The result for the rows of one account that the service may have, and for its transfers whose ids no row has. */
 export interface Matching {
-  /** Rows that a transfer of the service stands for, as a person said: by its id, or since notes are unique. */
+  /** Rows that a transfer of the service stands for, as a person said: by its id, or because notes are unique. */
   readonly matched: readonly {
     readonly row: UnconfirmedTransfer
     readonly remote: UnmatchedTransfer
     readonly given: boolean
   }[]
-  /** Rows that the service may have, and whose keys live: sent again, each gets what its key has made, or makes it. */
+  /**
+   * Rows that the service may have and whose keys are alive. They are sent again: each gets the transfer that its key created,
+   * or creates it.
+   */
   readonly resent: readonly Likeness[]
-  /** Rows that the service may have, and whose keys may be forgotten. */
+  /** Rows that the service may have and whose keys may be forgotten. */
   readonly blocked: readonly Likeness[]
-  /** Transfers of the service that are like a row whose id is not known yet, and that no row has the id of. */
+  /** Transfers of the service whose ids no row has, and that are like a row whose id is not known yet. */
   readonly undecided: readonly UnmatchedTransfer[]
-  /** Transfers of the service that are like no row, and that no row has the id of. */
+  /** Transfers of the service whose ids no row has, and that are like no row. */
   readonly lost: readonly UnmatchedTransfer[]
 }
 
-/** What a matching goes by beside rows and transfers. */
+/** The rules of a matching, beside rows and transfers. */
 export interface MatchRules {
-  /** Ids at the service by ids of rows, as a person has said. */
+  /** Ids at the service by row id, as a person said. */
   readonly given: ReadonlyMap<string, string>
-  /** How long the service keeps keys for certain, in milliseconds. */
+  /** How long the service certainly keeps keys, in milliseconds. */
   readonly keyLifetimeMs: number
-  /** A person has said that no two transfers of the account have one note. */
+  /** True when a person said that no two transfers of the account have the same note. */
   readonly uniqueNotes: boolean
-  /** Since when nothing is sent, in milliseconds. A row that is younger may be one that the host had lost, under its old key. */
+  /** Since when nothing is sent, in milliseconds. A younger row may be one that the host had lost, under its old key. */
   readonly fencedAtMs: number
   /** In milliseconds. */
   readonly nowMs: number
@@ -54,9 +58,9 @@ export interface MatchRules {
 export const clockMarginMs = 300_000
 
 /**
- * Compares rows with transfers of the service by all that both show: amount, legs, note and time. Lists show no keys, and what is
- * like a row may be the twin of it whose row is lost, so likeness alone never settles a row. Where the key lives it need not:
- * the service tells by the key. Pure.
+ * Compares rows with transfers of the service by everything that both show: amount, legs, note and time. Lists show no keys,
+ * and a transfer like a row may come from a twin of that row which was lost. So likeness alone never settles a row. Where the
+ * key is alive it need not: the service decides by the key. Pure.
  */
 export function matchTransfers(
   rows: readonly UnconfirmedTransfer[],
@@ -64,10 +68,10 @@ export function matchTransfers(
   rules: MatchRules,
 ): Matching {
   const said = readGiven(rows, remotes, rules.given)
-  const taken = new Set(said.map(({ remote }) => remote.remoteId))
+  const used = new Set(said.map(({ remote }) => remote.remoteId))
   const decided = new Set(said.map(({ row }) => row.id))
-  const free = remotes.filter(({ remoteId }) => !taken.has(remoteId))
-  // What an automation made was never asked for from here.
+  const free = remotes.filter(({ remoteId }) => !used.has(remoteId))
+  // No request from here leads to a transfer that an automation created.
   const byShape = Map.groupBy(
     free.filter(({ transfer }) => transfer.automationId === undefined),
     ({ transfer }) => shapeOf(transfer),
@@ -99,7 +103,7 @@ export function matchTransfers(
   }
 }
 
-/** What a person said, but for what cannot be so: the id is not in the list or is another row's, or the money differs. */
+/** The ids that a person gave, without those that cannot be right: not in the list, another row's id, or another amount. */
 function readGiven(
   rows: readonly UnconfirmedTransfer[],
   remotes: readonly UnmatchedTransfer[],
@@ -115,23 +119,26 @@ function readGiven(
 const isPossible = ({ request }: StoredTransfer, remote: UnmatchedTransfer): boolean =>
   remote.isAdopted !== true && isSameMoney(request, remote.transfer)
 
-/** True for a row that may have been enqueued anew: its key may be older than it. */
+/** True for a row that may have been enqueued again: its key may be older than the row. */
 const isAnew = ({ createdAt }: StoredTransfer, { fencedAtMs }: Pick<MatchRules, 'fencedAtMs'>) =>
   Date.parse(createdAt) >= fencedAtMs
 
-/** When the key of a row that was enqueued anew may have left first, as the service shows it, ISO 8601; null for any other row. */
+/**
+ * When the key of a row that was enqueued again may first have left, by what the service shows, ISO 8601; null for any other
+ * row.
+ */
 export function firstShownAt({ row, remotes }: Likeness, rules: Pick<MatchRules, 'fencedAtMs'>): string | null {
   if (remotes.length === 0 || !isAnew(row, rules)) return null
   return remotes.map(({ transfer }) => transfer.createdAt).reduce((a, b) => (Date.parse(a) < Date.parse(b) ? a : b))
 }
 
-/** The key of a first request that may have left by now is remembered, and the host wants the transfer if none has left. */
+/** True when the service remembers the key of any request that may have left, and the host wants the transfer if none has left. */
 function isSafeToSend(pair: Likeness, rules: MatchRules): boolean {
   const { stage, firstRequestAgeMs, isExpired } = pair.row
   const shownAt = firstShownAt(pair, rules)
   const shownAgeMs = shownAt === null ? 0 : rules.nowMs - Date.parse(shownAt) + clockMarginMs
   const isInDoubt = stage === 'blocked' || pair.said !== undefined
-  return !isInDoubt && !isExpired && Math.max(firstRequestAgeMs, shownAgeMs) < rules.keyLifetimeMs
+  return !isInDoubt && !isExpired && Math.max(firstRequestAgeMs, shownAgeMs) < lastSendMs(rules.keyLifetimeMs)
 }
 
 /** The one transfer that is like a row with a note, and like no other row. */
@@ -144,48 +151,51 @@ function onlyOne({ row, remotes, said }: Likeness, claimants: ReadonlyMap<string
     only.isAdopted !== true &&
     more.length === 0 &&
     claimants.get(only.remoteId) === 1 &&
-    (note ?? '') !== '' &&
+    noteOf({ note }) !== '' &&
     // Whom an unregistered counterparty would be paid through is not known here.
     destination.addressId !== undefined
   return isCertain ? [{ row, remote: only, given: false }] : []
 }
 
-type Shown = Pick<Transfer, 'amount'> & {
-  readonly source: {
-    readonly addressId?: string | undefined
-    readonly valueType: string
-    readonly transferType: string
-  }
-  readonly destination: {
-    readonly addressId?: string | undefined
-    readonly financialInstitutionId?: string | undefined
-    readonly valueType: string
-    readonly transferType: string
-  }
+interface ShownLeg {
+  readonly addressId?: string | undefined
+  readonly financialInstitutionId?: string | undefined
+  readonly valueType: string
+  readonly transferType: string
 }
 
-/** What of a transfer is the same here and there, but for the address of a counterparty, which may not be known here. */
+type Shown = Pick<Transfer, 'amount'> & { readonly source: ShownLeg; readonly destination: ShownLeg }
+
+/** What of a transfer is the same here and there, but for addresses: that of a counterparty may not be known here. */
 function shapeOf({ amount, source, destination }: Shown): string {
   const value = amount.value.includes('.') ? amount.value.replace(/\.?0+$/, '') : amount.value
-  return [amount.currency, value, ...legOf(source), source.addressId ?? '', ...legOf(destination)]
-    .join('\n')
-    .toLowerCase()
+  return [amount.currency, value, ...legOf(source), ...legOf(destination)].join('\n').toLowerCase()
 }
 
-const legOf = ({ valueType, transferType }: Shown['source']) => [valueType, transferType]
+const legOf = ({ valueType, transferType }: ShownLeg) => [valueType, transferType]
+
+/** A service may show the address of a leg under its other name, or not at all. */
+const addressOf = ({ addressId, financialInstitutionId }: ShownLeg) =>
+  (addressId ?? financialInstitutionId)?.toLowerCase()
+
+function isSameAddress(here: ShownLeg, there: ShownLeg): boolean {
+  const [known, shown] = [addressOf(here), addressOf(there)]
+  return known === undefined || shown === undefined || known === shown
+}
 
 /** True when amount and legs are the same, as far as both are known. */
-export function isSameMoney(request: Shown, transfer: Transfer): boolean {
-  const { addressId } = request.destination
-  const remoteId = transfer.destination.addressId ?? transfer.destination.financialInstitutionId
-  const isSameAddress = addressId === undefined || remoteId === undefined || addressId === remoteId
-  return isSameAddress && shapeOf(request) === shapeOf(transfer)
-}
+export const isSameMoney = (request: Shown, transfer: Transfer): boolean =>
+  shapeOf(request) === shapeOf(transfer) &&
+  isSameAddress(request.source, transfer.source) &&
+  isSameAddress(request.destination, transfer.destination)
+
+/** An empty note is none, and the space around one may be lost on the way. */
+const noteOf = ({ note }: { readonly note?: string | null | undefined }) => (note ?? '').trim().normalize()
 
 function isLike(row: StoredTransfer, { transfer }: UnmatchedTransfer, rules: MatchRules): boolean {
   const { request, createdAt, notBefore } = row
   if (!isSameMoney(request, transfer)) return false
-  if ((request.note ?? null) !== (transfer.note ?? null)) return false
+  if (noteOf(request) !== noteOf(transfer)) return false
   if (isAnew(row, rules)) return true
   const earliest = Math.max(Date.parse(createdAt), notBefore === null ? 0 : Date.parse(notBefore)) - clockMarginMs
   return Date.parse(transfer.createdAt) >= earliest

@@ -2,10 +2,9 @@ import { OutlayError } from '../error.ts'
 import { defaultKeyLifetimeMs, type Gateway, type Observation } from '../ports/gateway.ts'
 import type { AccountReconciliation, Operations } from '../ports/operations.ts'
 import type { ObserveRules } from '../ports/work.ts'
-import { readSince } from './enqueueing.ts'
 import type { Difference, ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import { describeChanges, describeDifferences, unreadable } from './reconciliation-evidence.ts'
-import { readMatches } from './reconciliation-input.ts'
+import { readReconcileOptions } from './reconciliation-input.ts'
 import { clockMarginMs, type MatchRules, matchTransfers, type UnmatchedTransfer } from './reconciliation-matching.ts'
 
 interface Context {
@@ -18,7 +17,7 @@ interface Context {
 }
 
 /**
- * Compares the database with the service, account by account, and writes what follows. Safe to run again.
+ * Compares the database with the service, account by account, and writes the result. Safe to run again.
  * @throws OutlayError `invalid_request` with the field; `conflict` when nothing is fenced, or the gateway has no lists.
  */
 export async function reconcile(
@@ -28,17 +27,13 @@ export async function reconcile(
   now: Date,
   options: ReconcileOptions,
 ): Promise<Reconciliation> {
-  const { dryRun = false, acknowledge = false, actor } = options
-  if (options.since === undefined)
-    throw new OutlayError('missing_field', 'since: say from when on.', { field: 'since' })
+  const { since, given, dryRun, acknowledge, uniqueNotes, ...input } = readReconcileOptions(options, now)
+  const { actor } = options
   const { keyLifetimeMs = defaultKeyLifetimeMs } = gateway
-  const since = readSince(options.since, now)
-  const given = readMatches(options.matches)
   const fencedAtMs = await checkReady(operations, gateway, dryRun)
-  const uniqueNotes = options.uniqueNotes === true
   const matching = { given, keyLifetimeMs, uniqueNotes, fencedAtMs, nowMs: now.getTime() }
   const context = { operations, gateway, rules, since, options, matching }
-  const accounts = new Set([...(await operations.accounts()), ...(options.accounts ?? [])])
+  const accounts = new Set([...(await operations.accounts()), ...input.accounts])
   const differences: Difference[] = []
   let read = 0
   for (const accountId of accounts) {
@@ -52,7 +47,7 @@ export async function reconcile(
   return { differences, accounts: accounts.size, read, lifted: lift && !dryRun, dryRun }
 }
 
-/** Answers with when the fence went up, in milliseconds. */
+/** Returns the moment of the fence, in milliseconds. */
 async function checkReady(operations: Operations<never>, gateway: Gateway, dryRun: boolean): Promise<number> {
   if (gateway.list === undefined) {
     throw new OutlayError('conflict', 'The gateway of this engine has no lists; nothing can be compared.')
@@ -77,7 +72,7 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     const why = error instanceof Error ? error.message : String(error)
     return { differences: [unreadable(accountId, null, `The list of the account could not be read: ${why}`)], read: 0 }
   }
-  const { observations } = listed
+  const { observations, unreadable: unread } = listed
   const known = await operations.known(
     accountId,
     observations.map(({ remoteId }) => remoteId),
@@ -110,6 +105,15 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     read: observations.length,
     differences: [
       ...describeDifferences(accountId, matching, isWanted),
+      ...(unread === 0
+        ? []
+        : [
+            unreadable(
+              accountId,
+              null,
+              `${unread} transfers of the list could not be read; each may be any of these rows.`,
+            ),
+          ]),
       ...bare.map(({ remoteId }) => unreadable(accountId, remoteId, 'The list shows too little of it to compare.')),
       ...(await findUnknown(context, accountId, new Set(byId.keys()))),
     ],
@@ -118,30 +122,49 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
 
 interface Listed {
   readonly observations: readonly Observation[]
+  /** Transfers that could not be read, and may be any. */
+  readonly unreadable: number
 }
 
 /** Transfers in one page of a list. */
 const pageSize = 100
 
-/** Reads an account's list from its newest transfer to the first that is older than asked for. */
+/** Pages in a row that show nothing new, at most: a list that never ends keeps the fence up for every account. */
+const maxIdlePages = 100
+
+/**
+ * Reads an account's list from its newest transfer to the first that is older than asked for.
+ * @throws Error for a list that goes round, or that goes on without anything new
+ */
 async function readList({ gateway, since, options }: Context, accountId: string): Promise<Listed> {
   const signal = options.signal ?? new AbortController().signal
   const earliest = Date.parse(since) - clockMarginMs
   const seen = new Map<string, Observation>()
+  let unreadable = 0
+  const cursors = new Set<string>()
+  let idlePages = 0
   let cursor: string | undefined
   do {
+    const before = seen.size
     const page = await gateway.list?.(accountId, { cursor, limit: pageSize, signal })
     const isOld = ({ transfer }: Observation) => transfer !== undefined && Date.parse(transfer.createdAt) < earliest
     for (const one of page?.observations ?? []) if (!isOld(one)) seen.set(one.remoteId, one)
-    // Pages are in the order of creation, and transfers that are adopted late may stand between older ones: a page of old ones ends it.
+    // Pages are in the order of creation, and late adopted transfers may stand between older ones: only a page of old ones ends
+    // it.
     const ended =
       page === undefined || page.next === cursor || (page.observations.length > 0 && page.observations.every(isOld))
+    if (!ended || page?.observations.every(isOld) !== true) unreadable += page?.unreadable ?? 0
     cursor = ended ? undefined : page.next
+    if (cursor === undefined) continue
+    idlePages = seen.size === before ? idlePages + 1 : 0
+    if (cursors.has(cursor)) throw new Error('its pages lead back to one that was read')
+    if (idlePages >= maxIdlePages) throw new Error(`${maxIdlePages} pages in a row show nothing new`)
+    cursors.add(cursor)
   } while (cursor !== undefined)
-  return { observations: [...seen.values()] }
+  return { observations: [...seen.values()], unreadable }
 }
 
-/** Transfers here with an id that is not in the list; each is asked for by itself, since a list may be late. */
+/** Transfers here whose ids are not in the list. Each is read singly, since a list may be late. */
 async function findUnknown(
   { operations, gateway, since, options }: Context,
   accountId: string,

@@ -29,13 +29,13 @@ const claim: Claim = {
   credentialRefusals: 0,
   ownRefusals: 0,
 }
-const decide = (result: RegisterResult) => decideRegistration(claim, result, { now, fraction: 0.5, firstLookMs: 7_500 })
+const decide = (result: RegisterResult) => decideRegistration(claim, result, { now, fraction: 0.5, firstPollMs: 7_500 })
 
 describe('the decision about a registration', () => {
-  it('sends the transfer at once when it is accepted, and tells nobody yet', () => {
+  it('sends the transfer at once when it is accepted, without an event', () => {
     expect(decide({ outcome: 'accepted', addressId: 'a-1', httpStatus: 201, requestId: 'q' })).toMatchObject({
       ...{ stage: 'queued', status: 'pending', reason: null, addressId: 'a-1', remoteId: null, credentials: 'good' },
-      ...{ retryAfterMs: 0, followAfterMs: null, events: [] },
+      ...{ retryAfterMs: 0, pollAfterMs: null, events: [] },
       answer: { outcome: 'accepted', httpStatus: 201, requestId: 'q' },
     })
   })
@@ -59,7 +59,7 @@ describe('the decision about a registration', () => {
     const after = (unknownSince: string) => {
       const late = { ...claim, registration: { idempotencyKey: 'own key', address: wallet, unknownSince } }
       const result = { outcome: 'unknown', detail: 'reset' } as const
-      return decideRegistration(late, result, { now, fraction: 0.5, firstLookMs: 7_500 })
+      return decideRegistration(late, result, { now, fraction: 0.5, firstPollMs: 7_500 })
     }
     expect(after(since(23.9))).toMatchObject({ stage: 'queued', registrationUnknownSince: since(23.9) })
     expect(after(since(24))).toMatchObject({
@@ -72,10 +72,10 @@ describe('the decision about a registration', () => {
     { outcome: 'unauthorized', detail: 'no' },
     { outcome: 'throttled', detail: 'slow down', httpStatus: 429 },
     { outcome: 'throttled', detail: 'in flight', httpStatus: 409 },
-  ] as const)('does not let %o put the end of patience off', (result) => {
+  ] as const)('does not extend the limit of an unknown outcome for %o', (result) => {
     const unknownSince = new Date(now.getTime() - 24 * 3_600_000).toISOString()
     const late = { ...claim, registration: { idempotencyKey: 'own key', address: wallet, unknownSince } }
-    const settlement = decideRegistration(late, result, { now, fraction: 0.5, firstLookMs: 7_500 })
+    const settlement = decideRegistration(late, result, { now, fraction: 0.5, firstPollMs: 7_500 })
     expect(settlement).toMatchObject({ stage: 'blocked', reason: 'registration_unknown', unknownSince: null })
     expect(settlement).toMatchObject({
       credentials: decide(result).credentials,
@@ -83,7 +83,7 @@ describe('the decision about a registration', () => {
     })
   })
 
-  it('takes an acceptance without an id for an unknown outcome', () => {
+  it('treats an acceptance without an id as an unknown outcome', () => {
     for (const addressId of ['', undefined as unknown as string]) {
       expect(decide({ outcome: 'accepted', addressId })).toMatchObject({ reason: 'registration_unknown' })
     }
@@ -101,11 +101,11 @@ describe('the decision about a registration', () => {
     [{ outcome: 'key_mismatch', detail: 'used' }, 'blocked', 'idempotency_key_mismatch', 'good'],
     [{ outcome: 'unauthorized', detail: 'no' }, 'queued', 'unauthenticated', 'refused'],
     [{ outcome: 'throttled', detail: 'slow down' }, 'queued', 'rate_limited', null],
-  ] as const)('takes %o for what it is for a transfer', (result, stage, reason, credentials) => {
+  ] as const)('treats %o as it does for a transfer', (result, stage, reason, credentials) => {
     expect(decide(result)).toMatchObject({ stage, reason, credentials, status: 'pending', unknownSince: null })
   })
 
-  it('makes a new key for the counterparty only when this one is used up', () => {
+  it('uses a new key for the counterparty only when the current one is used up', () => {
     const forgotten = (result: RegisterResult) => decide(result).forgetCounterparty
     expect(forgotten({ outcome: 'key_mismatch', detail: 'used' })).toBe(true)
     expect(forgotten({ outcome: 'rejected', code: 'invalid_address', detail: '' })).toBe(true)
@@ -119,8 +119,8 @@ describe('a registration', () => {
   const logged: unknown[] = []
   const logger = { debug() {}, info() {}, warn() {}, error: (...line: unknown[]) => void logged.push(line) }
   const { signal } = new AbortController()
-  const run = (gateway: Partial<Gateway>, taken = claim) =>
-    registerCounterparty(gateway as Gateway, logger, taken, { signal })
+  const run = (gateway: Partial<Gateway>, claimed = claim) =>
+    registerCounterparty(gateway as Gateway, logger, claimed, { signal })
 
   it('carries its own key and the details, and ends when the worker does', async () => {
     const seen: unknown[] = []
@@ -134,14 +134,14 @@ describe('a registration', () => {
     expect(seen).toEqual([{ transferId, accountId, attempt, idempotencyKey: 'own key', address: wallet }])
   })
 
-  it('is unknown when the gateway throws, and the log has nothing of what it says', async () => {
+  it('is unknown when the gateway throws, and the log does not have the message', async () => {
     const thrown = [new TypeError('no bank 021000021'), 'no bank 021000021']
     for (const error of thrown) {
       const registerAddress = () => Promise.reject(error)
       expect(await run({ registerAddress })).toEqual({ outcome: 'unknown', detail: 'no bank 021000021' })
     }
     const { transferId, attempt } = claim
-    const text = 'The gateway threw; the registration is taken as unknown.'
+    const text = 'The gateway threw; the registration counts as unknown.'
     expect(logged).toEqual(['TypeError', 'string'].map((error) => [{ transferId, attempt, error }, text]))
   })
 

@@ -11,7 +11,7 @@ import {
   waiting,
 } from './submission.ts'
 
-/** Registers the counterparty of a claim under its own key. A gateway that throws leaves the outcome unknown. */
+/** Registers the counterparty of a claim under its own key. If the gateway throws, the outcome is unknown. */
 export async function registerCounterparty(
   gateway: Gateway,
   logger: Logger,
@@ -30,9 +30,9 @@ export async function registerCounterparty(
     return await gateway.registerAddress({ transferId, accountId, idempotencyKey, address, attempt }, options)
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
-    // Its kind alone: what it says may quote the details, and stands in the attempts log.
+    // Only the error's class: its message may quote the details, and the attempts log keeps it.
     const kind = error instanceof Error ? error.name : typeof error
-    logger.error({ transferId, attempt, error: kind }, 'The gateway threw; the registration is taken as unknown.')
+    logger.error({ transferId, attempt, error: kind }, 'The gateway threw; the registration counts as unknown.')
     return { outcome: 'unknown', detail }
   }
 }
@@ -40,13 +40,13 @@ export async function registerCounterparty(
 /**
  * Decides what the answer to a registration means for its transfer. Pure.
  *
- * A registration moves no money, so one whose outcome is unknown leaves the transfer free to be canceled or to expire, also
- * when it is blocked after 24 hours. For the same reason a refusal ends it whether or not its key was looked at, and a key
- * that the other side has forgotten is no danger: at worst it has the counterparty twice. Every other answer means what it
- * means for a transfer.
+ * A registration moves no money. While its outcome is unknown, the transfer may be canceled or expire, even when it is blocked
+ * after 24 hours. A refusal ends the registration whether or not its key was evaluated. A key that the other side has forgotten
+ * is no danger: at worst it has the counterparty twice. Every other answer means what it means for a transfer.
  */
 export function decideRegistration(claim: Claim, answered: RegisterResult, context: SubmissionContext): Settlement {
-  const result = readResult(answered)
+  // Whether the first of two requests was carried out makes no difference: it is the same counterparty.
+  const result = { ...readResult(answered), mayHaveActed: false }
   switch (result.outcome) {
     case 'accepted':
       return { ...waiting(claim, result, null, 0), addressId: result.addressId, credentials: 'good' }
@@ -82,7 +82,7 @@ function decideUnknown(
   return { ...settlement, registrationUnknownSince: since }
 }
 
-/** Refused credentials and pauses do not put the end of patience off. */
+/** Refused credentials and pauses do not extend the limit of an unknown outcome. */
 function decideUnanswered(
   claim: Claim,
   result: Extract<RegisterResult, { outcome: 'unauthorized' | 'throttled' }>,

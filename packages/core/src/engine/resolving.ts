@@ -31,7 +31,7 @@ export async function compareTransfer<Tx>(
   const { accountId, request } = await findTransfer(backend, undefined, id)
   const seen = await gateway.get(accountId, remoteId, { signal })
   if (seen === undefined) {
-    const message = `The service does not know the id ${remoteId} for the account ${accountId}; look whether it is mistyped.`
+    const message = `The service does not know the id ${remoteId} for the account ${accountId}; check whether it is mistyped.`
     throw new OutlayError('conflict', message, { field })
   }
   const { transfer } = seen
@@ -41,7 +41,7 @@ export async function compareTransfer<Tx>(
   throw new OutlayError('conflict', message, { field })
 }
 
-/** Ends the doubt about a blocked transfer, or says why it cannot. A refusal of the input happens before any SQL. */
+/** Resolves a blocked transfer, or says why it cannot. A refusal of the input happens before any SQL. */
 export async function resolveTransfer<Tx>(
   backend: Backend<Tx>,
   tx: Tx,
@@ -57,7 +57,7 @@ export async function resolveTransfer<Tx>(
     throw new OutlayError('conflict', message, { field: 'notPaid' })
   }
   if (otherId !== null) {
-    const message = `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant, and say insteadOf if it is this one.`
+    const message = `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant, and give insteadOf if it is this one.`
     throw new OutlayError('conflict', message, { field: 'remoteId' })
   }
   const { stage, status } = await findTransfer(backend, tx, id)
@@ -77,13 +77,13 @@ function readResolution(resolution: Resolution) {
   return { remoteId, reason, actor, insteadOf: insteadOf === undefined ? undefined : Id.parse(insteadOf, 'insteadOf') }
 }
 
-/** Null for one that was not paid. */
+/** Null for a transfer that was not paid. */
 function readRemoteId(input: Input): string | null {
   const remoteId = read(input.record, members.remoteId)
   const notPaid = read(input.record, members.notPaid)
   const both = 'give either remoteId or notPaid: true'
   if (notPaid !== undefined && notPaid !== true) {
-    refuse(input, members.notPaid, 'invalid_request', 'must be true; say remoteId when it was paid')
+    refuse(input, members.notPaid, 'invalid_request', 'must be true; give remoteId when it was paid')
   } else if (remoteId === undefined && notPaid === undefined) {
     refuse(input, members.remoteId, 'missing_field', both)
   } else if (remoteId !== undefined && notPaid === true) {

@@ -34,13 +34,13 @@ const unknown = (hours: number, overrides: Partial<Claim> = {}) =>
 
 const { signal } = new AbortController()
 
-describe('what is not sent any more', () => {
-  it('is nothing while no outcome is unknown, however long it waits', () => {
+describe('the decision not to send a transfer any more', () => {
+  it('spares a transfer without an unknown outcome, however long it waits', () => {
     expect(decideUnsendable(claim())).toBeUndefined()
     expect(decideUnsendable(claim({ reason: 'insufficient_balance', attempt: 900 }), hour)).toBeUndefined()
   })
 
-  it('is what has expired by the clock of the database, unless a request may have left', () => {
+  it('covers a transfer that expired by the database clock, unless a request may have left', () => {
     expect(decideUnsendable(claim({ expiresAt: '2026-11-20T12:00:00.001Z' }))).toBeUndefined()
     expect(decideUnsendable(unknown(2, { expiresAt: hoursAgo(1) }))).toBeUndefined()
     expect(decideUnsendable(claim({ expiresAt: now.toISOString() }))).toMatchObject({
@@ -53,7 +53,7 @@ describe('what is not sent any more', () => {
     })
   })
 
-  it('is one whose outcome is unknown for 24 hours, unless a person released it', () => {
+  it('covers a transfer whose outcome is unknown for 24 hours, unless a person released it', () => {
     expect(decideUnsendable(unknown(23.99), 480 * hour)).toBeUndefined()
     expect(decideUnsendable(unknown(24, { released: true }), 480 * hour)).toBeUndefined()
     expect(decideUnsendable(unknown(24), 480 * hour)).toMatchObject({
@@ -70,7 +70,7 @@ describe('what is not sent any more', () => {
     })
   })
 
-  it('is one whose key the other side may have forgotten, released or not, with the evidence', () => {
+  it('covers a transfer whose key the other side may have forgotten, released or not, with the evidence', () => {
     expect(decideUnsendable(unknown(479.9, { released: true }), 480 * hour)).toBeUndefined()
     for (const released of [true, false]) {
       const settlement = decideUnsendable(unknown(480, { released }), 480 * hour)
@@ -82,12 +82,22 @@ describe('what is not sent any more', () => {
     }
   })
 
+  it('is one whose request could arrive when its key is forgotten: within five minutes, or a twentieth of a short life', () => {
+    for (const released of [true, false]) {
+      expect(decideUnsendable(unknown(24 - 6 / 60, { released }))).toBeUndefined()
+      expect(decideUnsendable(unknown(24 - 4 / 60, { released }))).toMatchObject({ reason: 'key_expired' })
+      expect(decideUnsendable(unknown(0.94, { released }), hour)).toBeUndefined()
+      expect(decideUnsendable(unknown(0.96, { released }), hour)).toMatchObject({ reason: 'key_expired' })
+    }
+    expect(decideUnsendable(unknown(1_000, { released: true }), Number.POSITIVE_INFINITY)).toBeUndefined()
+  })
+
   it('has 24 hours where the gateway does not say how long keys live', () => {
     expect(decideUnsendable(unknown(24, { released: true }))).toMatchObject({ reason: 'key_expired' })
     expect(decideUnsendable(unknown(1), 0.5 * hour)).toMatchObject({ reason: 'key_expired' })
   })
 
-  it('takes no lifetime that is no time', () => {
+  it('refuses a lifetime of keys that is not a duration', () => {
     for (const keyLifetimeMs of [0, -1, Number.NaN]) {
       expect(() => checkKeyLifetime({ keyLifetimeMs } as Gateway)).toThrow('keyLifetimeMs')
     }
@@ -97,7 +107,7 @@ describe('what is not sent any more', () => {
   })
 })
 
-describe('as whom a transfer is sent', () => {
+describe('the client that sends a transfer', () => {
   const find = async (identify: Gateway['identify'], overrides: Partial<Claim>, isWritten: boolean | Error = true) => {
     const recorded: unknown[] = []
     const backend = {
@@ -113,7 +123,7 @@ describe('as whom a transfer is sent', () => {
   const ours = async () => 'ours'
   const theirs = async () => 'theirs'
 
-  it('is not written down again while it stays the same', async () => {
+  it('is not recorded again while it stays the same', async () => {
     for (const unknownSince of [null, hoursAgo(1)]) {
       expect(await find(ours, { unknownSince })).toEqual({ sender: { client: 'ours' }, recorded: [] })
       expect(await find(undefined, { unknownSince, client: '' })).toEqual({ sender: { client: '' }, recorded: [] })
@@ -121,7 +131,7 @@ describe('as whom a transfer is sent', () => {
     }
   })
 
-  it('is written down before the request leaves when it is news, and no outcome is unknown', async () => {
+  it('is recorded before the request leaves when it is new, and no outcome is unknown', async () => {
     const { transferId, attempt } = claim()
     expect(await find(theirs, {})).toEqual({
       sender: { client: 'theirs' },
@@ -129,7 +139,7 @@ describe('as whom a transfer is sent', () => {
     })
   })
 
-  it('is free while none is on record, since each is written down before a request leaves', async () => {
+  it('is free while none is on record, since each is recorded before a request leaves', async () => {
     for (const unknownSince of [null, hoursAgo(1)]) {
       const { sender, recorded } = await find(ours, { unknownSince, client: null })
       expect([sender, recorded.length]).toEqual([{ client: 'ours' }, 1])
@@ -138,7 +148,7 @@ describe('as whom a transfer is sent', () => {
 
   it.each([
     ['another client', theirs, 'ours'],
-    ['nobody in particular', undefined, 'ours'],
+    ['no client in particular', undefined, 'ours'],
     ['a client where there was none', ours, ''],
   ])('is not %s while an outcome is unknown', async (_, identify, client) => {
     const { sender, recorded } = await find(identify, { unknownSince: hoursAgo(1), unknownAttempt: 3, client })
@@ -146,11 +156,11 @@ describe('as whom a transfer is sent', () => {
     expect(recorded).toEqual([])
   })
 
-  it('sends nothing while it cannot be found or written down, and says nothing of what a vault says', async () => {
+  it('sends nothing while it cannot be found or recorded, and does not log the message of a vault', async () => {
     const failing = async () => Promise.reject(new TypeError('secret'))
     expect((await find(failing, {})).sender).toEqual({
       reason: 'rate_limited',
-      detail: 'not sent: as whom the account sends could not be found (TypeError)',
+      detail: 'not sent: the client of the account could not be found (TypeError)',
     })
     const strange = (async () => 7) as unknown as Gateway['identify']
     expect((await find(strange, {})).sender).toMatchObject({ reason: 'rate_limited' })
@@ -159,10 +169,10 @@ describe('as whom a transfer is sent', () => {
   })
 })
 
-describe('a transfer that nobody may send', () => {
-  const context = { now, fraction: 0.5, firstLookMs: 7_500 }
+describe('a transfer that no client may send', () => {
+  const context = { now, fraction: 0.5, firstPollMs: 7_500 }
 
-  it('waits, and longer and longer, while its client is another one', () => {
+  it('waits, longer each time, while its client is another one', () => {
     const unsent = { reason: 'client_changed', detail: 'not sent: another one' } as const
     const first = decideUnsent(unknown(1, { attempt: 1 }), unsent, context)
     expect(first).toMatchObject({ stage: 'queued', reason: 'client_changed', unknownSince: hoursAgo(1), events: [] })
@@ -171,7 +181,7 @@ describe('a transfer that nobody may send', () => {
     expect(decideUnsent(unknown(1, { attempt: 99 }), unsent, context).retryAfterMs).toBe(300_000)
   })
 
-  it('waits as one that never left otherwise, and no longer than any other whose outcome is unknown', () => {
+  it('otherwise waits as if it never left, and no longer than any other with an unknown outcome', () => {
     const unsent = { reason: 'rate_limited', detail: 'not sent: no vault' } as const
     expect(decideUnsent(claim(), unsent, context)).toMatchObject({ stage: 'queued', reason: 'rate_limited' })
     expect(decideUnsent(claim(), unsent, context).unknownSince).toBeNull()
@@ -198,7 +208,7 @@ describe('a submission', () => {
     expect(seen).toEqual([plain, { ...plain, client: 'ours' }])
   })
 
-  it('is unknown when the gateway throws, and the log has nothing of what it says', async () => {
+  it('is unknown when the gateway throws, and the log does not have the message', async () => {
     const thrown: [() => Promise<never>, string][] = [
       [() => Promise.reject(new TypeError('021000021')), 'TypeError'],
       [() => Promise.reject('021000021'), 'string'],
@@ -214,7 +224,7 @@ describe('a submission', () => {
       const result = await sendTransfer({ gateway, logger }, claim(), request, '', { signal })
       expect(result).toEqual({ outcome: 'unknown', detail: '021000021' })
     }
-    const text = 'The gateway threw; the outcome is taken as unknown.'
+    const text = 'The gateway threw; the outcome counts as unknown.'
     expect(logged).toEqual(thrown.map(([, error]) => [{ transferId, attempt, error }, text]))
   })
 })

@@ -11,6 +11,7 @@ import type { Claim, Settlement } from '../ports/work.ts'
 import {
   blocked,
   decideSubmission,
+  lastSendMs,
   pauseMs,
   type SubmissionContext,
   unknownForMs,
@@ -18,24 +19,24 @@ import {
   waiting,
 } from './submission.ts'
 
-/** Who a gateway's submissions are sent as when it does not tell clients apart. */
+/** The client of a gateway's submissions when the gateway does not distinguish clients. */
 export const anyClient = ''
 
-/** Pause until a transfer whose client changed is looked at again, doubling up to the cap, in milliseconds. */
+/** Pause until a transfer whose client changed is claimed again, doubling up to the cap, in milliseconds. */
 const changedClientBackoff = { baseMs: 30_000, capMs: 600_000 }
 
-/** Throws Error for a lifetime of keys that is no time at all. */
+/** Throws Error for a lifetime of keys that is not a valid duration. */
 export function checkKeyLifetime({ keyLifetimeMs = defaultKeyLifetimeMs }: Gateway): void {
   if (keyLifetimeMs > 0) return
   throw new Error(`keyLifetimeMs of a gateway is a number of milliseconds from 1 on; got ${keyLifetimeMs}.`)
 }
 
-/** Decides whether a claimed transfer must not be sent any more; `undefined` when it may. Pure. */
+/** Decides whether a claimed transfer must no longer be sent; `undefined` when it may be. Pure. */
 export function decideUnsendable(claim: Claim, keyLifetimeMs: number = defaultKeyLifetimeMs): Settlement | undefined {
   const { unknownSince, released } = claim
   if (unknownSince === null) return decideExpired(claim)
   const ageMs = unknownForMs(claim, unknownSince)
-  if (ageMs >= keyLifetimeMs) {
+  if (ageMs >= lastSendMs(keyLifetimeMs)) {
     const kept = `and the other side keeps its key for ${keyLifetimeMs / 3_600_000} hours, so sending it again could pay twice`
     return unsent(claim, 'key_expired', `not sent: ${whatIsUnknown(claim)}, ${kept}`)
   }
@@ -49,7 +50,7 @@ const whatIsUnknown = ({ unknownSince, unknownAttempt }: Claim): string =>
 const unsent = (claim: Claim, reason: string, detail: string): Settlement =>
   blocked(claim, { outcome: 'throttled', detail }, reason)
 
-/** A request that may have left counts: what became of it has to be found out, however late it is. */
+/** A transfer whose request may have left does not expire: its outcome has to be found out, however late it is. */
 function decideExpired(claim: Claim): Settlement | undefined {
   const { expiresAt, claimedAt } = claim
   if (expiresAt === null || Date.parse(claimedAt) < Date.parse(expiresAt)) return undefined
@@ -63,7 +64,7 @@ function decideExpired(claim: Claim): Settlement | undefined {
   }
 }
 
-/** Who sends a transfer, or why nobody may now. */
+/** The client that sends a transfer, or why none may now. */
 export type Sender = { readonly client: string } | Unsent
 
 /** Why no request has left. */
@@ -73,9 +74,9 @@ export interface Unsent {
 }
 
 /**
- * Finds as whom a transfer is sent, and writes that down before the request leaves if it is news. While an outcome is unknown
- * it is the client that sent it first or nobody: to another one the key is new. No client on record means that no request
- * has left, since each was written down before, or that earlier code sent it, which wrote none.
+ * Finds the client as which a transfer is sent, and records a new one before the request leaves. While an outcome is unknown,
+ * only the client that sent first may send: for another client the key is new. No recorded client means that no request has
+ * left, since each is recorded first, or that an earlier release sent it, which recorded none.
  */
 export async function findSender<Tx>(
   { backend, gateway }: { readonly backend: Pick<Backend<Tx>, 'recordClient'>; readonly gateway: Gateway },
@@ -88,28 +89,28 @@ export async function findSender<Tx>(
   try {
     client = (await gateway.identify?.(accountId, { signal, wanted: known ?? undefined })) ?? anyClient
   } catch (error) {
-    // What a vault says may hold a secret, so only the kind of its error is told.
+    // Only the error's class is logged: a vault's message may hold a secret.
     const kind = error instanceof Error ? error.name : typeof error
-    return waits(`as whom the account sends could not be found (${kind})`)
+    return waits(`the client of the account could not be found (${kind})`)
   }
-  if (typeof client !== 'string') return waits('the gateway does not say as whom the account sends')
+  if (typeof client !== 'string') return waits('the gateway does not return the client of the account')
   if (client === known) return { client }
   if (known !== null && unknownSince !== null) {
     const detail = `not sent: ${whatIsUnknown(claim)} and left as "${known}"; the account now sends as "${client}", to whom its key is new`
     return { reason: 'client_changed', detail }
   }
   const isRecorded = await backend.recordClient(claim, client).catch(() => false)
-  return isRecorded ? { client } : waits('as whom it is sent could not be written down')
+  return isRecorded ? { client } : waits('its client could not be recorded')
 }
 
-/** Decides what becomes of a transfer that nobody may send now. Pure. */
+/** Decides what happens to a transfer that may not be sent now. Pure. */
 export function decideUnsent(claim: Claim, { reason, detail }: Unsent, context: SubmissionContext): Settlement {
   const result = { outcome: 'throttled', detail } as const
   if (reason === 'rate_limited') return decideSubmission(claim, result, context)
   return waiting(claim, result, reason, pauseMs(claim, context, changedClientBackoff))
 }
 
-/** Sends one transfer. A gateway that throws leaves the outcome unknown. */
+/** Sends one transfer. If the gateway throws, the outcome is unknown. */
 export async function sendTransfer(
   { gateway, logger }: { readonly gateway: Gateway; readonly logger: Logger },
   claim: Claim,
@@ -123,9 +124,9 @@ export async function sendTransfer(
     return await gateway.submit(client === anyClient ? submission : { ...submission, client }, sending)
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error)
-    // Its kind alone: what it says may quote the request, and stands in the attempts log.
+    // Only the error's class: its message may quote the request, and the attempts log keeps it.
     const kind = error instanceof Error ? error.name : typeof error
-    logger.error({ transferId, attempt, error: kind }, 'The gateway threw; the outcome is taken as unknown.')
+    logger.error({ transferId, attempt, error: kind }, 'The gateway threw; the outcome counts as unknown.')
     return { outcome: 'unknown', detail }
   }
 }

@@ -1,7 +1,7 @@
 import { OutlayError } from '../error.ts'
 import type { Operations, OperatorNote, StopTarget } from '../ports/operations.ts'
 import type { Claim, Settlement } from '../ports/work.ts'
-import { checkText } from './checked-text.ts'
+import { checkFlag, checkText } from './checked-text.ts'
 import type { Engine, Stops } from './engine.ts'
 import { checkAccountId } from './enqueueing.ts'
 import { waiting } from './submission.ts'
@@ -9,10 +9,10 @@ import { waiting } from './submission.ts'
 /** Name of the gateway that every engine has. */
 const onlyGateway = 'default'
 
-/** Pause until a transfer that was put back may be claimed again, in milliseconds; while the stop lasts, nobody claims it. */
+/** Pause until a transfer that was put back may be claimed again, in milliseconds; while the stop lasts, no worker claims it. */
 const putBackMs = 500
 
-/** Makes the commands that keep transfers from being sent. */
+/** Creates the commands for stops. */
 function createStops<Tx>(operations: Operations<Tx>): Stops<Tx> {
   return {
     add: async (tx, stop) => operations.addStop(tx, readTarget(stop), readNote(stop)),
@@ -36,7 +36,7 @@ function readTarget(target: StopTarget): StopTarget {
   }
 }
 
-/** Reads who does something and why, before any SQL. */
+/** Reads the reason and the actor of a command, before any SQL. */
 function readNote(note: OperatorNote): OperatorNote {
   const { reason, actor } = note
   if (reason !== undefined) checkText(reason, 'reason')
@@ -46,7 +46,7 @@ function readNote(note: OperatorNote): OperatorNote {
 
 const refuse = (field: string, message: string) => new OutlayError('invalid_request', message, { field })
 
-/** Puts a claimed transfer back as it was, since nothing may be sent now: it waits for what it waited for. */
+/** Puts a claimed transfer back as it was, since nothing may be sent now. Its reason to wait stays the same. */
 export function putBack(claim: Claim): Settlement {
   const detail = 'not sent: sending is stopped, fenced, or not known to be allowed'
   const settlement = waiting(claim, { outcome: 'throttled', detail }, claim.reason, putBackMs)
@@ -55,8 +55,8 @@ export function putBack(claim: Claim): Settlement {
 }
 
 /**
- * Whether a request may begin, asked by whoever sends it as late as possible. Remembers a refusal: what was not sent for it is
- * put back, whatever the gateway made of it.
+ * Whether a request may begin, checked by its sender as late as possible. Remembers a refusal: a transfer that was refused is
+ * put back, whatever the gateway returned.
  */
 export function createPermit(mayBegin: () => boolean) {
   let refused = false
@@ -69,8 +69,8 @@ export function createPermit(mayBegin: () => boolean) {
   }
 }
 
-/** The commands of {@link Engine} that concern the place as a whole. */
-export function createPlaceCommands<Tx>(
+/** Creates the commands of {@link Engine} for stops, the fence and the database. */
+export function createSafetyCommands<Tx>(
   operations: Operations<Tx>,
 ): Pick<Engine<Tx>, 'stops' | 'sending' | 'fence' | 'adoptDatabase'> {
   return {
@@ -80,7 +80,7 @@ export function createPlaceCommands<Tx>(
     async adoptDatabase(tx, adoption = {}) {
       const { deployment, moved } = adoption
       if (deployment !== undefined) checkText(deployment, 'deployment')
-      if (moved !== undefined && typeof moved !== 'boolean') throw refuse('moved', 'moved: must be true or false')
+      if (moved !== undefined) checkFlag(moved, 'moved')
       await operations.adoptDatabase(tx, { ...readNote(adoption), deployment, moved })
     },
   }

@@ -4,7 +4,7 @@ import type { Claim } from '../ports/work.ts'
 import { decideSubmission } from './submission.ts'
 
 const now = new Date('2026-11-20T12:00:00.000Z')
-/** A worker's own clock decides nothing. */
+/** The worker's own clock, which no decision uses. */
 const wrongClock = new Date('2031-01-01T00:00:00.000Z')
 const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000).toISOString()
 
@@ -31,10 +31,10 @@ const claim = (overrides: Partial<Claim> = {}): Claim => ({
 })
 
 const decide = (result: SubmitResult, overrides: Partial<Claim> = {}, fraction = 0.5) =>
-  decideSubmission(claim(overrides), result, { now: wrongClock, fraction, firstLookMs: 7_500 })
+  decideSubmission(claim(overrides), result, { now: wrongClock, fraction, firstPollMs: 7_500 })
 
 describe('the decision about an answer', () => {
-  it('follows an accepted transfer, and forgets that an earlier outcome was unknown', () => {
+  it('polls an accepted transfer, and forgets that an earlier outcome was unknown', () => {
     const accepted = decide(
       { outcome: 'accepted', remoteId: 'r', httpStatus: 201, requestId: 'q' },
       { unknownSince: hoursAgo(1) },
@@ -45,7 +45,7 @@ describe('the decision about an answer', () => {
       remoteId: 'r',
       unknownSince: null,
       retryAfterMs: null,
-      followAfterMs: 7_500,
+      pollAfterMs: 7_500,
       events: [{ type: 'transfer.submitted' }],
       answer: { outcome: 'accepted', detail: null, httpStatus: 201, requestId: 'q' },
     })
@@ -56,14 +56,14 @@ describe('the decision about an answer', () => {
     ['processing', 'submitted', ['transfer.submitted', 'transfer.processing']],
     ['complete', 'settled', ['transfer.submitted', 'transfer.completed']],
     ['canceled', 'settled', ['transfer.submitted', 'transfer.canceled']],
-  ] as const)('takes the status that comes with the answer: %s', (status, stage, events) => {
+  ] as const)('applies the status in the answer: %s', (status, stage, events) => {
     const observation = { remoteId: 'r', status, failure: null }
     const accepted = decide({ outcome: 'accepted', remoteId: 'r', observation })
-    expect(accepted).toMatchObject({ stage, status, followAfterMs: stage === 'settled' ? null : 7_500 })
+    expect(accepted).toMatchObject({ stage, status, pollAfterMs: stage === 'settled' ? null : 7_500 })
     expect(accepted.events.map((event) => event.type)).toEqual(events)
   })
 
-  it('settles an answer that already says failed for good, and follows one that may be cured', () => {
+  it('settles an answer that already says failed for good, and polls one that may recover', () => {
     const failure = {
       type: 'rejected',
       code: 'R03',
@@ -77,11 +77,11 @@ describe('the decision about an answer', () => {
         remoteId: 'r',
         observation: { remoteId: 'r', status: 'failed', failure: { ...failure, retriable } },
       })
-    expect(answer(false)).toMatchObject({ stage: 'settled', status: 'failed', followAfterMs: null })
-    expect(answer(true)).toMatchObject({ stage: 'submitted', status: 'failed', followAfterMs: 7_500 })
+    expect(answer(false)).toMatchObject({ stage: 'settled', status: 'failed', pollAfterMs: null })
+    expect(answer(true)).toMatchObject({ stage: 'submitted', status: 'failed', pollAfterMs: 7_500 })
   })
 
-  it('parks a transfer that lacks funds, and says so once', () => {
+  it('defers a transfer that lacks funds, with one event', () => {
     const short = { outcome: 'insufficient_balance', detail: 'short' } as const
     expect(decide(short)).toMatchObject({
       stage: 'awaiting_funds',
@@ -118,7 +118,7 @@ describe('the decision about an answer', () => {
     })
   })
 
-  it('forgets a counterparty that was given whole when the service does not have its address any more, and then only', () => {
+  it('forgets a counterparty given in full only when the service no longer has its address', () => {
     const address = { kind: 'wallet', name: 'Ada', lastFour: '', transferTypes: ['base'], fingerprint: 'f' } as const
     const destination = { addressId: 'b', address, valueType: 'USDC', transferType: 'base' }
     const whole = { request: { ...claim().request, destination } }
@@ -149,7 +149,7 @@ describe('the decision about an answer', () => {
     })
   })
 
-  it('takes a refusal that others of the account do not get for the transfer alone, which backs off and then is blocked', () => {
+  it('blocks a transfer that is refused alone while others of its account are accepted, after a backoff', () => {
     const refused = { outcome: 'unauthorized', detail: 'HTTP 403', httpStatus: 403 } as const
     const alone = decide(refused, { ownRefusals: 1, attempt: 9 }, 0.5)
     expect(alone).toMatchObject({ stage: 'queued', reason: 'unauthorized', credentials: null, ownRefusals: 1 })
@@ -162,13 +162,13 @@ describe('the decision about an answer', () => {
       retryAfterMs: null,
       events: [{ type: 'transfer.blocked' }],
     })
-    // As the probe of an account whose credentials are refused it speaks for the account.
+    // The probe of an account with refused credentials decides for the account.
     const probe = decide(refused, { ownRefusals: 6, credentialRefusals: 1 })
     expect(probe).toMatchObject({ stage: 'queued', reason: 'unauthenticated', credentials: 'refused' })
     expect(decide({ outcome: 'accepted', remoteId: 'r' }, { ownRefusals: 6 })).toMatchObject({ credentials: 'good' })
   })
 
-  it('probes refused credentials at the pace of their refusals, whichever transfer is the probe', () => {
+  it('probes refused credentials with a delay that grows with their refusals, whichever transfer is the probe', () => {
     const refused = { outcome: 'unauthorized', detail: '401' } as const
     const pause = (credentialRefusals: number, attempt: number) =>
       decide(refused, { credentialRefusals, attempt }, 0.5).retryAfterMs
@@ -182,7 +182,7 @@ describe('the decision about an answer', () => {
     [{ outcome: 'rejected', code: 'no', detail: '' }, 'good'],
     [{ outcome: 'throttled', detail: '' }, null],
     [{ outcome: 'unknown', detail: '' }, null],
-  ] as const)('takes from %o about the credentials: %s', (result, credentials) => {
+  ] as const)('reads from %o about the credentials: %s', (result, credentials) => {
     expect(decide(result).credentials).toBe(credentials)
   })
 
@@ -193,7 +193,7 @@ describe('the decision about an answer', () => {
     expect(decided.retryAfterMs).toBeGreaterThanOrEqual(30_000)
   })
 
-  it('takes a key in flight at the service for a request whose outcome is unknown, and a wish for a pause for none', () => {
+  it('treats a key in flight at the service as an unknown outcome, but not a request to wait', () => {
     const throttled = { outcome: 'throttled', detail: 'later' } as const
     const inFlight = { stage: 'queued', reason: 'rate_limited', unknownSince: now.toISOString() }
     expect(decide({ ...throttled, httpStatus: 409 })).toMatchObject(inFlight)
@@ -202,7 +202,7 @@ describe('the decision about an answer', () => {
     expect(decide({ ...throttled, detail: 'not sent: no connection' }).unknownSince).toBeNull()
   })
 
-  it('takes a missing answer for an unknown outcome from its first time on, and blocks it after 24 hours, never fails it', () => {
+  it('treats a missing answer as an unknown outcome from its first time on, and blocks it after 24 hours, never fails it', () => {
     const lost = { outcome: 'unknown', detail: 'reset' } as const
     expect(decide(lost)).toMatchObject({ stage: 'queued', reason: 'outcome_unknown', unknownSince: now.toISOString() })
     expect(decide(lost, { unknownSince: hoursAgo(23.99) })).toMatchObject({
@@ -229,7 +229,7 @@ describe('the decision about an answer', () => {
 })
 
 describe('the decision about a whole account', () => {
-  it('takes only the 429 of the service for a wish about the whole account', () => {
+  it('throttles the whole account only for a 429 of the service itself', () => {
     const throttled = { outcome: 'throttled', detail: 'later' } as const
     expect(decide({ ...throttled, httpStatus: 429, retryAfterMs: 2_000 }).throttledForMs).toBe(2_000)
     expect(decide({ ...throttled, httpStatus: 429 }).throttledForMs).toBe(0)

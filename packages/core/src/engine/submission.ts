@@ -5,20 +5,27 @@ import { retryDelayMs } from '../retry.ts'
 import { type StatusState, TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
 
-/** What the decision about an answer depends on beside the answer. */
+/** The input of a decision beside the answer. */
 export interface SubmissionContext {
   readonly now: Date
   /** A uniform number in [0, 1) for jitter. */
   readonly fraction: number
-  /** How long until the first look at the status of a transfer with this destination, in milliseconds. */
-  readonly firstLookMs: number
+  /** Delay until the first poll of a transfer with this destination, in milliseconds. */
+  readonly firstPollMs: number
   /** How long the gateway's idempotency keys live, in milliseconds. Default 24 hours. */
   readonly keyLifetimeMs?: number | undefined
 }
 
-/** Unknown outcomes are tried again for this long before a person has to decide, in milliseconds; never for longer than keys live. */
+/** How long unknown outcomes are retried before a person has to decide, in milliseconds; never longer than keys live. */
 export const unknownLimitMs = (keyLifetimeMs: number = defaultKeyLifetimeMs): number =>
   Math.min(24 * 3_600_000, keyLifetimeMs)
+
+/**
+ * Until how long after the first request the same key may be sent again, in milliseconds. What leaves later could arrive when the other
+ * side has forgotten it: a request waits for its turn and is on its way for a while, at most five minutes here.
+ */
+export const lastSendMs = (keyLifetimeMs: number = defaultKeyLifetimeMs): number =>
+  keyLifetimeMs - Math.min(300_000, keyLifetimeMs / 20)
 
 /** How old an unknown outcome was when the transfer was claimed, by the database's clock, in milliseconds. */
 export const unknownForMs = (claim: Claim, unknownSince: string): number =>
@@ -30,7 +37,7 @@ const fundsBackoff = { baseMs: 30_000, capMs: 600_000 }
 /** Pause until an account's refused credentials are probed, doubling up to the cap, in milliseconds. */
 const credentialsBackoff = { baseMs: 5_000, capMs: 300_000 }
 
-/** A transfer that is refused so often for its credentials, while others of its account are not, waits for a person. */
+/** Refusals of a transfer's credentials after which it waits for a person, while others of its account are accepted. */
 const ownRefusalsLimit = 6
 
 /** Decides what the answer to one attempt means for its transfer and its account. Pure; every answer has a decision. */
@@ -43,39 +50,47 @@ export function decideSubmission(claim: Claim, answered: SubmitResult, context: 
   }
 }
 
-/** While others of the account pass, a refusal of the credentials is about the one transfer, such as where its money goes. */
+/**
+ * While the service accepts others of the account, a refusal of the credentials concerns the one transfer, such as its
+ * destination.
+ */
 function isOwnRefusal({ ownRefusals, credentialRefusals }: Claim, { outcome }: SubmitResult): boolean {
   return outcome === 'unauthorized' && ownRefusals > 0 && credentialRefusals === 0
 }
 
-/** Whoever refuses a request for what it says has accepted the credentials; whoever is busy or broken may not have looked. */
+/**
+ * A service that refuses a request for its content has accepted the credentials; a busy or broken one may not have checked
+ * them.
+ */
 function credentialsOf({ outcome }: SubmitResult): Settlement['credentials'] {
   if (outcome === 'unauthorized') return 'refused'
   return outcome === 'throttled' || outcome === 'unknown' ? null : 'good'
 }
 
-/** Only the service's own 429 is about the account: a request that never left, or a key in flight, says nothing about it. */
+/** Only the service's own 429 concerns the account. A request that never left, or a key in flight, says nothing about it. */
 function throttledForMs(result: SubmitResult): number | null {
   return result.outcome === 'throttled' && result.httpStatus === 429 ? (result.retryAfterMs ?? 0) : null
 }
 
-/** An acceptance without an id cannot be followed, and says nothing that could be relied on. */
+/** An acceptance without an id cannot be polled, and proves nothing. */
 function readResult(result: SubmitResult): SubmitResult {
   if (result.outcome !== 'accepted' || (typeof result.remoteId === 'string' && result.remoteId !== '')) return result
   const { httpStatus, requestId } = result
   return { outcome: 'unknown', detail: 'accepted, but without an id', httpStatus, requestId }
 }
 
-/**
- * True for an answer from which it is known what became of every request with the key so far: an acceptance, or a refusal
- * that was decided behind the key.
- */
+/** True for an answer that decides every request with the key so far: an acceptance, or a refusal after the key was evaluated. */
 const isProof = (result: SubmitResult): boolean =>
   result.outcome === 'accepted' ||
   ((result.outcome === 'rejected' || result.outcome === 'insufficient_balance') && result.keyEvaluated === true)
 
-function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionContext): Settlement {
-  const { unknownSince } = claim
+/** Since when it is not known what became of the key, this attempt included; null when its answer is the only one to judge. */
+const openSince = ({ unknownSince, claimedAt }: Claim, result: SubmitResult): string | null =>
+  unknownSince ?? (result.mayHaveActed === true && !isProof(result) ? claimedAt : null)
+
+function decideTransfer(before: Claim, result: SubmitResult, context: SubmissionContext): Settlement {
+  const unknownSince = openSince(before, result)
+  const claim = { ...before, unknownSince }
   if (unknownSince !== null && result.outcome !== 'key_mismatch' && !isProof(result)) {
     return decideStillUnknown(claim, unknownSince, result, context)
   }
@@ -87,7 +102,7 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
         ...waiting(claim, result, 'insufficient_balance', pauseMs(claim, context, fundsBackoff)),
         stage: 'awaiting_funds',
         unknownSince: null,
-        // The first refusal is news, its repetitions are not.
+        // Only the first refusal is an event, not its repetitions.
         events: claim.reason === 'insufficient_balance' ? [] : [{ type: 'transfer.awaiting_funds' }],
       }
     case 'rejected':
@@ -95,17 +110,14 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
     case 'key_mismatch':
       return blocked(claim, result, 'idempotency_key_mismatch')
     case 'unauthorized':
-      return {
-        ...(isOwnRefusal(claim, result)
-          ? decideOwnRefusal(claim, result, context)
-          : waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))),
-        unknownSince: result.mayHaveActed === true ? claim.claimedAt : null,
-      }
+      return isOwnRefusal(claim, result)
+        ? decideOwnRefusal(claim, result, context)
+        : waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))
     case 'throttled':
       return {
         ...waiting(claim, result, 'rate_limited', pauseMs(claim, context, {}, result.retryAfterMs)),
         // A key in flight is a request at the service that nobody here has the answer to.
-        unknownSince: result.httpStatus === 409 || result.mayHaveActed === true ? claim.claimedAt : null,
+        unknownSince: result.httpStatus === 409 ? claim.claimedAt : null,
       }
     case 'unknown':
       return {
@@ -115,7 +127,7 @@ function decideTransfer(claim: Claim, result: SubmitResult, context: SubmissionC
   }
 }
 
-/** An answer that proves nothing about an earlier request: the age of the unknown alone decides, whatever was answered. */
+/** An answer that proves nothing about an earlier request: the age of the unknown alone decides. */
 function decideStillUnknown(
   claim: Claim,
   unknownSince: string,
@@ -151,7 +163,7 @@ function decideRejected(
   }
 }
 
-/** A counterparty whose address the service does not have any more is registered anew for the next transfer to it. */
+/** A counterparty whose address no longer exists at the service is registered again for the next transfer to it. */
 function forgetting({ request }: Claim, code: string): Pick<Settlement, 'forgetCounterparty'> {
   return code === 'invalid_address' && request.destination.address !== undefined ? { forgetCounterparty: true } : {}
 }
@@ -175,12 +187,12 @@ function decideAccepted(
     remoteId: result.remoteId,
     unknownSince: null,
     reachedAt: momentOf(reached.reachedAt),
-    followAfterMs: final ? null : context.firstLookMs,
+    pollAfterMs: final ? null : context.firstPollMs,
     events: types.map((type) => ({ type })),
   }
 }
 
-/** It backs off by itself, and is never taken for failed: a person gives the permission, or cancels it. */
+/** The transfer backs off alone and never counts as failed: a person grants the permission, or cancels it. */
 function decideOwnRefusal(claim: Claim, result: SubmitResult, context: SubmissionContext): Settlement {
   const { ownRefusals } = claim
   const { fraction } = context
@@ -192,12 +204,12 @@ function decideOwnRefusal(claim: Claim, result: SubmitResult, context: Submissio
   return { ...settlement, ownRefusals }
 }
 
-/** The account's refusals in a row set the pace, whichever of its transfers is the probe. */
+/** The account's refusals in a row determine the pause, whichever of its transfers is the probe. */
 function probePauseMs({ credentialRefusals }: Claim, { fraction }: SubmissionContext): number {
   return retryDelayMs({ attempt: credentialRefusals + 1, fraction, ...credentialsBackoff })
 }
 
-/** How long an attempt's transfer waits for its next one, in milliseconds. */
+/** The pause until a transfer's next attempt, in milliseconds. */
 export function pauseMs(
   claim: Claim,
   context: SubmissionContext,
@@ -207,7 +219,7 @@ export function pauseMs(
   return retryDelayMs({ attempt: claim.attempt, fraction: context.fraction, retryAfterMs, ...backoff })
 }
 
-/** The settlement of a transfer that goes back to the queue, for the others to vary. */
+/** The settlement of a transfer that returns to the queue; other settlements vary it. */
 export function waiting(
   claim: Claim,
   result: SubmitResult | RegisterResult,
@@ -228,7 +240,7 @@ export function waiting(
     reachedAt: null,
     throttledForMs: null,
     retryAfterMs,
-    followAfterMs: null,
+    pollAfterMs: null,
     events: [],
     answer: {
       outcome: result.outcome,

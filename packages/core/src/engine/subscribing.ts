@@ -2,7 +2,7 @@ import { OutlayError } from '../error.ts'
 import { type EventType, eventTypes } from '../event.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { EventHandler, Subscription } from '../ports/work.ts'
-import { checkText, isText } from './checked-text.ts'
+import { checkFlag, checkText, isText } from './checked-text.ts'
 import type { SubscribeOptions, Unsubscribed, UnsubscribeOptions } from './engine.ts'
 
 /** Longest name of a subscription, in UTF-16 code units: it is in an index. */
@@ -10,7 +10,7 @@ const longestName = 255
 
 const limits = { batchSize: 10_000, timeoutMs: 86_400_000 } as const
 
-/** Makes a subscription of what a host gives. */
+/** Creates a subscription from the host's input. */
 export function makeSubscription<Tx>(
   name: string,
   types: readonly EventType[],
@@ -40,13 +40,13 @@ function checkTypes(name: string, types: readonly string[]): void {
   if (unknown !== undefined) throw new Error(`There is no type of event "${unknown}" (subscription "${name}").`)
 }
 
-/** What is not awaited would be written after the commit, on a connection that is in other hands. */
+/** A write that is not awaited would happen after the commit, on a connection that others use. */
 const checked =
   <Tx>(name: string, handler: EventHandler<Tx>): EventHandler<Tx> =>
   async (event, tx, context) => {
     const answer: unknown = handler(event, tx, context)
     if (typeof (answer as Partial<Promise<void>> | null | undefined)?.then !== 'function') {
-      throw new Error(`The handler of "${name}" answered without a promise, so nobody knows when it has ended.`)
+      throw new Error(`The handler of "${name}" answered without a promise, so its end is unknown.`)
     }
     await answer
   }
@@ -59,6 +59,7 @@ export async function unsubscribe<Tx>(
   { types, discard = false }: UnsubscribeOptions = {},
 ): Promise<Unsubscribed> {
   checkText(name, 'name')
+  checkFlag(discard, 'discard')
   if (types !== undefined && !(Array.isArray(types) && types.every(isText))) {
     const message = 'must be a list of types of events'
     throw OutlayError.fromIssues([{ field: 'types', code: 'invalid_request', message }])

@@ -17,13 +17,13 @@ import type {
 import { instruments } from './instruments.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
-/** Most transfers that one look is linked to. */
+/** Most transfers that the span of one poll is linked to. */
 const maxLinks = 100
 
-/** Outcomes of an attempt that are errors; the others are a matter of time. */
+/** Outcomes of an attempt that are errors; the others resolve with time. */
 const failures: ReadonlySet<string> = new Set(['unknown', 'unauthorized', 'rejected', 'key_mismatch'])
 
-/** What every span of the engine says of itself, by the conventions for messaging. */
+/** Attributes of every span of the engine, by the conventions for messaging. */
 const messaging = (operation: string, type: 'send' | 'process', destination: string): TelemetryAttributes => ({
   'messaging.system': 'outlay',
   'messaging.operation.name': operation,
@@ -31,7 +31,7 @@ const messaging = (operation: string, type: 'send' | 'process', destination: str
   'messaging.destination.name': destination,
 })
 
-/** Writes transfers inside a span, whose context they keep. */
+/** Writes transfers inside a span, whose context they store. */
 export function traceEnqueue(
   telemetry: Telemetry,
   transfers: readonly NewTransfer[],
@@ -55,7 +55,7 @@ export function traceEnqueue(
   })
 }
 
-/** The same handlers, with a span around each piece of work and measurements of what came of it. */
+/** The same handlers, with a span around each piece of work and measurements of the results. */
 export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: WorkHandlers<Tx>): WorkHandlers<Tx> {
   return {
     ...handlers,
@@ -68,12 +68,12 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
       }
       return settlement
     },
-    follow(accountId, transfers, signal) {
+    poll(accountId, transfers, signal) {
       const links = transfers.flatMap(({ traceparent }) => traceparent ?? []).slice(0, maxLinks)
-      const attributes = { 'outlay.account.id': accountId, 'outlay.follow.transfers': transfers.length }
-      return telemetry.span('outlay follow', { kind: 'internal', parent: null, links, attributes }, async (span) => {
-        const readings = await handlers.follow(accountId, transfers, signal)
-        span.set({ 'outlay.follow.observed': readings.observations.length })
+      const attributes = { 'outlay.account.id': accountId, 'outlay.poll.transfers': transfers.length }
+      return telemetry.span('outlay poll', { kind: 'internal', parent: null, links, attributes }, async (span) => {
+        const readings = await handlers.poll(accountId, transfers, signal)
+        span.set({ 'outlay.poll.observed': readings.observations.length })
         return readings
       })
     },
@@ -81,7 +81,7 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
       const attributes = { 'outlay.account.id': accountId }
       return telemetry.span('outlay read list', { kind: 'internal', parent: null, attributes }, async (span) => {
         const page = await handlers.readPage(accountId, cursor, signal)
-        span.set({ 'outlay.follow.observed': page?.observations.length })
+        span.set({ 'outlay.poll.observed': page?.observations.length })
         return page
       })
     },
@@ -89,7 +89,10 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
   }
 }
 
-/** The same decision, measured where it settles a transfer. A transaction that is rolled back and repeated counts twice. */
+/**
+ * The same decision, with a measurement when it settles a transfer. A transaction that is rolled back and repeated counts
+ * twice.
+ */
 export function traceDecision(telemetry: Telemetry, clock: Clock, decide: DecideChange): DecideChange {
   return (current, observation) => {
     const change = decide(current, observation)
@@ -129,9 +132,9 @@ function traceAttempt(telemetry: Telemetry, claim: Claim, attempt: () => Promise
     const { outcome } = settlement.answer
     span.set({ 'outlay.outcome': outcome, 'outlay.stage': settlement.stage })
     if (failures.has(outcome)) span.fail(outcome)
-    const told = { 'outlay.rail': rail, 'outlay.outcome': outcome }
-    telemetry.count(outcomes, 1, told)
-    span.measure(duration, told)
+    const measured = { 'outlay.rail': rail, 'outlay.outcome': outcome }
+    telemetry.count(outcomes, 1, measured)
+    span.measure(duration, measured)
     return settlement
   })
 }
@@ -160,12 +163,12 @@ function traceHandler(
   }
   const options = { kind: 'consumer', parent: event.traceparent ?? null, attributes } as const
   return telemetry.span(`outlay handle ${subscription}`, options, async (span) => {
-    const told = { 'outlay.subscription': subscription }
+    const measured = { 'outlay.subscription': subscription }
     try {
       await handle()
-      span.measure(instruments.handleDuration, told)
+      span.measure(instruments.handleDuration, measured)
     } catch (error) {
-      const failed = { ...told, 'error.type': errorTypeOf(error) }
+      const failed = { ...measured, 'error.type': errorTypeOf(error) }
       span.measure(instruments.handleDuration, failed)
       telemetry.count(instruments.handlerFailures, 1, failed)
       throw error
@@ -173,18 +176,18 @@ function traceHandler(
   })
 }
 
-/** Takes a webhook inside a span, linked to the one that its sender was in. */
+/** Receives a webhook inside a span, linked to the span of its sender. */
 export function traceWebhook(
   telemetry: Telemetry,
   { headers }: IncomingWebhook,
   accountId: string,
-  take: () => Promise<WebhookAnswer>,
+  receive: () => Promise<WebhookAnswer>,
 ): Promise<WebhookAnswer> {
   const sender = typeof headers.get === 'function' ? headers.get('traceparent') : readMember(headers, 'traceparent')
   const attributes = { 'outlay.account.id': accountId }
   const links = typeof sender === 'string' ? [sender] : []
   return telemetry.span('outlay webhook', { kind: 'consumer', links, attributes }, async (span) => {
-    const answer = await take()
+    const answer = await receive()
     span.set({ 'outlay.webhook.changed': answer.changed })
     if (answer.code !== null) span.fail(answer.code)
     return answer
@@ -195,7 +198,7 @@ function readMember(headers: object, name: string): unknown {
   return (headers as Readonly<Record<string, unknown>>)[name]
 }
 
-/** Reports how much is where, and how long it has been there, whenever somebody collects that. Gives what ends it. */
+/** Reports counts and delays at every collection. Returns a function that ends it. */
 export function reportGauges<Tx>(telemetry: Telemetry, backend: Backend<Tx>): () => void {
   const { backlog, unsubmittedAge, undelivered, lag, deadLetters } = instruments
   return telemetry.gauges([backlog, unsubmittedAge, undelivered, lag, deadLetters], async () => {
@@ -225,7 +228,7 @@ export function reportGauges<Tx>(telemetry: Telemetry, backend: Backend<Tx>): ()
   })
 }
 
-/** A code or a class of what was thrown; never its message, which may quote anything. */
+/** A code or a class of the error; never its message, which may quote anything. */
 function errorTypeOf(error: unknown): string {
   if (OutlayError.is(error)) return error.code
   return error instanceof Error ? error.name : typeof error

@@ -29,7 +29,7 @@ const claim = (unknownSince: string | null): Claim => ({
 })
 
 const decide = (result: SubmitResult, unknownSince: string | null, keyLifetimeMs?: number) =>
-  decideSubmission(claim(unknownSince), result, { now, fraction: 0.5, firstLookMs: 7_500, keyLifetimeMs })
+  decideSubmission(claim(unknownSince), result, { now, fraction: 0.5, firstPollMs: 7_500, keyLifetimeMs })
 
 const detail = 'what was said'
 const bare = [
@@ -44,7 +44,7 @@ const bare = [
   { outcome: 'unknown', detail },
 ] as const satisfies readonly SubmitResult[]
 
-/** Every outcome, with the mark of a decision behind the key and without. */
+/** Every outcome, with and without `keyEvaluated`. */
 const answers: readonly SubmitResult[] = bare.flatMap((answer) => [
   answer,
   { ...answer, keyEvaluated: false },
@@ -78,7 +78,7 @@ describe('an outcome that is unknown', () => {
     }
   })
 
-  it('says the same of the credentials and of the pace as an answer that leaves nothing unknown', () => {
+  it('says the same about the credentials and the throttle as an answer that leaves nothing unknown', () => {
     for (const answer of answers) {
       const { credentials, throttledForMs } = decide(answer, null)
       expect(decide(answer, hoursAgo(1))).toMatchObject({ credentials, throttledForMs })
@@ -101,7 +101,7 @@ describe('an outcome that is unknown', () => {
     }
   })
 
-  it('is what an acceptance without an id is', () => {
+  it('is the result of an acceptance without an id', () => {
     for (const remoteId of ['', undefined, null, 7] as unknown as string[]) {
       const settlement = decide({ outcome: 'accepted', remoteId, httpStatus: 201, keyEvaluated: true }, null)
       expect(settlement).toMatchObject({ stage: 'queued', reason: 'outcome_unknown', unknownSince: now.toISOString() })
@@ -113,7 +113,7 @@ describe('an outcome that is unknown', () => {
   })
 })
 
-describe('a refusal that may be somebody else’s, after the request had gone on', () => {
+describe('a refusal that may come from a proxy, after the request was passed on', () => {
   const open = [
     { outcome: 'unauthorized', detail, httpStatus: 403 },
     { outcome: 'throttled', detail, httpStatus: 429 },
@@ -126,6 +126,18 @@ describe('a refusal that may be somebody else’s, after the request had gone on
       unknownSince: now.toISOString(),
     })
     expect(decide({ ...result, mayHaveActed: true }, hoursAgo(1))).toMatchObject({ unknownSince: hoursAgo(1) })
+  })
+
+  it.each([
+    { outcome: 'rejected', code: 'invalid_request', detail, httpStatus: 400 },
+    { outcome: 'insufficient_balance', detail, httpStatus: 402 },
+    { outcome: 'key_mismatch', detail, httpStatus: 422 },
+  ] as const satisfies readonly SubmitResult[])('ends nothing: $outcome, unless it is a proof', (result) => {
+    const doubtful = { status: 'pending', failure: null, unknownSince: now.toISOString() }
+    const stage = result.outcome === 'key_mismatch' ? 'blocked' : 'queued'
+    expect(decide({ ...result, mayHaveActed: true }, null)).toMatchObject({ ...doubtful, stage })
+    if (result.outcome === 'key_mismatch') return
+    expect(decide({ ...result, mayHaveActed: true, keyEvaluated: true }, null).unknownSince).toBeNull()
   })
 
   it.each(open)('keeps what the answer says about the account: $outcome', (result) => {

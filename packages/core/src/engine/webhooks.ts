@@ -7,16 +7,16 @@ import { CallGivenUp, callForeign } from './foreign-call.ts'
 import { NotUnderstood } from './foreign-value.ts'
 import { readObservation } from './observation.ts'
 
-/** What became of a webhook: everything that a host needs to answer it, in whatever framework. */
+/** The result of a webhook: everything that a host needs to answer it, in any framework. */
 export interface WebhookAnswer {
   /**
-   * HTTP status to answer with. 200: taken, also when it was a repetition, late, or about a transfer of somebody else.
-   * 400: genuine, but it cannot be read. 401: not genuine, or signed too long ago.
+   * HTTP status to answer with. 200: accepted, also when it was repeated, late, or about another party's transfer. 400:
+   * genuine, but it cannot be read. 401: not genuine, or signed too long ago.
    */
   readonly status: 200 | 400 | 401
-  /** Why it was refused; null when it was taken. Never tell the sender. */
+  /** Why it was refused; null when it was accepted. Never send it to the sender. */
   readonly code: ErrorCode | null
-  /** Transfers that it changed: 1 for news, 0 for anything else. */
+  /** Transfers that it changed: 1 for a new observation, 0 for anything else. */
   readonly changed: number
 }
 
@@ -27,8 +27,8 @@ const refusals = {
 } as const satisfies Partial<Record<ErrorCode, WebhookAnswer['status']>>
 
 /**
- * The same verifier, as the engine may trust it: it answers in time, and with an observation or none.
- * @throws OutlayError `service_unavailable` when it does not; `unreadable_response` for an observation that is none
+ * The same verifier, with a time limit and a check of its result.
+ * @throws OutlayError `service_unavailable` when it does not answer in time; `unreadable_response` for an invalid observation
  */
 export function foreignVerifier(
   verifier: WebhookVerifier,
@@ -43,7 +43,10 @@ export function foreignVerifier(
         return seen === undefined ? undefined : readObservation(seen)
       } catch (error) {
         if (error instanceof NotUnderstood) {
-          throw new OutlayError('unreadable_response', `The verifier gave what is no observation: ${error.message}.`)
+          throw new OutlayError(
+            'unreadable_response',
+            `The verifier returned an invalid observation: ${error.message}.`,
+          )
         }
         if (!(error instanceof CallGivenUp)) throw error
         const message = `The webhook was not verified within ${limitMs} ms; the service has to send it again.`
@@ -53,8 +56,8 @@ export function foreignVerifier(
   }
 }
 
-/** Verifies a webhook and applies what it tells, in a transaction of its own. */
-export async function takeWebhook<Tx>(
+/** Verifies a webhook and applies its observation, in its own transaction. */
+export async function receiveWebhook<Tx>(
   backend: Backend<Tx>,
   verifier: WebhookVerifier,
   webhook: IncomingWebhook,

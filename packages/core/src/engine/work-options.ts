@@ -9,13 +9,13 @@ const ranges: { readonly [K in keyof WorkOptions]: NumberRange } = {
   slowAfterMs: timerRange,
 }
 
-/** Throws Error that names an option which is no number, or out of its range. */
+/** Throws Error naming an option that is no number, or out of its range. */
 export function checkWorkOptions(work: WorkOptions): void {
   checkNumbers({ ...work }, ranges)
   checkNumbers({ ...work.retention }, { archiveAfterDays: { min: 0 } }, 'retention.')
 }
 
 /** Throws Error unless the longest pause between two polls is a number. */
-export function checkFollow(follow: { readonly maxDelayMs?: number | undefined } = {}): void {
-  checkNumbers({ ...follow }, { maxDelayMs: { min: 1 } }, 'follow.')
+export function checkPolling(polling: { readonly maxDelayMs?: number | undefined } = {}): void {
+  checkNumbers({ ...polling }, { maxDelayMs: { min: 1 } }, 'polling.')
 }

@@ -1,4 +1,4 @@
-/** What an account may take of the service and of the workers. */
+/** The limits of an account at the service and at the workers. */
 export interface AccountLimits {
   /** Submissions per second, over all workers; null for no limit. */
   readonly ratePerSecond: number | null
@@ -8,45 +8,45 @@ export interface AccountLimits {
   readonly weight: number
 }
 
-/** A change of an account's limits: what is absent stays as it is, null resets. */
+/** A change of an account's limits. An absent member stays as it is; null resets it. */
 export type AccountLimitsChange = { readonly [K in keyof AccountLimits]?: AccountLimits[K] | null | undefined }
 
-/** How an account stands with the engine. One that nothing was ever said about has the defaults. */
+/** The state of an account in the engine. An account that was never configured has the defaults. */
 export interface AccountState extends AccountLimits {
   readonly accountId: string
   readonly paused: boolean
-  /** Submissions per second that are left to it since the service said 429 or its submissions hang; null when it is not slowed down. */
-  readonly loweredRatePerSecond: number | null
-  /** Until when it waits for that, ISO 8601, UTC; null when that is over or never was. */
-  readonly heldUntil: string | null
+  /** Submissions per second allowed since the service answered 429 or submissions began to hang; null when not throttled. */
+  readonly throttledRatePerSecond: number | null
+  /** When the pause of the throttle ends, ISO 8601, UTC; null when it has ended or there was none. */
+  readonly throttledUntil: string | null
 }
 
-/** How far an account is slowed down after the service said 429. */
-export interface Pace {
+/** The lower rate of an account after the service answered 429. */
+export interface Throttle {
   /** Submissions per second, over all workers. */
   readonly ratePerSecond: number
   /** Nothing is sent before this, ISO 8601. */
-  readonly heldUntil: string
+  readonly throttledUntil: string
   /** When the rate was last changed, ISO 8601. */
   readonly changedAt: string
 }
 
-/** What a decision about a pace is made on. */
-export type PaceNews =
+/** The input of a throttle decision. */
+export type ThrottleSignal =
   | {
       readonly kind: 'throttled'
       /** How long the service asked to wait, in milliseconds; 0 when it did not say. */
       readonly retryAfterMs: number
-      /** What the account sent in the last second. */
+      /** Submissions of the account in the last second. */
       readonly submittedPerSecond: number
     }
   | {
-      readonly kind: 'looked'
-      /** True when the service answered something other than 429 since the last look. */
+      readonly kind: 'checked'
+      /** True when the service answered something other than 429 since the last check. */
       readonly answered: boolean
-      /** When a transfer last had to wait for the pace or a limit, ISO 8601; null for never. */
+      /** When a transfer last waited for the throttle or a limit, ISO 8601; null for never. */
       readonly waitedAt: string | null
     }
 
-/** Decides the pace that follows: the same object when nothing changes, null when the account is not slowed down. Pure. */
-export type DecidePace = (current: Pace | null, news: PaceNews, now: Date) => Pace | null
+/** Decides the next throttle: the same object when nothing changes, null when the account is no longer throttled. Pure. */
+export type DecideThrottle = (current: Throttle | null, signal: ThrottleSignal, now: Date) => Throttle | null

@@ -3,37 +3,37 @@ import type { Observation } from './gateway.ts'
 import type { StoredTransfer } from './stored-transfer.ts'
 import type { FoundTransfer, ObserveRules } from './work.ts'
 
-/** What a stop is about: everything, one gateway by its name, or one account. An engine has one gateway, `default`. */
+/** The target of a stop: everything, one gateway by its name, or one account. An engine has one gateway, `default`. */
 export type StopTarget =
   | { readonly scope: 'all' }
   | { readonly scope: 'gateway'; readonly name: string }
   | { readonly scope: 'account'; readonly name: string }
 
-/** Who does something, and why: for whoever reads it later. */
+/** Who acts and why, for later readers. */
 export interface OperatorNote {
   readonly reason?: string | undefined
   readonly actor?: string | undefined
 }
 
-/** What a person has found out about a blocked transfer, and who and why: one of the two, not both. */
+/** What a person found out about a blocked transfer, with who and why. Exactly one of `remoteId` and `notPaid`. */
 export type Resolution = OperatorNote &
   (
     | {
-        /** The service has it, under this id: 1 to 255 characters without control characters. */
+        /** The service has the transfer under this id: 1 to 255 characters without control characters. */
         readonly remoteId: string
         readonly notPaid?: undefined
-        /** Id of the account's transfer that has that id and is to lose it: it is blocked, or stays as it ended. */
+        /** The account's transfer that has that id now and loses it: it becomes blocked, or stays as it ended. */
         readonly insteadOf?: string | undefined
       }
     | {
-        /** It is certain that nothing was paid, and that nothing will be. */
+        /** It is certain that nothing was paid and that nothing will be. */
         readonly notPaid: true
         readonly remoteId?: undefined
         readonly insteadOf?: undefined
       }
   )
 
-/** A stop as it is committed. */
+/** A committed stop. */
 export interface Stop {
   readonly scope: StopTarget['scope']
   /** Name of the gateway or id of the account; null for everything. */
@@ -55,12 +55,12 @@ export type Unfamiliarity = 'other_server' | 'other_database' | 'other_deploymen
 
 /** Whether anything may be sent from a database, and why not. */
 export interface SendingState {
-  /** Null when the database is at home. */
+  /** Null when the workers know the database. */
   readonly unfamiliar: Unfamiliarity | null
-  /** Null when nothing has to be reconciled with the service. `restored` and `rewound` are what a worker found out. */
+  /** Null when no reconciliation is needed. Workers set the reasons `restored` and `rewound` when they detect them. */
   readonly fence: { readonly since: string; readonly reason: string | null; readonly actor: string | null } | null
   readonly stops: readonly Stop[]
-  /** What workers have last recognized; null before any has started. */
+  /** The identity of the database that workers last recorded; null before any has started. */
   readonly home: {
     readonly database: string
     readonly systemIdentifier: string | null
@@ -72,76 +72,76 @@ export interface SendingState {
   } | null
 }
 
-/** How a database is made the engine's own. */
+/** How a database is adopted as the engine's own. */
 export interface Adoption extends OperatorNote {
-  /** Name of its deployment from now on. Default: the one that it has. */
+  /** The new name of its deployment. Default: the current one. */
   readonly deployment?: string | undefined
   /** True when it was moved whole, with its workers stopped, so that the service cannot be ahead of it. Default false. */
   readonly moved?: boolean | undefined
 }
 
-/** What a reconciliation gives a transfer: the id that it has at the service, or null for a person to decide. */
+/** The result of a reconciliation for one transfer: its id at the service, or null when a person has to decide. */
 export interface ReconciledTransfer {
   readonly id: string
-  /** The attempt that it was judged with. */
+  /** The attempt that the decision is based on. */
   readonly attempt: number
   readonly remoteId: string | null
-  /** Why, for the attempts log. */
+  /** The reason, for the attempts log. */
   readonly evidence: string
 }
 
-/** A transfer that the service may have although no id of it is known here. */
+/** A transfer that the service may have although its id there is not known here. */
 export interface UnconfirmedTransfer extends StoredTransfer {
-  /** How long ago a request of it may have left for the first time, by the database's clock, in milliseconds. */
+  /** How long ago its first request may have left, by the database's clock, in milliseconds. */
   readonly firstRequestAgeMs: number
-  /** True when it must not be sent for the first time any more. */
+  /** True when it must no longer be sent for the first time. */
   readonly isExpired: boolean
 }
 
-/** What a reconciliation writes of one account. */
+/** The changes that a reconciliation writes for one account. */
 export interface AccountReconciliation {
   readonly accountId: string
   readonly transfers: readonly ReconciledTransfer[]
-  /** Transfers that are sent again under their keys, which live. */
+  /** Transfers that are sent again under their keys, which are still alive. */
   readonly again: readonly (Omit<ReconciledTransfer, 'remoteId'> & {
-    /** When a request with the key may have left although the row is younger, ISO 8601; null where none did. */
+    /** When a request with the key may have left before the row was written, ISO 8601; null when none did. */
     readonly since: string | null
   })[]
   /** Transfers of the service that no row stands for. */
   readonly lost: readonly FoundTransfer[]
-  /** Transfers of the service that a row may stand for; each is adopted once it is certain that none does. */
+  /** Transfers of the service that a row may stand for. Each is adopted once it is certain that no row does. */
   readonly undecided: readonly FoundTransfer[]
   readonly observations: readonly Observation[]
 }
 
-/** The part of the database side that says what may be sent. */
+/** The part of the backend that controls what may be sent. */
 export interface Operations<Tx> {
-  /** How it stands, as it is committed. Changes nothing. */
+  /** The committed state. Changes nothing. */
   state(): Promise<SendingState>
-  /** Begins no request for the target from the commit on. False when it is stopped already. */
+  /** Stops new requests for the target from the commit on. False when it is already stopped. */
   addStop(tx: Tx, target: StopTarget, note: OperatorNote): Promise<boolean>
   /** Ends a stop. False when there is none. */
   endStop(tx: Tx, target: StopTarget): Promise<boolean>
-  /** Makes the database that this is the engine's own. */
+  /** Adopts this database as the engine's own. */
   adoptDatabase(tx: Tx, adoption: Adoption): Promise<void>
-  /** Sends nothing until a reconciliation. False when it is fenced already. */
+  /** Stops all sending until a reconciliation. False when the database is already fenced. */
   fence(tx: Tx, note: OperatorNote): Promise<boolean>
-  /** Accounts with transfers, or that are watched, in order. */
+  /** Accounts that have transfers or are watched, sorted. */
   accounts(): Promise<readonly string[]>
-  /** Transfers of an account that the service may have although no id of it is known here. */
+  /** Transfers of an account that the service may have although their ids there are not known here. */
   unconfirmed(accountId: string): Promise<readonly UnconfirmedTransfer[]>
-  /** Ids at the service that transfers of an account have which were enqueued since, by the id of the transfer. */
+  /** Ids at the service of the account's transfers that were enqueued since the given moment, by transfer id. */
   confirmedSince(
     accountId: string,
     since: string,
   ): Promise<readonly { readonly id: string; readonly remoteId: string }[]>
-  /** Those of these ids at the service that a transfer of the account has, and whether that one was adopted. */
+  /** Which of these ids at the service belong to a transfer of the account, and whether that transfer was adopted. */
   known(accountId: string, remoteIds: readonly string[]): Promise<ReadonlyMap<string, { readonly isAdopted: boolean }>>
-  /** True when the account's transfers of others are adopted. */
+  /** True when the account is watched. */
   isWatched(accountId: string): Promise<boolean>
-  /** Writes what a reconciliation found about one account, in a transaction of its own; answers how many rows changed. */
+  /** Writes the result of a reconciliation for one account, in its own transaction; returns how many rows changed. */
   reconcile(account: AccountReconciliation, rules: ObserveRules, actor: string | undefined): Promise<number>
-  /** Writes a reconciliation down, and lifts the fence when it says so. */
+  /** Records a reconciliation, and lifts the fence when `lift` is true. */
   endReconciliation(ended: {
     readonly since: string
     readonly actor: string | undefined

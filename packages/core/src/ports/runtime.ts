@@ -1,6 +1,6 @@
 import type { Digest } from '../idempotency.ts'
 
-/** The time, as an explicit dependency: core reads no clock of its own. */
+/** The time, as an explicit dependency: core reads no clock directly. */
 export interface Clock {
   now(): Date
 }
@@ -13,13 +13,13 @@ export interface Random {
   fraction(): number
 }
 
-/** Timers, as an explicit dependency: they bound calls into code that is not the engine's. */
+/** Timers, as an explicit dependency: they bound calls into code outside the engine. */
 export interface Timer {
-  /** Calls `run` once after `ms` milliseconds; gives what prevents that. */
+  /** Calls `run` once after `ms` milliseconds; returns a function that cancels it. */
   after(ms: number, run: () => void): () => void
 }
 
-/** Where the engine reports what it does; what it throws is ignored. */
+/** The engine's log. The engine ignores what a logger throws. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void
   info(fields: Readonly<Record<string, unknown>>, message: string): void
@@ -27,14 +27,14 @@ export interface Logger {
   error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
-/** What an engine needs from its surroundings. */
+/** What an engine needs from its environment. */
 export interface Runtime {
   readonly clock: Clock
   readonly random: Random
   readonly timer: Timer
   readonly logger: Logger
-  /** Lets other work of the process have its turn; long computations call it now and then. Default: they do not. */
-  readonly giveWay?: (() => Promise<void>) | undefined
-  /** A faster digest than the one that core has in JavaScript, which is the default. */
+  /** Yields to other work of the process; long computations call it regularly. Default: they do not yield. */
+  readonly yieldToEventLoop?: (() => Promise<void>) | undefined
+  /** A faster digest than the JavaScript one of core, which is the default. */
   readonly digest?: Digest | undefined
 }

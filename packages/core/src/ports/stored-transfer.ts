@@ -7,9 +7,9 @@ import type { Environment } from '../transfer-type.ts'
  * Where a transfer stands inside the engine, beside its status.
  *
  * - `queued`: has a job, waits for a worker or for its next attempt
- * - `submitting`: a worker holds it; its request may be on its way
- * - `awaiting_funds`: refused for lack of funds; the same key goes out again when funds arrive, or on a slow backoff
- * - `submitted`: the other side has it; it is followed until its status is final, or lost there: `reason` says so
+ * - `submitting`: a worker has claimed it; its request may be on its way
+ * - `awaiting_funds`: refused for lack of funds; the same key is sent again when funds arrive, or on a slow backoff
+ * - `submitted`: the other side has it; it is polled until its status is final, or lost there: `reason` says so
  * - `blocked`: only a person can decide; `reason` says why
  * - `settled`: its status is final, or the request was refused
  */
@@ -18,51 +18,51 @@ export const stages = ['queued', 'submitting', 'awaiting_funds', 'submitted', 'b
 /** Where a transfer stands inside the engine. */
 export type Stage = (typeof stages)[number]
 
-/** Every way from one stage to another, and what takes it. A transfer starts as `queued`, and nothing leaves `settled`. */
+/** Every transition between stages, and its cause. A transfer starts as `queued`, and nothing leaves `settled`. */
 export const stageTransitions = [
   { from: 'queued', to: 'submitting', when: 'claim' },
   { from: 'queued', to: 'settled', when: 'cancel' },
-  { from: 'queued', to: 'submitted', when: 'reconciliation, as a person said: the service has it' },
+  { from: 'queued', to: 'submitted', when: 'reconciliation, by a person: the service has it' },
   {
     from: 'queued',
     to: 'blocked',
-    when: 'unknown for 24 hours while its account waits; or reconciliation: the service may have it, and have forgotten its key',
+    when: 'unknown for 24 hours while its account waits; or reconciliation: the service may have it and may have forgotten its key',
   },
   {
     from: 'submitting',
     to: 'queued',
-    when: 'throttled, stopped, refused credentials, another client, reconciliation or unknown outcome, same key later; or its counterparty is registered',
+    when: 'throttled, stopped, refused credentials, another client, reconciliation or unknown outcome: same key later; or its counterparty is registered',
   },
   { from: 'submitting', to: 'awaiting_funds', when: 'insufficient balance, or stopped after one' },
   { from: 'submitting', to: 'submitted', when: 'accepted' },
   {
     from: 'submitting',
     to: 'blocked',
-    when: 'key mismatch, another environment, unknown for 24 hours or for longer than keys live, accepted with the id of another one, or refused alone time and again',
+    when: 'key mismatch, another environment, unknown for 24 hours or for longer than keys live, accepted with the id of another one, or refused alone too often',
   },
   { from: 'submitting', to: 'settled', when: 'refused for good, expired, or accepted as final' },
   { from: 'awaiting_funds', to: 'submitting', when: 'claim, on the slow backoff' },
   {
     from: 'awaiting_funds',
     to: 'queued',
-    when: 'funds arrived, release, reconciliation: it is sent again, or the account is paused, refused or at a limit',
+    when: 'funds arrived, release, reconciliation that sends it again, or its account is paused, refused or at a limit',
   },
   { from: 'awaiting_funds', to: 'settled', when: 'cancel' },
-  { from: 'awaiting_funds', to: 'submitted', when: 'reconciliation, as a person said: the service has it' },
+  { from: 'awaiting_funds', to: 'submitted', when: 'reconciliation, by a person: the service has it' },
   {
     from: 'awaiting_funds',
     to: 'blocked',
-    when: 'unknown for 24 hours, as earlier code left it; or reconciliation: the service may have it, and have forgotten its key',
+    when: 'unknown for 24 hours, left by an earlier release; or reconciliation: the service may have it and may have forgotten its key',
   },
   { from: 'submitted', to: 'settled', when: 'status is final' },
   { from: 'submitted', to: 'queued', when: 'release of one that the service has lost, by a person' },
-  { from: 'submitted', to: 'blocked', when: "resolve of another one, as a person said: its id is that one's" },
+  { from: 'submitted', to: 'blocked', when: 'resolve of another one, by a person: the id belongs to that one' },
   { from: 'blocked', to: 'queued', when: 'release, by a person' },
-  { from: 'blocked', to: 'submitted', when: 'resolve or reconciliation, as a person said: the service has it' },
+  { from: 'blocked', to: 'submitted', when: 'resolve or reconciliation, by a person: the service has it' },
   {
     from: 'blocked',
     to: 'settled',
-    when: 'cancel, while no outcome is unknown; or resolve, as a person said: not paid',
+    when: 'cancel, while no outcome is unknown; or resolve, by a person: not paid',
   },
 ] as const satisfies readonly { readonly from: Stage; readonly to: Stage; readonly when: string }[]
 
@@ -72,29 +72,29 @@ export interface NewTransfer {
   readonly id: string
   readonly accountId: string
   readonly idempotencyKey: string
-  /** Fingerprint of the request, details of a counterparty included: equal for equal requests only. */
+  /** Fingerprint of the request, counterparty details included: equal only for equal requests. */
   readonly fingerprint: string
   readonly request: StoredRequest
-  /** Details of the counterparty that the request gives whole; kept until it is registered. */
+  /** Details of the counterparty that the request gives in full; stored until it is registered. */
   readonly counterparty?: CounterpartyDetails | undefined
   /** Not sent before this, ISO 8601; null for at once. */
   readonly notBefore: string | null
   /** Not sent for the first time after this, ISO 8601; null for no end. */
   readonly expiresAt: string | null
-  /** Environment of the gateway that it was enqueued for; absent when that declared none. */
+  /** Environment of the gateway that it was enqueued for; absent when the gateway declared none. */
   readonly environment?: Environment | undefined
 }
 
-/** A transfer as the engine keeps it. */
+/** A transfer as the engine stores it. */
 export interface StoredTransfer extends Omit<NewTransfer, 'counterparty'> {
   readonly stage: Stage
   readonly status: TransferStatus
   readonly failure: TransferFailure | null
-  /** Id at the other side, once it is known. */
+  /** Id at the other side; null while it is unknown. */
   readonly remoteId: string | null
   /** Number of attempts so far. */
   readonly attempt: number
-  /** Why it waits or is blocked: a code; null when it does neither. */
+  /** Why it waits or is blocked: a code; null when neither. */
   readonly reason: string | null
   /** ISO 8601, UTC. */
   readonly createdAt: string
@@ -102,7 +102,7 @@ export interface StoredTransfer extends Omit<NewTransfer, 'counterparty'> {
   readonly updatedAt: string
 }
 
-/** What an enqueue came to. */
+/** The result of an enqueue. */
 export interface EnqueuedTransfer extends StoredTransfer {
   /** True when the account already had a transfer with this key and the same request. */
   readonly reused: boolean

@@ -5,26 +5,26 @@ import { type AccountRequest, decodeAccount, decodeAccountId, encodeAccountReque
 import type { WithRaw } from '../wire/json.ts'
 import { type CallOptions, type CreateOptions, create, type ResourceContext } from './resource.ts'
 
-/** What a registration was answered with. */
+/** The result of a registration. */
 export interface CreatedAccount {
   readonly id: string
   /** The key that was sent: the caller's, or the generated one. */
   readonly idempotencyKey: string
-  /** The whole account; `undefined` when the service answered with its id only. */
+  /** The account; `undefined` when the service returned only its id. */
   readonly account: WithRaw<Account> | undefined
 }
 
 /** Businesses and their end customers. Specification: "Accounts". */
 export interface AccountsResource {
-  /** Registers an account that this account manages; its custodial wallets are created with it. */
+  /** Registers an account that this account manages. The service also creates its custodial wallets. */
   create(accountId: string, request: AccountRequest, options?: CreateOptions): Promise<CreatedAccount>
-  /** One account; `undefined` when there is none with this id. */
+  /** One account; `undefined` when no account has this id. */
   get(accountId: string, options?: CallOptions): Promise<WithRaw<Account> | undefined>
-  /** Ids of the accounts that this account's credentials may see, its own first. */
+  /** Ids of the accounts that this account's credentials may read, its own first. */
   list(accountId: string, options?: CallOptions): Promise<readonly string[]>
 }
 
-/** Makes the accounts of a client. */
+/** Makes the accounts resource of a client. */
 export function createAccounts(context: ResourceContext): AccountsResource {
   const { requester } = context
   return {

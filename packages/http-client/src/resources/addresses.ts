@@ -10,13 +10,13 @@ import { decodeAddress, encodeExternalAddress, type ReadAddress } from '../wire/
 import type { WithRaw } from '../wire/json.ts'
 import { type CallOptions, type CreateOptions, create, type ResourceContext, readLoosely } from './resource.ts'
 
-/** An external address to register: a wallet, a Canton party or a bank account, told apart by its members. */
+/** An external address to register: a wallet, a Canton party or a bank account. Its members say which one it is. */
 export type ExternalAddressInput =
   | Omit<WalletAddressRequest, 'kind'>
   | Omit<CantonPartyRequest, 'kind'>
   | Omit<BankAccountRequest, 'kind'>
 
-/** Which addresses: exact, and all of them have to match. */
+/** Filters of addresses. They match exactly and are combined with AND. */
 export interface AddressFilters extends PageRequest {
   readonly type?: 'internal' | 'external' | undefined
   /** The on-chain address. */
@@ -24,42 +24,42 @@ export interface AddressFilters extends PageRequest {
   readonly transferType?: string | undefined
 }
 
-/** What to change of an address. */
+/** Changes to an address. */
 export interface AddressChange {
-  /** Added to those that it has. */
+  /** Added to the existing ones. */
   readonly transferTypes?: readonly string[] | undefined
   readonly name?: string | undefined
   /** External addresses only. */
   readonly status?: 'active' | 'archived' | undefined
 }
 
-/** What a registration was answered with. */
+/** The result of a registration. */
 export interface CreatedAddress {
-  /** To be used as `addressId`. */
+  /** Use it as `addressId`. */
   readonly id: string
   /** The key that was sent: the caller's, or the generated one. */
   readonly idempotencyKey: string
-  /** The whole record; `undefined` when the service answered with its id only. */
+  /** The record; `undefined` when the service returned only its id. */
   readonly address: WithRaw<ReadAddress> | undefined
 }
 
 /** Custodial wallets and counterparties. Specification: "Addresses". */
 export interface AddressesResource {
   /**
-   * Registers a counterparty, once in effect for its idempotency key.
+   * Registers a counterparty. Takes effect once per idempotency key.
    *
-   * @throws OutlayError what `parseExternalAddress` finds wrong, before anything is sent; then what the service refuses
+   * @throws OutlayError the codes of `parseExternalAddress`, before anything is sent; then the refusals of the service
    */
   createExternal(accountId: string, address: ExternalAddressInput, options?: CreateOptions): Promise<CreatedAddress>
   /** One address; `undefined` when the account has none with this id. */
   get(accountId: string, addressId: string, options?: CallOptions): Promise<WithRaw<ReadAddress> | undefined>
-  /** One page of the addresses of an account: its custodial wallets, and whatever else the service lists. */
+  /** One page of the addresses of an account: its custodial wallets, and other addresses that the service lists. */
   list(accountId: string, filters?: AddressFilters, options?: CallOptions): Promise<Page<WithRaw<ReadAddress>>>
-  /** All addresses of an account; a page is read when the one before is used up. */
+  /** All addresses of an account. The next page is read when the previous one is consumed. */
   iterate(accountId: string, filters?: AddressFilters, options?: CallOptions): AsyncIterable<WithRaw<ReadAddress>>
-  /** One page of the addresses of every account that this account's credentials may see. */
+  /** One page of the addresses of every account that this account's credentials may read. */
   listAll(accountId: string, filters?: AddressFilters, options?: CallOptions): Promise<Page<WithRaw<ReadAddress>>>
-  /** Changes an address; the new record, or `undefined` when the service does not show it. */
+  /** Changes an address. Returns the new record, or `undefined` when the service does not return it. */
   update(
     accountId: string,
     addressId: string,
@@ -68,7 +68,7 @@ export interface AddressesResource {
   ): Promise<WithRaw<ReadAddress> | undefined>
 }
 
-/** Makes the addresses of a client. */
+/** Makes the addresses resource of a client. */
 export function createAddresses(context: ResourceContext): AddressesResource {
   const { requester, forwardCursor, catalog } = context
   const decode = (value: unknown) => decodeAddress(value, catalog)

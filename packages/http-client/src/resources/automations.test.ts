@@ -37,7 +37,7 @@ const record = (id: string) => ({
   updated_at: '2026-01-02T03:04:05.678Z',
 })
 
-test('an automation is sent in the documented shape and canonical spelling, and repeated with its one key', async () => {
+test('an automation is sent in the documented shape and canonical spelling, and retried with the same key', async () => {
   server.script(reset, answer(201, record('m')))
   const created = await client.automations.create(accountId, request)
   expect(created).toMatchObject({ id: 'm', automation: { status: 'pending', source: { transferType: null } } })
@@ -55,12 +55,12 @@ test('an automation is sent in the documented shape and canonical spelling, and 
   })
 })
 
-test('a create that is answered with its id only has no automation to show', async () => {
+test('a create whose answer has only the id returns no automation', async () => {
   server.script(answer(201, { id: 'm' }))
   expect(await client.automations.create(accountId, request)).toMatchObject({ id: 'm', automation: undefined })
 })
 
-test('what the request gets wrong is found before anything is sent', async () => {
+test('an invalid request is refused before anything is sent', async () => {
   const offramp = { ...request, source: { valueType: 'USDC' } }
   await expect(client.automations.create(accountId, offramp)).rejects.toMatchObject({
     code: 'unsupported_flow',
@@ -69,7 +69,7 @@ test('what the request gets wrong is found before anything is sent', async () =>
   expect(server.requests).toEqual([])
 })
 
-test('a list comes wrapped or bare', async () => {
+test('a list may be wrapped or bare', async () => {
   server.script(answer(200, { automations: [record('m')] }), answer(200, [record('m')]), answer(200, []))
   for (const ids of [['m'], ['m'], []]) {
     const { items, next } = await client.automations.list(accountId)
@@ -79,7 +79,7 @@ test('a list comes wrapped or bare', async () => {
   expect(server.requests[0]?.url).toBe(`/accounts/${accountId}/automations`)
 })
 
-test('all pages are walked where the service has pages', async () => {
+test('all pages are read when the service paginates', async () => {
   server.script(
     answer(200, { automations: [record('m1')], pagination: { next: 'two' } }),
     answer(200, { automations: [record('m2')], pagination: { next: null } }),
@@ -89,12 +89,12 @@ test('all pages are walked where the service has pages', async () => {
   expect(ids).toEqual(['m1', 'm2'])
 })
 
-test('an automation that is not there is undefined', async () => {
+test('a missing automation is undefined', async () => {
   server.script(answer(404, { code: 'not_found' }))
   expect(await client.automations.get(accountId, 'm')).toBeUndefined()
 })
 
-test('an automation is stopped and ended by its status', async () => {
+test('an automation is disabled and archived by its status', async () => {
   server.script(answer(200, { ...record('m'), status: 'disabled' }), answer(204), answer(409, { code: 'conflict' }))
   expect(await client.automations.update(accountId, 'm', { status: 'disabled' })).toMatchObject({ status: 'disabled' })
   expect(await client.automations.update(accountId, 'm', { status: 'archived' })).toBeUndefined()

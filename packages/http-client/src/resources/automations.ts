@@ -5,37 +5,37 @@ import { decodeAutomation, encodeAutomationRequest } from '../wire/automation.ts
 import type { WithRaw } from '../wire/json.ts'
 import { type CallOptions, type CreateOptions, create, type ResourceContext, readLoosely } from './resource.ts'
 
-/** What to change of an automation. */
+/** Changes to an automation. */
 export interface AutomationChange {
   readonly name?: string | undefined
-  /** `disabled` stops it, `active` takes a disabled one back into use, `archived` ends it for good. */
+  /** `disabled` disables it, `active` enables it again, `archived` ends it permanently. */
   readonly status?: 'active' | 'disabled' | 'archived' | undefined
 }
 
-/** What a create was answered with. */
+/** The result of a create. */
 export interface CreatedAutomation {
   readonly id: string
   /** The key that was sent: the caller's, or the generated one. */
   readonly idempotencyKey: string
-  /** The whole automation; `undefined` when the service answered with its id only. */
+  /** The automation; `undefined` when the service returned only its id. */
   readonly automation: WithRaw<Automation> | undefined
 }
 
 /** Virtual bank accounts whose deposits become transfers. Specification: "Automations". */
 export interface AutomationsResource {
   /**
-   * Creates an automation; its funding instructions are there once it is active.
+   * Creates an automation. It has funding instructions when it is active.
    *
-   * @throws OutlayError what `parseAutomationRequest` finds wrong, before anything is sent; then what the service refuses
+   * @throws OutlayError the codes of `parseAutomationRequest`, before anything is sent; then the refusals of the service
    */
   create(accountId: string, request: AutomationRequest, options?: CreateOptions): Promise<CreatedAutomation>
   /** One automation; `undefined` when the account has none with this id. */
   get(accountId: string, automationId: string, options?: CallOptions): Promise<WithRaw<Automation> | undefined>
-  /** The automations of an account; one page, where the service has pages. */
+  /** The automations of an account. One page if the service paginates. */
   list(accountId: string, page?: PageRequest, options?: CallOptions): Promise<Page<WithRaw<Automation>>>
-  /** All automations of an account; a page is read when the one before is used up. */
+  /** All automations of an account. The next page is read when the previous one is consumed. */
   iterate(accountId: string, page?: PageRequest, options?: CallOptions): AsyncIterable<WithRaw<Automation>>
-  /** Changes an automation; its new record, or `undefined` when the service does not show it. */
+  /** Changes an automation. Returns the new record, or `undefined` when the service does not return it. */
   update(
     accountId: string,
     automationId: string,
@@ -44,7 +44,7 @@ export interface AutomationsResource {
   ): Promise<WithRaw<Automation> | undefined>
 }
 
-/** Makes the automations of a client. */
+/** Makes the automations resource of a client. */
 export function createAutomations(context: ResourceContext): AutomationsResource {
   const { requester, forwardCursor, catalog } = context
   const decode = (value: unknown) => decodeAutomation(value, catalog)

@@ -5,17 +5,17 @@ import { decodeBalance } from '../wire/balance.ts'
 import type { WithRaw } from '../wire/json.ts'
 import type { CallOptions, ResourceContext } from './resource.ts'
 
-/** Which balances: exact, and all of them have to match. */
+/** Filters of balances. They match exactly and are combined with AND. */
 export interface BalanceFilters {
   readonly valueType?: string | undefined
   readonly transferType?: string | undefined
 }
 
-/** Holdings of custodial wallets; addresses outside have none. Specification: "GET /balances". */
+/** Holdings of custodial wallets. External addresses have none. Specification: "GET /balances". */
 export interface BalancesResource {
   /** The balances of one account. */
   list(accountId: string, filters?: BalanceFilters, options?: CallOptions): Promise<readonly WithRaw<Balance>[]>
-  /** The balances of every account that this account's credentials may see. */
+  /** The balances of every account that this account's credentials may read. */
   listAll(accountId: string, filters?: BalanceFilters, options?: CallOptions): Promise<readonly WithRaw<Balance>[]>
   /** One wallet's holdings of one token on one chain; `undefined` when the account has no such address. */
   get(
@@ -26,7 +26,7 @@ export interface BalancesResource {
   ): Promise<WithRaw<Balance> | undefined>
 }
 
-/** Makes the balances of a client. */
+/** Makes the balances resource of a client. */
 export function createBalances({ requester, catalog }: ResourceContext): BalancesResource {
   const decode = (value: unknown) => decodeBalance(value, catalog)
   const list = async (accountId: string, where: string, filters: BalanceFilters, options: CallOptions) => {

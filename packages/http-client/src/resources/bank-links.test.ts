@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const linkToken = { link_token: 'link-1', expiration: '2026-01-02T07:04:05Z', callback_url: 'https://example.com/cb' }
 
-test('a link token is asked for with whatever is known of the person', async () => {
+test('a link token is requested with the known data of the person', async () => {
   server.script(answer(200, linkToken))
   const person = { legalName: 'Ada Park', emailAddress: 'a@acme.test', phoneNumber: '+1', dateOfBirth: '1990-02-28' }
   expect(await client.bankLinks.createLinkToken(accountId, person)).toMatchObject({ linkToken: 'link-1' })
@@ -61,7 +61,7 @@ test('a segment that would change the path is refused at once', () => {
   expect(() => open({ segment: '../transfers' })).toThrow('segment')
 })
 
-test('linked accounts are registered once in effect for their key', async () => {
+test('linked accounts are registered once per key', async () => {
   server.script(answer(503), answer(201, { financial_institution_id: 'fi' }))
   const request = { publicToken: 'public-1', customerWebhookUrl: 'https://example.com/notices' }
   expect(await client.bankLinks.registerAccount(accountId, request, { idempotencyKey: 'link-7' })).toEqual({
@@ -76,13 +76,13 @@ test('linked accounts are registered once in effect for their key', async () => 
   })
 })
 
-test('a registration whose answer has no id is outcome_unknown and tells its key', async () => {
+test('a registration whose answer has no id is outcome_unknown and has its key', async () => {
   server.script(answer(200, {}))
   const registered = client.bankLinks.registerAccount(accountId, { publicToken: 'p' }, { idempotencyKey: 'link-8' })
   await expect(registered).rejects.toMatchObject({ code: 'outcome_unknown', cause: { idempotencyKey: 'link-8' } })
 })
 
-test('what a request gets wrong is found before anything is sent', async () => {
+test('an invalid request is refused before anything is sent', async () => {
   await expect(client.bankLinks.createLinkToken(accountId, { dateOfBirth: '1990-02-30' })).rejects.toMatchObject({
     code: 'invalid_request',
     field: 'dateOfBirth',

@@ -15,27 +15,27 @@ import {
 import type { WithRaw } from '../wire/json.ts'
 import { type CreateOptions, missingId, post, type ResourceContext } from './resource.ts'
 
-/** Where a service keeps bank linking: its operations move from below `financial-institutions` to a segment of their own. */
+/** Paths of bank linking at a service. The operations are moving from `financial-institutions` to a segment of their own. */
 export interface BankLinkPaths {
   /** Name of the segment. Default `banklink`. */
   readonly segment?: string | undefined
   /**
-   * Where link tokens are: `account` for `/accounts/{id}/{segment}/link_token`, `financial-institutions` for
+   * Path of link tokens: `account` for `/accounts/{id}/{segment}/link_token`, `financial-institutions` for
    * `/accounts/{id}/financial-institutions/{segment}/link_token`. Default `account`.
    */
   readonly linkTokens?: 'account' | 'financial-institutions' | undefined
   /**
-   * Where accounts are registered: `account` for `/accounts/{id}/{segment}/register-account`, `financial-institutions` for
+   * Path of registrations: `account` for `/accounts/{id}/{segment}/register-account`, `financial-institutions` for
    * `/accounts/{id}/financial-institutions/register-account`. Default `financial-institutions`.
    */
   readonly registration?: 'account' | 'financial-institutions' | undefined
 }
 
-/** What a registration of linked accounts was answered with. */
+/** The result of a registration of linked accounts. */
 export interface RegisteredAccount {
-  /** The same as before when the account was linked already. */
+  /** The existing id when the account is already linked. */
   readonly financialInstitutionId: string
-  /** All of them, when several bank accounts were chosen; the one above is the first. */
+  /** All ids when several bank accounts were selected. `id` is the first. */
   readonly financialInstitutionIds: readonly string[]
   /** The key that was sent: the caller's, or the generated one. */
   readonly idempotencyKey: string
@@ -44,9 +44,9 @@ export interface RegisteredAccount {
 /** Bank accounts linked through a provider's flow. Specification: "Bank-linking". */
 export interface BankLinksResource {
   /**
-   * Asks for the token that opens the provider's flow.
+   * Requests the token that opens the provider's flow.
    *
-   * @throws OutlayError what `parseLinkTokenRequest` finds wrong, before anything is sent; then what the service refuses
+   * @throws OutlayError the codes of `parseLinkTokenRequest`, before anything is sent; then the refusals of the service
    */
   createLinkToken(
     accountId: string,
@@ -54,9 +54,9 @@ export interface BankLinksResource {
     options?: CreateOptions,
   ): Promise<WithRaw<ReadLinkToken>>
   /**
-   * Registers the accounts that were chosen in the provider's flow, by its public token.
+   * Registers the accounts that were selected in the provider's flow, by its public token.
    *
-   * @throws OutlayError what `parseRegisterAccountRequest` finds wrong, before anything is sent; then what the service
+   * @throws OutlayError the codes of `parseRegisterAccountRequest`, before anything is sent; then the refusals of the service
    *   refuses
    */
   registerAccount(
@@ -67,14 +67,14 @@ export interface BankLinksResource {
 }
 
 /**
- * Makes the bank links of a client.
+ * Makes the bank links resource of a client.
  *
  * Throws Error for a segment that is not letters, digits, hyphens and underscores.
  */
 export function createBankLinks(context: ResourceContext, paths: BankLinkPaths = {}): BankLinksResource {
   const { segment = 'banklink', linkTokens = 'account', registration = 'financial-institutions' } = paths
   if (!/^[\w-]+$/.test(segment))
-    throw new Error('the segment of bank links has letters, digits, hyphens and underscores')
+    throw new Error('the segment of bank links must be letters, digits, hyphens and underscores')
   return {
     async createLinkToken(accountId, request = {}, options = {}) {
       const body = encodeLinkTokenRequest(parseLinkTokenRequest(request))

@@ -44,7 +44,7 @@ test('a bank account is registered by hand with exactly the documented members',
   })
 })
 
-test('a number that breaks its checksum is found before anything is sent', async () => {
+test('a number with a wrong checksum is refused before anything is sent', async () => {
   const wrong = { ...account, routingNumber: '123456789' }
   await expect(client.financialInstitutions.createExternal(accountId, wrong)).rejects.toMatchObject({
     code: 'invalid_routing_number',
@@ -53,7 +53,7 @@ test('a number that breaks its checksum is found before anything is sent', async
   expect(server.requests).toEqual([])
 })
 
-test('a list comes wrapped or bare', async () => {
+test('a list may be wrapped or bare', async () => {
   server.script(answer(200, { financial_institutions: [{ id: 'fi' }] }), answer(200, [{ id: 'fi' }]))
   for (const _ of [1, 2]) {
     const { items } = await client.financialInstitutions.list(accountId)
@@ -71,7 +71,7 @@ test('one that has to be linked again is found by its status and opened by a tok
   expect(await client.financialInstitutions.createUpdateLinkToken(accountId, 'fi')).toEqual({ linkToken: 'link-2' })
 })
 
-test('one that is not there is undefined', async () => {
+test('a missing one is undefined', async () => {
   server.script(answer(404, ''))
   expect(await client.financialInstitutions.get(accountId, 'fi')).toBeUndefined()
   expect(await client.financialInstitutions.getStatus(accountId, 'fi')).toBeUndefined()

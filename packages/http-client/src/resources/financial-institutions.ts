@@ -12,21 +12,21 @@ import {
 import type { WithRaw } from '../wire/json.ts'
 import { type CallOptions, type CreateOptions, create, post, type ResourceContext } from './resource.ts'
 
-/** What a registration was answered with. */
+/** The result of a registration. */
 export interface CreatedFinancialInstitution {
   readonly id: string
   /** The key that was sent: the caller's, or the generated one. */
   readonly idempotencyKey: string
-  /** The whole record; `undefined` when the service answered with its id only. */
+  /** The record; `undefined` when the service returned only its id. */
   readonly financialInstitution: WithRaw<ReadFinancialInstitution> | undefined
 }
 
-/** Bank accounts in their older form; new code registers addresses. Specification: "Financial institutions (legacy)". */
+/** Bank accounts in their older form. New code should register addresses. Specification: "Financial institutions (legacy)". */
 export interface FinancialInstitutionsResource {
   /**
-   * Registers a bank account by hand.
+   * Registers a bank account entered by hand.
    *
-   * @throws OutlayError what `parseExternalAddress` finds wrong, before anything is sent; then what the service refuses
+   * @throws OutlayError the codes of `parseExternalAddress`, before anything is sent; then the refusals of the service
    */
   createExternal(accountId: string, account: BankAccount, options?: CreateOptions): Promise<CreatedFinancialInstitution>
   /** One financial institution; `undefined` when the account has none with this id. */
@@ -35,9 +35,9 @@ export interface FinancialInstitutionsResource {
     financialInstitutionId: string,
     options?: CallOptions,
   ): Promise<WithRaw<ReadFinancialInstitution> | undefined>
-  /** The financial institutions of an account; one page, where the service has pages. */
+  /** The financial institutions of an account. One page if the service paginates. */
   list(accountId: string, page?: PageRequest, options?: CallOptions): Promise<Page<WithRaw<ReadFinancialInstitution>>>
-  /** All financial institutions of an account; a page is read when the one before is used up. */
+  /** All financial institutions of an account. The next page is read when the previous one is consumed. */
   iterate(
     accountId: string,
     page?: PageRequest,
@@ -49,7 +49,7 @@ export interface FinancialInstitutionsResource {
     financialInstitutionId: string,
     options?: CallOptions,
   ): Promise<WithRaw<ReadFinancialInstitutionState> | undefined>
-  /** Asks for the token that opens the provider's flow for an institution that has to be linked again. */
+  /** Requests the token that opens the provider's flow for an institution that has to be linked again. */
   createUpdateLinkToken(
     accountId: string,
     financialInstitutionId: string,
@@ -57,7 +57,7 @@ export interface FinancialInstitutionsResource {
   ): Promise<{ readonly linkToken: string }>
 }
 
-/** Makes the financial institutions of a client. */
+/** Makes the financial institutions resource of a client. */
 export function createFinancialInstitutions(context: ResourceContext): FinancialInstitutionsResource {
   const { requester, forwardCursor, catalog } = context
   const decode = (value: unknown) => decodeFinancialInstitution(value, catalog)
@@ -72,7 +72,7 @@ export function createFinancialInstitutions(context: ResourceContext): Financial
     async createExternal(accountId, account, options = {}) {
       // The older form has neither name nor transfer types; the rules of the account itself are the same.
       const address = parseExternalAddress({ ...account, name: 'bank account', transferTypes: ['wire'] }, catalog)
-      if (address.kind !== 'bank_account') throw new Error('createExternal takes a bank account')
+      if (address.kind !== 'bank_account') throw new Error('createExternal requires a bank account')
       const where = path`/accounts/${accountId}/financial-institutions/external`
       const input = { accountId, path: where, body: encodeFinancialInstitution(address) }
       const { full, ...created } = await create(context, input, options, decode)

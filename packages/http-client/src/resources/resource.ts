@@ -4,27 +4,27 @@ import type { ForwardCursor } from '../pagination.ts'
 import type { Requester } from '../retry.ts'
 import { readId } from '../wire/json.ts'
 
-/** What every method of a resource takes last. */
+/** The last argument of every method of a resource. */
 export interface CallOptions {
-  /** Ends the call, its waits between attempts included. */
+  /** Aborts the call, including its delays between attempts. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What a create takes last. */
+/** The last argument of a create. */
 export interface CreateOptions extends CallOptions {
   /** 1 to 255 visible ASCII characters; one per logical action. A UUID is generated when absent. */
   readonly idempotencyKey?: string | undefined
 }
 
-/** What a resource is made of. */
+/** Dependencies of a resource. */
 export interface ResourceContext {
   readonly requester: Requester
   readonly forwardCursor: ForwardCursor
-  /** What requests are checked against before they are sent, and in whose spelling answers are read. */
+  /** The catalog that requests are checked against before they are sent, and whose spelling answers get. */
   readonly catalog: Catalog
 }
 
-/** A POST that makes something. */
+/** A POST that creates a resource. */
 interface Post {
   readonly accountId: string
   readonly path: string
@@ -32,8 +32,8 @@ interface Post {
 }
 
 /**
- * Does a POST that makes something, with its one idempotency key on every attempt. Link tokens are among them: the
- * specification has a missing key refused "on a POST", and a key that nobody looks at does no harm.
+ * Makes a POST that creates a resource, with one idempotency key on every attempt. Link tokens have a key too: by the
+ * specification, a missing key is refused "on a POST", and a key that the service ignores does no harm.
  */
 export async function post(
   context: ResourceContext,
@@ -46,7 +46,7 @@ export async function post(
   return { body: await context.requester.perform(call, options.signal), idempotencyKey }
 }
 
-/** Does a create and reads its answer, which may be `{id}` only. */
+/** Makes a create and reads its answer, which may be only `{id}`. */
 export async function create<T>(
   context: ResourceContext,
   input: Post,
@@ -59,14 +59,14 @@ export async function create<T>(
   return { id, idempotencyKey, full: readLoosely(body, decode) }
 }
 
-/** Makes the error of a create that the service accepted without saying what came of it. */
+/** Makes the error of a create that the service accepted without an id. */
 export function missingId(idempotencyKey: string): OutlayError {
   const cause = { code: undefined, detail: 'the answer has no id', idempotencyKey }
-  const message = 'the service accepted, but its answer has no id: repeat it with the same idempotency key'
+  const message = 'the service accepted, but its answer has no id: retry with the same idempotency key'
   return new OutlayError('outcome_unknown', message, { cause })
 }
 
-/** Reads the answer to a write that took effect, where one that makes no sense is no error; `undefined` for such a one. */
+/** Reads the answer to a write that took effect. An unreadable answer is not an error here, but `undefined`. */
 export function readLoosely<T>(body: unknown, decode: (body: unknown) => T): T | undefined {
   try {
     return decode(body)

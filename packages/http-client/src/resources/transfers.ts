@@ -5,7 +5,7 @@ import type { WithRaw } from '../wire/json.ts'
 import { decodeTransfer, encodeTransferRequest } from '../wire/transfer.ts'
 import { type CallOptions, type CreateOptions, create, type ResourceContext } from './resource.ts'
 
-/** Which transfers: every filter matches exactly, case included, and all of them have to. */
+/** Filters of transfers. They match exactly, are case-sensitive and are combined with AND. */
 export interface TransferFilters extends PageRequest {
   readonly automationId?: string | undefined
   /** Matches the source or the destination. */
@@ -19,33 +19,33 @@ export interface TransferFilters extends PageRequest {
   readonly addressId?: string | undefined
 }
 
-/** What a create was answered with. */
+/** The result of a create. */
 export interface CreatedTransfer {
   readonly id: string
   /** The key that was sent: the caller's, or the generated one. */
   readonly idempotencyKey: string
-  /** The whole transfer; `undefined` when the service answered with its id only. */
+  /** The transfer; `undefined` when the service returned only its id. */
   readonly transfer: WithRaw<Transfer> | undefined
 }
 
 /** Transfers of one account at a time. Specification: "Transfers". */
 export interface TransfersResource {
   /**
-   * Creates a transfer, once in effect for its idempotency key however often it is repeated.
+   * Creates a transfer. Takes effect once per idempotency key, however often the request is sent.
    *
-   * @throws OutlayError what `parseTransferRequest` finds wrong, before anything is sent; then `insufficient_balance`, `idempotency_key_mismatch`, `invalid_account_number`,
-   *   `rejected_by_service` and others; `outcome_unknown` when only a repetition with the same key can tell
+   * @throws OutlayError the codes of `parseTransferRequest`, before anything is sent; then `insufficient_balance`, `idempotency_key_mismatch`, `invalid_account_number`,
+   *   `rejected_by_service` and others; `outcome_unknown` when only a retry with the same key can find out
    */
   create(accountId: string, request: TransferRequest, options?: CreateOptions): Promise<CreatedTransfer>
   /** One transfer; `undefined` when the account has none with this id. */
   get(accountId: string, transferId: string, options?: CallOptions): Promise<WithRaw<Transfer> | undefined>
   /** One page. */
   list(accountId: string, filters?: TransferFilters, options?: CallOptions): Promise<Page<WithRaw<Transfer>>>
-  /** All transfers from the first page, or from `after`, on; a page is read when the one before is used up. */
+  /** All transfers from the first page, or from `after`, on. The next page is read when the previous one is consumed. */
   iterate(accountId: string, filters?: TransferFilters, options?: CallOptions): AsyncIterable<WithRaw<Transfer>>
 }
 
-/** Makes the transfers of a client. */
+/** Makes the transfers resource of a client. */
 export function createTransfers(context: ResourceContext): TransfersResource {
   const { requester, forwardCursor, catalog } = context
   const decode = (value: unknown) => decodeTransfer(value, catalog)

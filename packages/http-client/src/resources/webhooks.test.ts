@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const record = { id: 'w', url: 'https://example.com/hook', event_types: ['transfer.*'], status: 'active' }
 
-test('a registration gives the secret, which no later answer shows', async () => {
+test('a registration returns the secret, which no later answer shows', async () => {
   server.script(answer(201, { ...record, secret: 'whsec_c2VjcmV0' }), answer(200, record))
   const request = { url: 'https://example.com/hook', eventTypes: ['transfer.*'] }
   const created = await client.webhooks.create(accountId, request, { idempotencyKey: 'hook-1' })
@@ -33,7 +33,7 @@ test('a registration gives the secret, which no later answer shows', async () =>
   })
 })
 
-test('a rotation gives the new secret and until when the old one signs, under one key', async () => {
+test('a rotation returns the new secret and until when the old one signs, under one key', async () => {
   const rotated = { ...record, secret: 'whsec_bmV3', previous_secret_until: '2026-01-02T00:00:00.000Z' }
   server.script(answer(503), answer(201, rotated))
   expect(await client.webhooks.rotate(accountId, 'w', { idempotencyKey: 'rotate-1' })).toMatchObject({
@@ -48,7 +48,7 @@ test('a rotation gives the new secret and until when the old one signs, under on
   )
 })
 
-test('a URL that is none is found before anything is sent', async () => {
+test('an invalid URL is refused before anything is sent', async () => {
   for (const url of ['example.com/hook', 'ftp://example.com/hook', '']) {
     const field = { code: 'invalid_request', field: 'url' }
     await expect(client.webhooks.create(accountId, { url })).rejects.toMatchObject(field)
@@ -67,19 +67,19 @@ test('a change sends what changes and nothing else', async () => {
   })
 })
 
-test('a removal that is repeated finds nothing and is content', async () => {
+test('a repeated removal finds nothing and succeeds', async () => {
   server.script(answer(503), answer(404, { code: 'not_found' }))
   await client.webhooks.remove(accountId, 'w')
   expect(server.requests.map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
 })
 
-test('subscriptions come wrapped or bare, and one that is not there is undefined', async () => {
+test('subscriptions may be wrapped or bare, and a missing one is undefined', async () => {
   server.script(answer(200, { webhooks: [record] }), answer(200, [record]), answer(404))
   for (const _ of [1, 2]) expect((await client.webhooks.list(accountId)).map(({ id }) => id)).toEqual(['w'])
   expect(await client.webhooks.get(accountId, 'w')).toBeUndefined()
 })
 
-test('the log of deliveries is walked page by page with its filters', async () => {
+test('the log of deliveries is read page by page with its filters', async () => {
   const delivery = { event_id: 'e', status: 'failed', attempts: 3, last_status: 500 }
   server.script(
     answer(200, { deliveries: [{ id: '2', ...delivery }], pagination: { next: 'two' } }),

@@ -12,7 +12,7 @@ import {
 } from '../wire/webhook-subscription.ts'
 import { type CallOptions, type CreateOptions, create, type ResourceContext, readLoosely } from './resource.ts'
 
-/** Where events are to be sent. */
+/** A URL that receives events. */
 export interface WebhookRequest {
   /** http or https. */
   readonly url: string
@@ -20,42 +20,42 @@ export interface WebhookRequest {
   readonly eventTypes?: readonly string[] | undefined
 }
 
-/** What to change of a subscription. */
+/** Changes to a subscription. */
 export interface WebhookChange extends Partial<WebhookRequest> {
   readonly status?: 'active' | 'disabled' | undefined
 }
 
-/** Which deliveries: exact, and all of them have to match. */
+/** Filters of deliveries. They match exactly and are combined with AND. */
 export interface WebhookDeliveryFilters extends PageRequest {
   readonly subscriptionId?: string | undefined
   readonly eventId?: string | undefined
   readonly status?: 'pending' | 'delivered' | 'failed' | 'canceled' | undefined
 }
 
-/** What a registration was answered with. */
+/** The result of a registration. */
 export interface CreatedWebhook {
   readonly id: string
   /** The key that was sent: the caller's, or the generated one. */
   readonly idempotencyKey: string
-  /** For `verifyWebhook`. The service shows it this once; `undefined` when it does not show it at all. */
+  /** For `verifyWebhook`. The service returns it only in this answer; `undefined` when it does not return it. */
   readonly secret: string | undefined
-  /** The whole record; `undefined` when the service answered with less. */
+  /** The record; `undefined` when the answer is incomplete. */
   readonly subscription: WithRaw<WebhookSubscription> | undefined
 }
 
-/** What the replacement of a secret was answered with. */
+/** The result of the rotation of a secret. */
 export interface RotatedWebhook extends CreatedWebhook {
-  /** Until when the secret before it signs too, as the service wrote it; `undefined` when it does not say. */
+  /** Until when the previous secret signs too, as the service wrote it; `undefined` when it does not say. */
   readonly previousSecretUntil: string | undefined
 }
 
-/** Where an account's events go, and how they got there. */
+/** Subscriptions of an account to events, and the log of deliveries. */
 export interface WebhooksResource {
   /**
    * Registers a URL for events.
    *
-   * @throws OutlayError `invalid_request` for a URL that is not http or https, before anything is sent; then what the
-   *   service refuses
+   * @throws OutlayError `invalid_request` for a URL that is not http or https, before anything is sent; then the refusals
+   * of the service
    */
   create(accountId: string, request: WebhookRequest, options?: CreateOptions): Promise<CreatedWebhook>
   /** One subscription; `undefined` when the account has none with this id. */
@@ -66,7 +66,7 @@ export interface WebhooksResource {
   ): Promise<WithRaw<WebhookSubscription> | undefined>
   /** The subscriptions of an account. */
   list(accountId: string, options?: CallOptions): Promise<readonly WithRaw<WebhookSubscription>[]>
-  /** Changes a subscription; the new record, or `undefined` when the service does not show it. */
+  /** Changes a subscription. Returns the new record, or `undefined` when the service does not return it. */
   update(
     accountId: string,
     subscriptionId: string,
@@ -74,13 +74,13 @@ export interface WebhooksResource {
     options?: CallOptions,
   ): Promise<WithRaw<WebhookSubscription> | undefined>
   /**
-   * Replaces the secret of a subscription. For a while deliveries are signed with both, so that `verifyWebhook` finds the
-   * one it has; give it the new one before `previousSecretUntil`.
+   * Replaces the secret of a subscription. Until `previousSecretUntil`, both secrets sign deliveries, so `verifyWebhook` accepts
+   * either. Give it the new secret before then.
    */
   rotate(accountId: string, subscriptionId: string, options?: CreateOptions): Promise<RotatedWebhook>
-  /** Removes a subscription. One that is not there is removed already, so a repetition does no harm. */
+  /** Removes a subscription. Succeeds when it does not exist, so a retry does no harm. */
   remove(accountId: string, subscriptionId: string, options?: CallOptions): Promise<void>
-  /** Event types that can be asked for. */
+  /** Event types to subscribe to. */
   listEventTypes(accountId: string, options?: CallOptions): Promise<readonly string[]>
   /** One page of the log of deliveries. */
   listDeliveries(
@@ -88,17 +88,17 @@ export interface WebhooksResource {
     filters?: WebhookDeliveryFilters,
     options?: CallOptions,
   ): Promise<Page<WithRaw<WebhookDelivery>>>
-  /** The whole log of deliveries; a page is read when the one before is used up. */
+  /** The whole log of deliveries. The next page is read when the previous one is consumed. */
   iterateDeliveries(
     accountId: string,
     filters?: WebhookDeliveryFilters,
     options?: CallOptions,
   ): AsyncIterable<WithRaw<WebhookDelivery>>
-  /** Sends an event again, with the id that it had; how many times it goes out, or `undefined` when the service does not say. */
+  /** Sends an event again, with the same id. Returns how many webhooks receive it, or `undefined` when the service does not say. */
   resend(accountId: string, eventId: string, options?: CallOptions): Promise<number | undefined>
 }
 
-/** Makes the webhooks of a client. */
+/** Makes the webhooks resource of a client. */
 export function createWebhooks(context: ResourceContext): WebhooksResource {
   const { requester, forwardCursor } = context
   const read = (accountId: string, where: string, options: CallOptions) =>

@@ -13,7 +13,7 @@ import { decodePostalAddress, encodePostalAddress } from './postal-address.ts'
 
 /** An account to register. The specification does not show this payload; these are the fields of the Account. */
 export interface AccountRequest extends Omit<Account, 'id' | 'status'> {
-  /** Members beyond these, in the service's own spelling; sent as they are. */
+  /** Additional members, in the service's own spelling. Sent unchanged. */
   readonly additional?: JsonRecord | undefined
 }
 
@@ -38,7 +38,7 @@ export function encodeAccountRequest(request: AccountRequest): JsonRecord {
 const empty = { streetLine1: '', city: '', state: '', zip: '' } as const
 
 /**
- * Reads one account; text that the service left out is empty. Specification: "Account".
+ * Reads one account; text that the service omitted is empty. Specification: "Account".
  *
  * @throws OutlayError `unreadable_response`, with the member
  */

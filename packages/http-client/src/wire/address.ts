@@ -40,7 +40,7 @@ export function encodeExternalAddress(request: ExternalAddressRequest): JsonReco
 }
 
 /**
- * An address as the service gives it. The specification promises `id` and `type` only, so the rest may be missing.
+ * An address as the service returns it. The specification guarantees only `id` and `type`, so the rest may be missing.
  * Specification: "Address".
  */
 export type ReadAddress = Pick<AddressRecord, 'id' | 'type' | 'transferTypes'> & {

@@ -66,7 +66,7 @@ test('a routing number that is a number gets its leading zeros back, in either f
   }
 })
 
-test('what the service sent stays reachable and out of sight', () => {
+test('the JSON of the service is reachable but not enumerable', () => {
   const sent = parseJson(flat('complete', instructions))
   const automation = decodeAutomation(sent)
   expect(automation.raw).toBe(sent)
@@ -79,7 +79,7 @@ test.each([
   ['created_at', '"created_at"', '"forgotten_at"'],
   ['destination', '"destinationAddress"', '"somewhere"'],
   ['destination.address_id', '"address_id"', '"nothing"'],
-])('an automation whose %s makes no sense is unreadable, by its member', (field, from, to) => {
+])('an automation with an invalid %s is unreadable, by its member', (field, from, to) => {
   const run = () => decodeAutomation(parseJson(flat('complete', instructions).replace(from, to)))
   expect(run).toThrow(expect.objectContaining({ code: 'unreadable_response', field }))
   expect(() => decodeAutomation([])).toThrow(OutlayError)

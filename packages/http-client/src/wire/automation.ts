@@ -52,7 +52,7 @@ export function decodeAutomation(value: unknown, catalog: Catalog = defaultCatal
     name: readOptionalText(value, 'name') ?? '',
     status: decodeStatus(value),
     source: {
-      // The flat form does not say it; dollars are all that a virtual bank account takes.
+      // The flat form omits it. A virtual bank account accepts only dollars.
       valueType:
         readMember(source, 'value_type') === undefined
           ? 'USD'

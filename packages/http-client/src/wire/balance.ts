@@ -4,8 +4,8 @@ import { readTransferType, readValueType } from './catalog.ts'
 import { attachRaw, isRecord, type JsonRecord, readMember, readOptionalText, unreadable, type WithRaw } from './json.ts'
 
 /**
- * Reads one balance. The specification shows no shape, so amounts may be objects or bare decimal strings, and the
- * address an object or an `address_id`; `available` is the balance itself when it is not told apart.
+ * Reads one balance. The specification shows no shape, so amounts may be objects or bare decimal strings, and the address an
+ * object or an `address_id`. Without `available`, the balance itself is available.
  *
  * @throws OutlayError `unreadable_response`, with the member
  */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { decodeLinkToken, decodeRegisteredIds, decodeUpdateLinkToken } from './bank-link.ts'
 import { parseJson } from './json.ts'
 
-test('a link token is read with its end and its callback', () => {
+test('a link token is read with its expiry and its callback', () => {
   const text = `{"link_token": "link-1", "expiration": "2026-01-02T07:04:05Z",
     "callback_url": "https://api.example.com/callback"}`
   expect(decodeLinkToken(parseJson(text))).toEqual({
@@ -13,7 +13,7 @@ test('a link token is read with its end and its callback', () => {
   })
 })
 
-test('a token for an update comes alone', () => {
+test('an update token is read alone', () => {
   expect(decodeUpdateLinkToken(parseJson('{"link_token": "link-2"}'))).toEqual({ linkToken: 'link-2' })
   expect(decodeLinkToken({ link_token: 'link-3' })).toEqual({ linkToken: 'link-3' })
 })
@@ -25,7 +25,7 @@ test('an answer without a token is unreadable, by its member', () => {
   }
 })
 
-test('a registration tells one id, or the first of several', () => {
+test('a registration returns one id, or the first of several', () => {
   expect(decodeRegisteredIds(parseJson('{"financial_institution_id": "fi-1"}'))).toEqual(['fi-1'])
   const text = '{"financial_institution_id": "fi-1", "financial_institution_ids": ["fi-1", "fi-2"]}'
   expect(decodeRegisteredIds(parseJson(text))).toEqual(['fi-1', 'fi-2'])

@@ -11,7 +11,7 @@ import {
   type WithRaw,
 } from './json.ts'
 
-/** Writes the body that asks for a link token. Specification: "Bank-linking", 1. */
+/** Writes the body that requests a link token. Specification: "Bank-linking", 1. */
 export function encodeLinkTokenRequest(request: LinkTokenRequest): JsonRecord {
   return {
     legal_name: request.legalName,
@@ -21,7 +21,7 @@ export function encodeLinkTokenRequest(request: LinkTokenRequest): JsonRecord {
   }
 }
 
-/** What opens the provider's flow; of a service that says less than the specification, the token alone. */
+/** Opens the provider's flow. Only the token is certain, because a service may return less than the specification. */
 export type ReadLinkToken = Pick<LinkToken, 'linkToken'> & {
   readonly [Member in 'expiration' | 'callbackUrl']: LinkToken[Member] | undefined
 }
@@ -56,7 +56,7 @@ export function encodeRegisterAccountRequest(request: RegisterAccountRequest): J
   return { public_token: request.publicToken, customer_webhook_url: request.customerWebhookUrl }
 }
 
-/** Reads the ids of the financial institutions that a registration made or updated; none when the answer has none. */
+/** Reads the ids of the financial institutions that a registration created or updated. Empty when the answer has none. */
 export function decodeRegisteredIds(value: unknown): readonly string[] {
   if (!isRecord(value)) return []
   const one = readOptionalText(value, 'financial_institution_id') ?? readOptionalText(value, 'id')

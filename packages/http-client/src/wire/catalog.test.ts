@@ -18,7 +18,7 @@ const leg = { address_id: 'a', value_type: 'eurc', transfer_type: 'UniChain' }
 const canonical = { valueType: 'EURC', transferType: 'unichain' }
 const at = '2026-01-02T03:04:05Z'
 
-test('what a host adds to the catalog is read in its canonical spelling everywhere', () => {
+test('the types that a host adds to the catalog are read in their canonical spelling everywhere', () => {
   const amount = { value: '5', currency: 'eurc' }
   const transfer = { id: 't', status: 'pending', amount, source: leg, destination: leg, created_at: at }
   expect(decodeTransfer(transfer, catalog)).toMatchObject({
@@ -39,7 +39,7 @@ test('what a host adds to the catalog is read in its canonical spelling everywhe
   ])
 })
 
-test('what the catalog does not have is read as it came', () => {
+test('unknown types are read unchanged', () => {
   const address = { id: 'a', type: 'external', transfer_types: ['uni_chain'] }
   expect(decodeAddress(address).transferTypes).toEqual(['uni_chain'])
 })

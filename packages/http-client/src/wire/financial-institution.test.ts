@@ -16,22 +16,25 @@ const linked = (routingNumber: string) => `{
   }
 }`
 
-test.each(['"021000021"', '21000021'])('a linked one is read whole, its routing number being %s', (routingNumber) => {
-  expect(decodeFinancialInstitution(parseJson(linked(routingNumber)))).toEqual({
-    id: 'fi',
-    name: 'Checking',
-    status: 'active',
-    transferTypes: ['ach_debit', 'rtp'],
-    bankDetails: {
-      owner: 'Ada',
-      accountNumber: '****7890',
-      routingNumber: '021000021',
-      name: 'First Bank',
-      accountType: 'checking',
-      address: { ...canonicalPlace, country: 'US' },
-    },
-  })
-})
+test.each(['"021000021"', '21000021'])(
+  'a complete linked one is read, its routing number being %s',
+  (routingNumber) => {
+    expect(decodeFinancialInstitution(parseJson(linked(routingNumber)))).toEqual({
+      id: 'fi',
+      name: 'Checking',
+      status: 'active',
+      transferTypes: ['ach_debit', 'rtp'],
+      bankDetails: {
+        owner: 'Ada',
+        accountNumber: '****7890',
+        routingNumber: '021000021',
+        name: 'First Bank',
+        accountType: 'checking',
+        address: { ...canonicalPlace, country: 'US' },
+      },
+    })
+  },
+)
 
 test('one that was registered by hand has its members flat', () => {
   const text = `{"id": "fi", "owner": "Ada", "account_number": "1234567890", "routing_number": 21000021,
@@ -51,7 +54,7 @@ test('one that was registered by hand has its members flat', () => {
   })
 })
 
-test('a status that nobody has heard of is told by raw alone', () => {
+test('an unknown status is only in raw', () => {
   const institution = decodeFinancialInstitution(parseJson('{"id": "fi", "status": "dormant"}'))
   expect(institution.status).toBeUndefined()
   expect(institution.raw).toMatchObject({ status: 'dormant' })

@@ -38,8 +38,8 @@ export function encodeFinancialInstitution(account: BankAccount): JsonRecord {
 type BankDetails = FinancialInstitution['bankDetails']
 
 /**
- * A financial institution as the service gives it. Only the id is certain; the status is `undefined` when it is none of
- * ours, since the specification has seen one value only. Specification: "Financial institution".
+ * A financial institution as the service returns it. Only the id is certain. The status is `undefined` when it is unknown, since
+ * the specification shows only one value. Specification: "Financial institution".
  */
 export interface ReadFinancialInstitution
   extends Pick<FinancialInstitution, 'id' | 'transferTypes'>,
@@ -85,17 +85,17 @@ const withBeneficiary = (details: JsonRecord): Pick<ReadFinancialInstitution, 'b
   return beneficiaryAddress === undefined ? {} : { beneficiaryAddress }
 }
 
-/** How a financial institution stands, as the service says it. */
+/** The state of a financial institution at the service. */
 export interface ReadFinancialInstitutionState
   extends Pick<FinancialInstitutionState, 'financialInstitutionId' | 'needsUpdate'> {
-  /** `undefined` when it is none of ours. */
+  /** `undefined` when it is unknown. */
   readonly status: FinancialInstitutionState['status'] | undefined
   /** ISO 8601, UTC. */
   readonly lastUpdated: string | undefined
 }
 
 /**
- * Reads how a financial institution stands. Specification: "GET …/financial-institutions/{fi_id}/status".
+ * Reads the state of a financial institution. Specification: "GET …/financial-institutions/{fi_id}/status".
  *
  * @throws OutlayError `unreadable_response`, with the member
  */

@@ -16,12 +16,12 @@ const keepDigits = (name: string, value: unknown, context: { readonly source?: s
     ? context.source
     : value
 
-// The third argument, which carries the source text, is younger than the library types.
+// The library types do not have the third argument, which contains the source text.
 type Reviver = (name: string, value: unknown) => unknown
 
 /**
- * Parses JSON. An amount that the service wrote as a number comes out as the string of its very digits, so that no
- * binary fraction ever touches it; one in exponent form or with a sign stays a number, which no reader of amounts accepts.
+ * Parses JSON. An amount that the service wrote as a number becomes the string of its digits, so that it is never a binary
+ * fraction. A number in exponent form or with a sign stays a number, which no reader of amounts accepts.
  *
  * @throws OutlayError `unreadable_response`
  */
@@ -62,27 +62,27 @@ export function readRecord(record: JsonRecord, name: string, path: string): Json
   return value
 }
 
-/** A member that must be a string with something in it. */
+/** A member that must be a non-empty string. */
 export function readText(record: JsonRecord, name: string, path: string): string {
   const value = readMember(record, name)
   if (typeof value !== 'string' || value === '') throw unreadable(path, 'a string')
   return value
 }
 
-/** A member that may be a string; a number becomes its digits, anything else is `undefined`. */
+/** A member that may be a string. A number becomes its digits; anything else is `undefined`. */
 export function readOptionalText(record: JsonRecord, name: string): string | undefined {
   const value = readMember(record, name)
   if (typeof value === 'string') return value === '' ? undefined : value
   return typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : undefined
 }
 
-/** A member that may be one of the given words, in any case; anything else is `undefined`. */
+/** A member that may be one of the given words, in any case. Anything else is `undefined`. */
 export function readChoice<T extends string>(record: JsonRecord, name: string, choices: readonly T[]): T | undefined {
   const text = readOptionalText(record, name)?.toLowerCase()
   return choices.find((choice) => choice === text)
 }
 
-/** A member that may be a string or null; absent stays `undefined`. */
+/** A member that may be a string or null. A missing one is `undefined`. */
 export function readNullableText(record: JsonRecord, name: string): string | null | undefined {
   return readMember(record, name) === null ? null : readOptionalText(record, name)
 }
@@ -108,13 +108,13 @@ export function readId(body: unknown): string | undefined {
   return isRecord(body) ? readOptionalText(body, 'id') : undefined
 }
 
-/** What {@link attachRaw} gives: the canonical object, and what the service sent for it. */
+/** The result of {@link attachRaw}: the canonical object, and the JSON that the service sent. */
 export type WithRaw<T> = T & {
-  /** The JSON that the service sent. Not enumerable: it does not end up in logs, rows or spreads by itself. */
+  /** The JSON that the service sent. Not enumerable, so logs, rows and spreads omit it. */
   readonly raw: unknown
 }
 
-/** Keeps what the service sent reachable as `raw`. */
+/** Attaches the JSON that the service sent as `raw`. */
 export function attachRaw<T extends object>(canonical: T, raw: unknown): WithRaw<T> {
   return Object.defineProperty(canonical, 'raw', { value: raw, enumerable: false }) as WithRaw<T>
 }

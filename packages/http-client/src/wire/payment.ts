@@ -1,7 +1,7 @@
 import { BankAccount, type PaymentDetails, type WireInstructions } from '@outlay/core'
 import { isRecord, type JsonRecord, readMember, readNullableText, readOptionalText, readTimestamp } from './json.ts'
 
-/** Reads payment details; whatever is null or left out stays so. Specification: source.payment_details. */
+/** Reads payment details. Null stays null, and a missing member stays missing. Specification: source.payment_details. */
 export function decodePaymentDetails(record: JsonRecord): PaymentDetails | undefined {
   const details = readMember(record, 'payment_details')
   if (!isRecord(details)) return undefined
@@ -17,7 +17,7 @@ export function decodePaymentDetails(record: JsonRecord): PaymentDetails | undef
   }
 }
 
-/** Reads wire instructions under a name; a member that the service left out is empty. Specification: "Wire instructions". */
+/** Reads wire instructions under a name; a member that the service omitted is empty. Specification: "Wire instructions". */
 export function decodeWireInstructions(record: JsonRecord, name: string): WireInstructions | undefined {
   const instructions = readMember(record, name)
   if (!isRecord(instructions)) return undefined
@@ -33,7 +33,7 @@ export function decodeWireInstructions(record: JsonRecord, name: string): WireIn
   }
 }
 
-/** Reads a routing number; as a number it has lost its leading zeros, which come back here. */
+/** Reads a routing number. A JSON number has lost its leading zeros; this adds them again. */
 export function readRoutingNumber(record: JsonRecord, name: string): string | null | undefined {
   const value = readMember(record, name)
   return value === null ? null : BankAccount.readRoutingNumber(value)

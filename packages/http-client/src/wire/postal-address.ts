@@ -13,7 +13,7 @@ export function encodePostalAddress(address: PostalAddress): JsonRecord {
   }
 }
 
-/** Reads a postal address; a member that the service left out is empty. */
+/** Reads a postal address. A member that the service omitted is empty. */
 export function decodePostalAddress(record: JsonRecord, name: string): PostalAddress | undefined {
   const address = readMember(record, name)
   if (!isRecord(address)) return undefined

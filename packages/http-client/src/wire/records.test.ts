@@ -5,11 +5,11 @@ import { decodeAddress } from './address.ts'
 import { decodeBalance } from './balance.ts'
 import { parseJson } from './json.ts'
 
-test('an address may have no more than its id and type', () => {
+test('an address may have only its id and type', () => {
   expect(decodeAddress({ id: 'a', type: 'internal' })).toEqual({ id: 'a', type: 'internal', transferTypes: [] })
 })
 
-test('a bank address is read whole, its routing number as nine digits', () => {
+test('a complete bank address is read, its routing number as nine digits', () => {
   const place = { street_line_1: '1 Main St', city: 'Austin', state: 'TX', zip: 78701 }
   const address = decodeAddress({
     id: 'a',
@@ -36,7 +36,7 @@ test('a bank address is read whole, its routing number as nine digits', () => {
   })
 })
 
-test('an address of no known type is unreadable', () => {
+test('an address of an unknown type is unreadable', () => {
   expect(() => decodeAddress({ id: 'a' })).toThrow(OutlayError)
 })
 
@@ -60,7 +60,7 @@ test.each([
   })
 })
 
-test('an account is read with its owners, and without what is left out', () => {
+test('an account is read with its owners, and without missing members', () => {
   const place = { street_line_1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701' }
   expect(
     decodeAccount({

@@ -25,7 +25,7 @@ const code = (run: () => unknown): string => {
   }
 }
 
-test('a wire-funded transfer is read whole', () => {
+test('a complete wire-funded transfer is read', () => {
   const text = `{
     "id": "t", "status": "pending", "failure": null, "amount": {"value": "100.10", "currency": "usd"},
     "source": {
@@ -121,7 +121,7 @@ test.each([
   expect(decodeTransfer({ ...base, status: given }).status).toBe(canonical)
 })
 
-test('what the service sent stays reachable and out of sight', () => {
+test('the JSON of the service is reachable but not enumerable', () => {
   const sent = { ...base, unheard_of: 1 }
   const transfer = decodeTransfer(sent)
   expect(transfer.raw).toBe(sent)

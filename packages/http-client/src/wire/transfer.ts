@@ -27,7 +27,7 @@ import {
 import { decodePaymentDetails, decodeWireInstructions } from './payment.ts'
 
 /**
- * Writes the body of a create, members always in the same order, so that a repetition is the same bytes.
+ * Writes the body of a create. The order of the members is fixed, so that a retry sends the same bytes.
  * Specification: "POST /accounts/{account_id}/transfers".
  */
 export function encodeTransferRequest(request: TransferRequest): JsonRecord {
@@ -47,8 +47,8 @@ export function encodeTransferRequest(request: TransferRequest): JsonRecord {
 }
 
 /**
- * Reads one transfer into its canonical form; value types and transfer types in the spelling of the catalog, those that it
- * does not have as they came. Specification: "Transfer".
+ * Reads one transfer into its canonical form. Value types and transfer types get the spelling of the catalog; unknown ones stay
+ * unchanged. Specification: "Transfer".
  *
  * @throws OutlayError `unreadable_response`, with the member
  */
@@ -144,7 +144,7 @@ const decodeAchReturn = (value: unknown): TransferFailure['achReturn'] => {
   }
 }
 
-/** What a transfer says about itself, for the engine. */
+/** Makes an observation for the engine from a transfer. */
 export function observe(transfer: Transfer): Observation {
   return { remoteId: transfer.id, status: transfer.status, failure: transfer.failure, transfer }
 }

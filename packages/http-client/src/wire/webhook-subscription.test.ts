@@ -6,7 +6,7 @@ import {
   decodeWebhookSubscription,
 } from './webhook-subscription.ts'
 
-test('a subscription is read whole', () => {
+test('a complete subscription is read', () => {
   const sent = {
     id: 'w',
     account_id: 'a',
@@ -30,7 +30,7 @@ test('a subscription is read whole', () => {
   expect(subscription.raw).toBe(sent)
 })
 
-test('a delivery that has yet to go out has no last attempt', () => {
+test('a pending delivery has no last attempt', () => {
   const delivery = {
     id: 7,
     subscription_id: 'w',
@@ -56,13 +56,13 @@ test('a delivery that has yet to go out has no last attempt', () => {
   })
 })
 
-test('event types come wrapped or bare', () => {
+test('event types may be wrapped or bare', () => {
   expect(decodeEventTypes({ event_types: ['transfer.completed'] })).toEqual(['transfer.completed'])
   expect(decodeEventTypes(['transfer.completed'])).toEqual(['transfer.completed'])
   expect(() => decodeEventTypes({ event_types: [1] })).toThrow('event_types')
 })
 
-test('how often an event goes out again may be left unsaid', () => {
+test('an answer to a resend may omit the number of deliveries', () => {
   expect(decodeResent({ event_id: 'e', deliveries: 2 })).toBe(2)
   expect(decodeResent(undefined)).toBeUndefined()
 })

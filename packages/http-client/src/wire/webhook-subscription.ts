@@ -11,13 +11,13 @@ import {
   type WithRaw,
 } from './json.ts'
 
-/** Where a service sends events of an account. */
+/** A URL to which a service sends events of an account. */
 export interface WebhookSubscription {
   readonly id: string
   readonly url: string
   /** Event types, `noun.*` or `*`. */
   readonly eventTypes: readonly string[]
-  /** `undefined` when the service says something else. */
+  /** `undefined` when it is unknown. */
   readonly status: 'active' | 'disabled' | undefined
   /** Why the service disabled it. */
   readonly disabledReason: string | undefined
@@ -27,14 +27,14 @@ export interface WebhookSubscription {
   readonly updated: string | undefined
 }
 
-/** One event on its way to one subscription. */
+/** The delivery of one event to one subscription. */
 export interface WebhookDelivery {
   readonly id: string
   readonly subscriptionId: string | undefined
   readonly eventId: string | undefined
   /** For example `transfer.completed`. */
   readonly eventType: string | undefined
-  /** `undefined` when the service says something else. */
+  /** `undefined` when it is unknown. */
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled' | undefined
   readonly attempts: number | undefined
   /** HTTP status of the last answer; `undefined` when there was none. */
@@ -43,7 +43,7 @@ export interface WebhookDelivery {
   readonly lastError: string | undefined
   /** ISO 8601, UTC. */
   readonly lastAttemptAt: string | undefined
-  /** ISO 8601, UTC; `undefined` when it does not go out again, or at once. */
+  /** ISO 8601, UTC; `undefined` when there is no further attempt, or when it is due at once. */
   readonly nextAttemptAt: string | undefined
   /** ISO 8601, UTC. */
   readonly created: string | undefined
@@ -106,7 +106,7 @@ export function decodeEventTypes(value: unknown): readonly string[] {
   return types
 }
 
-/** How many times an event goes out again; `undefined` when the service does not say. */
+/** How many webhooks receive an event again; `undefined` when the service does not say. */
 export function decodeResent(value: unknown): number | undefined {
   return isRecord(value) ? readCount(value, 'deliveries') : undefined
 }

@@ -1,4 +1,4 @@
--- Registers an account as its client's own. Nobody can see it before, the client included.
+-- Registers an account as its client's own. Before, no client can see it, not even this one.
 create or replace function {{schema}}.account_register(p_account jsonb, p_client_id text) returns setof {{schema}}.account
 language plpgsql as $$
 declare

@@ -1,4 +1,4 @@
--- The wallet of this service, whoever's it is, that an address on a chain stands for.
+-- The wallet of this service at an address on a chain, of any account.
 create or replace function {{schema}}.custodial_wallet(p_environment text, p_address_normal text, p_transfer_type text)
 returns table (account_id text, address_id text) language plpgsql stable rows 1 as $$
 declare

@@ -1,7 +1,7 @@
--- Moves a transfer forward and moves its money in one round trip. Gives the row as it is afterwards, or nothing when the
--- transfer does not exist or its status is none of p_from; a failure is left only while it is retriable, and keeps its
--- hold as long. What leaves a failure is later than the failure, whatever clock the rails go by: a reader tells from the two
--- times which of them was last.
+-- Moves a transfer forward and moves its money in one round trip. Returns the row afterwards, or nothing when the transfer does
+-- not exist or its status is not in p_from. While a failure is retriable, the transfer may leave it and keeps its hold. The status
+-- after a failure gets a later time than the failure, even if the rails use another clock, so the two times show a reader which
+-- one was last.
 create or replace function {{schema}}.transfer_advance(
   p_id text, p_from text[], p_to text, p_failure jsonb, p_reference text, p_now timestamptz
 ) returns setof {{schema}}.transfer language plpgsql as $$

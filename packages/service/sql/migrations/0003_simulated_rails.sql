@@ -61,7 +61,7 @@ create table {{schema}}.rail_deposit (
   unique (transfer_type, bank_reference)
 );
 
-create index rail_deposit_untold on {{schema}}.rail_deposit (position) where verdict is null;
+create index rail_deposit_unreported on {{schema}}.rail_deposit (position) where verdict is null;
 
 -- State of the simulated bank-linking provider. A deployment with a provider of its own leaves these tables empty.
 

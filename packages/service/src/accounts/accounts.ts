@@ -7,7 +7,7 @@ import type { Environment } from '../schema/caller.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import type { NewAccount } from './input.ts'
 
-/** An account as the API answers it: `ein` and each `ssn` show their last four digits. Specification: "Account". */
+/** An account as the API returns it: `ein` and each `ssn` are masked, except the last four digits. Specification: "Account". */
 export interface AccountResource {
   readonly id: string
   readonly status: AccountStatus
@@ -69,7 +69,7 @@ export async function createAccount(
   return accountOf(context, row)
 }
 
-/** One account as the API answers it; `undefined` when there is none. */
+/** One account as the API returns it; `undefined` when it does not exist. */
 export async function findAccount(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -80,8 +80,8 @@ export async function findAccount(
 }
 
 /**
- * Sets what the onboarding review found, opens or closes the account's wallets with it, and tells `account.updated`.
- * False when the account is unknown or has that status already.
+ * Sets the result of the onboarding review, opens or closes the account's wallets accordingly, and records `account.updated`.
+ * False when the account is unknown or already has that status.
  */
 export async function setAccountStatus(
   tx: Tx,

@@ -32,13 +32,13 @@ export const newAccountSchema = z.object({
   tos_attestation: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** What registers an account. */
+/** Data of a new account. */
 export type NewAccount = z.infer<typeof newAccountSchema>
 
 const responseOnly = ['id', 'status', 'created_at', 'updated_at']
 
 /**
- * Reads the body of `POST /accounts`; unknown members are ignored.
+ * Reads the body of `POST /accounts`. Ignores unknown members.
  * @throws OutlayError `missing_field`, `response_only_field` or `invalid_request`, with every broken rule. Messages never
  *   quote what was sent.
  */

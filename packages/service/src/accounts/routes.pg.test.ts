@@ -35,7 +35,7 @@ interface AddressPage {
 const listWallets = async (accountId: string, as = token) =>
   (await service.call<AddressPage>(`/accounts/${accountId}/addresses?page[size]=100`, { token: as })).json.addresses
 
-it('registers an account and shows ein and ssn by their last digits only', async () => {
+it('registers an account and masks ein and ssn except their last digits', async () => {
   const answer = await service.call('/accounts', { method: 'POST', token, key: 'register', body: sampleAccount })
   expect(answer.status).toBe(201)
   expect(answer.json).toMatchObject({
@@ -70,7 +70,7 @@ it.each(['testnet', 'mainnet'] as const)(
   },
 )
 
-it('lists the client’s own account first, then the managed ones as they came', async () => {
+it('lists the client’s own account first, then the managed ones in order', async () => {
   const owner = await service.signIn()
   const ids = [await service.createAccount(owner.token), await service.createAccount(owner.token)]
   expect((await service.call('/accounts', { token: owner.token })).json).toEqual({ accounts: ids })

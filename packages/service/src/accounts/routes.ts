@@ -10,7 +10,7 @@ import { parseNewAccount } from './input.ts'
 export const accountsRoutes: RouteModule = (app, context) => {
   app.post('/accounts', async (c) => {
     const caller = await requireClient(c, context, 'accounts:write')
-    // The answer names the owners of the business, so it is stored sealed.
+    // The answer contains the owners of the business, so it is stored sealed.
     return await answerOnce(c, context, caller, { sealed: true }, (tx, { body }) =>
       createAccount(tx, context, caller, parseNewAccount(body)),
     )

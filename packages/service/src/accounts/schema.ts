@@ -27,9 +27,9 @@ const accountSchema = component(
   'Account',
   z.object({
     id: idSchema,
-    status: z.enum(accountStatuses).meta({ description: 'How the onboarding review stands.' }),
+    status: z.enum(accountStatuses).meta({ description: 'Status of the onboarding review.' }),
     business_name: z.string(),
-    ein: z.string().meta({ description: 'Shows its last four digits.' }),
+    ein: z.string().meta({ description: 'Masked, except the last four digits.' }),
     address: postalAddressSchema,
     phone_number: z.string(),
     email: z.string(),
@@ -37,7 +37,7 @@ const accountSchema = component(
     ultimate_beneficial_owners: z.array(
       z.object({
         name: z.string(),
-        ssn: z.string().meta({ description: 'Shows its last four digits.' }),
+        ssn: z.string().meta({ description: 'Masked, except the last four digits.' }),
         address: postalAddressSchema,
       }),
     ),
@@ -57,11 +57,11 @@ const accountSchema = component(
 )
 
 const accountListSchema = component('AccountList', z.object({ accounts: z.array(idSchema) }), {
-  description: 'Ids of the accounts of a client, its own first.',
+  description: 'Ids of the accounts of a client. Its own account comes first.',
   examples: [{ accounts: [sample.accountId, sample.otherAccountId] }],
 })
 
-/** What can be done with accounts. Specification: "Accounts". */
+/** Operations on accounts. Specification: "Accounts". */
 export const accountsOperations: readonly Operation[] = [
   {
     id: 'createAccount',
@@ -69,7 +69,7 @@ export const accountsOperations: readonly Operation[] = [
     path: '/accounts',
     tag: 'Accounts',
     summary: 'Register an account',
-    description: 'Custodial wallets on every supported chain are created with it.',
+    description: 'Also creates a custodial wallet on every supported chain.',
     access: 'accounts:write',
     keyed: true,
     body: { schema: newAccount, check: 'route' },
@@ -82,7 +82,7 @@ export const accountsOperations: readonly Operation[] = [
     tag: 'Accounts',
     summary: 'List the accounts of the client',
     access: 'accounts:read',
-    answers: { 200: { description: 'Ids, its own account first.', schema: accountListSchema } },
+    answers: { 200: { description: 'Ids. The own account of the client comes first.', schema: accountListSchema } },
   },
   {
     id: 'getAccount',

@@ -3,7 +3,7 @@ import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 
-/** A postal address as the wire has it. Specification: AccountAddress. */
+/** A postal address in the format of the API. Specification: AccountAddress. */
 export interface PostalAddress {
   readonly street_line_1: string
   readonly street_line_2?: string | undefined
@@ -23,7 +23,7 @@ export interface BankRow {
   readonly beneficiaryAddress: PostalAddress
 }
 
-/** An address of an account as the service keeps it. Specification: "Address". */
+/** A stored address of an account. Specification: "Address". */
 export interface AddressRow {
   readonly id: string
   readonly accountId: string
@@ -54,7 +54,7 @@ export async function findAddress(
   return row === undefined ? undefined : addressOf(row)
 }
 
-/** The account number of a bank address in clear; `undefined` when the address is no bank account. */
+/** The account number of a bank address in plain text; `undefined` when the address is not a bank account. */
 export async function revealAccountNumber(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -65,7 +65,7 @@ export async function revealAccountNumber(
   return context.secrets.open(row.bank_account_number, accountNumberPlace(addressId))
 }
 
-/** The custodial wallet that has this on-chain address on this chain; `undefined` when the payee is not held here. */
+/** The custodial wallet that has this on-chain address on this chain; `undefined` when this service does not hold the payee's wallet. */
 export async function findCustodialByOnchainAddress(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -88,7 +88,7 @@ export async function findAddressOfClient(
   return row === undefined ? undefined : addressOf(row)
 }
 
-/** The bank address of the account that has these numbers, found by their keyed digest; `undefined` when there is none. */
+/** The bank address of the account with these numbers, found by their keyed digest; `undefined` when there is none. */
 export async function findBankAddress(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -110,12 +110,12 @@ export function bankAccountIndex(
   return context.secrets.mac('address.bank_account_index', `${numbers.routingNumber} ${numbers.accountNumber}`)
 }
 
-/** The form of an on-chain address in which equal ones are equal: hexadecimal ones in lower case. */
+/** The canonical form of an on-chain address: hexadecimal ones in lower case. */
 export function normalAddress(address: string): string {
   return /^0x[0-9a-fA-F]{40}$/.test(address) ? address.toLowerCase() : address
 }
 
-/** Where the account number of a bank address is sealed. */
+/** Place of the sealed account number of a bank address. */
 export function accountNumberPlace(addressId: string) {
   return { table: 'address', column: 'bank_account_number', row: addressId }
 }

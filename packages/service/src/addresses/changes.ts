@@ -15,12 +15,12 @@ export const addressChangeSchema = z.object({
   status: z.enum(['active', 'archived']).optional(),
 })
 
-/** What changes about an address. */
+/** Changes to an address. */
 export type AddressChange = z.infer<typeof addressChangeSchema>
 
 /**
- * Reads the body of a change; unknown members are ignored.
- * @throws OutlayError `invalid_request` naming the members, or when nothing is to change.
+ * Reads the body of a change. Ignores unknown members.
+ * @throws OutlayError `invalid_request` naming the members, or when the body changes nothing.
  */
 export function parseAddressChange(body: unknown): AddressChange {
   const parsed = addressChangeSchema.safeParse(body)
@@ -37,8 +37,8 @@ export function parseAddressChange(body: unknown): AddressChange {
 }
 
 /**
- * Changes an address in the caller's transaction: transfer types are added to those that are there, never taken away; the
- * status of a custodial wallet is the service's own. Specification: "PATCH /addresses/{address_id}".
+ * Changes an address in the caller's transaction. Adds transfer types and never removes any. Only the service sets the status of a
+ * custodial wallet. Specification: "PATCH /addresses/{address_id}".
  * @throws OutlayError `invalid_request`, `unknown_transfer_type`, `mixed_chains`, `mixed_environments`.
  */
 export async function changeAddress(
@@ -52,7 +52,7 @@ export async function changeAddress(
   const added = addedTransferTypes(context, address, change)
   const values = [address.id, added, change.name ?? null, change.status ?? null, context.clock.now()]
   const [row] = await run<StoredAddress>(tx, context, updateAddress, values)
-  if (row === undefined) throw new Error('The address is gone.')
+  if (row === undefined) throw new Error('The address no longer exists.')
   return addressOf(row)
 }
 
@@ -60,7 +60,7 @@ function addedTransferTypes(context: ServiceContext, address: AddressRow, change
   for (const field of ['transfer_types', 'additional_transfer_types'] as const) {
     const given = change[field] ?? []
     if (given.length === 0) continue
-    // Names of the request come first, so that a refusal counts them as the caller does.
+    // Names of the request come first, so that the indexes of a refusal match the request.
     const merged = Address.checkTransferTypes([...given, ...address.transferTypes], context.catalog, field)
     checkEnvironment(context, address.environment, merged)
   }
@@ -69,7 +69,7 @@ function addedTransferTypes(context: ServiceContext, address: AddressRow, change
   return merged.filter((name) => !address.transferTypes.includes(name))
 }
 
-// Two changes at once both keep what they add: the second one adds to what the first one wrote.
+// Two concurrent changes both keep their additions: the second one adds to the result of the first.
 const updateAddress = statement(
   'address_update',
   `update {{schema}}.address

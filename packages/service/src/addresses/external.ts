@@ -23,9 +23,9 @@ const kinds = { wallet: 'wallet', canton_party: 'canton', bank_account: 'bank' }
 >
 
 /**
- * Registers a counterparty's wallet, Canton party or bank account in the caller's transaction, and gives its id. The
+ * Registers a counterparty's wallet, Canton party or bank account in the caller's transaction, and returns its id. The
  * account number is stored sealed, beside a keyed digest. Specification: "POST /accounts/{account_id}/addresses/external".
- * @throws OutlayError whatever `parseExternalAddress` throws; `mixed_environments` for chains of the other environment.
+ * @throws OutlayError what `parseExternalAddress` throws; `mixed_environments` for chains of the other environment.
  */
 export async function createExternalAddress(
   tx: Tx,
@@ -84,7 +84,7 @@ function bankValues(context: ServiceContext, id: string, bank: BankAccountReques
   ]
 }
 
-/** A postal address as the wire has it. */
+/** A postal address in the format of the API. */
 export function postalAddressOf(input: PostalAddressInput): PostalAddress {
   return {
     street_line_1: input.streetLine1,

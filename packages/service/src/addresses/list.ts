@@ -2,7 +2,7 @@ import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, type Statement, statement } from '../database/statement.ts'
 import { type AddressRow, addressColumns, addressOf, normalAddress, type StoredAddress } from './addresses.ts'
 
-/** Whose addresses are listed, and which of them. */
+/** Filters of a list of addresses. */
 export interface AddressQuery {
   /** One account; `undefined` for all accounts of the client. */
   readonly accountId?: string | undefined
@@ -18,7 +18,7 @@ export interface AddressQuery {
   readonly limit: number
 }
 
-/** Reads addresses, oldest first; the newest before the position first when the direction is backward. */
+/** Reads addresses, oldest first. In the direction `backward`, the newest before the position come first. */
 export async function listAddresses(
   executor: Executor | Tx,
   context: ServiceContext,

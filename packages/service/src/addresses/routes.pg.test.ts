@@ -69,7 +69,7 @@ it('registers a wallet, a Canton party and a bank account, and answers with the 
   })
 })
 
-it('gives other parts of the service what they need of a bank address', async () => {
+it('provides bank addresses to other parts of the service', async () => {
   const { id } = (await register({ ...sampleBankAddress, account_number: '90210' })).json
   const row = await findAddress(system, context, accountId, id)
   expect(row).toMatchObject({
@@ -84,7 +84,7 @@ it('gives other parts of the service what they need of a bank address', async ()
   expect(await findBankAddress(system, context, accountId, { ...numbers, accountNumber: '90211' })).toBeUndefined()
 })
 
-it('knows which payees it holds itself, whatever the case of a hexadecimal address', async () => {
+it('recognizes payees that it holds, in any case of a hexadecimal address', async () => {
   const { addresses } = (
     await service.call<{ addresses: AddressResource[] }>(`/accounts/${accountId}/addresses`, { token })
   ).json
@@ -111,7 +111,7 @@ it.each([
   expect([status, json.code]).toEqual([422, code])
 })
 
-it('adds transfer types under both names and at both paths, and never takes any away', async () => {
+it('adds transfer types under both names and at both paths, and never removes any', async () => {
   const { id } = (await register(evm)).json
   expect((await change(id, { transfer_types: ['amoy'] })).json.transfer_types).toEqual(['sepolia', 'amoy'])
   const byShortPath = await change(id, { additional_transfer_types: ['amoy', 'fuji'] }, `/addresses/${id}`)
@@ -123,7 +123,7 @@ it('adds transfer types under both names and at both paths, and never takes any 
   expect((await read(id)).json.transfer_types).toEqual(['sepolia', 'amoy', 'fuji'])
 })
 
-it('keeps what two changes at once add', async () => {
+it('keeps the additions of two concurrent changes', async () => {
   const { id } = (await register(evm)).json
   await Promise.all(
     ['amoy', 'amoy', 'fuji', 'base_sepolia', 'amoy'].map((name) => change(id, { transfer_types: [name] })),

@@ -10,7 +10,7 @@ import { changeAddress, parseAddressChange } from './changes.ts'
 import { createExternalAddress } from './external.ts'
 import { listAddresses } from './list.ts'
 
-/** An address as the API answers it; the account number shows its last four digits. Specification: "Address". */
+/** An address as the API returns it. The account number is masked, except the last four digits. Specification: "Address". */
 export interface AddressResource {
   readonly id: string
   readonly account_id: string
@@ -37,7 +37,7 @@ export const addressesRoutes: RouteModule = (app, context) => {
     ),
   )
 
-  // Without a filter the account's list holds its custodial wallets, as the specification has it.
+  // Without a filter, the account's list contains its custodial wallets, as the specification requires.
   app.get('/accounts/:account_id/addresses', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'addresses:read')
     return c.json(await readList(c, context, { accountId, clientId, type: 'internal' }))
@@ -71,7 +71,7 @@ export const addressesRoutes: RouteModule = (app, context) => {
   })
 }
 
-/** What the API shows of an address. */
+/** Writes an address as the API returns it. */
 function resourceOf(row: AddressRow): AddressResource {
   const { bank } = row
   return {

@@ -37,7 +37,7 @@ const newBank = component(
     transfer_types: z.array(z.string()),
   }),
   {
-    description: 'A bank account outside.',
+    description: 'An external bank account.',
     examples: [
       {
         owner: 'Roe Supplies LLC',
@@ -54,16 +54,16 @@ const newBank = component(
 )
 
 const newExternal = component('NewExternalAddress', z.union([newWallet, newBank]), {
-  description: 'A counterparty: an on-chain wallet, a Canton party or a bank account, told apart by their members.',
+  description: 'A counterparty: an on-chain wallet, a Canton party or a bank account. The members say which one it is.',
 })
 
 const addressChange = component('AddressChange', addressChangeSchema, {
-  description: 'Transfer types are added, never taken away. The status of a custodial wallet cannot be set.',
+  description: 'Adds transfer types; existing ones stay. The status of a custodial wallet cannot be set.',
   examples: [{ transfer_types: ['polygon'] }],
 })
 
 const createdSchema = component('Created', z.object({ id: idSchema }), {
-  description: 'The id of what was created.',
+  description: 'The id of the new resource.',
   examples: [{ id: sample.bankAddressId }],
 })
 
@@ -72,7 +72,9 @@ const addressSchema = component(
   z.object({
     id: idSchema,
     account_id: idSchema,
-    type: z.enum(['internal', 'external']).meta({ description: 'Custodial wallet, or counterparty.' }),
+    type: z
+      .enum(['internal', 'external'])
+      .meta({ description: '`internal` for a custodial wallet, `external` for a counterparty.' }),
     name: z.string(),
     status: z.enum(['pending', 'active', 'archived']),
     address: z.string().meta({ description: 'On-chain address or Canton party; empty for a bank account.' }),
@@ -82,7 +84,7 @@ const addressSchema = component(
     owner: z.string().optional(),
     account_type: z.string().optional(),
     routing_number: z.string().optional(),
-    account_number: z.string().optional().meta({ description: 'Shows its last four digits.' }),
+    account_number: z.string().optional().meta({ description: 'Masked, except the last four digits.' }),
     bank_address: postalAddressSchema.optional(),
     beneficiary_address: postalAddressSchema.optional(),
   }),
@@ -112,12 +114,12 @@ const addressListSchema = component(
 
 const filters = {
   type: z.string().optional().meta({ description: '`internal` or `external`.' }),
-  transfer_type: z.string().optional().meta({ description: 'Addresses that can be used with it.' }),
+  transfer_type: z.string().optional().meta({ description: 'Addresses that support this transfer type.' }),
   address: z.string().optional().meta({ description: 'Exact on-chain address.' }),
   ...pageParameters,
 }
 
-// The members that tell a bank account, in either spelling.
+// The members that only a bank account has, in either spelling.
 const bankMember = /^(owner|account_?number|routing_?number|account_?type|bank_?address|beneficiary_?address)$/i
 
 const isBankShaped = (body: unknown): boolean =>
@@ -129,7 +131,7 @@ const isBankShaped = (body: unknown): boolean =>
 const list = { 200: { description: 'A page.', schema: addressListSchema } }
 const one = { 200: { description: 'The address.', schema: addressSchema } }
 
-/** What can be done with addresses. Specification: "Addresses". */
+/** Operations on addresses. Specification: "Addresses". */
 export const addressesOperations: readonly Operation[] = [
   {
     id: 'createExternalAddress',
@@ -140,7 +142,7 @@ export const addressesOperations: readonly Operation[] = [
     access: 'addresses:write',
     keyed: true,
     body: { schema: newExternal, check: (body) => (isBankShaped(body) ? newBank : newWallet) },
-    answers: { 201: { description: 'Its id, the `address_id` of transfers.', schema: createdSchema } },
+    answers: { 201: { description: 'Its id. Transfers use it as `address_id`.', schema: createdSchema } },
   },
   {
     id: 'listAccountAddresses',
@@ -148,7 +150,7 @@ export const addressesOperations: readonly Operation[] = [
     path: '/accounts/:account_id/addresses',
     tag: 'Addresses',
     summary: 'List the addresses of an account',
-    description: 'Without the filter `type` the list holds the custodial wallets.',
+    description: 'Without the filter `type`, the list contains the custodial wallets.',
     access: 'addresses:read',
     query: filters,
     answers: list,

@@ -21,7 +21,7 @@ const familyNames: Readonly<Record<ChainFamily, string>> = {
 }
 
 /**
- * The wallets that an account of this environment has, EVM first. Specification: "Addresses" rules 1 and 2.
+ * The wallets of an account of this environment, EVM first. Specification: "Addresses" rules 1 and 2.
  */
 export function planWallets(catalog: Catalog, environment: Environment): readonly WalletPlan[] {
   const chains = catalog.transferTypes.filter((one) => one.family !== 'bank' && one.environment === environment)
@@ -57,7 +57,7 @@ export async function createWallets(
   await run(tx, context, insertWallets, values)
 }
 
-/** A fresh address in the format of a chain family, with a right checksum. */
+/** A fresh address in the format of a chain family, with a valid checksum. */
 export function deriveAddress(family: ChainFamily, random: Random): string {
   switch (family) {
     case 'evm':

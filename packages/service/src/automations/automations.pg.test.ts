@@ -127,7 +127,7 @@ describe('the bank', () => {
     expect(BankAccount.isRoutingNumber(active.source.funding_instructions?.routing_number)).toBe(true)
   })
 
-  it('gives every automation an account number of its own', async () => {
+  it('gives every automation its own account number', async () => {
     const [one, two] = [await automations.open(), await automations.open()]
     expect(automations.accountNumberOf(one)).not.toBe(automations.accountNumberOf(two))
   })
@@ -138,7 +138,7 @@ describe('the bank', () => {
     expect(branded).not.toHaveProperty('brand')
   })
 
-  it('opens one account however often it is asked, and automation.active is recorded once', async () => {
+  it('opens one account however often it is ordered, and automation.active is recorded once', async () => {
     const { context } = api.sandbox.service
     const more = [startAutomationOpening(context, { pollIntervalMs: 5 }), startAutomationOpening(context)]
     const { id } = await automations.open({ name: 'Contended' })
@@ -154,7 +154,7 @@ describe('the bank', () => {
     expect((await events('automation.active')).filter(({ data }) => data.id === id)).toHaveLength(1)
   })
 
-  it('has an account number that is in clear in the answers only', async () => {
+  it('has an account number that is in plain text only in the answers', async () => {
     const active = await automations.open({ name: 'Sealed' })
     const number = automations.accountNumberOf(active)
     const event = (await events('automation.active')).find(({ data }) => data.id === active.id)
@@ -200,7 +200,7 @@ describe('reading automations', () => {
 })
 
 describe('changing an automation', () => {
-  it('disables it, takes it back into use, and archives it for good', async () => {
+  it('disables it, enables it again, and archives it permanently', async () => {
     const { id, updated_at: before } = await automations.open()
     const disabled = await automations.change(id, { status: 'disabled', name: 'Paused' })
     expect(disabled.body).toMatchObject({ status: 'disabled', name: 'Paused' })

@@ -4,7 +4,7 @@ import { type Executor, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { instructionsView, type WireInstructionsResource } from '../transfers/view.ts'
 
-/** An automation as the API answers it. Specification: "Automation". */
+/** An automation as the API returns it. Specification: "Automation". */
 export interface AutomationResource {
   readonly id: string
   readonly name: string
@@ -24,7 +24,7 @@ export interface AutomationResource {
   readonly updated_at: string
 }
 
-/** A row of the table `automation`, as it is read. */
+/** A row of the table `automation`. */
 export interface AutomationRow {
   readonly id: string
   readonly account_id: string
@@ -50,7 +50,7 @@ export interface AutomationRow {
   readonly updated_at: Date
 }
 
-/** Writes an automation the way the API answers it. */
+/** Writes an automation as the API returns it. */
 export function automationView(context: Pick<ServiceContext, 'secrets'>, row: AutomationRow): AutomationResource {
   return {
     id: row.id,
@@ -87,7 +87,7 @@ function fundingInstructions(
   })
 }
 
-/** Where the account number of an automation is kept, for the seal. */
+/** Place of the sealed account number of an automation. */
 export function virtualAccountPlace(automationId: string) {
   return { table: 'automation', column: 'account_number', row: automationId }
 }
@@ -121,7 +121,7 @@ export async function findAccountOfAutomation(
   return row?.account_id
 }
 
-/** Every automation of an account, newest first, the archived ones included. */
+/** All automations of an account, newest first, including archived ones. */
 export function listAutomations(
   executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,

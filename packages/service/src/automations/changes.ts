@@ -3,15 +3,15 @@ import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import { type AutomationRow, findAutomation } from './automations.ts'
 
-/** What a client may change of an automation. */
+/** Changes to an automation by a client. */
 export interface AutomationChange {
   readonly name?: string | undefined
-  /** `active` takes a disabled one back into use. */
+  /** `active` enables a disabled one again. */
   readonly status?: 'active' | 'disabled' | 'archived' | undefined
 }
 
 /**
- * Reads the body of a change; unknown members are ignored.
+ * Reads the body of a change. Ignores unknown members.
  * @throws OutlayError `invalid_request` with the member.
  */
 export function parseAutomationChange(body: unknown): AutomationChange {
@@ -37,17 +37,17 @@ function readStatus(given: unknown): AutomationChange['status'] {
   })
 }
 
-/** Statuses that a client may move on from: those that only the service leaves are not its to leave, except for good. */
+/** Statuses that a client may change. Only the service leaves the others, except that a client may archive them. */
 function statusesBefore(to: AutomationStatus): readonly AutomationStatus[] {
   if (to === 'active') return ['active', 'disabled']
   return automationStatuses.filter((from) => from === to || Automation.allows(from, to))
 }
 
 /**
- * Changes an automation in the caller's transaction; `undefined` when the account has none with this id. The deposits of
- * a disabled or archived one go back. Setting the status that it has changes nothing.
+ * Changes an automation in the caller's transaction; `undefined` when the account has none with this id. Deposits to a disabled or
+ * archived one are returned. Setting the current status changes nothing.
  *
- * @throws OutlayError `conflict` when the status cannot go there from where it is.
+ * @throws OutlayError `conflict` when the current status does not allow the new one.
  */
 export async function changeAutomation(
   tx: Tx,

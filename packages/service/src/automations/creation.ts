@@ -8,10 +8,10 @@ import { findParties } from '../transfers/parties.ts'
 import { type AutomationResource, type AutomationRow, automationView } from './automations.ts'
 
 /**
- * Creates an automation in the caller's transaction, in status pending; its virtual account is opened afterwards.
+ * Creates an automation in the caller's transaction, in status pending. Its virtual account is opened afterwards.
  * Specification: "Automations", create.
  *
- * @throws OutlayError what `parseAutomationRequest` and `findParties` throw, `unsupported_flow` where the rails open no
+ * @throws OutlayError what `parseAutomationRequest` and `findParties` throw, `unsupported_flow` when the rails open no
  *   virtual accounts, and `invalid_id` for a brand that the client neither owns nor manages.
  */
 export async function createAutomation(
@@ -23,7 +23,7 @@ export async function createAutomation(
 ): Promise<AutomationResource> {
   const request = parseAutomationRequest(body, context.catalog)
   if (context.rails.virtualAccounts === undefined) {
-    throw new OutlayError('unsupported_flow', 'There is no bank that opens virtual accounts.', { field: 'source' })
+    throw new OutlayError('unsupported_flow', 'No bank here opens virtual accounts.', { field: 'source' })
   }
   // The deposits come by wire or ACH: no source address, and the same flow.
   const legs = {

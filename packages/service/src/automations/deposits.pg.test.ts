@@ -8,7 +8,7 @@ import type { BalanceResource } from '../balances/balances.ts'
 import type { ServiceContext } from '../context.ts'
 import type { DepositFact } from '../rails/port.ts'
 import type { AutomationResource } from './automations.ts'
-import { takeDeposit } from './deposits.ts'
+import { applyDeposit } from './deposits.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-/** Balance of the wallet once nothing is on its way. */
+/** Balance of the wallet when no transfer is in progress. */
 const balance = async (): Promise<number> => {
   await vi.waitFor(
     async () => {
@@ -145,7 +145,7 @@ describe('an ACH credit to the virtual account', () => {
     expect(await balance()).toBe(before + 50_000)
   })
 
-  it('above 50,000 USD goes back', async () => {
+  it('above 50,000 USD is returned', async () => {
     const { body } = await automations.ach(automation, { amount: '50000.01' })
     expect(body).toMatchObject({ status: 'returned', return_reason: 'ach_limit_exceeded', transfer_id: null })
   })
@@ -165,7 +165,7 @@ describe('the destination', () => {
     expect(await balance()).toBe(before)
   })
 
-  it('that is archived in the meantime lets the deposit go back', async () => {
+  it('that is archived in the meantime causes a return of the deposit', async () => {
     const wallet = await automations.addWallet('0x27b1fdb04752bbc536007a920d24acb045561c26')
     const outward = await automations.open({ destination: { ...automation.destination, address_id: wallet } })
     await api.call('PATCH', `/accounts/${api.accountId}/addresses/${wallet}`, { body: { status: 'archived' } })
@@ -173,7 +173,7 @@ describe('the destination', () => {
     expect(body).toMatchObject({ status: 'returned', return_reason: 'address_archived' })
   })
 
-  it('whose mint fails leaves a failed transfer, and the dollars where they are', async () => {
+  it('whose mint fails leaves a failed transfer, and the dollars in the settlement account', async () => {
     const before = [await balance(), await settlement()]
     const { body } = await automations.wire(automation, { amount: '6660.01' })
     await automations.transferReaches(body.transfer_id, 'processing')
@@ -184,7 +184,7 @@ describe('the destination', () => {
   })
 })
 
-describe('a deposit that is told again', () => {
+describe('a deposit that is reported again', () => {
   it('with the same reference of its sender changes nothing', async () => {
     const first = await automations.wire(automation, { amount: '11', reference: 'SAME' })
     const second = await automations.wire(automation, { amount: '12', reference: 'SAME' })
@@ -196,7 +196,7 @@ describe('a deposit that is told again', () => {
 
   it('twenty times at once makes one transfer', async () => {
     const reference = '20261101OUTL0000900001'
-    const verdicts = await Promise.all(Array.from({ length: 20 }, () => takeDeposit(context, factOf(reference))))
+    const verdicts = await Promise.all(Array.from({ length: 20 }, () => applyDeposit(context, factOf(reference))))
     expect(new Set(verdicts.map((one) => JSON.stringify(one))).size).toBe(1)
     expect(verdicts[0]?.outcome).toBe('credited')
     expect(await countTransfers(reference)).toBe(1)
@@ -210,34 +210,34 @@ describe('a deposit that is told again', () => {
     expect(await countTransfers([...references][0] ?? '')).toBe(1)
   })
 
-  it('after a crash in the middle leaves no trace of the first time, and is taken once', async () => {
+  it('after a crash in the middle leaves no trace of the first time, and is accepted once', async () => {
     const reference = '20261101OUTL0000900002'
     const before = await settlement()
     const fails = async () => {
       throw new Error('The process ends here.')
     }
     const engine = { ...context.engine, transfers: { ...context.engine.transfers, enqueue: fails } }
-    await expect(takeDeposit({ ...context, engine }, factOf(reference))).rejects.toThrow('ends here')
+    await expect(applyDeposit({ ...context, engine }, factOf(reference))).rejects.toThrow('ends here')
     expect(await countTransfers(reference)).toBe(0)
     expect(await settlement()).toBe(before)
-    const first = await takeDeposit(context, factOf(reference))
-    expect(await takeDeposit(context, factOf(reference))).toEqual(first)
+    const first = await applyDeposit(context, factOf(reference))
+    expect(await applyDeposit(context, factOf(reference))).toEqual(first)
     expect(await countTransfers(reference)).toBe(1)
     expect(await settlement()).toBe(before + 75)
   })
 
-  it('after it went back goes back again, even when the automation takes deposits by then', async () => {
+  it('after it was returned is returned again, even when the automation accepts deposits by then', async () => {
     const reference = '20261101OUTL0000900003'
     await automations.change(automation.id, { status: 'disabled' })
-    const first = await takeDeposit(context, factOf(reference))
+    const first = await applyDeposit(context, factOf(reference))
     await automations.change(automation.id, { status: 'active' })
-    expect(await takeDeposit(context, factOf(reference))).toEqual(first)
+    expect(await applyDeposit(context, factOf(reference))).toEqual(first)
     expect(first).toEqual({ outcome: 'returned', reason: 'automation_disabled' })
   })
 })
 
-describe('a deposit that nobody takes', () => {
-  it.each(['disabled', 'archived'])('to an automation that is %s goes back and is never minted', async (status) => {
+describe('a deposit that is not accepted', () => {
+  it.each(['disabled', 'archived'])('to an automation that is %s is returned and never minted', async (status) => {
     const closed = await automations.open()
     await automations.change(closed.id, { status })
     const before = [await balance(), await settlement()]
@@ -250,37 +250,37 @@ describe('a deposit that nobody takes', () => {
     expect([await balance(), await settlement()]).toEqual(before)
   })
 
-  it('to a disabled automation that is taken back into use is minted from then on', async () => {
+  it('to a disabled automation that is enabled again is minted from then on', async () => {
     const resumed = await automations.open()
     await automations.change(resumed.id, { status: 'disabled' })
     await automations.change(resumed.id, { status: 'active' })
     expect((await automations.wire(resumed, { amount: '40' })).body.status).toBe('credited')
   })
 
-  it('to an unknown account number goes back and is recorded', async () => {
+  it('to an unknown account number is returned and recorded', async () => {
     const reference = '20261101OUTL0000900004'
-    const verdict = await takeDeposit(context, factOf(reference, { accountNumber: '123456789012' }))
+    const verdict = await applyDeposit(context, factOf(reference, { accountNumber: '123456789012' }))
     expect(verdict).toEqual({ outcome: 'returned', reason: 'unknown_account' })
     expect(await returned(reference)).toEqual([{ automation_id: null, return_reason: 'unknown_account' }])
   })
 
-  it('in another currency, or finer than a cent, goes back', async () => {
+  it('in another currency, or finer than a cent, is returned', async () => {
     const pesos = factOf('20261101OUTL0000900005', { amount: { value: '5', currency: 'MXN' } })
-    expect(await takeDeposit(context, pesos)).toMatchObject({ reason: 'currency_mismatch' })
+    expect(await applyDeposit(context, pesos)).toMatchObject({ reason: 'currency_mismatch' })
     const mills = factOf('20261101OUTL0000900006', { amount: { value: '5.001', currency: 'USD' } })
-    expect(await takeDeposit(context, mills)).toMatchObject({ reason: 'amount_too_precise' })
+    expect(await applyDeposit(context, mills)).toMatchObject({ reason: 'amount_too_precise' })
   })
 
-  it('of an account that is no longer complete goes back', async () => {
+  it('of an account that is no longer complete is returned', async () => {
     const setStatus = (status: string) =>
       api.call('POST', `/simulations/accounts/${api.accountId}/status`, { body: { status } })
     await setStatus('rejected')
-    const verdict = await takeDeposit(context, factOf('20261101OUTL0000900007'))
+    const verdict = await applyDeposit(context, factOf('20261101OUTL0000900007'))
     await setStatus('complete')
     expect(verdict).toEqual({ outcome: 'returned', reason: 'account_not_ready' })
   })
 
-  it('cannot be simulated at an account number of somebody else, nor without an amount', async () => {
+  it('cannot be simulated at an account number of another client, nor without an amount', async () => {
     const other = await api.sandbox.seedClient({ name: 'Other', accounts: [{ businessName: 'Other' }] })
     const form = { grant_type: 'client_credentials', client_id: other.clientId, client_secret: other.clientSecret }
     const granted = await fetch(`${api.sandbox.url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
@@ -296,7 +296,7 @@ describe('a deposit that nobody takes', () => {
   })
 })
 
-it('every posting so far sums to zero, and every wallet has what its entries say', async () => {
+it('every posting so far sums to zero, and every balance equals its entries', async () => {
   const { pool, schema } = context
   const unbalanced = await inspect(pool).query(
     `select posting_id, step, value_type from ${schema}.ledger_entry group by 1, 2, 3 having sum(amount) <> 0`,

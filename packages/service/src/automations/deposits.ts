@@ -5,11 +5,11 @@ import type { DepositFact, DepositVerdict } from '../rails/port.ts'
 import { type AutomationRow, virtualAccountIndex } from './automations.ts'
 import { type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './transfers.ts'
 
-/** A payment that reached a virtual account, and what became of it. */
+/** A payment to a virtual account, and its verdict. */
 export interface AutomationDeposit {
   readonly id: string
   readonly transfer_type: DepositFact['transferType']
-  /** The bank's: the IMAD of a wire, the trace number of an ACH entry. */
+  /** The bank's reference: the IMAD of a wire, the trace number of an ACH entry. */
   readonly reference: string
   /** Null when no automation has the account number. */
   readonly automation_id: string | null
@@ -17,20 +17,20 @@ export interface AutomationDeposit {
   /** Decimal string. */
   readonly amount_value: string
   readonly amount_currency: string
-  /** The one transfer that it made; null when it went back. */
+  /** The transfer that it created; null when it was returned. */
   readonly transfer_id: string | null
-  /** Why it went back; null when it did not. */
+  /** Why it was returned; null when it was not. */
   readonly return_reason: string | null
 }
 
 /**
- * Takes a deposit, once in effect per rail and bank reference: fact, transfer and ledger commit together. A deposit that
- * cannot become a transfer is recorded as returned, and mints nothing. A repeat gets the verdict of the first time.
+ * Accepts a deposit. It takes effect once per rail and bank reference: fact, transfer and ledger commit together. A deposit that
+ * cannot become a transfer is recorded as returned, and mints nothing. A repeat gets the first verdict.
  *
  * Reasons of a return: `unknown_account`, `automation_disabled`, `automation_archived`, `currency_mismatch`,
  * `ach_limit_exceeded`, or the code with which the transfer would have been refused, such as `address_archived`.
  */
-export function takeDeposit(context: ServiceContext, fact: DepositFact): Promise<DepositVerdict> {
+export function applyDeposit(context: ServiceContext, fact: DepositFact): Promise<DepositVerdict> {
   return inTransaction(context, async (tx) => {
     const automation = await lockAutomation(tx, context, fact)
     const deposit = await claimDeposit(tx, context, automation, fact)
@@ -43,7 +43,7 @@ export function takeDeposit(context: ServiceContext, fact: DepositFact): Promise
     const reason = transfer
     await run(tx, context, returnDeposit, [deposit.id, reason])
     const about = { depositId: deposit.id, automationId: automation?.id, reason }
-    context.logger.warn(about, 'A deposit goes back to its sender.')
+    context.logger.warn(about, 'A deposit is returned to its sender.')
     return { outcome: 'returned', reason }
   })
 }
@@ -61,7 +61,7 @@ export async function findDeposit(
 function verdictOf(row: AutomationDeposit | undefined): DepositVerdict {
   if (row?.transfer_id != null) return { outcome: 'credited', transferId: row.transfer_id }
   if (row?.return_reason != null) return { outcome: 'returned', reason: row.return_reason }
-  throw new Error('A deposit was claimed by somebody else and then vanished.')
+  throw new Error('Another transaction wrote a deposit and its row is missing.')
 }
 
 /** The automation with this account number, locked against a change of its status until the commit. */
@@ -70,7 +70,7 @@ async function lockAutomation(tx: Tx, context: ServiceContext, fact: DepositFact
   return row
 }
 
-/** Writes the fact; `undefined` when it is there already. Waits for another transaction that is writing it. */
+/** Writes the fact; `undefined` when it exists. Waits for another transaction that is writing it. */
 async function claimDeposit(
   tx: Tx,
   context: ServiceContext,

@@ -6,21 +6,21 @@ import type { VirtualAccountBank, VirtualAccountFact } from '../rails/port.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { type AutomationRow, automationView, virtualAccountIndex, virtualAccountPlace } from './automations.ts'
 
-/** The opening of virtual accounts at work. */
+/** The running worker that opens virtual accounts. */
 export interface AutomationOpening {
-  /** Asks for nothing more and lets what is on its way end. Safe to call twice. */
+  /** Stops ordering and waits for orders in progress. Safe to call twice. */
   stop(): Promise<void>
 }
 
-/** How long a refused or failed opening rests before it is tried again. */
+/** Delay before a refused or failed order is retried. */
 const retryMs = 10_000
 
-/** Most automations of one look. */
+/** Maximum number of automations per round. */
 const batchSize = 50
 
 /**
- * Starts to take new automations to the bank in this process: pending becomes processing, then the bank is asked for the
- * virtual account. Asking twice opens one account, so several processes may do it, and a crash in between is repeated.
+ * Starts the worker that orders virtual accounts for new automations in this process: pending becomes processing, then the bank
+ * gets the order. A repeated order opens one account, so several processes may do it, and an order is repeated after a crash.
  */
 export function startAutomationOpening(
   context: ServiceContext,
@@ -47,7 +47,7 @@ export function startAutomationOpening(
 async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal: AbortSignal): Promise<void> {
   const now = context.clock.now()
   const due = await run<AutomationRow>(asSystem(context), context, startDue, [now, batchSize])
-  // Side by side: one order that hangs must not keep the others from the bank.
+  // Concurrently: one order that hangs must not delay the others.
   await Promise.all(
     due.map(async (row) => {
       const beneficiary = { name: row.beneficiary_name, address: row.beneficiary_address }
@@ -62,10 +62,10 @@ async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal
   )
 }
 
-/** How long a bank may take to take an order, in milliseconds; the same order is given again later. */
+/** Time limit for a bank to accept an order, in milliseconds. The worker repeats the order later. */
 const orderMs = 30_000
 
-/** Orders, and waits no longer than the limit, whatever the bank does with the signal. */
+/** Orders within the time limit, even if the bank ignores the signal. */
 async function orderInTime(
   bank: VirtualAccountBank,
   order: Parameters<VirtualAccountBank['open']>[0],
@@ -80,16 +80,19 @@ async function orderInTime(
 }
 
 function report(context: ServiceContext, error: Error, automationId?: string): false {
-  context.logger.warn({ automationId, error: error.name }, 'A virtual account could not be ordered; it is tried again.')
+  context.logger.warn(
+    { automationId, error: error.name },
+    'A virtual account could not be ordered; the worker retries.',
+  )
   return false
 }
 
 /**
- * Takes the fact that a virtual account is open: the automation gets its funding instructions and becomes active, and
- * `automation.active` is recorded with the account number masked. Once in effect. One that was archived in the meantime
- * keeps the number, so that whatever comes is recognized, and stays archived.
+ * Accepts the fact that a virtual account is open. The automation gets its funding instructions and becomes active, and
+ * `automation.active` is recorded with the account number masked. Takes effect once. An automation that was archived in the
+ * meantime gets the number, so that its deposits are recognized, and stays archived.
  */
-export async function takeOpened(context: ServiceContext, fact: VirtualAccountFact): Promise<void> {
+export async function applyOpened(context: ServiceContext, fact: VirtualAccountFact): Promise<void> {
   const { automationId, instructions } = fact
   await inTransaction(context, async (tx) => {
     const [row] = await run<AutomationRow>(tx, context, setInstructions, [
@@ -107,7 +110,7 @@ export async function takeOpened(context: ServiceContext, fact: VirtualAccountFa
   })
 }
 
-/** An event is stored as it is sent, so it shows the last four digits; the API shows all of them. */
+/** An event is stored as it is sent, so it has only the last four digits. The API returns all of them. */
 function masked(context: ServiceContext, row: AutomationRow) {
   const resource = automationView(context, row)
   const { funding_instructions: instructions } = resource.source

@@ -12,15 +12,15 @@ const newAutomation = component(
   'NewAutomation',
   z.object({
     name: z.string(),
-    source: z.object({ value_type: z.string().meta({ description: 'USD.' }) }),
+    source: z.object({ value_type: z.string().meta({ description: '`USD`.' }) }),
     destination: z.object({ address_id: z.string(), value_type: z.string(), transfer_type: z.string() }),
     brand: z
       .object({ account_id: z.string() })
       .nullish()
-      .meta({ description: 'The account whose name and address are the beneficiary.' }),
+      .meta({ description: 'The account whose name and address the bank shows as the beneficiary.' }),
   }),
   {
-    description: 'A virtual bank account to open, and where its deposits go.',
+    description: 'A virtual bank account to open, and the destination of its deposits.',
     examples: [{ name: 'Treasury', source: { value_type: 'USD' }, destination }],
   },
 )
@@ -32,7 +32,7 @@ const automationChange = component(
     status: z.string().optional().meta({ description: '`disabled`, `archived`, or `active` after `disabled`.' }),
   }),
   {
-    description: 'Deposits to a disabled or archived automation go back.',
+    description: 'Deposits to a disabled or archived automation are returned.',
     examples: [{ status: 'disabled' }],
   },
 )
@@ -75,7 +75,7 @@ const automationListSchema = component('AutomationList', z.object({ automations:
 const path = '/accounts/:account_id/automations'
 const one = { 200: { description: 'The automation.', schema: automationSchema } }
 
-/** What can be done with automations. Specification: "Automations". */
+/** Operations on automations. Specification: "Automations". */
 export const automationsOperations: readonly Operation[] = [
   {
     id: 'createAutomation',
@@ -83,11 +83,11 @@ export const automationsOperations: readonly Operation[] = [
     path,
     tag: 'Automations',
     summary: 'Create an automation',
-    description: 'It is active, with funding instructions, once its virtual account is open.',
+    description: 'The automation becomes active, with funding instructions, when its virtual account is open.',
     access: 'automations:write',
     keyed: true,
     body: { schema: newAutomation },
-    answers: { 201: { description: 'The automation, pending.', schema: automationSchema } },
+    answers: { 201: { description: 'The pending automation.', schema: automationSchema } },
   },
   {
     id: 'listAutomations',
@@ -96,7 +96,7 @@ export const automationsOperations: readonly Operation[] = [
     tag: 'Automations',
     summary: 'List the automations of an account',
     access: 'automations:read',
-    answers: { 200: { description: 'All of them.', schema: automationListSchema } },
+    answers: { 200: { description: 'All automations of the account.', schema: automationListSchema } },
   },
   {
     id: 'getAutomation',

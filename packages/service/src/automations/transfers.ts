@@ -7,17 +7,17 @@ import { findParties } from '../transfers/parties.ts'
 import type { TransferRow } from '../transfers/row.ts'
 import type { AutomationRow } from './automations.ts'
 
-/** A transfer that a deposit makes, checked and not yet written. */
+/** The transfer of a deposit, checked and not yet written. */
 export interface DepositTransfer {
   readonly row: TransferRow
-  /** Dollars from outside into the settlement account; the mint is in the row's plan. */
+  /** Incoming dollars to the settlement account. The mint is in the row's plan. */
   readonly receipt: readonly LedgerLine[]
   readonly request: TransferRequest
 }
 
 /**
  * Prepares the transfer of a deposit; writes nothing. Specification: "Automations", onramp flow.
- * @throws OutlayError what `findParties` and `parseTransferRequest` throw, or the code of a rail that would not mint.
+ * @throws OutlayError what `findParties` and `parseTransferRequest` throw, or the code of a rail that refuses to mint.
  */
 export async function prepareDepositTransfer(
   tx: Tx,
@@ -28,7 +28,7 @@ export async function prepareDepositTransfer(
 ): Promise<DepositTransfer> {
   const { account_id: accountId, environment } = automation
   const request = requestOf(automation, deposit)
-  // To the engine every deposit is a wire, the one rail whose source has no address: the money is here already.
+  // To the engine, every deposit is a wire, the one rail whose source has no address: the money has arrived.
   const wire = { ...request, source: { ...request.source, transferType: 'wire' } }
   const parties = await findParties(tx, context, accountId, environment, request)
   const instruction = {

@@ -3,12 +3,12 @@ import { type AddressRow, findAddress } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 
-/** One holding as the API answers it. Specification: "Balances"; only internal addresses have any. */
+/** One holding as the API returns it. Specification: "Balances"; only internal addresses have any. */
 export interface BalanceResource {
   readonly address: { readonly id: string; readonly address: string }
-  /** All of it, holds included. */
+  /** The total, including holds. */
   readonly balance: Amount
-  /** What a transfer can spend now. */
+  /** The amount that a transfer can spend now. */
   readonly available: Amount
   readonly value_type: string
   readonly transfer_type: string
@@ -20,7 +20,7 @@ export const balanceFilters = ['value_type', 'transfer_type', 'address_id'] as c
 /** Filters that are set. */
 export type BalanceFilters = Readonly<Partial<Record<(typeof balanceFilters)[number], string>>>
 
-/** What the wallets of some accounts hold, by account and wallet; nothing held is left out. */
+/** Holdings of the wallets of some accounts, by account and wallet. Empty ones are omitted. */
 export async function listBalances(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -33,7 +33,7 @@ export async function listBalances(
 }
 
 /**
- * What one wallet holds of one value type on one chain; zero when it holds none.
+ * The holding of one value type in one wallet on one chain; zero when the wallet is empty.
  * @throws OutlayError `not_found` for an unknown address, `balance_not_available` for an external one,
  *   `transfer_type_not_supported` for a chain that the wallet is not on.
  */
@@ -45,7 +45,7 @@ export async function findBalance(
   holding: { readonly valueType: string; readonly transferType: string },
 ): Promise<BalanceResource> {
   const address = await findAddress(executor, context, accountId, addressId)
-  if (address === undefined) throw new OutlayError('not_found', 'There is no such address.')
+  if (address === undefined) throw new OutlayError('not_found', 'The address does not exist.')
   checkHolding(context, address, holding)
   const [row] = await run<BalanceRow>(executor, context, selectBalances, [
     [accountId],
@@ -65,7 +65,7 @@ function checkHolding(
     throw new OutlayError('balance_not_available', 'Only custodial wallets have balances; this address is external.')
   }
   if (context.catalog.valueType(valueType)?.name !== valueType) {
-    throw new OutlayError('unknown_value_type', 'There is no such value type.', { field: '?value_type' })
+    throw new OutlayError('unknown_value_type', 'The value type does not exist.', { field: '?value_type' })
   }
   if (!address.transferTypes.includes(transferType)) {
     const message = 'The wallet is not on such a chain; its transfer_types say on which it is.'
@@ -96,7 +96,7 @@ function emptyRow(
   }
 }
 
-/** Money is written with two decimals at least, with more where it has them. */
+/** Amounts have at least two decimals. */
 function balanceView(context: ServiceContext, row: BalanceRow): BalanceResource {
   const scale = Math.min(2, context.catalog.valueType(row.value_type)?.scale ?? 2)
   const amount = (text: string): Amount => {

@@ -6,7 +6,7 @@ import { parameterError } from '../http/problem.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { type BalanceFilters, balanceFilters, findBalance, listBalances } from './balances.ts'
 
-/** Mounts the reading of balances. Specification: "Balances"; scope `addresses:read`. */
+/** Mounts the routes of balances. Specification: "Balances"; scope `addresses:read`. */
 export const balancesRoutes: RouteModule = (app, context) => {
   app.get('/balances', async (c) => {
     const { clientId } = await requireClient(c, context, 'addresses:read')

@@ -13,7 +13,7 @@ const balanceSchema = component(
     transfer_type: transferTypeSchema,
   }),
   {
-    description: 'What one wallet holds of one value type on one chain: `balance` is all of it, holds included.',
+    description: 'The holding of one value type in one wallet on one chain. `balance` includes holds.',
     examples: [
       {
         address: { id: sample.walletId, address: sample.address },
@@ -27,16 +27,16 @@ const balanceSchema = component(
 )
 
 const balanceListSchema = component('BalanceList', z.object({ balances: z.array(balanceSchema) }), {
-  description: 'Holdings; a wallet that holds nothing is left out.',
+  description: 'Holdings. Empty wallets are omitted.',
 })
 
 const filters = {
   value_type: z.string().optional().meta({ description: 'Exact value type.' }),
   transfer_type: z.string().optional().meta({ description: 'Exact chain.' }),
-  address_id: z.string().optional().meta({ description: 'One wallet.' }),
+  address_id: z.string().optional().meta({ description: 'Id of a wallet.' }),
 }
 
-/** What can be asked about balances. Specification: "Balances". */
+/** Operations on balances. Specification: "Balances". */
 export const balancesOperations: readonly Operation[] = [
   {
     id: 'listBalances',
@@ -64,7 +64,7 @@ export const balancesOperations: readonly Operation[] = [
     path: '/accounts/:account_id/addresses/:address_id/balance',
     tag: 'Balances',
     summary: 'Read one holding of a wallet',
-    description: 'Zero when the wallet holds none. External addresses have no balances.',
+    description: 'Zero when the wallet is empty. External addresses have no balances.',
     access: 'addresses:read',
     query: {
       value_type: z.string().meta({ description: 'Exact value type.' }),

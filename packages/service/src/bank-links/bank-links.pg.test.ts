@@ -62,7 +62,7 @@ describe('a link token', () => {
     },
   )
 
-  it('can be asked for with nothing at all, since every member of the body is optional', async () => {
+  it('can be requested without a body, because every member is optional', async () => {
     const path = `/accounts/${api.accountId}/banklink/link_token`
     expect((await api.call('POST', path)).status).toBe(200)
     expect((await api.call('POST', path, { body: {} })).status).toBe(200)
@@ -82,7 +82,7 @@ describe('a link token', () => {
     expect(again.status).toBe(409)
   })
 
-  it('that nobody has is not found', async () => {
+  it('that does not exist is not found', async () => {
     const path = '/simulations/bank-links/link-sandbox-none/complete'
     expect((await api.call('POST', path, { body: {} })).status).toBe(404)
   })
@@ -208,7 +208,7 @@ describe('registering', () => {
     expect((await bank.register(await bank.complete(await bank.linkToken(), []))).status).toBe(422)
   })
 
-  it('refuses the public token of another account, which stays good for its own', async () => {
+  it('refuses the public token of another account, which stays valid for its owner', async () => {
     const publicToken = await bank.complete(await bank.linkToken())
     const path = `/accounts/${api.otherAccountId}/financial-institutions/register-account`
     const foreign = await api.call('POST', path, { body: { public_token: publicToken } })
@@ -231,7 +231,7 @@ describe('registering', () => {
     expect((await api.call('POST', path, { body: { public_token: publicToken } })).status).toBe(201)
   })
 
-  it('stores no account number, access token or public token in clear', async () => {
+  it('stores no account number, access token or public token in plain text', async () => {
     const given = account({ account_number: '918273645546' })
     const publicToken = await bank.complete(await bank.linkToken(), [given])
     const id = await bank.link([given])

@@ -9,7 +9,7 @@ import { findItemOfAddress, saveItem } from './items.ts'
 import type { BankLinking, LinkedBankAccount, OpenedFlow } from './port.ts'
 import { askProvider } from './provider-call.ts'
 
-/** Which financial institutions came of a public token. Specification: "Bank-linking", 3. */
+/** The financial institutions of a public token. Specification: "Bank-linking", 3. */
 export interface RegisteredAccounts {
   /** The first one. */
   readonly financial_institution_id: string
@@ -17,10 +17,10 @@ export interface RegisteredAccounts {
   readonly financial_institution_ids?: readonly string[]
 }
 
-/** What a linked bank account can be used for. */
+/** Transfer types of a linked bank account. */
 const linkedTransferTypes = ['ach_debit', 'ach_credit'] as const
 
-/** Opens a flow that links bank accounts of an account. Nothing of it is kept here. Specification: "Bank-linking", 1. */
+/** Opens a flow that links bank accounts of an account. The service stores nothing. Specification: "Bank-linking", 1. */
 export async function openLinkFlow(
   context: ServiceContext,
   { provider }: BankLinking,
@@ -32,7 +32,7 @@ export async function openLinkFlow(
 
 /**
  * Opens a flow that renews the login of a financial institution. Specification: "POST …/update-link-token".
- * @throws OutlayError `conflict` when it was entered by hand, `service_unavailable`.
+ * @throws OutlayError `conflict` when its owner entered it by hand, `service_unavailable`.
  */
 export async function openUpdateFlow(
   executor: Executor,
@@ -55,7 +55,7 @@ export async function openUpdateFlow(
  * Creates or updates one financial institution per selected bank account, in the caller's transaction. A bank account that
  * the account has already, linked or entered by hand, keeps its id. Specification: "Bank-linking", 3.
  *
- * A token that is registered already gives the same answer and changes nothing.
+ * A token that is already registered returns the same answer and changes nothing.
  * @throws OutlayError `invalid_request` when nothing was selected, and for a registered token once its login has ended.
  */
 export async function registerAccounts(
@@ -82,7 +82,7 @@ export async function registerAccounts(
 }
 
 async function repeat(tx: Tx, context: ServiceContext, ids: readonly string[]): Promise<RegisteredAccounts> {
-  // An old token must not look as if it had renewed the login.
+  // An old token must not appear to have renewed the login.
   if ((await run(tx, context, selectLoginRequired, [ids])).length > 0) throw publicTokenRefused()
   return answerOf(ids)
 }
@@ -122,7 +122,7 @@ function newAddress({ bankName: _, ...account }: LinkedBankAccount) {
   return { ...account, transferTypes: linkedTransferTypes }
 }
 
-// Registrations of an account go one after the other, so that none misses a bank account that another one writes.
+// Registrations of an account run one after the other, so that none misses a bank account that another one writes.
 const lockAccount = statement('account_lock', 'select id from {{schema}}.account where id = $1 for no key update')
 
 const selectSameBankAccount = statement(

@@ -5,23 +5,23 @@ import { type Executor, run, statement } from '../database/statement.ts'
 import type { BankLinking, LinkedBankAccount, LinkedItem } from './port.ts'
 import { askProvider } from './provider-call.ts'
 
-/** What a public token was exchanged for. */
+/** The result of the exchange of a public token. */
 export interface Exchange {
   readonly item: LinkedItem
-  /** The selected bank accounts, in clear. */
+  /** The selected bank accounts, in plain text. */
   readonly accounts: readonly LinkedBankAccount[]
 }
 
-/** Longer than a call to the provider may take. */
+/** Longer than the time limit of a call to the provider. */
 const leaseMs = 30_000
 const pauseMs = 50
 
 /**
- * Exchanges a public token of an account at the provider and reads what it stands for; `undefined` when it is registered
- * already. Every step commits at once, and nothing is locked while the provider is asked: of several callers one does the
- * exchange, the others wait for it, and one that failed in between goes on where it was.
- * @throws OutlayError `invalid_request` for a token that is no good, `conflict` past the bound of the wait,
- *   `service_unavailable` when the provider cannot be asked.
+ * Exchanges a public token of an account at the provider and reads its bank accounts; `undefined` when it is already registered.
+ * Every step commits at once, and nothing is locked during the call to the provider. Of several callers, one makes the exchange and
+ * the others wait for it. An exchange that failed in between continues from its last step.
+ * @throws OutlayError `invalid_request` for an invalid token, `conflict` past the limit of the wait,
+ *   `service_unavailable` when the provider cannot be reached.
  */
 export async function exchangePublicToken(
   executor: Executor,
@@ -38,7 +38,7 @@ export async function exchangePublicToken(
   return { item, accounts }
 }
 
-/** The financial institutions that came of a public token; null before it is registered. Locks it for the transaction. */
+/** The financial institutions of a public token; null before it is registered. Locks it for the transaction. */
 export async function findRegistered(
   tx: Tx,
   context: ServiceContext,
@@ -49,7 +49,7 @@ export async function findRegistered(
   return row?.address_ids ?? null
 }
 
-/** Writes what came of a public token, and forgets the access token here: the item has it. */
+/** Writes the result of a public token, and deletes the access token here, because the item has it. */
 export async function markRegistered(
   tx: Tx,
   context: ServiceContext,
@@ -61,8 +61,8 @@ export async function markRegistered(
 }
 
 /**
- * Forgets what became of public tokens that were brought before `before`, which is long after a provider takes them: a late
- * repetition is refused as used. Returns how many.
+ * Deletes the results of public tokens that clients sent before `before`. By then the provider no longer accepts these tokens: it
+ * refuses a late repeat as used. Returns how many.
  */
 export async function pruneExchanges(executor: Executor, context: ServiceContext, before: Date): Promise<number> {
   return (await run(executor, context, deleteExchanges, [before])).length
@@ -82,7 +82,7 @@ interface ExchangeRow {
   readonly address_ids: readonly string[] | null
 }
 
-/** Nothing when this caller is to do the exchange, else what another caller's exchange has given. */
+/** Undefined when this caller has to make the exchange, else the result of another caller's exchange. */
 async function lease(executor: Executor, context: ServiceContext, key: Key): Promise<ExchangeRow | undefined> {
   const tries = Math.ceil((context.idempotencyWaitMs ?? 10_000) / pauseMs)
   for (let tried = 0; tried <= tries; tried += 1) {

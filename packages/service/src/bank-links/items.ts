@@ -3,7 +3,7 @@ import { type Executor, run, statement } from '../database/statement.ts'
 import { saveNoticeEndpoint } from '../webhooks/notices.ts'
 import type { LinkedItem } from './port.ts'
 
-/** Writes an item of an account, new or with its login renewed. Without a URL its notices go where they went. */
+/** Writes an item of an account, new or with its login renewed. Without a URL, notices keep their present URL. */
 export async function saveItem(
   tx: Tx,
   context: ServiceContext,
@@ -21,7 +21,7 @@ export async function saveItem(
   await run(tx, context, updateNoticeRegistration, [item.itemId, registrationId])
 }
 
-/** The item that a bank address of the account came from; `undefined` when it was entered by hand. */
+/** The item of a bank address of the account; `undefined` when the address was entered by hand. */
 export async function findItemOfAddress(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -36,7 +36,7 @@ export async function findItemOfAddress(
   return { itemId: row.id, accessToken: context.secrets.open(row.access_token, accessTokenPlace(row.id)) }
 }
 
-/** Where the notices of an item go; `undefined` for an unknown item, null for one without a URL. */
+/** The URL for notices of an item; `undefined` for an unknown item, null for one without a URL. */
 export async function findNoticeRegistration(
   tx: Tx,
   context: ServiceContext,

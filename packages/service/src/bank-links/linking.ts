@@ -3,22 +3,22 @@ import type { ServiceContext } from '../context.ts'
 import type { BankLinking, BankLinkProvider } from './port.ts'
 import { type BankLinkSimulation, createSimulatedBankLinks } from './simulated.ts'
 
-/** How a service links banks. */
+/** Options of bank linking. */
 export interface BankLinkingOptions {
   /** `simulated` has no banks and adds `/simulations/bank-links`. */
   readonly provider: BankLinkProvider | 'simulated'
   /** Segment of the paths, for example the provider's name. Default `banklink`. */
   readonly pathSegment?: string | undefined
-  /** Further segments under which the same endpoints answer. Default: none. */
+  /** Additional segments for the same endpoints. Default: none. */
   readonly pathAliases?: readonly string[] | undefined
   /**
-   * Where the public token of an account goes after the flow; `origin` is that of the request. Default: the endpoint that
+   * URL that receives the public token of an account after the flow. `origin` is that of the request. Default: the endpoint that
    * registers it, `<origin>/accounts/<id>/financial-institutions/register-account`.
    */
   readonly callbackUrl?: ((accountId: string, origin: string) => string) | undefined
 }
 
-/** Makes what the routes of bank linking work with; `simulation` is there for the simulated provider only. */
+/** Makes the dependencies of the bank-linking routes. Only the simulated provider has `simulation`. */
 export function createBankLinking(
   options: BankLinkingOptions,
   context: Pick<ServiceContext, 'pool' | 'schema' | 'random' | 'secrets'>,
@@ -27,7 +27,7 @@ export function createBankLinking(
   const segments = [options.pathSegment ?? 'banklink', ...(options.pathAliases ?? [])] as const
   for (const segment of segments) {
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(segment))
-      throw new Error('A path segment of bank linking has 1 to 64 letters, digits, _ or -.')
+      throw new Error('A path segment of bank linking must be 1 to 64 letters, digits, _ or -.')
   }
   const callbackUrl = options.callbackUrl ?? registrationUrl
   if (options.provider !== 'simulated') {

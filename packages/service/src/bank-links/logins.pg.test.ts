@@ -170,7 +170,7 @@ describe('a linked bank account', () => {
 })
 
 describe('the notice', () => {
-  it('goes out once per financial institution of the item, however often the provider reports', async () => {
+  it('is sent once per financial institution of the item, however often the provider reports', async () => {
     const accounts = [{ account_number: '6100000001' }, { account_number: '6100000002' }]
     const publicToken = await bank.complete(await bank.linkToken(), accounts)
     const { body } = await bank.register(publicToken, { customer_webhook_url: `${base}/several` })
@@ -185,7 +185,7 @@ describe('the notice', () => {
     await arrives('/several', 4)
   })
 
-  it('is tried again when the endpoint fails, on the schedule of webhooks', async () => {
+  it('is retried when the endpoint fails, on the schedule of webhooks', async () => {
     failing.add('/failing')
     const id = await bank.link(undefined, { customer_webhook_url: `${base}/failing` })
     await bank.requireLogin(id)
@@ -247,7 +247,7 @@ describe('the notice', () => {
     expect(received.filter((one) => one.path === '/everything')).toHaveLength(1)
   })
 
-  it('is left out without a customer_webhook_url', async () => {
+  it('is not sent without a customer_webhook_url', async () => {
     const id = await bank.link()
     expect((await bank.requireLogin(id)).body).toMatchObject({ needs_update: true })
     const waiting = (await deliveries('?status=pending')).filter((one) => one.event_type === 'ITEM_LOGIN REQUIRED')

@@ -10,7 +10,7 @@ import { recordEvent } from '../webhooks/events.ts'
 import { recordNotice } from '../webhooks/notices.ts'
 import { findNoticeRegistration } from './items.ts'
 
-/** What a bank-linking provider reports about an item. */
+/** A report of a bank-linking provider about an item. */
 export interface LoginRequiredReport {
   /** The provider's id of the item. */
   readonly itemId: string
@@ -19,11 +19,11 @@ export interface LoginRequiredReport {
 }
 
 /**
- * Takes the report that a linked item needs its owner again. For each of its financial institutions, in one transaction:
- * ACH debits are refused from now on, the event `financial_institution.login_required` is recorded, and the notice goes to
- * the `customer_webhook_url`. A repeated report changes nothing. Specification: "Events".
+ * Accepts a report that the owner of a linked item has to log in again. For each of its financial institutions, in one
+ * transaction: ACH debits are refused from now on, the event `financial_institution.login_required` is recorded, and the notice is
+ * sent to the `customer_webhook_url`. A repeated report changes nothing. Specification: "Events".
  *
- * @returns how many financial institutions need their owner because of this report.
+ * @returns how many financial institutions need a login because of this report.
  */
 export async function reportLoginRequired(context: ServiceContext, report: LoginRequiredReport): Promise<number> {
   return await inTransaction(context, async (tx) => {
@@ -31,12 +31,13 @@ export async function reportLoginRequired(context: ServiceContext, report: Login
     if (registrationId === undefined) return 0
     const now = context.clock.now()
     const rows = await run<StoredInstitution>(tx, context, requireLogin, [report.itemId, now])
-    for (const row of rows) if (row.status !== 'archived') await tell(tx, context, row, registrationId, report.reason)
+    for (const row of rows)
+      if (row.status !== 'archived') await recordLoginRequired(tx, context, row, registrationId, report.reason)
     return rows.length
   })
 }
 
-async function tell(
+async function recordLoginRequired(
   tx: Tx,
   context: ServiceContext,
   row: StoredInstitution,

@@ -1,12 +1,12 @@
 import { OutlayError } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 
-/** How long the provider may take to answer, in milliseconds. */
+/** Time limit for the provider's answer, in milliseconds. */
 const timeoutMs = 15_000
 
 /**
- * Asks the bank-linking provider. What it throws can quote personal data, so only its kind is logged.
- * @throws OutlayError `service_unavailable`, whatever went wrong.
+ * Calls the bank-linking provider. Its errors can quote personal data, so only the name of the error is logged.
+ * @throws OutlayError `service_unavailable` for any error.
  */
 export async function askProvider<T>(
   context: Pick<ServiceContext, 'logger'>,

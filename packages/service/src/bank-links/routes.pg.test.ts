@@ -33,7 +33,7 @@ const simulated = createSimulatedBankLinks({
   secrets: context.secrets,
 })
 
-/** The simulated provider behind a line that can be cut before or after a call takes effect. */
+/** The simulated provider behind a connection that can be cut before or after a call takes effect. */
 const faults = new Map<keyof BankLinkProvider, 'before' | 'after'>()
 const calls: string[] = []
 const flows: LinkFlow[] = []
@@ -106,7 +106,7 @@ describe('the paths', () => {
     expect(none).toBeUndefined()
   })
 
-  it('want a token with the scope, and an account of the client', async () => {
+  it('require a token with the scope, and an account of the client', async () => {
     const path = `/accounts/${accountId}/banklink/link_token`
     expect((await service.call(path, { method: 'POST', body: {} })).status).toBe(401)
     const { token: reader } = await service.signIn({ scopes: ['financial-institutions:read'], accountIds: [accountId] })
@@ -119,7 +119,7 @@ describe('the paths', () => {
   })
 })
 
-it('hands what is known of the person to the provider, and the account as owner', async () => {
+it('passes the known data of the person to the provider, and the account as owner', async () => {
   await post(`/accounts/${accountId}/banklink/link_token`, { legal_name: 'Ada Roe', date_of_birth: '1990-02-28' })
   expect(flows).toEqual([{ ownerId: accountId, person: { legalName: 'Ada Roe', dateOfBirth: '1990-02-28' } }])
 })
@@ -132,7 +132,7 @@ it('a link token is invalid after its expiration', async () => {
   expect(late.json['detail']).toBe('The link token is expired.')
 })
 
-it('a public token is invalid once its time is over', async () => {
+it('a public token is invalid after it expires', async () => {
   const late = await publicToken()
   clock.advance(31 * 60_000)
   expect((await register(late)).status).toBe(422)
@@ -148,7 +148,7 @@ it('a public token is exchanged once, however often it is registered', async () 
   expect(calls).toHaveLength(count)
 })
 
-describe('a provider that cannot be asked', () => {
+describe('a provider that cannot be reached', () => {
   it.each(['exchange', 'listBankAccounts'] as const)(
     'makes a 503 of %s, and the same key works later',
     async (name) => {
@@ -172,7 +172,7 @@ describe('a provider that cannot be asked', () => {
     expect((await register(given, 'lost-exchange')).status).toBe(422)
   })
 
-  it('makes a 503 of a link token', async () => {
+  it('causes a 503 for a link token', async () => {
     faults.set('openFlow', 'before')
     expect((await post(`/accounts/${accountId}/banklink/link_token`)).status).toBe(503)
   })

@@ -15,8 +15,8 @@ import type { BankLinking } from './port.ts'
 /**
  * Mounts bank linking. Specification: "Bank-linking".
  *
- * `register-account` creates, so it needs an `Idempotency-Key`, and answers 201 for an update too. The link tokens create
- * nothing that lasts: a key is not needed there and not looked at, every call opens a flow of its own and answers 200.
+ * `register-account` creates, so it requires an `Idempotency-Key`, and answers 201 for an update too. Link tokens create nothing
+ * durable: a key is neither required nor read, and every call opens a new flow and answers 200.
  */
 export function bankLinkRoutes(linking: BankLinking): RouteModule {
   return (app, context) => {
@@ -69,7 +69,7 @@ async function register(c: ServiceRequest, context: ServiceContext, linking: Ban
   )
 }
 
-/** Reads the body; its URL is checked before the token is exchanged, so that a bad one does not cost the token. */
+/** Reads the body; its URL is checked before the token is exchanged, so that an invalid URL does not use up the token. */
 function parse(context: ServiceContext, body: unknown): RegisterAccountRequest {
   const request = parseRegisterAccountRequest(body, { spelling: 'snake' })
   const { customerWebhookUrl: url } = request

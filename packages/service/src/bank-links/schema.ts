@@ -14,7 +14,7 @@ const linkTokenRequest = component(
     phone_number: text,
     date_of_birth: text.meta({ description: 'YYYY-MM-DD.' }),
   }),
-  { description: 'What the provider may know of the person beforehand.', examples: [{ legal_name: 'Ada Roe' }] },
+  { description: 'Personal data to pass to the provider in advance.', examples: [{ legal_name: 'Ada Roe' }] },
 )
 
 const linkTokenSchema = component(
@@ -22,10 +22,10 @@ const linkTokenSchema = component(
   z.object({
     link_token: z.string(),
     expiration: timestampSchema,
-    callback_url: z.string().meta({ description: 'Where the public token goes after the flow.' }),
+    callback_url: z.string().meta({ description: 'URL that receives the public token after the flow.' }),
   }),
   {
-    description: 'Opens the flow of the provider at the front end.',
+    description: 'Opens the flow of the provider in the front end.',
     examples: [
       {
         link_token: 'link-7Qm2',
@@ -37,7 +37,7 @@ const linkTokenSchema = component(
 )
 
 const updateTokenSchema = component('UpdateLinkToken', z.object({ link_token: z.string() }), {
-  description: 'Opens the flow of the provider to renew a link.',
+  description: 'Opens the flow of the provider that renews a link.',
   examples: [{ link_token: 'link-8Rn3' }],
 })
 
@@ -45,7 +45,7 @@ const registration = component(
   'BankLinkRegistration',
   z.object({ public_token: z.string(), customer_webhook_url: text }),
   {
-    description: 'The public token of a flow. The URL gets notices when an owner has to log in again.',
+    description: 'The public token of a flow. The service notifies the URL when the owner has to log in again.',
     examples: [{ public_token: 'public-4Kd9', customer_webhook_url: 'https://acme.example/banks' }],
   },
 )
@@ -55,7 +55,7 @@ const registeredSchema = component(
   z.object({ financial_institution_id: idSchema, financial_institution_ids: z.array(idSchema).optional() }),
   {
     description:
-      'The financial institution that was made or updated; all of them where several accounts were selected.',
+      'The financial institution that was created or updated. All of them when several accounts were selected.',
     examples: [{ financial_institution_id: sample.bankAddressId }],
   },
 )
@@ -74,32 +74,32 @@ const register = {
   answers: { 201: { description: 'Registered.', schema: registeredSchema } },
 } as const
 
-/** How bank accounts are linked. Specification: "Bank-linking". The segment `banklink` can be another one. */
+/** Operations that link bank accounts. Specification: "Bank-linking". The path segment `banklink` can be configured. */
 export const bankLinksOperations: readonly Operation[] = [
   {
     ...open,
     id: 'createLinkToken',
     path: `${account}/banklink/link_token`,
-    summary: 'Open a flow of the provider',
+    summary: 'Open a linking flow',
   },
   {
     ...open,
     id: 'createLinkTokenAtInstitutions',
     path: `${account}/financial-institutions/banklink/link_token`,
-    summary: 'Open a flow of the provider, at the older path',
+    summary: 'Open a linking flow, at the older path',
     deprecated: true,
   },
   {
     ...register,
     id: 'registerAccount',
     path: `${account}/banklink/register-account`,
-    summary: 'Register the accounts that were linked',
+    summary: 'Register the linked accounts',
   },
   {
     ...register,
     id: 'registerAccountAtInstitutions',
     path: `${account}/financial-institutions/register-account`,
-    summary: 'Register the accounts that were linked, at the older path',
+    summary: 'Register the linked accounts, at the older path',
   },
   {
     ...link,
@@ -114,11 +114,11 @@ export const bankLinksOperations: readonly Operation[] = [
 const completion = component(
   'LinkCompletion',
   z.object({ accounts: z.array(z.record(z.string(), z.unknown())).nullish() }),
-  { description: 'The bank accounts that the person selects; one new one by default.', examples: [{}] },
+  { description: 'The bank accounts that the person selects. Default: one new account.', examples: [{}] },
 )
 
 const publicTokenSchema = component('PublicToken', z.object({ public_token: z.string() }), {
-  description: 'What the flow gives to the front end.',
+  description: 'The result of the flow for the front end.',
   examples: [{ public_token: 'public-4Kd9' }],
 })
 
@@ -129,13 +129,13 @@ const loginRequired = component('LoginRequired', z.object({ reason: text }), {
 
 const sandbox = { method: 'post', tag: 'Sandbox', access: 'financial-institutions:write' } as const
 
-/** What a person does at the provider's front end, in a sandbox. */
+/** Operations of a sandbox that act as the person at the provider's front end. */
 export const bankLinkSimulationsOperations: readonly Operation[] = [
   {
     ...sandbox,
     id: 'simulateLinkCompletion',
     path: '/simulations/bank-links/:link_token/complete',
-    summary: 'Go through the flow of a link token',
+    summary: 'Complete the flow of a link token',
     body: { schema: completion, optional: true },
     answers: { 201: { description: 'The public token.', schema: publicTokenSchema } },
   },
@@ -145,6 +145,6 @@ export const bankLinkSimulationsOperations: readonly Operation[] = [
     path: '/simulations/financial-institutions/:financial_institution_id/login-required',
     summary: 'Require a login at the bank',
     body: { schema: loginRequired, optional: true },
-    answers: { 202: { description: 'How it stands now.', schema: institutionStateSchema } },
+    answers: { 202: { description: 'The current state.', schema: institutionStateSchema } },
   },
 ]

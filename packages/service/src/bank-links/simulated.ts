@@ -6,13 +6,13 @@ import { asSystem } from '../database/tenant.ts'
 import { digestOf, type Secrets } from '../secrets.ts'
 import type { BankLinkProvider, LinkedBankAccount } from './port.ts'
 
-/** What a person or a test can do at the simulated provider. */
+/** Controls of the simulated provider for a person or a test. */
 export interface BankLinkSimulation {
-  /** Whose flow a link token opens, and whether it renews a login; `undefined` for an unknown token. */
+  /** The owner of a link token, and whether it renews a login; `undefined` for an unknown token. */
   findFlow(linkToken: string): Promise<{ readonly ownerId: string; readonly renews: boolean } | undefined>
   /**
-   * Goes through the flow of a link token with the selected accounts, once, and answers with the public token. Where
-   * `undefined` is selected, a renewed login keeps the accounts of its item.
+   * Completes the flow of a link token with the selected accounts, once, and resolves with the public token. With `undefined`, a
+   * renewed login keeps the accounts of its item.
    * @throws OutlayError `invalid_request` for an expired token, `conflict` for one that was used.
    */
   complete(linkToken: string, selected: readonly LinkedBankAccount[] | undefined): Promise<string>
@@ -23,7 +23,7 @@ export interface SimulatedBankLinks extends BankLinkProvider {
   readonly simulation: BankLinkSimulation
 }
 
-/** What the simulated provider works with. */
+/** Dependencies of the simulated provider. */
 export interface SimulatedBankLinksOptions {
   readonly pool: Pool
   readonly schema: string
@@ -92,7 +92,7 @@ async function exchange(options: SimulatedBankLinksOptions, ownerId: string, pub
     const [flow] = await run<FlowRow & { selection: string }>(tx, options, exchangeFlow, values)
     if (flow === undefined) return undefined
     const itemId = flow.item_id ?? Id.generate(options.clock, options.random)
-    // Renewing a login keeps the access token, so that one whose exchange got lost still opens its item.
+    // A renewed login keeps the access token, so that a token whose exchange was lost still opens its item.
     const accessToken = `access-sandbox-${options.secrets.mac('simulated_bank_item.access_token', itemId)}`
     const selection = options.secrets.open(flow.selection, flowPlace(digest))
     const sealed = options.secrets.seal(selection, itemPlace(itemId))

@@ -13,8 +13,8 @@ import type { LinkedBankAccount } from './port.ts'
 import type { BankLinkSimulation } from './simulated.ts'
 
 /**
- * Mounts what a person does at the provider's front end, for sandboxes: going through the flow of a link token, and
- * needing to log in again. Scope `financial-institutions:write`.
+ * Mounts the actions of a person at the provider's front end, for sandboxes: completing the flow of a link token, and requiring a
+ * new login. Scope `financial-institutions:write`.
  */
 export function bankLinkSimulationsRoutes(simulation: BankLinkSimulation): RouteModule {
   return (app, context) => {
@@ -52,7 +52,7 @@ export function bankLinkSimulationsRoutes(simulation: BankLinkSimulation): Route
 const mostAccounts = 10
 const bankAddress = { streetLine1: '1 Sandbox Plaza', city: 'Chicago', state: 'IL', zip: '60601', country: 'US' }
 
-/** The bank accounts that are selected; one new checking account when the body names none. */
+/** The selected bank accounts; one new checking account when the body names none. */
 function readSelection(accounts: unknown, random: Random): readonly LinkedBankAccount[] {
   if (accounts === undefined) return [readAccount({}, '', random)]
   if (!Array.isArray(accounts) || accounts.length > mostAccounts)
@@ -82,7 +82,7 @@ function readAccount(given: Readonly<Record<string, unknown>>, prefix: string, r
   }
 }
 
-/** Twelve digits, of which the last four are no magic input of the simulated rails. */
+/** Twelve digits. The last four are not a magic input of the simulated rails. */
 function newAccountNumber(random: Random): string {
   return `${String(Math.floor(random.fraction() * 1e8)).padStart(8, '0')}6789`
 }

@@ -7,19 +7,19 @@ import type { Caller, Scope } from '../schema/caller.ts'
 import { digestOf } from '../secrets.ts'
 import { findCaller, isAccountOfClient } from './clients.ts'
 
-/** A caller together with the account that the request's path names. */
+/** A caller and the account in the request's path. */
 export type AccountCaller = Caller & { readonly accountId: string }
 
 const idPattern = /^[a-zA-Z0-9]{26}$/
 
-/** True for text that can be an id at all. Specification: "Conventions". */
+/** True for text in the format of an id. Specification: "Conventions". */
 export function isId(text: string): boolean {
   return idPattern.test(text)
 }
 
-/** The 404 for an unknown, malformed or foreign id: the three cannot be told apart. */
+/** The 404 for an unknown, malformed or foreign id. The three cannot be distinguished. */
 export function notFound(noun: string): OutlayError {
-  return new OutlayError('not_found', `There is no such ${noun}.`)
+  return new OutlayError('not_found', `The ${noun} does not exist.`)
 }
 
 /**
@@ -82,7 +82,7 @@ async function authenticate(c: ServiceRequest, context: ServiceContext, scope: S
   }
   if (cached === undefined || Date.parse(cached.caller.expiresAt) <= context.clock.now().getTime())
     throw new OutlayError('unauthenticated', 'The access token is expired, revoked or unknown; get a new one.')
-  c.get('rateLimiter').take(cached.caller.clientId)
+  c.get('rateLimiter').spend(cached.caller.clientId)
   if (!cached.caller.scopes.includes(scope)) throw new OutlayError('forbidden', `The token lacks the scope ${scope}.`)
   return cached
 }

@@ -4,7 +4,7 @@ import { type Executor, run, statement } from '../database/statement.ts'
 import { type Caller, type Environment, type Scope, scopes } from '../schema/caller.ts'
 import { digestOf } from '../secrets.ts'
 
-/** A client as it is registered. */
+/** A client to register. */
 export interface NewClient {
   readonly name: string
   readonly environment: Environment
@@ -22,7 +22,7 @@ export interface ClientCredentials {
 
 const secretPrefix = 'os_'
 
-/** Registers a client and gives it its first secret. */
+/** Registers a client with its first secret. */
 export async function registerClient(tx: Tx, context: ServiceContext, client: NewClient): Promise<ClientCredentials> {
   const clientId = Id.generate(context.clock, context.random)
   const clientSecret = newSecret(context)
@@ -38,7 +38,7 @@ export async function registerClient(tx: Tx, context: ServiceContext, client: Ne
   return { clientId, clientSecret }
 }
 
-/** Gives the client a new secret and keeps the newest of the old ones alive, so both work while the host switches over. */
+/** Gives the client a new secret. The previous one stays valid, so both work while the host switches over. */
 export async function rotateClientSecret(
   tx: Tx,
   context: ServiceContext,
@@ -55,7 +55,7 @@ export async function rotateClientSecret(
   return { clientId, clientSecret }
 }
 
-/** Makes an account the client's: its own when it is the first one, managed otherwise. Both are of one environment. */
+/** Grants an account to the client: as its own if it is the first one, otherwise as managed. Both have the same environment. */
 export async function grantAccount(
   tx: Tx,
   context: ServiceContext,
@@ -97,7 +97,7 @@ export async function isAccountOfClient(
   return (await run(executor, context, selectClientAccount, [clientId, accountId])).length > 0
 }
 
-/** Ids of the client's accounts, its own first, the managed ones in the order in which they came. */
+/** Ids of the client's accounts, its own first, the managed ones in the order in which they were granted. */
 export async function listAccountIds(
   executor: Executor | Tx,
   context: ServiceContext,

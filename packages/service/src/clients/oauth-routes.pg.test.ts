@@ -67,7 +67,7 @@ it('answers the errors of RFC 6749', async () => {
   }
 })
 
-it('stores neither secrets nor tokens in clear', async () => {
+it('stores neither secrets nor tokens in plain text', async () => {
   const { clientSecret, token } = await service.signIn()
   const { rows } = await inspect(pool).query(
     `select (select json_agg(s) from ${testSchema}.client_secret s)::text
@@ -102,7 +102,7 @@ it('does not let a client revoke the token of another', async () => {
   expect((await service.call('/accounts', { token: owner.token })).status).toBe(200)
 })
 
-it('keeps the newest old secret alive while the host rotates', async () => {
+it('keeps the newest old secret valid while the host rotates', async () => {
   const { clientId, clientSecret: first } = await service.signIn()
   const rotate = async () => {
     clock.advance(1_000)

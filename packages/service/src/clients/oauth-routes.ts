@@ -18,14 +18,13 @@ export const oauthRoutes: RouteModule = (app, context) => {
     if (form === undefined) return refuse(c, 'invalid_request', 'Send the parameters form-encoded, each of them once.')
     const client = await authenticateClient(c, context, form)
     if (client === undefined) return refuseClient(c)
-    c.get('rateLimiter').take(client.clientId)
+    c.get('rateLimiter').spend(client.clientId)
     const grantType = form.get('grant_type')
     if (grantType === null) return refuse(c, 'invalid_request', 'grant_type is required.')
     if (grantType !== 'client_credentials')
       return refuse(c, 'unsupported_grant_type', 'The grant type is client_credentials.')
     const scopes = scopesOf(client, form.get('scope'))
-    if (scopes === undefined)
-      return refuse(c, 'invalid_scope', 'The client does not have every scope that it asks for.')
+    if (scopes === undefined) return refuse(c, 'invalid_scope', 'The client does not have every requested scope.')
     const token = await issueToken(asClient(context, client.clientId), context, client, scopes)
     const body = {
       access_token: token.accessToken,

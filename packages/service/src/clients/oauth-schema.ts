@@ -4,7 +4,7 @@ import type { Operation } from '../schema/operation.ts'
 import { oauthErrorSchema } from '../schema/problem.ts'
 
 const credentials = {
-  client_id: z.string().optional().meta({ description: 'When the credentials are not in the Authorization header.' }),
+  client_id: z.string().optional().meta({ description: 'Required when the Authorization header has no credentials.' }),
   client_secret: z.string().optional(),
 }
 
@@ -31,7 +31,7 @@ const tokenSchema = component(
     scope: z.string(),
   }),
   {
-    description: 'An access token of about an hour.',
+    description: 'An access token, valid for about one hour.',
     examples: [
       {
         access_token: 'b3Blbi1zZXNhbWUtYW5kLXNvbWUtbW9yZS1vY3RldHM',
@@ -43,14 +43,14 @@ const tokenSchema = component(
   },
 )
 
-const revokedSchema = component('Revoked', z.object({}), { description: 'Nothing.', examples: [{}] })
+const revokedSchema = component('Revoked', z.object({}), { description: 'An empty object.', examples: [{}] })
 
 const refusals = {
   400: { description: 'A malformed request.', schema: oauthErrorSchema },
   401: { description: 'Wrong client credentials.', schema: oauthErrorSchema },
 }
 
-/** How a client gets and ends its tokens. Specification: "Authentication". */
+/** Operations that issue and revoke access tokens. Specification: "Authentication". */
 export const oauthOperations: readonly Operation[] = [
   {
     id: 'createToken',
@@ -58,7 +58,7 @@ export const oauthOperations: readonly Operation[] = [
     path: '/oauth2/token',
     tag: 'Authentication',
     summary: 'Get an access token',
-    description: 'Client credentials by HTTP Basic or in the form.',
+    description: 'Send the client credentials by HTTP Basic or in the form.',
     access: 'client',
     form: tokenRequest,
     answers: { 200: { description: 'The token.', schema: tokenSchema }, ...refusals },
@@ -68,9 +68,9 @@ export const oauthOperations: readonly Operation[] = [
     method: 'post',
     path: '/oauth2/revoke',
     tag: 'Authentication',
-    summary: 'End an access token',
+    summary: 'Revoke an access token',
     access: 'client',
     form: revocation,
-    answers: { 200: { description: 'The token is no good any more.', schema: revokedSchema }, ...refusals },
+    answers: { 200: { description: 'The token is no longer valid.', schema: revokedSchema }, ...refusals },
   },
 ]

@@ -7,12 +7,12 @@ import { digestOf } from '../secrets.ts'
 /** A new access token; it cannot be read again. */
 export interface AccessToken {
   readonly accessToken: string
-  /** Seconds until it ends. */
+  /** Seconds until it expires. */
   readonly expiresIn: number
   readonly scopes: readonly Scope[]
 }
 
-/** Issues a token of about an hour to a client. Only its digest is stored. Specification: "Authentication" 3. */
+/** Issues a token to a client, valid for about one hour. Only its digest is stored. Specification: "Authentication" 3. */
 export async function issueToken(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -26,7 +26,7 @@ export async function issueToken(
   return { accessToken, expiresIn: Limits.accessTokenMs / 1000, scopes }
 }
 
-/** Ends a token of the client. False when the client has no such token. */
+/** Revokes a token of the client. False when the client has no such token. */
 export async function revokeToken(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -36,7 +36,7 @@ export async function revokeToken(
   return (await run(executor, context, deleteToken, [digestOf(accessToken), clientId])).length > 0
 }
 
-/** Forgets tokens that ended before `before`. Returns how many. */
+/** Deletes tokens that expired before `before`. Returns how many. */
 export async function pruneTokens(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
   return (await run(executor, context, deleteEnded, [before])).length
 }

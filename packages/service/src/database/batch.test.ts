@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { batch } from './batch.ts'
 
-it('calls that come together share one run, and each gets its own answer', async () => {
+it('simultaneous calls share one run, and each gets its own answer', async () => {
   const runs: (readonly number[])[] = []
   const double = batch(
     async (items: readonly number[]) => {

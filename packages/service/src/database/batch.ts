@@ -1,13 +1,13 @@
-/** How calls are gathered. */
+/** Limits of a batch. */
 export interface BatchOptions {
-  /** Most items of one run. */
+  /** Maximum number of items per run. */
   readonly maxSize: number
   /** How long the first item of a batch waits for others, in milliseconds. */
   readonly waitMs: number
 }
 
 /**
- * Makes a function of one item out of a function of many: calls that come close together share one run.
+ * Makes a function of one item from a function of many. Simultaneous calls share one run.
  *
  * `work` answers in the order of its items. When it rejects, every call of that run rejects.
  */

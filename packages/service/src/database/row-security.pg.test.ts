@@ -80,14 +80,14 @@ const texts = (rows: readonly { readonly row: string }[]) => rows.map(({ row }) 
 
 const rolledBack = Symbol('rolled back')
 
-/** Runs `work` in a transaction of a client, or of nobody, that leaves nothing behind. */
+/** Runs `work` in a transaction of a client, or of no client, and rolls it back. */
 async function tried<T>(client: string | undefined, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   let result: { readonly value: T } | undefined
   const attempt = async (tx: PoolClient) => {
     result = { value: await work(tx) }
     throw rolledBack
   }
-  const nobody = async () => {
+  const withoutClient = async () => {
     const tx = await pool.connect()
     try {
       await tx.query('begin')
@@ -97,7 +97,7 @@ async function tried<T>(client: string | undefined, work: (tx: PoolClient) => Pr
       tx.release()
     }
   }
-  await (client === undefined ? nobody() : inClientTransaction({ pool }, client, attempt)).catch((error) => {
+  await (client === undefined ? withoutClient() : inClientTransaction({ pool }, client, attempt)).catch((error) => {
     if (error !== rolledBack) throw error
   })
   if (result === undefined) throw new Error('The attempt gave no result.')
@@ -106,7 +106,7 @@ async function tried<T>(client: string | undefined, work: (tx: PoolClient) => Pr
 
 const become = (tx: PoolClient) => tx.query(`select set_config('outlay.system', 'on', true)`)
 
-/** Takes the table's own triggers out of the way, so that the policies alone decide. */
+/** Disables the table's own triggers, so that only the policies decide. */
 const disarm = (tx: PoolClient, { name }: Table) => tx.query(`alter table ${schema}.${name} disable trigger user`)
 
 const everyRow = (name: string) => `${schema}.${name} as t`
@@ -114,7 +114,7 @@ const everyRow = (name: string) => `${schema}.${name} as t`
 describe.each(tables)('the table $name', (table) => {
   const { name, column } = table
 
-  it('has rows of two clients, and shows each of them its own', async () => {
+  it('has rows of two clients, and shows each client its own', async () => {
     for (const client of [a, b]) {
       const own = await rowsOf(inspect(pool), table, client)
       expect(own).not.toEqual([])
@@ -126,7 +126,7 @@ describe.each(tables)('the table $name', (table) => {
     }
   })
 
-  it('shows and gives nothing to a statement without a setting', async () => {
+  it('shows no rows to a statement without a setting', async () => {
     const touched = await tried(undefined, async (tx) => {
       await disarm(tx, table)
       const seen = await tx.query(`select from ${everyRow(name)}`)
@@ -154,11 +154,11 @@ describe.each(tables)('the table $name', (table) => {
     },
   )
 
-  it('takes no row for another client', async () => {
+  it('refuses a row for another client', async () => {
     await expect(tried(a, copyOf(b))).rejects.toMatchObject(violation)
   })
 
-  it('lets no row go to another client', async () => {
+  it('refuses to move a row to another client', async () => {
     const key = ['account_id', 'client_id', 'ledger_account_id'].find((one) => table.columns.includes(one))
     if (key === undefined || hidden.has(name)) return
     const { rows } = await inspect(pool).query(
@@ -204,7 +204,7 @@ it.each([
   expect(logger.entries).toMatchObject(said)
 })
 
-/** Tables whose rows no forced policy guards, and views that are read with somebody else's rights. */
+/** Tables without a forced policy, and views that run with another role's rights. */
 async function findUnguarded(on: Pool | PoolClient): Promise<readonly string[]> {
   const { rows } = await on.query<{ name: string }>(
     `select c.relname as name

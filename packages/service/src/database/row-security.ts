@@ -1,8 +1,8 @@
 import type { ServiceContext } from '../context.ts'
 
 /**
- * Warns when no policy binds the role of the service: then its statements alone keep tenants apart. Simulated rails have
- * no tenants to protect, so there it is worth a word for who debugs.
+ * Warns when no policy applies to the role of the service: then only its statements isolate tenants. Simulated rails have no
+ * tenants to protect, so the log level is debug there.
  */
 export async function reportUnboundRole(
   context: Pick<ServiceContext, 'pool' | 'logger'>,

@@ -1,31 +1,31 @@
 import type { PoolClient } from 'pg'
 
-/** One SQL statement with a name of its own; `{{schema}}` stands for the service's schema. */
+/** One SQL statement with its own name; `{{schema}}` stands for the service's schema. */
 export interface Statement {
   readonly name: string
   readonly text: string
 }
 
-/** A statement as it goes to the server. */
+/** A statement in the form that the server gets. */
 export interface ExecutorQuery {
   readonly name?: string | undefined
   readonly text: string
   readonly values: readonly unknown[]
 }
 
-/** Runs single statements of one tenant. A pool is none: nobody's rows are visible to what runs on it as it is. */
+/** Runs single statements of one tenant. A pool is not one: statements that run on it directly see no rows. */
 export interface Executor {
   send<Row extends object>(query: ExecutorQuery): Promise<{ readonly rows: Row[] }>
 }
 
 const texts = new WeakMap<Statement, Map<string, string>>()
 
-/** Makes a statement. Every connection prepares it once and knows it by name afterwards. */
+/** Makes a statement. Every connection prepares it once and then uses its name. */
 export function statement(name: string, text: string): Statement {
   return { name, text }
 }
 
-/** Runs a statement and gives its rows. */
+/** Runs a statement and returns its rows. */
 export async function run<Row extends object>(
   executor: Executor | PoolClient,
   context: { readonly schema: string; readonly prepared?: boolean | undefined },

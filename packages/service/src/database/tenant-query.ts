@@ -8,11 +8,11 @@ export type TenantSetting = readonly [name: 'outlay.client_id' | 'outlay.system'
 export type TenantQuery = new (query: ExecutorQuery, setting: TenantSetting) => object
 
 /**
- * The kind of {@link TenantQuery} that the clients of a pool can send; `undefined` where they are not node-postgres's own,
- * written in JavaScript.
+ * The kind of {@link TenantQuery} that the clients of a pool can send; `undefined` unless they are the JavaScript clients of
+ * node-postgres.
  *
- * What a client sends up to one `Sync` is one transaction (PostgreSQL, "Pipelining"). So the setting, which is local to
- * its transaction, holds for the statement behind it and is gone when the connection returns to the pool.
+ * Messages of a client up to one `Sync` are one transaction (PostgreSQL, "Pipelining"). So the setting, which is local to its
+ * transaction, applies to the statement after it and is gone when the connection returns to the pool.
  */
 export function findTenantQuery(pool: Pool): TenantQuery | undefined {
   const { Query } = (pool as unknown as { readonly Client?: { readonly Query?: QueryClass } }).Client ?? {}
@@ -27,7 +27,7 @@ export function findTenantQuery(pool: Pool): TenantQuery | undefined {
 
 const kinds = new WeakMap<QueryClass, TenantQuery>()
 
-/** What node-postgres's queries have, as far as this file touches it. */
+/** The members of node-postgres's queries that this file uses. */
 interface QueryParts {
   name: string | undefined
   requiresPreparation(): boolean
@@ -55,7 +55,7 @@ function extend(Query: QueryClass): TenantQuery {
   return class extends Query {
     readonly #setting: TenantSetting
     readonly #name: string | undefined
-    /** True while answers are those to the setting. */
+    /** True while answers belong to the setting. */
     #ahead = false
     #isNew = false
 
@@ -63,7 +63,7 @@ function extend(Query: QueryClass): TenantQuery {
       super({ ...query, values: [...query.values] })
       this.#setting = given
       this.#name = query.name
-      // The client notes the name of a query as prepared with the first answer to a Parse, which may be the setting's.
+      // The client records the name of a query as prepared at the first answer to a Parse, which may be the setting's.
       Object.defineProperty(this, 'name', { get: () => (this.#ahead ? undefined : this.#name) })
     }
 
@@ -91,7 +91,7 @@ function extend(Query: QueryClass): TenantQuery {
 
     override handleError(error: unknown, connection: Connection): void {
       if (this.#ahead) {
-        // The server passes over everything up to the Sync, so what was sent to be prepared is not.
+        // The server skips everything up to the Sync, so the statement was not prepared.
         this.#ahead = false
         delete connection.submittedNamedStatements?.[setting.name]
         if (this.#isNew && this.#name !== undefined) delete connection.submittedNamedStatements?.[this.#name]

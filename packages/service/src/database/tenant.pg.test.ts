@@ -37,7 +37,7 @@ const settings = statement(
   `select current_setting('outlay.client_id', true) as client, current_setting('outlay.system', true) as system`,
 )
 
-describe('a query that forgets whose rows it is about', () => {
+describe('a query that does not name its tenant', () => {
   const forgetful = statement('forgetful', 'select id, account_id from {{schema}}.transfer')
   const forgetfulChange = statement('forgetful_change', `update {{schema}}.transfer set note = 'mine' returning id`)
   const routes: RouteModule = (app) => {
@@ -83,12 +83,12 @@ describe('a query that forgets whose rows it is about', () => {
     expect(await call('POST', authorization)).toEqual(own)
   })
 
-  it('gets nothing on the pool as it is', async () => {
+  it('gets no rows directly on the pool', async () => {
     expect((await pool.query(`select from ${context.schema}.transfer`)).rowCount).toBe(0)
   })
 })
 
-describe('what a client’s transaction does beyond its own rows', () => {
+describe('access of a client’s transaction beyond its own rows', () => {
   const seen = statement('seen', 'select account_id from {{schema}}.address')
   const ownAccounts = async (clientId: string): Promise<readonly string[]> => {
     const text = `select account_id from ${context.schema}.client_account where client_id = $1`
@@ -100,7 +100,7 @@ describe('what a client’s transaction does beyond its own rows', () => {
     expect([...new Set(accounts)].sort()).toEqual([...own].sort())
   }
 
-  it('is over when an account is registered', async () => {
+  it('ends when an account is registered', async () => {
     const account = parseNewAccount(sampleAccount)
     const own = await ownAccounts(a)
     await inClientTransaction(context, a, async (tx) => {
@@ -109,7 +109,7 @@ describe('what a client’s transaction does beyond its own rows', () => {
     })
   })
 
-  it('is over when a payee is recognized, and shows of it no more than whose wallet it is', async () => {
+  it('ends when a payee is recognized, and shows only whose wallet it is', async () => {
     const text = `select account_id, id as address_id, address_normal as address from ${context.schema}.address
                    where type = 'internal' and 'base' = any (transfer_types) and account_id = any ($1)`
     const { rows } = await inspect(pool).query(text, [await ownAccounts(b)])
@@ -156,7 +156,7 @@ describe('single statements of a tenant', () => {
       }
     })
 
-    it('never mix, however many are on their way', async () => {
+    it('never mix, however many are in flight', async () => {
       const clients = Array.from({ length: 200 }, (_one, at) => `client${at % 7}`)
       const seen = await Promise.all(
         clients.map((client) => run<{ client: string }>(asClient(on, client), on, settings)),
@@ -164,7 +164,7 @@ describe('single statements of a tenant', () => {
       expect(seen.map(([row]) => row?.client)).toEqual(clients)
     })
 
-    it('take values and give rows, types and refusals as ever', async () => {
+    it('accept values and return rows, types and refusals as usual', async () => {
       const typed = statement('typed', 'select $1::int as one, $2::text[] as many, 1 / $1 as whole')
       const of = (one: number) => run(asClient(on, a), on, typed, [one, ['x', 'y']])
       expect(await of(1)).toEqual([{ one: 1, many: ['x', 'y'], whole: 1 }])
@@ -172,13 +172,13 @@ describe('single statements of a tenant', () => {
       expect(await of(1)).toHaveLength(1)
     })
 
-    it('can be sent again after the server did not understand them', async () => {
+    it('can be sent again after the server refused to parse them', async () => {
       const late = statement('late', 'select * from late')
-      const look = () => run(asClient(on, a), on, late)
-      await expect(look()).rejects.toMatchObject({ code: '42P01' })
+      const read = () => run(asClient(on, a), on, late)
+      await expect(read()).rejects.toMatchObject({ code: '42P01' })
       await only.query('create table late (id int)')
-      expect(await look()).toEqual([])
-      expect(await look()).toEqual([])
+      expect(await read()).toEqual([])
+      expect(await read()).toEqual([])
       await only.query('drop table late')
     })
 
@@ -221,7 +221,7 @@ describe('single statements of a tenant', () => {
   })
 })
 
-/** A pool whose clients are of a kind that nobody knows. */
+/** A pool whose clients are of an unknown kind. */
 function unknownKind(given: Pool): Pool {
   return { connect: given.connect.bind(given), query: given.query.bind(given) } as unknown as Pool
 }

@@ -9,12 +9,12 @@ const files = globSync('**/*.ts', { cwd: root })
 const filesWith = (pattern: RegExp, among: readonly string[]) =>
   among.filter((path) => pattern.test(readFileSync(new URL(path, root), 'utf8'))).sort()
 
-/** What runs while a request is answered, apart from the stores that it calls. */
+/** Files that run while a request is answered, except the stores that they call. */
 const answering = files.filter(
   (path) => /^(http|idempotency)\//.test(path) || /routes\.ts$/.test(path) || path === 'clients/authenticate.ts',
 )
 
-test('requests run as the system only to find out who calls, and to bring in play money', () => {
+test('requests run as the system only to authenticate the caller, and to add play money', () => {
   expect(answering.length).toBeGreaterThan(20)
   expect(filesWith(/\b(asSystem|inTransaction)\(/, answering)).toEqual([
     'clients/authenticate.ts',
@@ -24,7 +24,7 @@ test('requests run as the system only to find out who calls, and to bring in pla
   expect(filesWith(/\bpool\b/, answering)).toEqual([])
 })
 
-test('besides them only workers, simulated sides and what a deployer calls run as the system', () => {
+test('besides them, only workers, simulated sides and functions for deployers run as the system', () => {
   const others = files.filter((path) => !answering.includes(path))
   expect(filesWith(/\b(asSystem|inTransaction)\(/, others)).toEqual([
     'automations/deposits.ts',

@@ -2,20 +2,20 @@ import pg, { type Pool, type QueryResult } from 'pg'
 import type { Executor, ExecutorQuery } from './statement.ts'
 import { findTenantQuery, type TenantSetting } from './tenant-query.ts'
 
-/** Whose rows a statement may touch: those of one client's accounts, or everybody's. */
+/** Whose rows a statement may access: those of one client's accounts, or those of all tenants. */
 export type Tenant = { readonly clientId: string } | 'system'
 
-/** Runs single statements that touch the rows of one client only, whatever they ask for. One round trip each. */
+/** Runs single statements that can access only the rows of one client. One round trip each. */
 export function asClient(context: { readonly pool: Pool }, clientId: string): Executor {
   return executorOf(context.pool, { clientId })
 }
 
-/** Runs single statements on everybody's rows: for workers, and to find out who calls. One round trip each. */
+/** Runs single statements on the rows of all tenants: for workers, and to authenticate callers. One round trip each. */
 export function asSystem(context: { readonly pool: Pool }): Executor {
   return executorOf(context.pool, 'system')
 }
 
-/** The text that begins a transaction of a tenant; it goes out in one message. */
+/** The text that begins a transaction of a tenant, in one message. */
 export function beginAs(tenant: Tenant): string {
   const [name, value] = settingOf(tenant)
   return `begin; set local ${name} = ${pg.escapeLiteral(value)}`
@@ -35,7 +35,7 @@ function executorOf(pool: Pool, tenant: Tenant): Executor {
   const TenantQuery = findTenantQuery(pool)
   if (TenantQuery === undefined) return { send: (query) => queryInTransaction(pool, tenant, query) }
   const setting = settingOf(tenant)
-  // A pool takes an object that submits itself, and answers with its result; the types know that of clients only.
+  // A pool accepts an object that submits itself, and resolves with its result. Only the types of clients say so.
   const submit = pool.query.bind(pool) as unknown as (query: object) => Promise<QueryResult>
   return { send: (query) => submit(new TenantQuery(query, setting)) as Promise<never> }
 }

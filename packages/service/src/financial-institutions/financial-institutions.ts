@@ -5,7 +5,7 @@ import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 
-/** A bank address in its older form, as the API answers it. Specification: "Financial institution". */
+/** A bank address in its older form, as the API returns it. Specification: "Financial institution". */
 export interface FinancialInstitutionResource {
   readonly id: string
   readonly name: string
@@ -18,14 +18,14 @@ export interface FinancialInstitutionResource {
     readonly account_number: string
     /** Nine digits. */
     readonly routing_number: string
-    /** Name of the bank; that of the account where the bank's is unknown. */
+    /** Name of the bank; the name of the account if the bank's is unknown. */
     readonly name: string
     readonly account_type: string
     readonly address: PostalAddress
   }
 }
 
-/** How a financial institution stands, as the API answers it. */
+/** The state of a financial institution, as the API returns it. */
 export interface FinancialInstitutionStateResource {
   readonly status: FinancialInstitutionStatus
   readonly last_updated: string
@@ -33,13 +33,13 @@ export interface FinancialInstitutionStateResource {
   readonly needs_update: boolean
 }
 
-/** What a bank account that is entered in the older form can be used for. */
+/** Transfer types of a bank account that is entered in the older form. */
 const manualTransferTypes = ['ach_debit', 'ach_credit', 'wire', 'rtp'] as const
 
 /**
  * Registers a bank account in the older form, in the caller's transaction: an external address with the rails of US banks,
  * named after its owner unless the body has a name. Specification: "POST …/financial-institutions/external".
- * @throws OutlayError whatever `parseExternalAddress` throws for a bank account.
+ * @throws OutlayError what `parseExternalAddress` throws for a bank account.
  */
 export async function createFinancialInstitution(
   tx: Tx,
@@ -53,7 +53,7 @@ export async function createFinancialInstitution(
   return created
 }
 
-/** The older form has no rails, and its routing number is seen as a number too. */
+/** The older form has no rails, and its routing number may be a number. */
 function addressOfOlderForm(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { owner, name, routing_number: routingNumber } = body
   return {
@@ -88,7 +88,7 @@ export async function findFinancialInstitution(
   return row === undefined ? undefined : institutionOf(row)
 }
 
-/** How a financial institution stands; `undefined` as for {@link findFinancialInstitution}. */
+/** The state of a financial institution; `undefined` as for {@link findFinancialInstitution}. */
 export async function findFinancialInstitutionState(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -99,7 +99,7 @@ export async function findFinancialInstitutionState(
   return row === undefined ? undefined : stateOf(row)
 }
 
-/** A bank address with what the older view shows of it. */
+/** A bank address with the columns of the older form. */
 export interface StoredInstitution extends StoredAddress {
   readonly bank_name: string | null
   readonly bank_login_required_at: Date | null
@@ -109,7 +109,7 @@ export interface StoredInstitution extends StoredAddress {
 /** Columns of {@link StoredInstitution}, to select. */
 export const institutionColumns = `${addressColumns}, bank_name, bank_login_required_at, updated_at`
 
-/** How the bank address of a row stands. */
+/** The state of the bank address of a row. */
 export function stateOf(row: StoredInstitution): FinancialInstitutionStateResource {
   const status = statusOf(row)
   return {
@@ -143,7 +143,7 @@ function institutionOf(row: StoredInstitution): FinancialInstitutionResource {
   }
 }
 
-// A CLABE has no routing number, and the older form cannot do without.
+// A CLABE has no routing number, which the older form requires.
 const isInstitution = `account_id = $1 and kind = 'bank' and bank_routing_number <> ''`
 
 const selectInstitutions = statement(

@@ -83,7 +83,7 @@ describe('a financial institution that is entered by hand', () => {
     expect(stored[0].text).not.toContain('112233445566')
   })
 
-  it('takes a routing number that is a number', async () => {
+  it('accepts a numeric routing number', async () => {
     const created = await create({ ...manual, routing_number: 21_000_021 })
     expect(created.json['bank_details']).toMatchObject({ routing_number: '021000021' })
   })
@@ -134,7 +134,7 @@ describe('the list of financial institutions', () => {
     expect(asInstitution.status).toBe(404)
   })
 
-  it('says when an address is archived', async () => {
+  it('shows when an address is archived', async () => {
     const { json } = await create({ ...manual, account_number: '99887766' })
     const body = { status: 'archived' }
     await service.call(`/addresses/${json['id']}`, { method: 'PATCH', token, body })
@@ -157,7 +157,7 @@ describe('access', () => {
     }
   })
 
-  it('takes the scopes of financial institutions', async () => {
+  it('requires the scopes of financial institutions', async () => {
     const { token: reader } = await service.signIn({ scopes: ['financial-institutions:read'], accountIds: [accountId] })
     expect((await service.call(path, { token: reader })).status).toBe(200)
     const write = { method: 'POST', token: reader, key: 'fi-forbidden', body: manual }

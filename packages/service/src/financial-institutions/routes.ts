@@ -14,7 +14,7 @@ import {
 export const financialInstitutionsRoutes: RouteModule = (app, context) => {
   const path = '/accounts/:account_id/financial-institutions'
 
-  // The answer names the owner of the bank account, so it is stored sealed.
+  // The answer contains the owner of the bank account, so it is stored sealed.
   app.post(`${path}/external`, (c) =>
     createIdempotently(c, context, { scope: 'financial-institutions:write', sealed: true }, (tx, input) => {
       const { accountId, caller, body } = input

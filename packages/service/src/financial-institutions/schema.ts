@@ -19,7 +19,7 @@ const newInstitution = component(
     beneficiary_address: postalAddressSchema,
   }),
   {
-    description: 'A bank account that is entered by hand.',
+    description: 'A bank account entered by hand.',
     examples: [
       {
         owner: 'Roe Supplies LLC',
@@ -42,7 +42,7 @@ const institutionSchema = component(
     transfer_type: z.array(transferTypeSchema),
     bank_details: z.object({
       owner: z.string(),
-      account_number: z.string().meta({ description: 'Shows its last four digits.' }),
+      account_number: z.string().meta({ description: 'Masked, except the last four digits.' }),
       routing_number: z.string(),
       name: z.string().meta({ description: 'Name of the bank.' }),
       account_type: z.string(),
@@ -50,7 +50,7 @@ const institutionSchema = component(
     }),
   }),
   {
-    description: 'A bank address in its older form; its id is the `address_id` too.',
+    description: 'The older form of a bank address. Its id is also the `address_id`.',
     examples: [
       {
         id: sample.bankAddressId,
@@ -76,17 +76,17 @@ const institutionListSchema = component(
   { description: 'The financial institutions of an account, oldest first.' },
 )
 
-/** How a financial institution stands. */
+/** The state of a financial institution. */
 export const institutionStateSchema = component(
   'FinancialInstitutionState',
   z.object({
     status: statuses,
     last_updated: timestampSchema,
     financial_institution_id: idSchema,
-    needs_update: z.boolean().meta({ description: 'True when the owner has to link again.' }),
+    needs_update: z.boolean().meta({ description: 'True when the owner has to link the account again.' }),
   }),
   {
-    description: 'How a financial institution stands.',
+    description: 'The state of a financial institution.',
     examples: [
       {
         status: 'active',
@@ -106,7 +106,7 @@ const read = {
   deprecated: true,
 } as const
 
-/** What can be done with financial institutions. Specification: "Financial institutions (legacy)". */
+/** Operations on financial institutions. Specification: "Financial institutions (legacy)". */
 export const financialInstitutionsOperations: readonly Operation[] = [
   {
     id: 'createFinancialInstitution',
@@ -114,7 +114,7 @@ export const financialInstitutionsOperations: readonly Operation[] = [
     path: `${path}/external`,
     tag: 'Financial institutions',
     summary: 'Register a bank account',
-    description: 'Register an external address instead.',
+    description: 'Deprecated. Register an external address instead.',
     access: 'financial-institutions:write',
     deprecated: true,
     keyed: true,
@@ -126,7 +126,7 @@ export const financialInstitutionsOperations: readonly Operation[] = [
     id: 'listFinancialInstitutions',
     path,
     summary: 'List the financial institutions of an account',
-    answers: { 200: { description: 'All of them.', schema: institutionListSchema } },
+    answers: { 200: { description: 'All financial institutions of the account.', schema: institutionListSchema } },
   },
   {
     ...read,
@@ -140,7 +140,7 @@ export const financialInstitutionsOperations: readonly Operation[] = [
     deprecated: false,
     id: 'getFinancialInstitutionStatus',
     path: `${path}/:financial_institution_id/status`,
-    summary: 'See whether a linked account needs its owner',
-    answers: { 200: { description: 'How it stands.', schema: institutionStateSchema } },
+    summary: 'Check whether the owner has to link again',
+    answers: { 200: { description: 'The state.', schema: institutionStateSchema } },
   },
 ]

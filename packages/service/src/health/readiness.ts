@@ -1,9 +1,9 @@
 import { readMigrations } from '@outlay/adapters-pg'
 import type { ServiceContext } from '../context.ts'
 
-/** What a process needs to do its work, and whether it has it. */
+/** Whether each dependency of a process is available. */
 export interface Readiness {
-  /** All of the following. */
+  /** True when all of the following are true. */
   readonly ready: boolean
   /** The database answers. */
   readonly database: boolean
@@ -13,7 +13,7 @@ export interface Readiness {
   readonly engine: boolean
 }
 
-/** Makes a function that finds out whether this process can do its work. It never throws. */
+/** Makes a function that checks whether this process is ready. It never throws. */
 export function createReadiness(
   context: Pick<ServiceContext, 'pool' | 'schema' | 'isRunning'>,
 ): () => Promise<Readiness> {

@@ -14,12 +14,12 @@ const logger = recordingLogger()
 const serviceWith = (parts: { readonly pool: Pool; readonly schema?: string; readonly isRunning?: () => boolean }) =>
   testService(testContext({ clock: manualClock(), logger, ...parts }))
 
-it('is alive whatever the database does', async () => {
+it('is alive even if the database is down', async () => {
   const answer = await serviceWith({ pool: nowhere }).call('/health')
   expect([answer.status, answer.json]).toEqual([200, { healthy: true }])
 })
 
-it('is ready once database, tables and engine are', async () => {
+it('is ready when the database, the tables and the engine are', async () => {
   let running = false
   const isRunning = () => running
   const schema = 'readiness'

@@ -2,8 +2,8 @@ import type { RouteModule } from '../http/request.ts'
 import { createReadiness } from './readiness.ts'
 
 /**
- * Mounts `GET /health`, 200 as long as the process answers, and `GET /ready`, 200 when it can do its work and 503 while
- * the database, its tables or the engine are not there. Restart a process by the first, send it requests by the second.
+ * Mounts `GET /health`, which answers 200 while the process is alive, and `GET /ready`, which answers 200 when it is ready and 503
+ * while the database, its tables or the engine are not. Use the first as liveness probe and the second as readiness probe.
  */
 export const healthRoutes: RouteModule = (app, context) => {
   const readReadiness = createReadiness(context)

@@ -3,20 +3,20 @@ import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 
 const healthSchema = component('Health', z.object({ healthy: z.literal(true) }), {
-  description: 'The process answers.',
+  description: 'The process is alive.',
   examples: [{ healthy: true }],
 })
 
 const readinessSchema = component(
   'Readiness',
   z.object({
-    ready: z.boolean().meta({ description: 'All of the following.' }),
+    ready: z.boolean().meta({ description: 'True when all of the following are true.' }),
     database: z.boolean().meta({ description: 'The database answers.' }),
-    migrated: z.boolean().meta({ description: 'Its tables are of this release.' }),
-    engine: z.boolean().meta({ description: 'The workers of this process run.' }),
+    migrated: z.boolean().meta({ description: 'The tables match this release.' }),
+    engine: z.boolean().meta({ description: 'The workers of this process are running.' }),
   }),
   {
-    description: 'What the process needs to do its work.',
+    description: 'Whether each dependency of the process is available.',
     examples: [{ ready: true, database: true, migrated: true, engine: true }],
   },
 )
@@ -25,25 +25,25 @@ const documentSchema = component('OpenApiDocument', z.record(z.string(), z.unkno
   description: 'OpenAPI 3.1.',
 })
 
-/** How the process itself is looked at. */
+/** Operations that check the process. */
 export const serviceOperations: readonly Operation[] = [
   {
     id: 'getHealth',
     method: 'get',
     path: '/health',
     tag: 'Service',
-    summary: 'See whether the process lives',
-    answers: { 200: { description: 'It does.', schema: healthSchema } },
+    summary: 'Check whether the process is alive',
+    answers: { 200: { description: 'The process is alive.', schema: healthSchema } },
   },
   {
     id: 'getReadiness',
     method: 'get',
     path: '/ready',
     tag: 'Service',
-    summary: 'See whether the process can work',
+    summary: 'Check whether the process is ready',
     answers: {
-      200: { description: 'It can.', schema: readinessSchema },
-      503: { description: 'Something is missing.', schema: readinessSchema },
+      200: { description: 'The process is ready.', schema: readinessSchema },
+      503: { description: 'A dependency is not available.', schema: readinessSchema },
     },
   },
   {

@@ -3,8 +3,8 @@ import type { z } from 'zod'
 import type { Operation } from '../schema/operation.ts'
 
 /**
- * Checks the shape of a body: which members there are and of which type. The rules of the domain come after it. A body
- * whose members are spelled in camelCase has the shape when it has it in snake_case.
+ * Checks the shape of a body: which members it has and their types. The rules of the domain are checked later. A body in
+ * camelCase has the shape if its spelling in snake_case has it.
  * @throws OutlayError `missing_field`, `invalid_id`, `invalid_amount` or `invalid_request`, with every member that is
  *   wrong, in the caller's own spelling. Messages never quote what was sent.
  */
@@ -45,7 +45,7 @@ function codeOf(path: readonly string[]): ErrorCode {
   return path.join('.') === 'amount.value' ? 'invalid_amount' : 'invalid_request'
 }
 
-/** The path as the caller spelled it, and what is there. A missing member is spelled like the others. */
+/** The path in the caller's spelling, and the value there. A missing member is spelled like the others. */
 function locate(
   body: unknown,
   path: readonly PropertyKey[],
@@ -65,7 +65,7 @@ function locate(
 function hasUnderscore(value: unknown, depth = 0): boolean {
   if (!isRecord(value) || depth > depthLimit) return false
   const entries = Object.entries(value)
-  // Without a member in two words nothing tells the spelling, and the documented one is meant.
+  // Without a member of two words the spelling is ambiguous, so the documented one applies.
   if (depth === 0 && !mentionsCamel(value)) return true
   return entries.some(([name, inner]) => name.includes('_') || hasUnderscore(inner, depth + 1))
 }

@@ -3,7 +3,7 @@ import { routePath } from 'hono/route'
 import { checkShape } from './body-shape.ts'
 import type { ServiceRequest } from './request.ts'
 
-/** Largest body that is read, in octets. */
+/** Maximum size of a body, in octets. */
 const maxBodyBytes = 256 * 1024
 
 /** Deepest nesting of objects and arrays in a JSON body. */
@@ -29,7 +29,7 @@ export function checkBody(c: ServiceRequest, body: unknown): void {
 }
 
 /**
- * Reads a JSON body of bounded size and depth, whatever its shape.
+ * Reads a JSON body of bounded size and depth and of any shape.
  * @throws OutlayError `invalid_request` with status 415, 413 or 400, or 422 for text that cannot be stored.
  */
 export async function readAnyJson(c: ServiceRequest): Promise<unknown> {
@@ -55,7 +55,7 @@ export async function readForm(c: ServiceRequest): Promise<URLSearchParams> {
 /** The body when it is an object; refuses everything else. */
 export function asObject(body: unknown): Readonly<Record<string, unknown>> {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new OutlayError('invalid_request', 'The body is a JSON object.', { field: '' })
+    throw new OutlayError('invalid_request', 'The body must be a JSON object.', { field: '' })
   return body as Readonly<Record<string, unknown>>
 }
 
@@ -74,7 +74,7 @@ async function readText(c: ServiceRequest, maxBytes: number): Promise<string> {
       }
     }
   } catch {
-    // The client has gone, or was too slow for the server's time limits: nobody reads this, and nothing of ours failed.
+    // The client disconnected, or exceeded the server's time limits. No one reads this answer, and the service did not fail.
     throw refusal(400, 'The body broke off.')
   }
   const body = Buffer.concat(chunks)

@@ -1,12 +1,12 @@
 import type { Caller } from '../schema/caller.ts'
 
-/** A caller with the accounts that this process has already seen to be the caller's. */
+/** A caller with the accounts that this process knows to be the caller's. */
 export interface CachedCaller {
   readonly caller: Caller
   readonly accountIds: Set<string>
 }
 
-/** Authenticated tokens, kept for a few seconds so that authentication costs no query. */
+/** Authenticated tokens, cached for a few seconds so that authentication needs no query. */
 export interface CallerCache {
   get(tokenDigest: string): CachedCaller | undefined
   set(tokenDigest: string, caller: Caller): CachedCaller
@@ -18,8 +18,8 @@ export interface CallerCache {
 const mostEntries = 10_000
 
 /**
- * Makes a {@link CallerCache} whose entries live for `lifetimeMs` of real time, whatever the service's clock says; the
- * reader still compares the token's own end with that clock.
+ * Makes a {@link CallerCache} whose entries live for `lifetimeMs` of real time, independent of the service's clock. The reader
+ * still compares the token's expiry with that clock.
  */
 export function createCallerCache(lifetimeMs: number, realTimeMs: () => number = () => performance.now()): CallerCache {
   const entries = new Map<string, CachedCaller & { readonly untilMs: number }>()

@@ -1,18 +1,18 @@
 /**
- * Which keys this process is working on, so that a second request waits in memory and holds no connection, and which it has
- * worked on lately, so that one is looked up before it is claimed.
+ * Keys that this process is working on, so that a second request waits in memory and holds no connection, and keys that it has
+ * worked on lately, so that a request reads such a key before it claims it.
  */
 export interface InFlight {
   /**
-   * Waits for the work that is registered under the key, if any: `ended`, or `timeout` past the bound. Without any, `ended` when
-   * work under the key has ended well lately, else `free`.
+   * Waits for the work that is registered under the key, if any: `ended`, or `timeout` past the limit. Without any, `ended` when
+   * work under the key has succeeded lately, else `free`.
    */
   wait(key: string): Promise<'free' | 'ended' | 'timeout'>
   /** Does work, registered under the key until it ends unless other work is registered there. */
   track<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
-/** Most keys whose work has ended that are remembered: some megabytes at most. */
+/** Maximum number of keys remembered after their work has ended: some megabytes at most. */
 const mostEnded = 10_000
 
 /** Makes an {@link InFlight} whose waits last at most `waitMs`. */

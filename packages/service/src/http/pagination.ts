@@ -4,7 +4,7 @@ import type { ServiceContext } from '../context.ts'
 import { parameterError } from './problem.ts'
 import type { ServiceRequest } from './request.ts'
 
-/** Which page of a list is asked for, with the filters of the list. */
+/** The requested page of a list, with the filters of the list. */
 export interface Page {
   /** 1 to 100. */
   readonly size: number
@@ -18,7 +18,7 @@ export interface Page {
   readonly scope: string
 }
 
-/** Cursors to the neighbours of a page; null where there is none. */
+/** Cursors to the next and the previous page; null when there is none. */
 export interface Pagination {
   readonly next: string | null
   readonly prev: string | null
@@ -29,8 +29,8 @@ const backwardNames = ['page[prev]', 'page[before]']
 const cursorNames = [...forwardNames, ...backwardNames]
 
 /**
- * Reads `page[size]`, at most one cursor, and the named filters. A cursor carries the filters of its list; it may be sent
- * with the same filters again, not with others.
+ * Reads `page[size]`, at most one cursor, and the named filters. A cursor contains the filters of its list. A request may
+ * repeat them, but not change them.
  * @throws OutlayError `invalid_request` naming the parameter.
  */
 export function readPage(c: ServiceRequest, context: ServiceContext, filterNames: readonly string[]): Page {
@@ -51,8 +51,8 @@ export function readPage(c: ServiceRequest, context: ServiceContext, filterNames
 }
 
 /**
- * Cuts a page out of rows that were read in the direction of the page, one more than its size, and gives them in the
- * order of the list.
+ * Makes a page from rows that were read in the direction of the page, one more than its size. Returns them in the order of
+ * the list.
  */
 export function pageOf<Row extends { readonly id: string }>(
   context: ServiceContext,
@@ -71,7 +71,7 @@ export function pageOf<Row extends { readonly id: string }>(
   }
 }
 
-/** A query parameter that is text a database can compare with; `undefined` when it is not there. */
+/** A query parameter as text that the database can compare; `undefined` when it is missing. */
 export function readParameter(c: ServiceRequest, name: string): string | undefined {
   const values = c.req.queries(name)
   const [value] = values ?? []

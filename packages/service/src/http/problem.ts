@@ -1,6 +1,6 @@
 import { type ErrorCode, type Issue, OutlayError } from '@outlay/core'
 
-/** Where in the request the fault lies. */
+/** The member of the request that breaks a rule. */
 export type ProblemSource = { readonly pointer: string } | { readonly parameter: string } | { readonly header: string }
 
 /** The body of every refusal, `application/problem+json`. */
@@ -22,11 +22,11 @@ export interface Problem {
   }[]
 }
 
-/** A problem with the headers that go with it. */
+/** A problem and its headers. */
 export interface ProblemResponse {
   readonly problem: Problem
   readonly headers: Readonly<Record<string, string>>
-  /** True when nothing that the caller did explains it: it is logged, and its cause stays inside. */
+  /** True when the request does not explain the error. It is logged, and its cause is not returned. */
   readonly unexpected: boolean
 }
 
@@ -64,20 +64,20 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Service unavailable',
 }
 
-/** HTTP status that an error code is answered with: 422 unless the code says otherwise. */
+/** HTTP status of an error code: 422 unless it is listed. */
 export function statusOf(code: ErrorCode): number {
   return statuses[code] ?? 422
 }
 
 /**
- * A refusal of a query parameter or a header. Its field starts with `?` or ends with `:`, which tells the problem from a
- * member of the body.
+ * A refusal of a query parameter or a header. Its field starts with `?` or ends with `:`, which distinguishes it from a member
+ * of the body.
  */
 export function parameterError(name: string, message: string): OutlayError {
   return new OutlayError('invalid_request', message, { field: `?${name}` })
 }
 
-/** Turns anything that was thrown into a problem. What is no {@link OutlayError} becomes a 500 that says nothing else. */
+/** Turns any thrown value into a problem. Anything but an {@link OutlayError} becomes a 500 without details. */
 export function problemOf(error: unknown, requestId: string): ProblemResponse {
   if (!OutlayError.is(error)) return internal(requestId)
   const status = isRefusal(error.status) ? error.status : statusOf(error.code)
@@ -113,7 +113,7 @@ function isRefusal(status: number | undefined): status is number {
 }
 
 function internal(requestId: string): ProblemResponse {
-  const detail = 'Something went wrong on our side. The request can be sent again with the same key.'
+  const detail = 'The service failed. Send the request again with the same key.'
   return {
     headers: {},
     unexpected: true,

@@ -14,21 +14,21 @@ const caught = (work: () => void): unknown => {
 it('lets a burst through, then refuses with the time until the next token, per client', () => {
   let nowMs = 0
   const limiter = createRateLimiter({ perSecond: 2, burst: 3 }, () => nowMs)
-  for (let count = 0; count < 3; count += 1) limiter.take('a')
-  const error = caught(() => limiter.take('a'))
+  for (let count = 0; count < 3; count += 1) limiter.spend('a')
+  const error = caught(() => limiter.spend('a'))
   expect(OutlayError.is(error, 'rate_limited') && error.retryAfterMs).toBe(500)
-  limiter.take('b')
+  limiter.spend('b')
   nowMs = 500
-  limiter.take('a')
-  expect(caught(() => limiter.take('a'))).toBeDefined()
+  limiter.spend('a')
+  expect(caught(() => limiter.spend('a'))).toBeDefined()
 })
 
 it('never holds more than the burst', () => {
   let nowMs = 0
   const limiter = createRateLimiter({ perSecond: 100, burst: 2 }, () => nowMs)
-  limiter.take('a')
+  limiter.spend('a')
   nowMs = 3_600_000
-  limiter.take('a')
-  limiter.take('a')
-  expect(caught(() => limiter.take('a'))).toBeDefined()
+  limiter.spend('a')
+  limiter.spend('a')
+  expect(caught(() => limiter.spend('a'))).toBeDefined()
 })

@@ -2,8 +2,8 @@ import { OutlayError } from '@outlay/core'
 
 /** A token bucket per client, in the memory of this process. */
 export interface RateLimiter {
-  /** Takes one token. Throws OutlayError `rate_limited` with the wait when the bucket is empty. */
-  take(clientId: string): void
+  /** Spends one token. Throws OutlayError `rate_limited` with the delay when the bucket is empty. */
+  spend(clientId: string): void
 }
 
 interface Bucket {
@@ -20,7 +20,7 @@ export function createRateLimiter(
 ): RateLimiter {
   const buckets = new Map<string, Bucket>()
   return {
-    take(clientId) {
+    spend(clientId) {
       const nowMs = realTimeMs()
       const bucket = buckets.get(clientId) ?? { tokens: limit.burst, refilledAtMs: nowMs }
       const passedMs = Math.max(0, nowMs - bucket.refilledAtMs)

@@ -5,7 +5,7 @@ import type { CallerCache } from './caller-cache.ts'
 import type { InFlight } from './in-flight.ts'
 import type { RateLimiter } from './rate-limit.ts'
 
-/** What a request carries beside itself. */
+/** Variables of a request. */
 export interface ServiceEnv {
   readonly Variables: {
     readonly requestId: string
@@ -17,10 +17,10 @@ export interface ServiceEnv {
   }
 }
 
-/** The application that routes are mounted on. */
+/** The application on which routes are mounted. */
 export type ServiceApp = Hono<ServiceEnv>
 
-/** One request on its way through the application. */
+/** The context of one request. */
 export type ServiceRequest = Context<ServiceEnv>
 
 /** Mounts the routes of one noun. */

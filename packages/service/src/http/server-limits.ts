@@ -1,17 +1,17 @@
 import { createServer, type RequestListener, type ServerOptions } from 'node:http'
 import { checkNumbers, timerRange } from '@outlay/core'
 
-/** How long a server waits for a client, and for how many at once. Times are in milliseconds. */
+/** How long a server waits for a client, and how many it serves at once. Times are in milliseconds. */
 export interface ServerLimits {
   /** From the first moment of a connection, or of a further request on it, to the end of the headers. Default 10,000. */
   readonly headersTimeoutMs: number
   /** To the end of the body. Default 30,000. */
   readonly requestTimeoutMs: number
-  /** Without a byte in either direction, while an answer is worked on or read. Default 120,000. */
+  /** Without a byte in either direction, while the server computes an answer or the client reads it. Default 120,000. */
   readonly idleTimeoutMs: number
   /** Between two requests of one connection. Default 5,000. */
   readonly keepAliveTimeoutMs: number
-  /** Connections at once; further ones are closed as they come. Default 1,000. */
+  /** Connections at once. Further ones are closed. Default 1,000. */
   readonly maxConnections: number
 }
 
@@ -31,12 +31,12 @@ const ranges = {
   maxConnections: { min: 1, max: 1_000_000, integer: true },
 }
 
-/** Longest pause between two looks for connections that are over their time. */
+/** Longest interval between two checks for connections that exceed a time limit. */
 const longestPauseMs = 1_000
 
 /**
- * Gives a `createServer` of `node:http` whose servers do not wait for slow clients for ever: a connection that sends its
- * headers or its body in drips is answered 408 and closed, one that sends nothing is closed.
+ * Returns a `createServer` of `node:http` whose servers do not wait forever for slow clients. A connection that sends its headers
+ * or its body too slowly is answered 408 and closed. One that sends nothing is closed.
  *
  * @example
  * serve({ fetch: service.fetch, port: 3000, createServer: limitedServer() })
@@ -55,7 +55,7 @@ export function limitedServer(limits: Partial<ServerLimits> = {}): typeof create
         requestTimeout: requestTimeoutMs,
         keepAliveTimeout: keepAliveTimeoutMs,
         connectionsCheckingInterval: Math.min(longestPauseMs, headersTimeoutMs / 2),
-        // Two parsers that read one message differently are how requests are smuggled past a proxy.
+        // Request smuggling exploits two parsers that read one message differently.
         insecureHTTPParser: false,
       },
       listener,

@@ -68,7 +68,7 @@ it('has one effect when several processes get the same key at once', async () =>
   expect(await effects('spread')).toBe(1)
 })
 
-it('takes a quoted key and a bare one for the same, and member order for no difference', async () => {
+it('treats a quoted key and a bare one as equal, and ignores the order of members', async () => {
   const first = await service.call(path, { method: 'POST', token, key: '"q"', body: '{"name":"quoted","note":null}' })
   const second = await service.call(path, { method: 'POST', token, key: 'q', body: '{"note":null, "name":"quoted"}' })
   expect(second.text).toBe(first.text)
@@ -86,7 +86,7 @@ it('refuses the key for another payload and for another URI', async () => {
   expect(await effects('second')).toBe(0)
 })
 
-it('keeps keys of two clients apart', async () => {
+it('separates keys of two clients', async () => {
   const other = await service.signIn()
   const otherAccount = await service.createAccount(other.token)
   await post('shared', 'mine')
@@ -99,7 +99,7 @@ it('keeps keys of two clients apart', async () => {
   expect(answer.status).toBe(201)
 })
 
-it('replays a refusal that would come out the same, and rolls its effect back', async () => {
+it('replays a deterministic refusal, and rolls its effect back', async () => {
   failures.set('refused', () => new OutlayError('invalid_account_number', 'No such account.', { field: 'destination' }))
   const first = await post('refusal', 'refused')
   expect([first.status, first.json['code']]).toEqual([422, 'invalid_account_number'])
@@ -126,7 +126,7 @@ it.each([
   expect(await effects(name)).toBe(1)
 })
 
-it('tries again by itself when two transactions got into each other', async () => {
+it('retries automatically when two transactions conflict', async () => {
   let left = 2
   failures.set('deadlock', () => {
     left -= 1
@@ -137,7 +137,7 @@ it('tries again by itself when two transactions got into each other', async () =
   expect(await effects('deadlock')).toBe(1)
 })
 
-it('answers 409 with Retry-After when the other request takes too long', async () => {
+it('answers 409 with Retry-After when the other request lasts too long', async () => {
   const impatient = testService(Object.assign(testContextOf(), { idempotencyWaitMs: 50 }), [thingsRoutes])
   const blocker = await pool.connect()
   try {
@@ -157,7 +157,7 @@ it('answers 409 with Retry-After when the other request takes too long', async (
   expect(await effects('held')).toBe(0)
 })
 
-it('asks for a key of visible ASCII', async () => {
+it('requires a key of visible ASCII', async () => {
   const missing = await service.call(path, { method: 'POST', token, body: { name: 'keyless' } })
   expect([missing.status, missing.json['code']]).toEqual([400, 'idempotency_key_missing'])
   for (const key of ['x'.repeat(256), 'two words']) {
@@ -188,7 +188,7 @@ it('limits size, depth and text of a body', async () => {
   expect(form.status).toBe(415)
 })
 
-it('says nothing about a failure but its request id, and logs it without values', async () => {
+it('answers a failure with only its request id, and logs it without values', async () => {
   failures.set('leak', () => Object.assign(new Error('secret 445566778899'), { code: '23514', detail: 'Failing row' }))
   const answer = await service.call(path, {
     method: 'POST',

@@ -10,7 +10,7 @@ import type { Caller, Scope } from '../schema/caller.ts'
 import { digest } from '../secrets.ts'
 import { claimKey, findKey, type KeyedRequest, type StoredResponse, storeResponse } from './keys.ts'
 
-/** What the effect of a create gets. */
+/** Input of the effect of a create. */
 export interface CreateInput {
   readonly body: unknown
   readonly caller: Caller
@@ -21,23 +21,22 @@ export interface CreateInput {
 }
 
 /**
- * Has something run when the answer is stored, right before the commit: what locks a row that others wait for, and changes
- * nothing about the answer. What it throws counts as thrown by the effect.
+ * Runs a function after the answer is stored, right before the commit. Use it for work that locks a contended row and does not
+ * change the answer. Its errors count as errors of the effect.
  */
 export type RunLast = (run: () => Promise<void>) => void
 
-/** How a create answers. */
+/** Options of a create. */
 export interface CreateOptions {
   readonly scope: Scope
   /** Status of the first success and of its replays. Default 201. */
   readonly status?: ContentfulStatusCode | undefined
-  /** Encrypts the stored response, for one that shows a secret. Default false. */
+  /** Encrypts the stored response, for a response with a secret. Default false. */
   readonly sealed?: boolean | undefined
-  /** True for one that takes no body: what is sent is not read. Default false. */
+  /** True for a create without a body: a body that is sent is not read. Default false. */
   readonly bodyless?: boolean | undefined
   /**
-   * Work before the transaction, such as a call to a provider; a replay skips it. What it throws counts as thrown by the
-   * effect.
+   * Work before the transaction, such as a call to a provider. A replay skips it. Its errors count as errors of the effect.
    */
   readonly prepare?: ((body: unknown) => Promise<void>) | undefined
 }
@@ -51,13 +50,12 @@ const mostTries = 4
 const notStored = new Set(['insufficient_balance', 'account_not_ready', 'bank_login_required'])
 
 /**
- * Runs a create of one account once per idempotency key and answers it. Key, effect and stored response commit together;
- * a later request with the same key gets the same octets and `Idempotent-Replayed: true`, also when the account is not the
- * client's any more. What proves what became of the key has `Idempotency-Key-Evaluated: true`, and nothing else has. Specification:
- * "Idempotency behaviour".
+ * Runs a create of one account once per idempotency key and answers it. Key, effect and stored response commit together. A later
+ * request with the same key gets the same octets and `Idempotent-Replayed: true`, even when the client no longer has the account.
+ * Only answers that prove the result of the key have `Idempotency-Key-Evaluated: true`. Specification: "Idempotency behaviour".
  *
- * Refusals that would come out the same again are kept and replayed. 5xx, 409, 429, `insufficient_balance`,
- * `account_not_ready` and `bank_login_required` leave nothing behind, so the same key can be sent again.
+ * Deterministic refusals are stored and replayed. 5xx, 409, 429, `insufficient_balance`, `account_not_ready` and
+ * `bank_login_required` are not stored, so the same key can be sent again.
  */
 export async function createIdempotently(
   c: ServiceRequest,
@@ -70,7 +68,7 @@ export async function createIdempotently(
   return await answerOnce(c, context, caller, options, (tx, input) => work(tx, { ...input, caller, accountId }))
 }
 
-/** The stored answer of the key where there is one: it counts, whatever has become of the account since. */
+/** The stored answer of the key, if any. It applies even if the account has changed since. */
 async function replayOr(
   c: ServiceRequest,
   context: ServiceContext,
@@ -87,7 +85,7 @@ async function replayOr(
   return respond(c, replay)
 }
 
-/** The same for a create that belongs to no account: the caller is authenticated already. */
+/** The same for a create without an account. The caller is already authenticated. */
 export async function answerOnce(
   c: ServiceRequest,
   context: ServiceContext,
@@ -124,7 +122,7 @@ export async function answerOnce(
   })
 }
 
-/** What is asked for, and under which key. */
+/** The request and its key. */
 async function readKeyed(
   c: ServiceRequest,
   context: ServiceContext,
@@ -140,7 +138,7 @@ async function readKeyed(
 
 const inFlightKey = ({ clientId, idempotencyKey }: KeyedRequest): string => `${clientId} ${idempotencyKey}`
 
-/** Whether the transaction that decides has the key: then whatever it refuses is decided behind it. */
+/** Whether the deciding transaction has the key. If so, it checked the key before it refused. */
 interface KeyStanding {
   isClaimed: boolean
 }
@@ -148,9 +146,9 @@ interface KeyStanding {
 const evaluatedHeader = 'idempotency-key-evaluated'
 
 /**
- * Marks refusals that prove what became of every request with the key: those that are kept are answers and marked as such, so
- * that a request which is still on its way gets them too. Of those that leave nothing behind only a lack of funds is marked: the
- * same key is sent again until it is decided.
+ * Marks refusals that prove the result of every request with the key. Stored refusals are answers and are marked, so a request
+ * that is still in transit gets them too. Of the refusals that are not stored, only a lack of funds is marked: the same key is
+ * sent again until it is decided.
  */
 async function markingEvaluated<T>(c: ServiceRequest, standing: KeyStanding, answer: () => Promise<T>): Promise<T> {
   try {
@@ -171,10 +169,10 @@ function readIdempotencyKey(c: ServiceRequest): string {
   const header = c.req.header('idempotency-key')
   const field = 'Idempotency-Key:'
   if (header === undefined || header === '')
-    throw new OutlayError('idempotency_key_missing', 'A create needs an Idempotency-Key header.', { field })
+    throw new OutlayError('idempotency_key_missing', 'A create requires an Idempotency-Key header.', { field })
   const key = /^"(.*)"$/.exec(header)?.[1] ?? header
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
-    throw new OutlayError('idempotency_key_invalid', 'The key has 1 to 255 visible ASCII characters.', { field })
+    throw new OutlayError('idempotency_key_invalid', 'The key must be 1 to 255 visible ASCII characters.', { field })
   return key
 }
 
@@ -207,7 +205,7 @@ async function performOnce(
   }
 }
 
-/** The answer of the effect, or `undefined` when another request has the key. */
+/** The answer of the effect; `undefined` when another request has the key. */
 async function tryEffect(context: ServiceContext, request: KeyedRequest, effect: Effect): Promise<Answer | undefined> {
   const { standing } = effect
   standing.isClaimed = false
@@ -233,7 +231,7 @@ async function tryEffect(context: ServiceContext, request: KeyedRequest, effect:
   )
 }
 
-/** Keeps a refusal whose effects are rolled back; `undefined` when another request got the key in the meantime. */
+/** Stores a refusal whose effects are rolled back; `undefined` when another request got the key in the meantime. */
 async function storeRefusal(
   context: ServiceContext,
   request: KeyedRequest,
@@ -271,7 +269,7 @@ async function claimOrTimeOut(tx: Tx, context: ServiceContext, request: KeyedReq
   }
 }
 
-/** The problem to keep for an error, or `undefined` when the error leaves the key free. */
+/** The problem to store for an error; `undefined` when the error leaves the key free. */
 function refusalOf(c: ServiceRequest, error: unknown): StoredResponse | undefined {
   if (!OutlayError.is(error) || notStored.has(error.code)) return undefined
   const { problem } = problemOf(error, c.get('requestId'))
@@ -315,7 +313,7 @@ function translated(error: unknown): unknown {
   if (state !== lockNotAvailable && !transient.has(state ?? '')) return error
   return new OutlayError(
     'service_unavailable',
-    'Too much is going on at once; send the request again with the same key.',
+    'Too many requests are in progress; send the request again with the same key.',
     {
       retryAfterMs: 1_000,
       cause: error,

@@ -63,7 +63,7 @@ const asSystem = async (text: string, values: readonly unknown[]) => {
   }
 }
 
-describe('an answer that was decided behind the idempotency key says so', () => {
+describe('an answer that was decided after the check of the idempotency key says so', () => {
   it('when it is the first success, and when it is its replay', async () => {
     const key = crypto.randomUUID()
     const first = await post({ key })
@@ -87,7 +87,7 @@ describe('an answer that was decided behind the idempotency key says so', () => 
     }
   })
 
-  it('when it is a lack of funds, which is not kept', async () => {
+  it('when it is a lack of funds, which is not stored', async () => {
     const answer = await failing(new OutlayError('insufficient_balance', 'Not now.'))
     expect([answer.status, answer.headers.get(header)]).toEqual([422, 'true'])
   })
@@ -100,13 +100,13 @@ describe('an answer that was decided behind the idempotency key says so', () => 
   })
 })
 
-describe('an answer that was not decided behind the idempotency key does not say so', () => {
+describe('an answer that was decided before the check of the idempotency key does not say so', () => {
   it.each([
     [422, 'account_not_ready'],
     [422, 'bank_login_required'],
     [409, 'conflict'],
   ] as const)(
-    'a refusal that is not kept, so that a request which is on its way may still succeed: %i %s',
+    'a refusal that is not stored, so that a request in transit may still succeed: %i %s',
     async (status, code) => {
       const answer = await failing(new OutlayError(code, 'Not now.'))
       expect([answer.status, answer.json['code'], answer.headers.get(header)]).toEqual([status, code, null])
@@ -115,14 +115,14 @@ describe('an answer that was not decided behind the idempotency key does not say
 
   it.each([
     ['401', { token: 'nobody' }, 401],
-    ['an account of somebody else', { at: '/accounts/01J0000000000000000000000Z/things' }, 404],
-    ['an account that is none', { at: '/accounts/none/things' }, 404],
+    ['an account of another client', { at: '/accounts/01J0000000000000000000000Z/things' }, 404],
+    ['an invalid account', { at: '/accounts/none/things' }, 404],
     ['no key', { key: undefined }, 400],
-    ['a key that is none', { key: 'two words' }, 400],
+    ['an invalid key', { key: 'two words' }, 400],
     ['no JSON', { body: '{' }, 400],
     ['text that is none', { body: '{"name":"\\u0000"}' }, 422],
     ['another type', { headers: { 'content-type': 'text/plain' } }, 415],
-    ['a path that is none', { at: '/nothing' }, 404],
+    ['an unknown path', { at: '/nothing' }, 404],
   ])('%s', async (_, call, status) => {
     const answer = await post(call)
     expect([answer.status, answer.headers.get(header)]).toEqual([status, null])
@@ -168,13 +168,13 @@ describe('an answer that was not decided behind the idempotency key does not say
   })
 })
 
-describe('a key is looked at before the account is', () => {
-  it('so a replay comes although the account was taken away, and nothing new does', async () => {
+describe('a key is checked before the account', () => {
+  it('so a client that lost the account gets a replay, and nothing new', async () => {
     const kept = [crypto.randomUUID(), crypto.randomUUID()] as const
     const first = await post({ key: kept[0] })
     const refused = await failing(new OutlayError('invalid_account_number', 'No.'), { key: kept[1] })
-    const taken = `delete from ${testSchema}.client_account where client_id = $1 and account_id = $2`
-    await asSystem(taken, [clientId, accountId])
+    const revoke = `delete from ${testSchema}.client_account where client_id = $1 and account_id = $2`
+    await asSystem(revoke, [clientId, accountId])
     try {
       for (const [key, before] of [
         [kept[0], first],

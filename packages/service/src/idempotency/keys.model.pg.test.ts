@@ -12,7 +12,7 @@ import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { transfersRoutes } from '../transfers/routes.ts'
 
 const stalls = 666_004
-/** What a body asks for, in cents. `broken` names an address that is not there, `malformed` is not JSON. */
+/** What a body asks for, in cents. `broken` names an unknown address, `malformed` is not JSON. */
 const costs = { first: stalls, second: stalls, greedy: 10 * stalls, broken: stalls, malformed: 0 } as const
 type BodyName = keyof typeof costs
 
@@ -117,8 +117,8 @@ async function send(client: Client, ask: Ask): Promise<Answer> {
   return { status: response.status, text: answer, code, replayed }
 }
 
-/** Takes one answer into the model; false when the model would have answered otherwise. */
-function take(model: ClientModel, ask: Ask, answer: Answer): boolean {
+/** Applies one answer to the model; false when the model would have answered differently. */
+function apply(model: ClientModel, ask: Ask, answer: Answer): boolean {
   const { status, text, code, replayed } = answer
   if (ask.body === 'malformed') return status === 400 && !replayed
   const asked = `${ask.path} ${ask.body}`
@@ -165,7 +165,7 @@ class Together implements fc.AsyncCommand<Model, Real> {
     )
     for (const order of ordersOf(answers)) {
       const tried = model.map(copyOf) as [ClientModel, ClientModel]
-      if (order.every(({ ask, answer }) => take(tried[ask.client], ask, answer))) {
+      if (order.every(({ ask, answer }) => apply(tried[ask.client], ask, answer))) {
         for (const at of [0, 1] as const) Object.assign(model[at], tried[at])
         return
       }
@@ -300,7 +300,7 @@ const { parameters, timeoutMs } = modelRuns(8)
 
 describe('the answers under idempotency keys', () => {
   it(
-    'are those of a model in memory, in whatever order the statements of concurrent requests run',
+    'equal those of a model in memory, for any order of the statements of concurrent requests',
     async () => {
       await fc.assert(
         fc.asyncProperty(commands, statementSchedulers(), async (sequence, scheduler) => {

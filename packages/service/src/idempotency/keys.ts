@@ -1,37 +1,37 @@
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 
-/** A response as it is kept under an idempotency key. */
+/** The response that is stored under an idempotency key. */
 export interface StoredResponse {
   readonly status: number
   /** The exact text of the body. */
   readonly body: string
 }
 
-/** An idempotency key of a client, with what was asked under it. */
+/** An idempotency key of a client, with a fingerprint of the request. */
 export interface KeyedRequest {
   readonly clientId: string
   readonly idempotencyKey: string
-  /** Equal for equal requests only; keyed, so it gives nothing away about its input. */
+  /** Equal only for equal requests. It is keyed, so it reveals nothing about its input. */
   readonly fingerprint: string
 }
 
-/** What is known under a key. */
+/** The record of a key. */
 export interface KeyRecord {
   readonly fingerprint: string
   readonly response: StoredResponse
 }
 
 /**
- * Takes the key for the transaction. False when another request has it already; while that one is undecided, this waits
- * up to the transaction's `lock_timeout`.
+ * Claims the key for the transaction. False when another request already has it. While that request is undecided, this waits up
+ * to the transaction's `lock_timeout`.
  */
 export async function claimKey(tx: Tx, context: ServiceContext, request: KeyedRequest): Promise<boolean> {
   const values = [request.clientId, request.idempotencyKey, request.fingerprint, context.clock.now()]
   return (await run(tx, context, insertKey, values)).length > 0
 }
 
-/** Keeps the response under a key that the transaction holds. With `sealed` the body is encrypted at rest. */
+/** Stores the response under a key that the transaction holds. With `sealed` the body is encrypted at rest. */
 export async function storeResponse(
   tx: Tx,
   context: ServiceContext,
@@ -43,7 +43,7 @@ export async function storeResponse(
   await run(tx, context, updateResponse, [request.clientId, request.idempotencyKey, response.status, body, sealed])
 }
 
-/** What is kept under a key; `undefined` when nothing is. */
+/** The record of a key; `undefined` when there is none. */
 export async function findKey(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -55,7 +55,7 @@ export async function findKey(
   return { fingerprint: row.fingerprint, response: { status: row.response_status, body } }
 }
 
-/** Forgets keys that were first used before `before`. Returns how many. */
+/** Deletes keys that were first used before `before`. Returns how many. */
 export async function pruneKeys(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
   return (await run(executor, context, deleteKeys, [before])).length
 }

@@ -15,7 +15,7 @@ import { transfersRoutes } from '../transfers/routes.ts'
 const stalls = 666_004
 /** A wire of this amount is refused by the other bank, in cents. */
 const refused = 666_001
-/** Longer than any wire takes. */
+/** Longer than any wire lasts. */
 const threeHours = 3 * 3_600
 
 /** A wallet of one of two accounts, for one of two tokens: `0 USDC`. */
@@ -27,7 +27,7 @@ interface TransferModel {
   readonly from: Holding | undefined
   readonly to: Holding | undefined
   readonly cents: number
-  /** How it ends when time passes: not by itself, or well, or badly. */
+  /** How it ends when time passes: never, successfully, or with a failure. */
   readonly fate: 'stall' | 'settle' | 'fail'
   status: 'open' | 'waiting' | 'complete' | 'failed'
   returned: boolean
@@ -181,7 +181,7 @@ class Create extends Command {
     }
     for (const holding of holdings) expect(model.available[holding]).toBeGreaterThanOrEqual(0)
     for (const { from, cents } of wanting) {
-      // Money only left the wallet meanwhile: what was refused does not fit into what remains.
+      // Money only left the wallet in the meantime: the refused amount exceeds the rest.
       const remains = from === undefined ? 0 : model.available[from]
       expect(cents, JSON.stringify(before)).toBeGreaterThan(remains)
     }
@@ -251,7 +251,7 @@ class End extends Command {
       transfer.returned = true
       model.available[transfer.from] += transfer.cents
     }
-    // A payment ends once: neither a second ending nor another one is taken.
+    // A payment ends once: a second end is refused, whether it is the same or another.
     const again = this.ending === 'return' && transfer.returned ? 'return' : 'settle'
     expect((await real.call(`/simulations/transfers/${transfer.id}/${again}`, { code: 'R01' })).status).toBe(409)
   }
@@ -261,7 +261,7 @@ class End extends Command {
   }
 }
 
-/** Lets the wires arrive that transfers wait for, if told to, and time pass until every wire has ended. */
+/** Simulates the arrival of the expected wires, if asked, and moves the clock until every wire has ended. */
 class Advance extends Command {
   readonly wires: boolean
 
@@ -368,7 +368,7 @@ const { parameters, timeoutMs } = modelRuns(6)
 
 describe('the balances of the ledger', () => {
   it(
-    'are those of a model in memory, whatever is created, deposited, settled, rejected and returned in whatever order',
+    'equal those of a model in memory, for creates, deposits, settlements, rejections and returns in any order',
     async () => {
       await fc.assert(
         fc.asyncProperty(commands, statementSchedulers(), async (sequence, scheduler) => {

@@ -19,7 +19,7 @@ const pool = new Pool({ connectionString: database.url, max: 16 })
 afterAll(() => pool.end())
 
 const context = { pool, schema }
-/** Runs a statement on everybody's rows. */
+/** Runs a statement on the rows of all tenants. */
 const query = (text: string, values?: unknown[]) => inTransaction(context, (tx) => tx.query(text, values))
 let counter = 0
 const nextId = (): string => {
@@ -98,7 +98,7 @@ it('a hold ends once: what is posted cannot be voided', async () => {
   expect(await holding('once')).toMatchObject({ available: '2', held: '4' })
 })
 
-it('a reverse gives a posted transfer back to the wallet', async () => {
+it('a reverse returns a posted transfer to the wallet', async () => {
   await deposit('back', '10')
   const id = nextId()
   const plan = offramp('back', '4')
@@ -119,7 +119,7 @@ it('an entry cannot be changed or deleted', async () => {
   await expect(query(`delete from ${schema}.ledger_entry`)).rejects.toThrow('never changed')
 })
 
-it('whatever happens in whatever order, balances equal entries, are never negative, and all value adds up', async () => {
+it('for any steps in any order, balances equal entries, are never negative, and sum to zero', async () => {
   const move = fc.record({
     kind: fc.constantFrom('deposit', 'offramp', 'payout', 'swap', 'onramp'),
     account: fc.constantFrom('a', 'b', 'c'),

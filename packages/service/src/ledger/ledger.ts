@@ -6,16 +6,16 @@ import type { RailFlow } from '../rails/port.ts'
  * A kind of ledger account.
  *
  * - `custodial`: a wallet's holding of one value type on one chain; the only kind that belongs to a client
- * - `issuer`: who mints and burns a token, one per value type
- * - `settlement`: the service's own money at a rail, on its way in or out
- * - `outside`: the rest of the world at the end of a rail or a chain
+ * - `issuer`: the issuer that mints and burns a token, one per value type
+ * - `settlement`: the service's own money at a rail, in transit
+ * - `outside`: external accounts at a rail or a chain
  */
 export type LedgerAccountKind = 'custodial' | 'issuer' | 'settlement' | 'outside'
 
 /** One step of a posting. `hold` ends in `post` or `void`; `reverse` undoes a `post`. */
 export type LedgerStep = 'hold' | 'post' | 'void' | 'deposit' | 'reverse'
 
-/** One signed line of a step, in the spelling of the SQL function that books it. */
+/** One signed line of a step, in the format of the SQL function that books it. */
 export interface LedgerLine {
   readonly kind: LedgerAccountKind
   readonly account: string
@@ -23,11 +23,11 @@ export interface LedgerLine {
   readonly value: string
   readonly rail: string
   readonly bucket: 'available' | 'held'
-  /** Decimal string, negative for what leaves. */
+  /** Decimal string, negative for a debit. */
   readonly amount: string
 }
 
-/** One end of a movement as the ledger sees it. */
+/** One end of a movement in the ledger. */
 export interface LedgerLeg {
   readonly valueType: string
   readonly transferType: string
@@ -73,14 +73,14 @@ export function planTransfer(transfer: {
   }
 }
 
-/** Plans a deposit: value comes from outside into a wallet, on the same chain. */
+/** Plans a deposit: value moves from outside into a wallet, on the same chain. */
 export function planDeposit(wallet: LedgerLeg, amount: string): readonly LedgerLine[] {
   const credit = walletLine(wallet, 'available', amount)
   if (credit === undefined) throw new Error('A deposit goes to a wallet that the service holds.')
   return [systemLine('outside', wallet, `-${amount}`), credit]
 }
 
-/** Plans the undoing of what was posted; what a wallet had held comes back as available. */
+/** Plans the reversal of a posting. The value of the wallet becomes available again. */
 export function planReverse(post: readonly LedgerLine[]): readonly LedgerLine[] {
   return post.map((line) => ({
     ...line,
@@ -119,10 +119,10 @@ function issuerLine(leg: LedgerLeg, amount: string): LedgerLine {
   return { kind: 'issuer', account: '', address: '', value: leg.valueType, rail: '', bucket: 'available', amount }
 }
 
-/** What booking a step came to. `insufficient` is an answer of a hold only; unless `applied`, nothing changed. */
+/** The result of booking a step. Only a hold can be `insufficient`. Unless `applied`, nothing changed. */
 export type LedgerAnswer = 'applied' | 'repeated' | 'insufficient'
 
-/** Books one step of a posting, once in effect per posting and step. */
+/** Books one step of a posting. Takes effect once per posting and step. */
 export async function book(
   tx: Tx,
   context: Pick<ServiceContext, 'schema'>,

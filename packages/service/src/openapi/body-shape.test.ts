@@ -28,7 +28,7 @@ const camelTransfer = {
   destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
 }
 
-it('takes a body in either spelling, with null for what is optional and with members that it does not know', () => {
+it('accepts a body in either spelling, with null for optional members and with unknown members', () => {
   for (const path of [transfers, '/accounts/:account_id/transfer']) {
     expect(check(path, transfer)).toEqual([])
     expect(check(path, camelTransfer)).toEqual([])
@@ -54,11 +54,11 @@ it('names members as the caller spelled them', () => {
   ])
 })
 
-it.each([null, [], 'text', 1, true])('refuses %j, which is no object', (body) => {
+it.each([null, [], 'text', 1, true])('refuses %j, which is not an object', (body) => {
   expect(check(transfers, body)).toEqual([['', 'invalid_request', 'must be an object']])
 })
 
-it('tells a bank account from a wallet by its members', () => {
+it('distinguishes a bank account from a wallet by its members', () => {
   const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: 62701 }
   expect(check(addresses, { name: 'A', transfer_types: ['wire'], owner: 'B', bank_address: place })).toEqual([
     ['account_number', 'missing_field', 'is required'],

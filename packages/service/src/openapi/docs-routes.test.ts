@@ -22,7 +22,7 @@ it.each(['http://test/docs', 'http://test/docs/'])('%s shows the page and everyt
   }
 })
 
-it('refers to no other origin, and forbids it', async () => {
+it('refers to no other origin, and forbids others', async () => {
   const page = await get('http://test/docs')
   expect((await page.text()).match(/https?:|\/\//g)).toBeNull()
   expect((await (await get('http://test/docs/start.js')).text()).match(/https?:|['"]\/\//g)).toBeNull()
@@ -38,7 +38,7 @@ it('refers to no other origin, and forbids it', async () => {
   expect(policy).not.toMatch(/script-src[^;]*unsafe/)
 })
 
-it('serves nothing but the assets of the page', async () => {
+it('serves only the assets of the page', async () => {
   for (const name of ['package.json', 'index.html', '..%2fpackage.json', 'swagger-ui-bundle.js.map'])
     expect((await get(`http://test/docs/${name}`)).status, name).toBe(404)
 })

@@ -6,9 +6,9 @@ import { writeOpenApi } from './openapi.ts'
 import { operations } from './operations.ts'
 
 /**
- * Mounts `GET /openapi.json`, the OpenAPI 3.1 document of the routes that are mounted, and `GET /docs`, a page to read it.
- * The page is that of `swagger-ui-dist`, which is loaded when it is asked for; without that package `/docs` is not found.
- * Nothing comes from another origin, and the page's policy forbids it.
+ * Mounts `GET /openapi.json`, the OpenAPI 3.1 document of the mounted routes, and `GET /docs`, a page that displays it.
+ * The page uses `swagger-ui-dist` and loads it on the first request. Without that package, `/docs` is not found.
+ * The page loads nothing from another origin; its content security policy forbids it.
  */
 export const docsRoutes: RouteModule = (app) => {
   let document: string | undefined
@@ -18,7 +18,7 @@ export const docsRoutes: RouteModule = (app) => {
   })
   app.get('/docs', async (c) => {
     await readAsset('swagger-ui.css')
-    // Relative links need the directory, wherever the service is mounted.
+    // Relative links need the directory, because the service may be mounted anywhere.
     const base = new URL(c.req.url).pathname.endsWith('/') ? '' : 'docs/'
     return c.body(page(base), 200, { ...headers, 'content-type': 'text/html; charset=utf-8' })
   })
@@ -56,7 +56,7 @@ const page = (base: string) => `<!doctype html>
 </html>
 `
 
-// No validator: it would send the document to somebody else.
+// No validator: it would send the document to a third party.
 const start = `const page = document.getElementById('page')
 SwaggerUIBundle({
   domNode: page,
@@ -73,7 +73,7 @@ async function answerAsset(c: ServiceRequest, name: string): Promise<Response> {
   const cached = { ...headers, 'cache-control': 'public, max-age=3600' }
   if (name === 'start.js') return c.body(start, 200, { ...cached, 'content-type': 'text/javascript; charset=utf-8' })
   const type = mediaTypes[name]
-  if (type === undefined) throw new OutlayError('not_found', 'There is nothing at this path.')
+  if (type === undefined) throw new OutlayError('not_found', 'Nothing exists at this path.')
   return c.body(await readAsset(name), 200, { ...cached, 'content-type': type })
 }
 

@@ -24,8 +24,8 @@ const service = testService(context, [balancesRoutes, docsRoutes])
 const { token } = await service.signIn()
 const accountId = await service.createAccount(token)
 
-// Each answer is checked against the document on its way; these are the ones that no other test looks at.
-it('answers as documented where no other test looks', async () => {
+// The test client checks each answer against the document. No other test requests these.
+it('answers as documented where no other test checks', async () => {
   const { addresses } = (await service.call<{ addresses: { id: string }[] }>('/addresses', { token })).json
   const paths = [`/addresses/${addresses[0]?.id}`, '/balances', `/accounts/${accountId}/webhooks/event_types`]
   for (const path of paths) expect((await service.call(path, { token })).status, path).toBe(200)

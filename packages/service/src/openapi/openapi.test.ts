@@ -62,7 +62,7 @@ it('gives examples that have the documented shape', () => {
   expect(wrong).toEqual([])
 })
 
-it('refers to nothing that is not there', () => {
+it('has no dangling references', () => {
   const text = JSON.stringify(document)
   const references = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].flatMap(([, path]) => path ?? [])
   expect(references.length).toBeGreaterThan(100)
@@ -74,7 +74,7 @@ it('refers to nothing that is not there', () => {
   expect(missing).toEqual([])
 })
 
-it('leaves the sandbox out where there is none', async () => {
+it('omits the sandbox when there is none', async () => {
   const rails = createService({ pool, rails: 'simulated', encryptionKey: randomBytes(32) }).context.rails
   const { simulation: _, ...bare } = rails as typeof rails & { simulation: unknown }
   const real = createService({ pool, rails: bare, encryptionKey: randomBytes(32) })

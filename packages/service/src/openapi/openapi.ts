@@ -6,27 +6,27 @@ import { writeHeaderComponents, writeRefusalComponents, writeRefusals } from './
 import { examplesOf, type JsonObject, writeSchema, writeSchemas } from './schemas.ts'
 
 const tags: Readonly<Record<OperationTag, string>> = {
-  Accounts: 'A business has an account, and may manage accounts of its end customers.',
+  Accounts: 'A business has an account and can manage the accounts of its end customers.',
   Addresses: 'Sources and destinations of value: custodial wallets and registered counterparties.',
-  Balances: 'What custodial wallets hold.',
-  Transfers: 'Money on its way.',
+  Balances: 'Holdings of custodial wallets.',
+  Transfers: 'Movements of money.',
   Automations: 'Virtual bank accounts whose deposits become transfers.',
-  'Financial institutions': 'Bank accounts in their older form; addresses take their place.',
-  'Bank linking': 'Bank accounts that their owner links through a provider, for ACH debits.',
-  Webhooks: 'URLs that are told of events, with the log of deliveries.',
-  Sandbox: 'Money from outside, the clock and outcomes at will. Only a sandbox has these.',
+  'Financial institutions': 'Bank accounts in their older form. Use addresses instead.',
+  'Bank linking': 'Bank accounts that their owners link through a provider, for ACH debits.',
+  Webhooks: 'URLs that receive events, with the log of deliveries.',
+  Sandbox: 'Operations that simulate incoming money, time and outcomes. Only a sandbox has them.',
   Authentication: 'OAuth 2.0 client credentials.',
-  Service: 'The process itself.',
+  Service: 'Health and description of the service.',
 }
 
-/** What a document is about. */
+/** Options of a document. */
 export interface OpenApiOptions {
   readonly operations: readonly Operation[]
-  /** Base address. Default `/`: where the document comes from. */
+  /** Base address of the API. Default `/`: the origin of the document. */
   readonly serverUrl?: string | undefined
 }
 
-/** Writes the OpenAPI 3.1 document of some operations. */
+/** Writes the OpenAPI 3.1 document of the given operations. */
 export function writeOpenApi({ operations, serverUrl = '/' }: OpenApiOptions): JsonObject {
   const used = new Set(operations.map((one) => one.tag))
   return {
@@ -36,7 +36,7 @@ export function writeOpenApi({ operations, serverUrl = '/' }: OpenApiOptions): J
       version: '1.0.0',
       summary: 'Moves value between bank rails and blockchains, and holds stablecoins for businesses.',
       description:
-        'Every create takes an `Idempotency-Key`: send a request whose outcome is unknown again with the same key, and it takes effect once. Ids that are not yours are answered with 404.',
+        'Every create requires an `Idempotency-Key`. When the outcome of a request is unknown, send it again with the same key: it takes effect once. Requests for ids of other clients are answered with 404.',
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
@@ -59,7 +59,8 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   required: true,
-  description: 'Names the action: 1 to 255 visible ASCII characters, best a UUID. The same key takes effect once.',
+  description:
+    'Identifies the action: 1 to 255 visible ASCII characters, preferably a UUID. Requests with the same key take effect once.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
   example: '7b0c6d1e-2f83-4a5b-9c4d-0e1f2a3b4c5d',
 }
@@ -69,10 +70,10 @@ function securitySchemes(): JsonObject {
   return {
     oauth2: {
       type: 'oauth2',
-      description: 'An access token lives about an hour.',
+      description: 'An access token is valid for about one hour.',
       flows: { clientCredentials: { tokenUrl: '/oauth2/token', scopes: named } },
     },
-    clientCredentials: { type: 'http', scheme: 'basic', description: 'Client id and client secret.' },
+    clientCredentials: { type: 'http', scheme: 'basic', description: 'Client id and client secret by HTTP Basic.' },
   }
 }
 
@@ -108,7 +109,7 @@ function writeOperation(operation: Operation): JsonObject {
 
 function securityOf(access: Operation['access']): readonly JsonObject[] {
   if (access === undefined) return []
-  // Client credentials may also stand in the form.
+  // Client credentials may also be in the form.
   return access === 'client' ? [{ clientCredentials: [] }, {}] : [{ oauth2: [access] }]
 }
 
@@ -163,8 +164,8 @@ function writeEvent(): JsonObject {
   return {
     summary: 'An event',
     description:
-      'Sent to every webhook that listens, signed as Standard Webhooks has it (`webhook-id`, `webhook-timestamp`, `webhook-signature`) and with the hexadecimal HMAC-SHA256 of the body in `x-request-signature-sha-256`. Any 2xx is a success; anything else is tried again; 410 disables the webhook.',
+      'Sent to every webhook that subscribes to its type. It is signed as Standard Webhooks specifies (`webhook-id`, `webhook-timestamp`, `webhook-signature`) and with the hexadecimal HMAC-SHA256 of the body in `x-request-signature-sha-256`. Any 2xx acknowledges the event. The service retries after any other answer. 410 disables the webhook.',
     requestBody: { required: true, content: { 'application/json': writeContent(eventSchema) } },
-    responses: { 204: { description: 'Taken.' } },
+    responses: { 204: { description: 'The event is acknowledged.' } },
   }
 }

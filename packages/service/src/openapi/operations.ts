@@ -11,7 +11,7 @@ import { simulationsOperations } from '../simulations/schema.ts'
 import { transfersOperations } from '../transfers/schema.ts'
 import { webhooksOperations } from '../webhooks/schema.ts'
 
-/** Every operation of the API, in the order of the document. A service shows those whose routes it has. */
+/** Every operation of the API, in the order of the document. A service describes the operations whose routes it has. */
 export const operations: readonly Operation[] = [
   ...accountsOperations,
   ...addressesOperations,
@@ -29,7 +29,7 @@ export const operations: readonly Operation[] = [
 
 const byRoute = new Map(operations.map((one) => [`${one.method.toUpperCase()} ${one.path}`, one]))
 
-/** The operation of a route, by its method in capitals and its path as the router has it; `undefined` for others. */
+/** The operation of a route, by its method in capitals and its path as the router has it; `undefined` for an unknown route. */
 export function findOperation(method: string, path: string): Operation | undefined {
   return byRoute.get(`${method} ${path}`)
 }

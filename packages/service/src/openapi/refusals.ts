@@ -9,19 +9,22 @@ const kinds = {
   400: { name: 'BadRequest', description: 'The request cannot be read, or its Idempotency-Key is missing.' },
   401: { name: 'Unauthenticated', description: 'The access token is missing, expired, revoked or unknown.' },
   403: { name: 'Forbidden', description: 'The access token lacks the scope.' },
-  404: { name: 'NotFound', description: 'An id in the path is unknown, malformed or of somebody else.' },
-  409: { name: 'Conflict', description: 'The state does not allow it, or a request with this key is under way.' },
+  404: { name: 'NotFound', description: 'An id in the path is unknown, malformed or of another client.' },
+  409: {
+    name: 'Conflict',
+    description: 'The state of the resource does not allow it, or a request with this key is in progress.',
+  },
   413: { name: 'TooLarge', description: 'The body is too large.' },
   415: { name: 'UnsupportedMediaType', description: 'The body is not JSON.' },
-  422: { name: 'Unprocessable', description: 'A rule is broken; `errors` names every one.' },
-  429: { name: 'TooManyRequests', description: 'Too many requests of this client. Send it again, with the same key.' },
-  500: { name: 'InternalError', description: 'Our fault. Send it again, with the same key.' },
-  503: { name: 'Unavailable', description: 'Not now. Send it again, with the same key.' },
+  422: { name: 'Unprocessable', description: 'The request breaks a rule. `errors` names every broken rule.' },
+  429: { name: 'TooManyRequests', description: 'The client sends too many requests. Send it again with the same key.' },
+  500: { name: 'InternalError', description: 'The service failed. Send it again with the same key.' },
+  503: { name: 'Unavailable', description: 'The service is temporarily unavailable. Send it again with the same key.' },
 } as const
 
 type RefusalStatus = keyof typeof kinds
 
-/** Statuses with which an operation may refuse, as they follow from what it takes. */
+/** Statuses of the refusals that an operation may answer with. They follow from its parameters and its body. */
 function refusalStatuses(operation: Operation): readonly RefusalStatus[] {
   const { access, body, conflicts, form, keyed, path, query } = operation
   const token = access !== undefined && access !== 'client'
@@ -46,7 +49,7 @@ export function writeRefusals(operation: Operation): JsonObject {
   return Object.fromEntries(entries)
 }
 
-/** What stands under `components/responses`. */
+/** The members of `components/responses`. */
 export function writeRefusalComponents(): JsonObject {
   const entries = Object.entries(kinds).map(([status, { name, description }]) => [
     name,
@@ -59,16 +62,17 @@ export function writeRefusalComponents(): JsonObject {
 export function writeHeaderComponents(): JsonObject {
   return {
     RequestId: {
-      description: 'Names the request in our logs; one of 8 to 64 letters, digits, `_` and `-` is taken over.',
+      description:
+        'Identifies the request in the logs. The service adopts the one of the request when it has 8 to 64 letters, digits, `_` and `-`.',
       schema: { type: 'string' },
     },
     Replayed: {
-      description: '`true` when the answer is the stored one of an earlier request with this key.',
+      description: '`true` when the answer is the stored answer to an earlier request with this key.',
       schema: { type: 'string', enum: ['true'] },
     },
     KeyEvaluated: {
       description:
-        '`true` when the idempotency key was looked up before this was decided. A refusal without it says nothing about an earlier request with the key.',
+        '`true` when the service checked the idempotency key before it decided. A refusal without it says nothing about an earlier request with the key.',
       schema: { type: 'string', enum: ['true'] },
     },
     RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },

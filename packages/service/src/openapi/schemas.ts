@@ -4,7 +4,7 @@ import { components } from '../schema/component.ts'
 /** A JSON Schema or a part of an OpenAPI document. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Writes every named schema as `components/schemas` has it. Objects stay open: a client ignores members that are new. */
+/** Writes every named schema for `components/schemas`. Objects stay open: a client ignores new members. */
 export function writeSchemas(): Readonly<Record<string, JsonObject>> {
   const { schemas } = z.toJSONSchema(components, { uri: refOf, io: 'input' })
   return Object.fromEntries(
@@ -16,7 +16,7 @@ export function writeSchemas(): Readonly<Record<string, JsonObject>> {
 }
 
 /**
- * Writes one schema in its place: a reference when it has a name, else the schema itself.
+ * Writes one schema inline: a reference when it has a name, else the schema itself.
  * @throws Error for a schema without a name that has members with one.
  */
 export function writeSchema(schema: z.ZodType): JsonObject {

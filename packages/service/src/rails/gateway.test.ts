@@ -35,7 +35,7 @@ const failure = {
 } as const
 
 describe('submit', () => {
-  it('gives the rail the instruction of the transfer', async () => {
+  it('passes the instruction of the transfer to the rail', async () => {
     const seen: RailInstruction[] = []
     const rails: Rails = {
       ...railsOf({ outcome: 'accepted', reference: 'R' }),
@@ -63,17 +63,17 @@ describe('submit', () => {
   it.each([
     { outcome: 'throttled', detail: 'Later', retryAfterMs: 5 },
     { outcome: 'unknown', detail: 'Lost' },
-  ] as const)('$outcome goes on as it is', async (answer) => {
+  ] as const)('$outcome is passed on unchanged', async (answer) => {
     expect(await railsGateway(railsOf(answer), async () => instruction).submit(submission, options)).toEqual(answer)
   })
 
-  it('says of a refusal that the rail looked for a payment of the transfer before', async () => {
+  it('marks a refusal as decided after the rail has checked for a payment of the transfer', async () => {
     const refused = { outcome: 'rejected', code: 'closed', detail: 'Closed' } as const
     const gateway = railsGateway(railsOf(refused), async () => instruction)
     expect(await gateway.submit(submission, options)).toEqual({ ...refused, keyEvaluated: true })
   })
 
-  it('knows a payment for ever, unless the rail says for how long', () => {
+  it('remembers a payment forever, unless the rail says for how long', () => {
     const rails = railsOf({ outcome: 'accepted', reference: 'R' })
     expect(railsGateway(rails, async () => instruction).keyLifetimeMs).toBe(Number.POSITIVE_INFINITY)
     expect(railsGateway({ ...rails, keyLifetimeMs: 1_000 }, async () => instruction).keyLifetimeMs).toBe(1_000)
@@ -81,7 +81,7 @@ describe('submit', () => {
 
   it('throws for a transfer that the service does not have', async () => {
     const gateway = railsGateway(railsOf({ outcome: 'accepted', reference: 'R' }), async () => undefined)
-    await expect(gateway.submit(submission, options)).rejects.toThrow('no transfer')
+    await expect(gateway.submit(submission, options)).rejects.toThrow('does not exist')
   })
 })
 
@@ -100,7 +100,7 @@ describe('get', () => {
     expect(await gateway.get('A', 'R', options)).toEqual({ remoteId: 'R', status, failure: expected })
   })
 
-  it('a payment that was retried says when', async () => {
+  it('a retried payment has the time of the retry', async () => {
     const reachedAt = '2026-01-03T00:00:00Z'
     const payment = { reference: 'R', state: 'accepted', failure: null, reachedAt } as const
     const gateway = railsGateway(railsOf({ outcome: 'unknown', detail: '' }, payment), async () => instruction)

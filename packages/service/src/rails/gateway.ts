@@ -12,7 +12,7 @@ const statuses: Readonly<Record<RailPayment['state'], TransferStatus>> = {
   returned: 'failed',
 }
 
-/** What a payment of a rail is to the engine. The rail's reference is the engine's remote id. */
+/** Converts a payment of a rail for the engine. The rail's reference is the engine's remote id. */
 export function observationOf(payment: Pick<RailPayment, 'reference' | 'state'> & Partial<RailPayment>): Observation {
   const status = statuses[payment.state]
   return {
@@ -29,7 +29,7 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction): Ga
     keyLifetimeMs: rails.keyLifetimeMs ?? Number.POSITIVE_INFINITY,
     async submit(submission, { signal }) {
       const instruction = await readInstruction(submission.transferId)
-      if (instruction === undefined) throw new Error(`There is no transfer ${submission.transferId} to submit.`)
+      if (instruction === undefined) throw new Error(`The transfer ${submission.transferId} does not exist.`)
       return resultOf(await rails.submit(instruction, { signal }))
     },
     async get(_accountId, remoteId, { signal }) {
@@ -47,7 +47,7 @@ function resultOf(answer: RailAnswer): SubmitResult {
       return { outcome: 'accepted', remoteId: reference, observation: observationOf({ reference, state: outcome }) }
     }
     case 'rejected':
-      // A rail knows a payment by its transfer, so it has looked whether there is one.
+      // A rail identifies a payment by its transfer, so it has checked whether one exists.
       return { ...answer, keyEvaluated: true }
     default:
       return answer

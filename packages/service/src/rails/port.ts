@@ -27,7 +27,7 @@ export interface RailLeg {
   readonly bank?: RailBankAccount | undefined
 }
 
-/** What a rail is asked to do for one transfer. */
+/** What a rail does for one transfer. */
 export interface RailInstruction {
   /** ULID of the transfer; the rail's idempotency key. */
   readonly transferId: string
@@ -40,33 +40,33 @@ export interface RailInstruction {
   readonly wireMemo?: string | undefined
   /** The account that the transfer is branded with; ACH only. */
   readonly brandAccountId?: string | undefined
-  /** Whom the other bank names on its statement: the business name of the brand, without one that of the account itself. */
+  /** Name on the other bank's statement: the business name of the brand, or of the account without a brand. */
   readonly statementName: string
-  /** The deposit at a virtual account that pays for it: its money is here already, only the mint is left. */
+  /** The deposit at a virtual account that funds it. The money has arrived; only the mint is left. */
   readonly deposit?: { readonly reference: string } | undefined
 }
 
-/** What a rail answers to one submission. */
+/** A rail's answer to one submission. */
 export type RailAnswer =
   /**
    * The rail has it. `reference` is the payment reference on that rail: a chain hash, an IMAD, a trace number.
-   * `expected` means that the rail waits for money from outside, as for an inbound wire.
+   * `expected` means that the rail waits for incoming money, such as an inbound wire.
    */
   | { readonly outcome: 'accepted' | 'expected'; readonly reference: string }
-  /** The rail refuses it for good; nothing moved. */
+  /** The rail refuses it finally. Nothing moved. */
   | { readonly outcome: 'rejected'; readonly code: string; readonly detail: string }
-  /** Nothing moved; the same transfer may be submitted again after the pause. */
+  /** Nothing moved. The engine may submit the same transfer again after the delay. */
   | { readonly outcome: 'throttled'; readonly detail: string; readonly retryAfterMs?: number | undefined }
-  /** It may or may not have moved; the same transfer is submitted again. */
+  /** Money may have moved. The engine submits the same transfer again. */
   | { readonly outcome: 'unknown'; readonly detail: string }
 
-/** What a rail has learnt about one leg, in addition to what is known. */
+/** New information about one leg. */
 export interface RailLegDetails {
   readonly transactionId?: string | undefined
   readonly paymentDetails?: PaymentDetails | undefined
 }
 
-/** One fact about one payment. Facts of a payment come in order, each at least once. */
+/** One fact about one payment. A rail reports the facts of a payment in order, each at least once. */
 export interface RailFact {
   /** `accepted`: in progress; `settled`: final; `rejected` and `returned`: failed, with `failure`. */
   readonly kind: 'accepted' | 'settled' | 'rejected' | 'returned'
@@ -75,20 +75,20 @@ export interface RailFact {
   readonly accountId: string
   readonly failure: TransferFailure | null
   /**
-   * When this became so, ISO 8601. Required for `accepted` after a failure that was retriable, and later than its
-   * `occurredAt`: a rail that retries by itself says so with it. Elsewhere it may be left out.
+   * When it happened, ISO 8601. Required for `accepted` after a retriable failure, when the rail retries automatically; it must be
+   * later than the `occurredAt` of the failure. Optional otherwise.
    */
   readonly reachedAt?: string | undefined
   readonly source?: RailLegDetails | undefined
   readonly destination?: RailLegDetails | undefined
 }
 
-/** A payment as the rail sees it now. */
+/** The current state of a payment at the rail. */
 export type RailPayment = Pick<RailFact, 'reference' | 'failure' | 'reachedAt'> & {
   readonly state: RailFact['kind'] | 'expected'
 }
 
-/** Why a rail will not take an instruction: the code becomes that of the refused create. */
+/** Why a rail refuses an instruction. The refused create has the same code. */
 export interface RailRefusal {
   readonly code: 'invalid_account_number' | 'invalid_routing_number' | 'invalid_address' | 'rejected_by_service'
   /** Member of the request, wire spelling, for example `destination.address_id`. */
@@ -97,8 +97,8 @@ export interface RailRefusal {
 }
 
 /**
- * Takes a batch of facts and answers with the references that it has taken; the rail tells it the others again later.
- * A rejection means that none was taken.
+ * Accepts a batch of facts and resolves with the references that it has accepted. The rail reports the others again later.
+ * A rejection means that none was accepted.
  */
 export type RailFactListener = (facts: readonly RailFact[]) => Promise<ReadonlySet<string>>
 
@@ -107,20 +107,20 @@ export interface VirtualAccountOrder {
   /** ULID of the automation; the rail's idempotency key. */
   readonly automationId: string
   readonly accountId: string
-  /** Whose account it is to those who send money. */
+  /** Name of the account holder for senders. */
   readonly beneficiary: { readonly name: string; readonly address: string }
 }
 
-/** A virtual account is open: money may come. */
+/** A virtual account is open and can receive money. */
 export interface VirtualAccountFact {
   readonly automationId: string
-  /** Where the money is sent. The account number is unique at its bank, and stays the automation's for ever. */
+  /** Instructions for senders. The account number is unique at its bank and belongs to the automation forever. */
   readonly instructions: Omit<WireInstructions, 'beneficiaryName' | 'beneficiaryAddress'>
 }
 
 /** Money that has arrived at a virtual account. */
 export interface DepositFact {
-  /** The bank's, unique for ever on its rail: the IMAD of a wire, the trace number of an ACH entry. */
+  /** The bank's reference, unique on its rail forever: the IMAD of a wire, the trace number of an ACH entry. */
   readonly reference: string
   readonly transferType: 'wire' | 'ach_credit'
   /** Nine digits. */
@@ -131,36 +131,36 @@ export interface DepositFact {
   readonly details: PaymentDetails
 }
 
-/** What became of a deposit. The rail sends back what is `returned`; the same deposit gets the same verdict for ever. */
+/** The verdict on a deposit. The rail returns the money of a `returned` one. A repeat gets the same verdict. */
 export type DepositVerdict =
   | { readonly outcome: 'credited'; readonly transferId: string }
   | { readonly outcome: 'returned'; readonly reason: string }
 
-/** Takes what a bank says about virtual accounts. A rejection means that the fact was not taken: tell it again later. */
+/** Accepts a bank's facts about virtual accounts. A rejection means that the fact was not accepted: report it again later. */
 export interface VirtualAccountListener {
   opened(fact: VirtualAccountFact): Promise<void>
-  /** Once in effect per rail and reference, however often and from however many processes it is told. */
+  /** Takes effect once per rail and reference, however often and from however many processes it is called. */
   deposited(fact: DepositFact): Promise<DepositVerdict>
 }
 
 /** A bank that opens virtual accounts. */
 export interface VirtualAccountBank {
-  /** Asks for an account, once in effect per automation; `opened` tells when it is there. */
+  /** Orders an account, once per automation. `opened` reports that it is open. */
   open(order: VirtualAccountOrder, options: { readonly signal: AbortSignal }): Promise<void>
 }
 
 /**
- * The ways that money leaves and reaches the service: banks and chains. A deployer implements this for real ones.
+ * The banks and chains through which money leaves and reaches the service. A deployer implements this port for real ones.
  *
  * Every member may be called from several processes at once.
  */
 export interface Rails {
-  /** Checks an instruction before the transfer is created; `undefined` when nothing speaks against it. No effect. */
+  /** Checks an instruction before the transfer is created. Returns `undefined` when it is acceptable. No effect. */
   validate(instruction: RailInstruction): Promise<RailRefusal | undefined>
   /**
-   * Where the client sends an inbound wire for this transfer; called once, while the transfer is created. `tx` is the
-   * transaction of the create: a rail that keeps its state in the same database may write in it. Of the service's own
-   * tables it sees and writes the client's rows only.
+   * Instructions for the inbound wire of this transfer. Called once, while the transfer is created. `tx` is the transaction of the
+   * create: a rail that keeps its state in the same database may write in it. In the service's own tables, it reads and writes
+   * only the client's rows.
    */
   wireInstructions(
     instruction: RailInstruction,
@@ -168,21 +168,21 @@ export interface Rails {
     beneficiary: { readonly name: string; readonly address: string },
   ): Promise<WireInstructions>
   /**
-   * How long the rail remembers a `transferId` for certain, in milliseconds: one whose outcome is unknown for longer is not
-   * handed to it again. Default: for ever.
+   * How long the rail is guaranteed to remember a `transferId`, in milliseconds. A transfer whose outcome is unknown for longer is
+   * not submitted again. Default: forever.
    */
   readonly keyLifetimeMs?: number | undefined
   /**
-   * Hands one payment to its rail, once in effect per `transferId`: a repeat answers with the same reference. A refusal means
-   * that the rail has no payment of that transfer, whatever became of earlier answers.
+   * Submits one payment to its rail. It takes effect once per `transferId`; a repeat answers with the same reference. A refusal
+   * means that the rail has no payment of that transfer, even if earlier answers were lost.
    */
   submit(instruction: RailInstruction, options: { readonly signal: AbortSignal }): Promise<RailAnswer>
   /** Reads one payment; `undefined` when the rail does not know it. */
   get(reference: string, options: { readonly signal: AbortSignal }): Promise<RailPayment | undefined>
-  /** Opens the virtual accounts of automations; without it there are no automations. */
+  /** Opens the virtual accounts of automations. Without it, automations are not available. */
   readonly virtualAccounts?: VirtualAccountBank | undefined
-  /** Begins to tell facts to the listeners. Called once, before the first submission of this process. */
+  /** Starts to report facts to the listeners. Called once, before the first submission of this process. */
   start(listener: RailFactListener, virtualAccounts: VirtualAccountListener): Promise<void>
-  /** Stops telling facts, after the batch in hand, and releases what the rail holds. Safe to call twice. */
+  /** Stops reporting facts after the current batch, and releases the rail's resources. Safe to call twice. */
   stop(): Promise<void>
 }

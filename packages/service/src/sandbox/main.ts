@@ -2,20 +2,20 @@
 import { type SeedClient, startSandbox } from './sandbox.ts'
 
 /*
- * Runs a sandbox as a process of its own.
+ * Runs a sandbox as a separate process.
  *
  * Reads DATABASE_URL (required), PORT (default any), HOST (default 127.0.0.1), and SEED: a JSON array of clients to make,
  * each `{name, accounts: [{businessName, funds?: [{valueType, transferType, amount}]}]}`. Prints one line of JSON once it
- * listens: `{"ready": true, "url", "pid", "clients"}`. What goes wrong is a line of JSON on standard error. SIGTERM and SIGINT end it
+ * listens: `{"ready": true, "url", "pid", "clients"}`. Errors are lines of JSON on standard error. SIGTERM and SIGINT stop it
  * gracefully; SIGKILL loses nothing.
  */
 const { DATABASE_URL: databaseUrl, PORT: port, HOST: host, SEED: seed } = process.env
 if (databaseUrl === undefined) throw new Error('Set DATABASE_URL to the database of the sandbox.')
 
-const tell = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) => {
+const write = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) => {
   process.stderr.write(`${JSON.stringify({ level, message, ...fields })}\n`)
 }
-const logger = { debug() {}, info() {}, warn: tell('warn'), error: tell('error') }
+const logger = { debug() {}, info() {}, warn: write('warn'), error: write('error') }
 
 const sandbox = await startSandbox({
   databaseUrl,

@@ -38,7 +38,7 @@ const end = async (child: ChildProcess, signal: NodeJS.Signals): Promise<number 
   return code as number | null
 }
 
-/** Makes calls as a client; each signs in anew, since the service may have been restarted. */
+/** Makes calls as a client. Each signs in again, because the service may have been restarted. */
 const callerOf =
   (client: SeededClient) => async (url: string, method: string, path: string, body?: unknown, key?: string) => {
     const form = new URLSearchParams({

@@ -12,9 +12,9 @@ import type { Environment, Scope } from '../schema/caller.ts'
 import { createService, type Service } from '../service.ts'
 import { listWallets, type WalletId } from './wallets.ts'
 
-/** How a sandbox is started. */
+/** Options of {@link startSandbox}. */
 export interface SandboxOptions {
-  /** An empty database, or one that a sandbox has used before. */
+  /** An empty database, or one of an earlier sandbox. */
   readonly databaseUrl: string
   /** Default 0: any free port. */
   readonly port?: number | undefined
@@ -24,16 +24,16 @@ export interface SandboxOptions {
   readonly schema?: string | undefined
   /** 32 octets. Default: a fixed key that protects nothing. */
   readonly encryptionKey?: Uint8Array | undefined
-  /** Most connections to the database. Default 20. */
+  /** Maximum number of connections to the database. Default 20. */
   readonly poolSize?: number | undefined
-  /** Default: says nothing. */
+  /** Default: no logs. */
   readonly logger?: Logger | undefined
   /** Default: none. */
   readonly telemetry?: Telemetry | undefined
   readonly rateLimit?: ServiceContext['rateLimit']
-  /** How the engine's workers behave. */
+  /** Options of the engine's workers. */
   readonly engine?: WorkOptions | undefined
-  /** How long and how many connections are held. Default: those of {@link limitedServer}. */
+  /** Time limits and maximum number of connections. Default: those of {@link limitedServer}. */
   readonly limits?: Partial<ServerLimits> | undefined
 }
 
@@ -46,7 +46,7 @@ export interface SeedFunds {
   readonly amount: string
 }
 
-/** A client to be made, with its accounts; the first one is its own. */
+/** A client to register, with its accounts. The first one is its own. */
 export interface SeedClient {
   readonly name: string
   /** Default `mainnet`: the names of the main chains, with play money. */
@@ -56,7 +56,7 @@ export interface SeedClient {
   readonly accounts: readonly { readonly businessName: string; readonly funds?: readonly SeedFunds[] | undefined }[]
 }
 
-/** A client that was made. */
+/** A registered client. */
 export interface SeededClient extends ClientCredentials {
   /** In the order given. */
   readonly accounts: readonly {
@@ -66,27 +66,27 @@ export interface SeededClient extends ClientCredentials {
   }[]
 }
 
-/** A service with simulated rails that listens. */
+/** A listening service with simulated rails. */
 export interface Sandbox extends AsyncDisposable {
   /** Base address, without a slash at the end. */
   readonly url: string
   readonly service: Service
   /** Registers a client with accounts and play money. */
   seedClient(client: SeedClient): Promise<SeededClient>
-  /** Ends what is in flight, the server and the connections. Safe to call twice. */
+  /** Waits for requests in progress, then closes the server and the connections. Safe to call twice. */
   stop(): Promise<void>
 }
 
 /**
  * Starts the whole service over HTTP with simulated rails on a virtual clock. Everything is in Postgres: a sandbox that is
- * killed goes on where it was when it is started on the same database again. Webhooks may go to loopback addresses.
+ * killed continues when it is started on the same database again. Webhooks may use loopback addresses.
  *
  * @example
  * await using sandbox = await startSandbox({ databaseUrl })
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const pool = new Pool({ connectionString: options.databaseUrl, max: options.poolSize ?? 20 })
-  // A connection that is closing can still hear that the database ends; while the service runs, it logs such errors.
+  // A closing connection can still receive the error that the database stops. While the service runs, it logs such errors.
   pool.on('error', () => {})
   const service = createService({
     pool,

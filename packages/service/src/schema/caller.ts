@@ -1,7 +1,7 @@
-/** Which world a client moves value in. Specification: "Authentication" 4. */
+/** The environment in which a client moves value. Specification: "Authentication" 4. */
 export type Environment = 'testnet' | 'mainnet'
 
-/** Everything that a token can be good for. */
+/** Every scope that a token can have. */
 export const scopes = [
   'accounts:read',
   'accounts:write',
@@ -17,14 +17,14 @@ export const scopes = [
   'webhooks:write',
 ] as const
 
-/** One permission of a token. */
+/** One scope of a token. */
 export type Scope = (typeof scopes)[number]
 
-/** Who sent a request. */
+/** The authenticated client of a request. */
 export interface Caller {
   readonly clientId: string
   readonly environment: Environment
   readonly scopes: readonly Scope[]
-  /** When the token ends, ISO 8601, UTC. */
+  /** When the token expires, ISO 8601, UTC. */
   readonly expiresAt: string
 }

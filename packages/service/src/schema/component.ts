@@ -1,16 +1,16 @@
 import { z } from 'zod'
 
-/** What has a name under `components/schemas` of the OpenAPI document. */
+/** Schemas that have a name under `components/schemas` of the OpenAPI document. */
 export const components = z.registry<{ readonly id: string }>()
 
-/** What the document says about a schema, beside its shape. */
+/** What the document says about a schema besides its shape. */
 export interface SchemaNotes {
   readonly description: string
-  /** Whole values that are right. */
+  /** Complete valid values. */
   readonly examples?: readonly unknown[]
 }
 
-/** Gives a schema its name in the OpenAPI document; whoever uses it then refers to it by that name. */
+/** Gives a schema its name in the OpenAPI document. Other schemas then refer to it by that name. */
 export function component<Schema extends z.ZodType>(id: string, schema: Schema, notes: SchemaNotes): Schema {
   const { description, examples } = notes
   const described = schema.meta({ description, ...(examples === undefined ? {} : { examples: [...examples] }) })

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import type { Scope } from './caller.ts'
 
-/** One body of JSON that a request carries. */
+/** The JSON body of a request. */
 export interface OperationBody {
   readonly schema: z.ZodType
   /**
-   * Who checks the shape of a body before the rules of the domain are: the schema that a function picks, or, for
+   * What checks the shape of a body before the rules of the domain: the schema that a function picks, or, for
    * `route`, the route itself, which parses with the same schema. Default: the schema.
    */
   readonly check?: 'route' | ((body: unknown) => z.ZodType) | undefined
@@ -13,7 +13,7 @@ export interface OperationBody {
   readonly optional?: boolean | undefined
 }
 
-/** One answer that is no refusal. */
+/** One answer that is not a refusal. */
 export interface OperationAnswer {
   readonly description: string
   /** Absent for an answer without a body. */
@@ -36,9 +36,9 @@ export type OperationTag =
   | 'Sandbox'
   | 'Service'
 
-/** One operation of the API: what the document says about it, and what its bodies are checked with. */
+/** One operation of the API: its description in the document, and the schemas that check its bodies. */
 export interface Operation {
-  /** Unique; generated clients take their method's name from it. */
+  /** Unique. Generated clients name their method after it. */
   readonly id: string
   readonly method: 'get' | 'post' | 'patch' | 'delete'
   /** As the router has it, for example `/accounts/:account_id`. */
@@ -50,15 +50,15 @@ export interface Operation {
   readonly access?: Scope | 'client' | undefined
   /** True when the request needs an `Idempotency-Key`. Default false. */
   readonly keyed?: boolean | undefined
-  /** True when the state of the resource may refuse it, or something outside may be down. Default false. */
+  /** True when the state of the resource may refuse it, or an external dependency may be down. Default false. */
   readonly conflicts?: boolean | undefined
   /** Kept for existing integrations only. Default false. */
   readonly deprecated?: boolean | undefined
-  /** Query parameters by name; a schema that takes `undefined` is optional. */
+  /** Query parameters by name. A parameter whose schema accepts `undefined` is optional. */
   readonly query?: Readonly<Record<string, z.ZodType>> | undefined
   readonly body?: OperationBody | undefined
-  /** A form-encoded body, in the place of {@link Operation.body}. */
+  /** A form-encoded body, instead of {@link Operation.body}. */
   readonly form?: z.ZodType | undefined
-  /** Answers by status. Refusals follow from the rest and are added by themselves. */
+  /** Answers by status. The document adds the refusals, which follow from the other members. */
   readonly answers: Readonly<Record<number, OperationAnswer>>
 }

@@ -26,7 +26,7 @@ export const timestampSchema = component('Timestamp', z.iso.datetime(), {
   examples: [sample.time],
 })
 
-/** Names of value types; a deployment may extend the list, so it is no enumeration. */
+/** Names of value types. A deployment may extend the list, so the schema is not an enumeration. */
 export const valueTypeSchema = component('ValueType', z.string(), {
   description: 'Currency or token. Answers use the canonical name; filters match it exactly.',
   examples: ['USD', 'USDC', 'USDT', 'PYUSD', 'SBC', 'YSBC', 'MXN'],
@@ -56,28 +56,28 @@ export const postalAddressSchema = component(
     country: z.string().nullish(),
   }),
   {
-    description: 'Where a business, a person or a bank is.',
+    description: 'The postal address of a business, a person or a bank.',
     examples: [{ street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }],
   },
 )
 
-/** Cursors to the neighbours of a page. */
+/** Cursors to the next and the previous page. */
 export const paginationSchema = component(
   'Pagination',
   z.object({ next: z.string().nullable(), prev: z.string().nullable() }),
   {
-    description: 'Opaque cursors for `page[after]` and `page[prev]`; null where there is no further page.',
+    description: 'Opaque cursors for `page[after]` and `page[prev]`. Null when there is no further page.',
     examples: [{ next: null, prev: null }],
   },
 )
 
-/** The query parameters of every list with pages; at most one cursor at a time. */
+/** The query parameters of every paginated list. A request has at most one cursor. */
 export const pageParameters = {
-  'page[size]': z.int().min(1).max(100).default(25).meta({ description: 'Records on a page.' }),
+  'page[size]': z.int().min(1).max(100).default(25).meta({ description: 'Records per page.' }),
   'page[after]': z.string().optional().meta({ description: 'Cursor from `pagination.next`.' }),
-  'page[next]': z.string().optional().meta({ description: 'Another name of `page[after]`.' }),
+  'page[next]': z.string().optional().meta({ description: 'Alias of `page[after]`.' }),
   'page[prev]': z.string().optional().meta({ description: 'Cursor from `pagination.prev`.' }),
-  'page[before]': z.string().optional().meta({ description: 'Another name of `page[prev]`.' }),
+  'page[before]': z.string().optional().meta({ description: 'Alias of `page[prev]`.' }),
 } as const
 
 function decimalSchema() {

@@ -33,7 +33,7 @@ export const problemSchema = component(
     ),
   }),
   {
-    description: 'Why a request was refused, with every broken rule and where it lies.',
+    description: 'Why the service refused a request: every broken rule, and the member that breaks it.',
     examples: [
       {
         type: 'urn:outlay:error:insufficient_balance',

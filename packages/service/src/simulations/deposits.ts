@@ -12,11 +12,11 @@ import type { Caller } from '../schema/caller.ts'
 import { amountOf, type Body, optionalText } from './input.ts'
 
 /**
- * Lets a payment arrive at the virtual account of an automation and answers what became of it: `credited` with the id of
- * the transfer, `returned` with a reason, or `pending` while no process has taken it. A repeat of a reference changes
- * nothing and answers the same.
+ * Simulates a payment to the virtual account of an automation and returns its result: `credited` with the id of the transfer,
+ * `returned` with a reason, or `pending` until a process has accepted it. A repeat of a reference changes nothing and returns the
+ * same result.
  *
- * @throws OutlayError `not_found` for an automation of somebody else, the codes of an amount, `amount_not_positive`.
+ * @throws OutlayError `not_found` for an automation of another client, the codes of an amount, `amount_not_positive`.
  */
 export async function receiveDeposit(
   c: ServiceRequest,
@@ -43,16 +43,16 @@ export async function receiveDeposit(
     senderName: optionalText(body, 'sender_name'),
     senderBankName: optionalText(body, 'sender_bank_name'),
   })
-  const taken = await findDeposit(client, context, { transferType, reference })
-  const outcome = taken?.transfer_id == null ? 'returned' : 'credited'
+  const found = await findDeposit(client, context, { transferType, reference })
+  const outcome = found?.transfer_id == null ? 'returned' : 'credited'
   const answer = {
     automation_id: automationId,
     account_id: accountId,
     transfer_type: transferType,
     bank_reference: reference,
-    status: taken === undefined ? 'pending' : outcome,
-    transfer_id: taken?.transfer_id ?? null,
-    return_reason: taken?.return_reason ?? null,
+    status: found === undefined ? 'pending' : outcome,
+    transfer_id: found?.transfer_id ?? null,
+    return_reason: found?.return_reason ?? null,
   }
   return c.json(answer, 202)
 }
@@ -60,5 +60,5 @@ export async function receiveDeposit(
 function dollarsOf(body: Body): string {
   const amount = Amount.parse({ value: amountOf(body['amount']), currency: 'USD' }, { scale: 2 })
   if (Amount.isPositive(amount)) return amount.value
-  throw new OutlayError('amount_not_positive', 'A deposit is more than zero.', { field: 'amount.value' })
+  throw new OutlayError('amount_not_positive', 'A deposit must be more than zero.', { field: 'amount.value' })
 }

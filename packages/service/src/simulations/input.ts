@@ -11,7 +11,7 @@ export function optionalText(body: Body, name: string): string | undefined {
   return value
 }
 
-/** The same for a member that must be there. */
+/** The same for a required member. */
 export function text(body: Body, name: string): string {
   const value = optionalText(body, name)
   if (value === undefined) throw new OutlayError('missing_field', 'The member is required.', { field: name })
@@ -24,7 +24,7 @@ export function amountOf(amount: unknown): string {
   if (typeof amount === 'object' && amount !== null && 'value' in amount && typeof amount.value === 'string') {
     return amount.value
   }
-  throw new OutlayError('invalid_amount', 'Send a decimal string, or an object with one as its value.', {
+  throw new OutlayError('invalid_amount', 'Send a decimal string, or an object with a decimal string as its value.', {
     field: 'amount.value',
   })
 }

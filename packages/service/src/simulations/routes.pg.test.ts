@@ -74,7 +74,7 @@ it('a payment is rejected with the given code, and returned with a code of the A
   expect((await reaches(returned, 'failed')).failure).toMatchObject({ type: 'returned', code: 'R29' })
 })
 
-it('a wire that never comes can be ended', async () => {
+it('a wire that never arrives can be ended', async () => {
   const { id } = await create({
     amount: { value: '5', currency: 'USD' },
     source: { value_type: 'USD', transfer_type: 'wire' },
@@ -105,7 +105,7 @@ it('a Canton offer to an outside party expires after 72 hours unless it is accep
   expect((await reaches(ignored.id, 'failed')).failure).toMatchObject({ type: 'expired' })
 })
 
-it('the clock only goes forward, and a transfer of somebody else cannot be touched', async () => {
+it('the clock only goes forward, and a transfer of another client is not found', async () => {
   expect((await advance(-1)).status).toBe(422)
   const before = await api.call<{ now: string }>('GET', '/simulations/clock')
   const after = await api.call<{ now: string }>('POST', '/simulations/clock/advance', { body: { seconds: 3_600 } })
@@ -127,7 +127,7 @@ it('the clock only goes forward, and a transfer of somebody else cannot be touch
   expect(touched.status).toBe(404)
 })
 
-it('every posting of every flow so far sums to zero, and every wallet has what its entries say', async () => {
+it('every posting of every flow so far sums to zero, and every balance equals its entries', async () => {
   const { pool, schema } = api.sandbox.service.context
   const unbalanced = await inspect(pool).query(
     `select posting_id, step, value_type from ${schema}.ledger_entry group by 1, 2, 3 having sum(amount) <> 0`,

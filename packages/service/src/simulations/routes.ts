@@ -14,7 +14,7 @@ import { transferView } from '../transfers/view.ts'
 import { receiveDeposit } from './deposits.ts'
 import { amountOf, optionalText, refusal, sameNumber, text } from './input.ts'
 
-/** Mounts what only a sandbox has: money from outside, the clock, and outcomes at will. Scope `transfers:write`. */
+/** Mounts the routes that only a sandbox has: incoming money, the clock, and outcomes. Scope `transfers:write`. */
 export function simulationsRoutes(simulation: RailSimulation): RouteModule {
   return (app, context) => {
     app.get('/simulations/clock', async (c) => {
@@ -26,7 +26,7 @@ export function simulationsRoutes(simulation: RailSimulation): RouteModule {
       await requireClient(c, context, 'transfers:write')
       const { seconds } = asObject(await readJson(c))
       if (typeof seconds !== 'number' || !(seconds >= 0) || seconds > maxAdvanceSeconds) {
-        throw refusal('seconds', `The clock goes forward by 0 to ${maxAdvanceSeconds} seconds.`)
+        throw refusal('seconds', `The clock can go forward by 0 to ${maxAdvanceSeconds} seconds.`)
       }
       const now = await simulation.advance(Math.round(seconds * 1000))
       return c.json({ now: now.toISOString() })

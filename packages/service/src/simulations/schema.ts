@@ -14,16 +14,16 @@ import { transferSchema } from '../transfers/schema.ts'
 
 const money = z
   .union([z.string(), z.object({ value: z.string(), currency: z.string().optional() })])
-  .meta({ description: 'Decimal string, or an object with one as its value.' })
+  .meta({ description: 'Decimal string, or an object with a decimal string as `value`.' })
 const text = z.string().nullish()
 
 const clockSchema = component('Clock', z.object({ now: timestampSchema }), {
-  description: 'The time of the sandbox.',
+  description: 'The time in the sandbox.',
   examples: [{ now: sample.time }],
 })
 
 const advance = component('ClockAdvance', z.object({ seconds: z.number() }), {
-  description: 'How far the clock goes forward.',
+  description: 'How far to move the clock forward.',
   examples: [{ seconds: 7200 }],
 })
 
@@ -37,7 +37,7 @@ const newDeposit = component(
     amount: money,
   }),
   {
-    description: 'Tokens that arrive at a custodial wallet from outside.',
+    description: 'Tokens that arrive at a custodial wallet from an external address.',
     examples: [
       {
         account_id: sample.accountId,
@@ -60,7 +60,7 @@ const depositSchema = component(
     transfer_type: transferTypeSchema,
     amount: amountSchema,
   }),
-  { description: 'What arrived.' },
+  { description: 'The deposit.' },
 )
 
 const accountStatus = component('NewAccountStatus', z.object({ status: z.string() }), {
@@ -69,7 +69,7 @@ const accountStatus = component('NewAccountStatus', z.object({ status: z.string(
 })
 
 const accountStatusSchema = component('AccountStatus', z.object({ id: idSchema, status: z.enum(accountStatuses) }), {
-  description: 'How the account stands now.',
+  description: 'The current status of the account.',
   examples: [{ id: sample.accountId, status: 'complete' }],
 })
 
@@ -85,7 +85,7 @@ const newWire = component(
     sender_bank_name: text,
   }),
   {
-    description: 'A wire that arrives, named by its memo, the account number of its instructions or the transfer.',
+    description: 'An incoming wire, identified by its memo, the account number of its instructions or the transfer.',
     examples: [{ transfer_id: sample.transferId, sender_name: 'Roe Supplies LLC' }],
   },
 )
@@ -100,7 +100,7 @@ const newAchCredit = component(
     sender_bank_name: text,
   }),
   {
-    description: 'An ACH credit that arrives at the virtual account of an automation.',
+    description: 'An incoming ACH credit to the virtual account of an automation.',
     examples: [{ account_number: '9800001234', amount: '250.00' }],
   },
 )
@@ -116,15 +116,15 @@ const arrivalSchema = component(
     transfer_id: idSchema.nullable(),
     return_reason: z.string().nullable(),
   }),
-  { description: 'What became of a payment to a virtual account.' },
+  { description: 'The result of a payment to a virtual account.' },
 )
 
 const arrivedSchema = component('WireOutcome', z.union([transferSchema, arrivalSchema]), {
-  description: 'The transfer that waited for the wire, or what became of a payment to a virtual account.',
+  description: 'The transfer that waited for the wire, or the result of a payment to a virtual account.',
 })
 
 const rejection = component('Rejection', z.object({ code: text, detail: text }), {
-  description: 'Why the other side refuses.',
+  description: 'Why the receiving side rejects the payment.',
   examples: [{ code: 'sanctions', detail: 'Held for review' }],
 })
 
@@ -137,13 +137,13 @@ const statementLineSchema = component(
   'StatementLine',
   z.object({
     transfer_id: idSchema,
-    company_name: z.string().max(16).meta({ description: 'The name as the network carries it.' }),
-    name: z.string().meta({ description: 'The whole name.' }),
+    company_name: z.string().max(16).meta({ description: 'The name in the ACH entry, at most 16 characters.' }),
+    name: z.string().meta({ description: 'The full name.' }),
     entry_description: z.enum(['PAYMENT', 'RETRY PYMT']),
     trace_number: z.string(),
   }),
   {
-    description: 'What the other bank shows for an ACH entry.',
+    description: "The line on the other bank's statement for an ACH entry.",
     examples: [
       {
         transfer_id: sample.transferId,
@@ -157,11 +157,11 @@ const statementLineSchema = component(
 )
 
 const sandbox = { tag: 'Sandbox', access: 'transfers:write' } as const
-const answers = { 202: { description: 'The transfer as it is now.', schema: transferSchema } }
+const answers = { 202: { description: 'The current transfer.', schema: transferSchema } }
 const ended = { ...sandbox, method: 'post', answers } as const
 const transfer = '/simulations/transfers/:transfer_id'
 
-/** What only a sandbox can do. */
+/** Operations that only a sandbox has. */
 export const simulationsOperations: readonly Operation[] = [
   {
     ...sandbox,
@@ -176,7 +176,7 @@ export const simulationsOperations: readonly Operation[] = [
     id: 'advanceClock',
     method: 'post',
     path: '/simulations/clock/advance',
-    summary: 'Let time pass',
+    summary: 'Move the clock forward',
     body: { schema: advance },
     answers: { 200: { description: 'The new time.', schema: clockSchema } },
   },
@@ -185,43 +185,43 @@ export const simulationsOperations: readonly Operation[] = [
     id: 'simulateDeposit',
     method: 'post',
     path: '/simulations/deposits',
-    summary: 'Let tokens arrive',
+    summary: 'Simulate a token deposit',
     body: { schema: newDeposit },
-    answers: { 201: { description: 'What arrived.', schema: depositSchema } },
+    answers: { 201: { description: 'The deposit.', schema: depositSchema } },
   },
   {
     ...sandbox,
     id: 'simulateReview',
     method: 'post',
     path: '/simulations/accounts/:account_id/status',
-    summary: 'Decide the review of an account',
+    summary: 'Decide the onboarding review of an account',
     body: { schema: accountStatus },
-    answers: { 200: { description: 'How it stands now.', schema: accountStatusSchema } },
+    answers: { 200: { description: 'The current status.', schema: accountStatusSchema } },
   },
   {
     ...sandbox,
     id: 'simulateWire',
     method: 'post',
     path: '/simulations/wires',
-    summary: 'Let a wire arrive',
+    summary: 'Simulate an incoming wire',
     body: { schema: newWire },
-    answers: { 202: { description: 'What it was for.', schema: arrivedSchema } },
+    answers: { 202: { description: 'The transfer, or the result of the payment.', schema: arrivedSchema } },
   },
   {
     ...sandbox,
     id: 'simulateAchCredit',
     method: 'post',
     path: '/simulations/ach-credits',
-    summary: 'Let an ACH credit arrive',
+    summary: 'Simulate an incoming ACH credit',
     body: { schema: newAchCredit },
-    answers: { 202: { description: 'What became of it.', schema: arrivalSchema } },
+    answers: { 202: { description: 'The result.', schema: arrivalSchema } },
   },
   {
     ...sandbox,
     id: 'getStatementLine',
     method: 'get',
     path: `${transfer}/statement-line`,
-    summary: 'Read what the other bank shows for an ACH transfer',
+    summary: "Read the other bank's statement line of an ACH transfer",
     answers: { 200: { description: 'The line.', schema: statementLineSchema } },
   },
   { ...ended, id: 'simulateSettlement', path: `${transfer}/settle`, summary: 'Settle a payment at once' },
@@ -229,7 +229,7 @@ export const simulationsOperations: readonly Operation[] = [
     ...ended,
     id: 'simulateRejection',
     path: `${transfer}/reject`,
-    summary: 'Refuse a payment',
+    summary: 'Reject a payment',
     body: { schema: rejection, optional: true },
   },
   {

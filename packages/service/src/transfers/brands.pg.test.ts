@@ -108,7 +108,7 @@ it('a brand that the client neither owns nor manages is refused, and so is one t
   }
 })
 
-it('there is no line for another rail, for an unknown transfer or for somebody else', async () => {
+it('there is no line for another rail, for an unknown transfer or for another client', async () => {
   const [wire, ach] = [await create('wire'), await create('ach_credit')]
   await lineOf(ach.body.id)
   const path = (id: string) => `/simulations/transfers/${id}/statement-line`

@@ -3,7 +3,7 @@ import type { PostalAddress } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 
-/** What the other side of a payment sees of an account. */
+/** What the receiving bank sees of an account. */
 export interface Brand {
   readonly business_name: string
   readonly address: PostalAddress

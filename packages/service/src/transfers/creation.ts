@@ -21,7 +21,7 @@ import { type TransferResource, transferView } from './view.ts'
 /**
  * Creates a transfer in the caller's transaction: the engine's job, the event `transfer.created`, the transfer and the
  * hold on its money commit together or not at all. Specification: "Transfers", create. The hold locks the wallet until the
- * commit, so `runLast` gets it.
+ * commit, so `runLast` runs it.
  *
  * @throws OutlayError what `parseTransferRequest`, `TransferFlow.classify` and `findParties` throw, then `invalid_id` for
  *   a foreign brand, `invalid_account_number` and the like from the rail, and `insufficient_balance` last.
@@ -72,7 +72,7 @@ export async function writeTransfer(
   return resource
 }
 
-/** Writes what others learn of a transfer: its event, and the engine's job. */
+/** Writes the event of a transfer, and the engine's job. */
 async function announceTransfer(
   tx: Tx,
   context: ServiceContext,
@@ -86,7 +86,7 @@ async function announceTransfer(
   return resource
 }
 
-/** What the rail is told about a new transfer. */
+/** The rail's instruction for a new transfer. */
 export function instructionOf(
   transferId: string,
   accountId: string,
@@ -122,7 +122,7 @@ function railLeg(
   }
 }
 
-/** One end of a transfer as the ledger sees it. */
+/** One end of a transfer in the ledger. */
 export function ledgerLeg(
   leg: { readonly valueType: string; readonly transferType: string },
   party: Party | undefined,
@@ -143,19 +143,19 @@ async function wireInstructionsOf(
   return await context.rails.wireInstructions(instruction, tx, beneficiary)
 }
 
-/** A postal address on one line, as bank instructions have it. */
+/** A postal address on one line, for bank instructions. */
 export function oneLine({ street_line_1, street_line_2, city, state, zip }: PostalAddress): string {
   return [street_line_1, street_line_2, city, `${state} ${zip}`].filter((part) => part !== undefined).join(', ')
 }
 
-/** Which legs carry the rail's reference as their transaction id. An arriving wire brings its own. */
+/** Which legs carry the rail's reference as their transaction id. An incoming wire has its own. */
 function referenceLegs(flow: RailInstruction['flow'], isWire: boolean): TransferRow['reference_legs'] {
   if (flow === 'swap' || flow === 'payout') return 'both'
   if (flow === 'offramp') return 'destination'
   return isWire ? 'none' : 'source'
 }
 
-/** The row of a new transfer: pending, without anything that the rails tell. */
+/** The row of a new transfer: pending, without data from the rails. */
 export function newRow(transfer: {
   readonly id: string
   readonly accountId: string
@@ -208,7 +208,7 @@ async function holdAndWrite(
   const values = [JSON.stringify(row), JSON.stringify(hold)]
   const [written] = await run<{ answer: LedgerAnswer }>(tx, context, insertTransfer, values)
   if (written?.answer === 'applied') return
-  if (written?.answer !== 'insufficient') throw new Error('The ledger has a hold of a transfer that is new.')
+  if (written?.answer !== 'insufficient') throw new Error('The ledger already has a hold of the new transfer.')
   const message = `The wallet does not have ${row.amount_value} ${row.source_value_type} on ${row.source_transfer_type} available.`
   throw new OutlayError('insufficient_balance', message, { field: 'amount.value' })
 }

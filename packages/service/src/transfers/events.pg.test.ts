@@ -5,17 +5,17 @@ import { inspect } from '../../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import type { TransferResource } from './view.ts'
 
-interface Told {
+interface Received {
   readonly type: string
   readonly data: TransferResource
 }
 
 const database = await testDatabase({ role: 'ordinary' })
-const told: Told[] = []
+const received: Received[] = []
 const receiver = createServer(async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
-  told.push(JSON.parse(Buffer.concat(chunks).toString()) as Told)
+  received.push(JSON.parse(Buffer.concat(chunks).toString()) as Received)
   response.writeHead(204).end()
 })
 let api: TestSandbox
@@ -46,9 +46,9 @@ const payTo = async (address: string) => {
   })
   return body
 }
-const eventsOf = (id: string) => told.filter(({ data }) => data.id === id)
+const eventsOf = (id: string) => received.filter(({ data }) => data.id === id)
 
-it('the webhook is told of every step, each with the transfer as it was then', async () => {
+it('the webhook receives an event of every step, with the transfer at that time', async () => {
   const created = await payTo('0x52908400098527886E0F7030069857D2E4169EE7')
   await vi.waitFor(() => expect(eventsOf(created.id).map(({ type }) => type)).toContain('transfer.processing'), 30_000)
   await api.call('POST', '/simulations/clock/advance', { body: { seconds: 60 } })
@@ -60,7 +60,7 @@ it('the webhook is told of every step, each with the transfer as it was then', a
   expect(byType.get('transfer.completed')?.destination.transaction_id).toMatch(/^0x/)
 })
 
-it('a create that is refused tells nothing', async () => {
+it('a refused create sends no event', async () => {
   await payTo('0xde709f2102306220921060314715629080e2fb77')
   const refused = await payTo('0x27b1fdb04752bbc536007a920d24acb045561c26')
   expect(refused).toMatchObject({ code: 'insufficient_balance' })

@@ -6,25 +6,25 @@ import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener, RailFlow } from '../rails/port.ts'
 
 /**
- * Makes the listener that takes facts from the rails: what they say about the legs goes to the transfers, what they say
- * about the outcome goes to the engine, in one transaction per batch.
+ * Makes the listener for facts of the rails. In one transaction per batch, it writes the facts about legs to the transfers and
+ * gives the outcomes to the engine.
  *
- * A fact about a payment whose reference the engine does not know yet is not taken; the rail tells it again.
+ * A fact about a payment whose reference the engine does not know yet is not accepted. The rail reports it again.
  */
-export function takeFacts(context: ServiceContext): RailFactListener {
-  return (facts) => inTransaction(context, (tx) => takeBatch(tx, context, facts))
+export function applyFacts(context: ServiceContext): RailFactListener {
+  return (facts) => inTransaction(context, (tx) => applyBatch(tx, context, facts))
 }
 
-async function takeBatch(tx: Tx, context: ServiceContext, facts: readonly RailFact[]): Promise<ReadonlySet<string>> {
+async function applyBatch(tx: Tx, context: ServiceContext, facts: readonly RailFact[]): Promise<ReadonlySet<string>> {
   const known = new Map((await writeDetails(tx, context, facts)).map((row) => [row.id, row]))
-  const taken = new Set<string>()
+  const accepted = new Set<string>()
   const sure: RailFact[] = []
   const unsure: RailFact[] = []
   for (const fact of facts) {
     const row = known.get(fact.transferId)
     if (row === undefined || TransferStatus.isFinal(row.status, row.failure)) {
-      taken.add(fact.reference)
-      if (row?.status === 'complete' && fact.kind === 'returned') await takeLateReturn(tx, context, row)
+      accepted.add(fact.reference)
+      if (row?.status === 'complete' && fact.kind === 'returned') await applyLateReturn(tx, context, row)
     } else {
       const group = row.has_reference ? sure : unsure
       group.push(fact)
@@ -32,14 +32,14 @@ async function takeBatch(tx: Tx, context: ServiceContext, facts: readonly RailFa
   }
   for (const [accountId, group] of Map.groupBy(sure, (fact) => fact.accountId)) {
     await context.engine.transfers.observe(tx, accountId, group.map(observe))
-    for (const { reference } of group) taken.add(reference)
+    for (const { reference } of group) accepted.add(reference)
   }
   for (const [accountId, group] of Map.groupBy(unsure, (fact) => fact.accountId)) {
     const changed = await context.engine.transfers.observe(tx, accountId, group.map(observe))
-    // With one among them that the engine does not know yet, all are told again: soon each is known to be sure.
-    if (changed === group.length) for (const { reference } of group) taken.add(reference)
+    // If the engine does not know one of them yet, the rail reports all of them again; by then the engine knows each.
+    if (changed === group.length) for (const { reference } of group) accepted.add(reference)
   }
-  return taken
+  return accepted
 }
 
 function observe(fact: RailFact): Observation {
@@ -47,10 +47,10 @@ function observe(fact: RailFact): Observation {
 }
 
 /**
- * Money of a complete transfer has come back. `complete` is final, so only the ledger says it: what an offramp burnt is
- * the wallet's again. What an onramp minted may be spent by now, so that is for a person.
+ * The money of a complete transfer was returned. `complete` is final, so only the ledger records it. The tokens that an offramp
+ * burned are in the wallet again. The tokens that an onramp minted may be spent, so a person has to decide.
  */
-async function takeLateReturn(tx: Tx, context: ServiceContext, { id, flow, post }: KnownTransfer): Promise<void> {
+async function applyLateReturn(tx: Tx, context: ServiceContext, { id, flow, post }: KnownTransfer): Promise<void> {
   if (flow === 'offramp') await book(tx, context, id, 'reverse', planReverse(post))
   const report = flow === 'offramp' ? 'the wallet got it back.' : 'a person has to decide.'
   context.logger.warn({ transferId: id, flow }, `The money of a complete transfer was returned; ${report}`)
@@ -68,7 +68,7 @@ interface KnownTransfer {
 function writeDetails(tx: Tx, context: ServiceContext, facts: readonly RailFact[]): Promise<readonly KnownTransfer[]> {
   const given = facts.map(({ transferId, source, destination }) => ({
     id: transferId,
-    told: source !== undefined || destination !== undefined,
+    affected: source !== undefined || destination !== undefined,
     source_transaction_id: source?.transactionId,
     source_payment_details: source?.paymentDetails,
     destination_transaction_id: destination?.transactionId,
@@ -81,19 +81,19 @@ const updateDetails = statement(
   'transfer_update_details',
   `with given as (
      select * from jsonb_to_recordset($1::jsonb) as g(
-       id text, told boolean,
+       id text, affected boolean,
        source_transaction_id text, source_payment_details jsonb,
        destination_transaction_id text, destination_payment_details jsonb
      )
    ), locked as materialized (
-     -- In the order in which events of the engine come to these rows, so that the two never wait for each other.
+     -- In the order in which events of the engine lock these rows, so that the two never deadlock.
      select t.id
        from {{schema}}.transfer t
        join given g on g.id = t.id
-      where g.told
+      where g.affected
       order by t.account_id, t.id
         for update of t
-   ), told as (
+   ), updated as (
      update {{schema}}.transfer t
         set source_transaction_id = coalesce(g.source_transaction_id, t.source_transaction_id),
             source_payment_details = coalesce(g.source_payment_details, t.source_payment_details),

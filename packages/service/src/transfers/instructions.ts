@@ -7,7 +7,7 @@ import type { RailInstruction } from '../rails/port.ts'
 import { bankAccountOf } from './parties.ts'
 import type { TransferRow } from './row.ts'
 
-/** Makes the reader of rail instructions: submissions that come close together are read in one statement. */
+/** Makes the reader of rail instructions: it reads simultaneous submissions in one statement. */
 export function instructionReader(context: Pick<ServiceContext, 'pool' | 'schema' | 'secrets'>): ReadInstruction {
   return batch(
     async (transferIds: readonly string[]) => {

@@ -46,7 +46,7 @@ const list = async (query: Record<string, string>): Promise<List & { readonly ht
 }
 const idsOf = ({ transfers }: List): string[] => transfers.map(({ id }) => id)
 
-it('pages forward give every transfer once, newest first, and pages back give the same pages', async () => {
+it('pages forward return every transfer once, newest first, and pages back return the same pages', async () => {
   const pages: string[][] = []
   const prevs: (string | null)[] = []
   let page = await list({ 'page[size]': '5' })
@@ -65,12 +65,12 @@ it('pages forward give every transfer once, newest first, and pages back give th
   expect(page.pagination.prev).toBeNull()
 })
 
-it('a page stays what it is while newer transfers are created', async () => {
+it('a page does not change while newer transfers are created', async () => {
   const first = await list({ 'page[size]': '4' })
   const second = await list({ 'page[size]': '4', 'page[next]': first.pagination.next ?? '' })
   const newer = await pay('SBC')
   created.unshift(newer.id)
-  // The transfers themselves may move on meanwhile.
+  // The status of the transfers may change in the meantime.
   const again = await list({ 'page[size]': '4', 'page[next]': first.pagination.next ?? '' })
   expect(idsOf(again)).toEqual(idsOf(second))
   expect(again.pagination).toEqual(second.pagination)

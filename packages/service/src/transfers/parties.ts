@@ -12,15 +12,15 @@ import { run, statement } from '../database/statement.ts'
 import type { RailBankAccount } from '../rails/port.ts'
 import type { Environment } from '../schema/caller.ts'
 
-/** An address that a transfer names, with what only the service knows about it. */
+/** An address of a transfer, with data that only the service has. */
 export interface Party extends AddressRow {
-  /** The wallet of this service that the address stands for: itself when internal, maybe one of another account. */
+  /** The wallet of this service at that address: itself when internal, possibly one of another account. */
   readonly custodial: { readonly accountId: string; readonly addressId: string } | undefined
-  /** In clear. */
+  /** In plain text. */
   readonly bankAccount: RailBankAccount | undefined
 }
 
-/** Who takes part in a transfer. */
+/** The parties of a transfer. */
 export interface TransferParties {
   readonly businessName: string
   readonly businessAddress: PostalAddress
@@ -30,7 +30,7 @@ export interface TransferParties {
 }
 
 /**
- * Reads the account and the addresses that a request names, in one statement, and checks that each can be used so.
+ * Reads the account and the addresses that a request names, in one statement, and checks that the transfer can use each.
  * @throws OutlayError `not_found`, `account_not_ready`, `invalid_address`, `address_archived`, `mixed_environments`,
  *   `transfer_type_not_supported`, `bank_login_required`, in this order per address, source first.
  */
@@ -45,9 +45,12 @@ export async function findParties(
   const ids = [destination.addressId, ...(source.addressId === undefined ? [] : [source.addressId])]
   const rows = await run<PartyRow>(tx, context, selectParties, [accountId, ids, destination.transferType])
   const [account] = rows
-  if (account === undefined) throw new OutlayError('not_found', 'There is no such account.')
+  if (account === undefined) throw new OutlayError('not_found', 'The account does not exist.')
   if (account.account_status !== 'complete') {
-    throw new OutlayError('account_not_ready', `The account is ${account.account_status}; transfers need it complete.`)
+    throw new OutlayError(
+      'account_not_ready',
+      `The account is ${account.account_status}; transfers require a complete account.`,
+    )
   }
   const find = (side: 'source' | 'destination', addressId: string): Party => {
     const row = rows.find(({ id }) => id === addressId)
@@ -81,12 +84,12 @@ function checkParty(
     throw new OutlayError('account_not_ready', 'The address is not active yet.', { field })
   }
   if (address.environment !== environment) {
-    throw new OutlayError('mixed_environments', `The address is one of ${address.environment}.`, { field })
+    throw new OutlayError('mixed_environments', `The address belongs to ${address.environment}.`, { field })
   }
   if (!Address.allows(address.transferTypes, transferType, context.catalog)) {
     throw new OutlayError('transfer_type_not_supported', `The address does not list ${transferType}.`, { field })
   }
-  // Money is pulled through the link, so only a debit needs it.
+  // Only a debit pulls money through the link.
   if (side === 'source' && row.bank_login_required_at !== null) {
     throw new OutlayError('bank_login_required', 'The bank account has to be linked again before it is debited.', {
       field,
@@ -101,7 +104,7 @@ function custodialOf(row: PartyRow): Party['custodial'] {
   return { accountId: row.payee_account_id, addressId: row.payee_address_id }
 }
 
-/** The bank account of a stored address, in clear; `undefined` when it is none. */
+/** The bank account of a stored address, in plain text; `undefined` when the address is not a bank account. */
 export function bankAccountOf(
   context: Pick<ServiceContext, 'secrets'>,
   row: Pick<StoredAddress, 'id' | 'bank_owner' | 'bank_routing_number' | 'bank_account_type'> & {

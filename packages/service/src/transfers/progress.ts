@@ -5,7 +5,7 @@ import { recordEvent } from '../webhooks/events.ts'
 import type { TransferRow } from './row.ts'
 import { transferView } from './view.ts'
 
-/** What an event of the engine makes of the service's transfer. */
+/** How an event of the engine changes the service's transfer. */
 const steps = {
   'transfer.processing': 'processing',
   'transfer.completed': 'complete',
@@ -17,12 +17,12 @@ type StepType = keyof typeof steps
 
 const isStep = (type: EventType): type is StepType => type in steps
 
-/** A failure that a transfer may still be cured of: the only way out of `failed`. The table's statement checks that. */
+/** A retriable failure: the only way out of `failed`. The table's statement checks that. */
 const curable = { type: 'unknown', code: '', detail: '', occurredAt: '1970-01-01T00:00:00Z', retriable: true } as const
 
 /**
- * Statuses that an event may find: the status only moves forward, steps in between may be missing. A failure that was
- * retriable may be followed by one that is not.
+ * Statuses that an event may find. The status only moves forward, and steps in between may be missing. After a retriable failure,
+ * a final one may follow.
  */
 function statusesBefore(to: TransferStatus): readonly TransferStatus[] {
   const failure = to === 'failed' ? { ...curable, retriable: false } : null
@@ -40,14 +40,14 @@ const before: Readonly<Record<StepType, readonly TransferStatus[]>> = {
   'transfer.canceled': statusesBefore('canceled'),
 }
 
-/** Events of the engine that may share one transaction. */
+/** Maximum number of the engine's events in one transaction. */
 const batchSize = 20
 
 /**
- * Lets the service's transfers follow the engine's: each event moves the transfer forward, posts or voids its money and
+ * Applies the engine's events to the service's transfers. Each event moves the transfer forward, posts or voids its money and
  * records the webhook event, in the transaction that acknowledges the event. Two statements per event.
  */
-export function followEngine(context: ServiceContext): void {
+export function subscribeToEngine(context: ServiceContext): void {
   const types = Object.keys(steps) as readonly StepType[]
   context.engine.subscribe(
     'service',

@@ -75,12 +75,12 @@ const balance = async () => {
   const { body } = await api.call<BalanceResource>('GET', path)
   return { balance: Number(body.balance.value), available: Number(body.available.value) }
 }
-const toldOf = async (id: string): Promise<readonly { type: string; data: TransferResource }[]> => {
+const receivedOf = async (id: string): Promise<readonly { type: string; data: TransferResource }[]> => {
   const { pool, schema } = api.sandbox.service.context
   const { rows } = await inspect(pool).query(`select body from ${schema}.webhook_event order by id`)
   return rows.map(({ body }) => JSON.parse(body)).filter(({ data }) => data.id === id)
 }
-const stepsOf = async (id: string) => (await toldOf(id)).map(({ type }) => type.replace('transfer.', ''))
+const stepsOf = async (id: string) => (await receivedOf(id)).map(({ type }) => type.replace('transfer.', ''))
 
 it('a debit that bounces once is presented again after a pause, and mints when it is through, not before', async () => {
   const before = await balance()
@@ -105,7 +105,7 @@ it('a debit that bounces once is presented again after a pause, and mints when i
   expect(await dueAt(first.id)).toBeUndefined()
 })
 
-it('a debit that bounces three times has failed for good, and nothing was minted', async () => {
+it('a debit that bounces three times has failed finally, and nothing was minted', async () => {
   const before = await balance()
   const { id } = await debit('0005550009')
   for (const retriable of [true, true, false]) {
@@ -121,7 +121,7 @@ it('a debit that bounces three times has failed for good, and nothing was minted
     'created',
     ...['processing', 'failed', 'processing', 'failed', 'processing', 'failed'],
   ])
-  const failures = (await toldOf(id)).flatMap(({ data }) => (data.failure === null ? [] : [data.failure]))
+  const failures = (await receivedOf(id)).flatMap(({ data }) => (data.failure === null ? [] : [data.failure]))
   expect(new Set(failures.map((failure) => failure['occurred_at'])).size).toBe(3)
 })
 
@@ -149,7 +149,7 @@ it('a return at will is presented again when its code is of the kind, and is the
   await reaches(retried.id, 'complete')
 })
 
-it('a credit that comes back for lack of funds is not presented again', async () => {
+it('a credit that is returned for lack of funds is not presented again', async () => {
   const { id } = await transfer(wallet(), await bankLeg('0005550001', 'ach_credit'))
   await advance(8 * day)
   await reaches(id, 'failed', { failure: expect.objectContaining({ code: 'R01', retriable: false }) })
@@ -178,7 +178,7 @@ it('money stays held while a failure is retriable, and is given back when the ne
   expect(await balance()).toEqual(before)
 })
 
-it('every posting sums to zero, and every wallet has what its entries say', async () => {
+it('every posting sums to zero, and every balance equals its entries', async () => {
   const { pool, schema } = api.sandbox.service.context
   const unbalanced = await inspect(pool).query(
     `select posting_id from ${schema}.ledger_entry group by posting_id, step, value_type having sum(amount) <> 0`,

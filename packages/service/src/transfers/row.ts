@@ -2,7 +2,7 @@ import type { PaymentDetails, TransferFailure, TransferStatus, WireInstructions 
 import type { LedgerPlan } from '../ledger/ledger.ts'
 import type { RailFlow } from '../rails/port.ts'
 
-/** A row of the table `transfer`, as it is read. */
+/** A row of the table `transfer`. */
 export interface TransferRow {
   readonly id: string
   readonly account_id: string
@@ -12,7 +12,7 @@ export interface TransferRow {
   readonly amount_value: string
   readonly amount_currency: string
   readonly source_address_id: string | null
-  /** The virtual account that the money came through, for a transfer that an automation created. */
+  /** The virtual account that received the money, for a transfer that an automation created. */
   readonly source_financial_institution_id: string | null
   readonly source_value_type: string
   readonly source_transfer_type: string

@@ -18,7 +18,7 @@ const wireMemo = text.meta({ maxLength: 140, description: 'Outbound wire only.' 
 const note = text.meta({ maxLength: 255, description: 'Free text.' })
 const brandNote = 'ACH only: the account whose business name the receiving bank shows.'
 
-/** Where to send money so that it arrives here. Specification: "Wire instructions". */
+/** Instructions for an inbound wire. Specification: "Wire instructions". */
 export const instructionsSchema = component(
   'WireInstructions',
   z.object({
@@ -30,7 +30,7 @@ export const instructionsSchema = component(
     beneficiary_address: z.string(),
     memo: z.string().nullable(),
   }),
-  { description: 'Where to send an inbound wire.' },
+  { description: 'Where the payer sends an inbound wire.' },
 )
 
 /** The body that creates a transfer. Specification: "Transfers". */
@@ -39,7 +39,7 @@ const newTransfer = component(
   z.object({
     amount: amountSchema,
     source: z.object({
-      address_id: text.meta({ description: 'Left out only for an inbound wire.' }),
+      address_id: text.meta({ description: 'Omitted only for an inbound wire.' }),
       value_type: z.string(),
       transfer_type: z.string(),
     }),
@@ -53,7 +53,7 @@ const newTransfer = component(
     note,
   }),
   {
-    description: 'Money to move. Members that only answers have are refused; unknown ones are ignored.',
+    description: 'A transfer to create. Members that exist only in answers are refused. Unknown members are ignored.',
     examples: [
       {
         amount: { value: '1250.00', currency: 'USD' },
@@ -112,7 +112,7 @@ const paymentDetailsSchema = component(
     imad: text.meta({ description: 'Wire tracking identifier.' }),
     trace_number: text.meta({ description: 'ACH trace identifier.' }),
   }),
-  { description: 'How a fiat payment can be traced.', examples: [{ imad: '20260115MMQFMP2L000123' }] },
+  { description: 'Identifiers that trace a fiat payment.', examples: [{ imad: '20260115MMQFMP2L000123' }] },
 )
 
 const endpointSchema = component(
@@ -159,7 +159,7 @@ export const transferSchema = component(
     wire_instructions: instructionsSchema.optional(),
   }),
   {
-    description: 'Money on its way from a source to a destination. `updated_at` is when the status last changed.',
+    description: 'A movement of money from a source to a destination. `updated_at` is when the status last changed.',
     examples: [
       {
         id: sample.transferId,
@@ -193,18 +193,18 @@ const create = {
   access: 'transfers:write',
   keyed: true,
   answers: {
-    201: { description: 'The transfer; with `wire_instructions` for an inbound wire.', schema: transferSchema },
+    201: { description: 'The transfer. An inbound wire has `wire_instructions`.', schema: transferSchema },
   },
 } as const
 
-/** What can be done with transfers. Specification: "Transfers". */
+/** Operations on transfers. Specification: "Transfers". */
 export const transfersOperations: readonly Operation[] = [
   {
     ...create,
     id: 'createTransfer',
     path: '/accounts/:account_id/transfers',
     summary: 'Create a transfer',
-    description: 'The money is held at once. With the same key the same transfer is answered again.',
+    description: 'Holds the money at once. A request with the same key returns the same transfer.',
     body: { schema: newTransfer },
   },
   {
@@ -212,7 +212,7 @@ export const transfersOperations: readonly Operation[] = [
     id: 'createTransferCamelCase',
     path: '/accounts/:account_id/transfer',
     summary: 'Create a transfer, in camelCase',
-    description: 'Another path of the same operation. Both take both spellings; answers are in snake_case.',
+    description: 'The same operation at another path. Both paths accept both spellings. Answers are in snake_case.',
     body: { schema: newTransferCamel, check: () => newTransfer },
   },
   {
@@ -221,18 +221,18 @@ export const transfersOperations: readonly Operation[] = [
     path: '/accounts/:account_id/transfers',
     tag: 'Transfers',
     summary: 'List the transfers of an account',
-    description: 'Newest first. Filters are exact, case-sensitive and combined with AND; cursors carry them.',
+    description: 'Newest first. Filters are exact, case-sensitive and combined with AND. Cursors include the filters.',
     access: 'transfers:read',
     query: {
-      automation_id: z.string().optional().meta({ description: 'Transfers that this automation made.' }),
-      value_type: z.string().optional().meta({ description: 'Of the source or the destination.' }),
-      transfer_type: z.string().optional().meta({ description: 'Of the source or the destination.' }),
-      transaction_id: z.string().optional().meta({ description: 'Hash or payment reference of either leg.' }),
+      automation_id: z.string().optional().meta({ description: 'Transfers that this automation created.' }),
+      value_type: z.string().optional().meta({ description: 'Matches the source or the destination.' }),
+      transfer_type: z.string().optional().meta({ description: 'Matches the source or the destination.' }),
+      transaction_id: z.string().optional().meta({ description: 'Hash or payment reference. Matches either leg.' }),
       status: z
         .string()
         .optional()
         .meta({ description: `One of ${transferStatuses.join(', ')}.` }),
-      address_id: z.string().optional().meta({ description: 'Of the source or the destination.' }),
+      address_id: z.string().optional().meta({ description: 'Matches the source or the destination.' }),
       ...pageParameters,
     },
     answers: { 200: { description: 'A page.', schema: transferListSchema } },

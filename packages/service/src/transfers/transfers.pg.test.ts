@@ -92,7 +92,7 @@ describe('a wire offramp', () => {
     })
   })
 
-  it('that the other bank refuses gives the money back', async () => {
+  it('that the other bank refuses returns the money', async () => {
     const bank = await addBank('00010500', ['wire'])
     const before = await balance('USDC')
     const destination = { address_id: bank, value_type: 'USD', transfer_type: 'wire' }
@@ -119,7 +119,7 @@ describe('an ACH offramp', () => {
     expect((await read(body.id)).status).toBe('complete')
   })
 
-  it('that comes back fails with the return code and gives the money back', async () => {
+  it('that is returned fails with the return code and returns the money', async () => {
     const bank = await addBank('0001110003', ['ach_credit'])
     const before = await balance('USDC')
     const destination = { address_id: bank, value_type: 'USD', transfer_type: 'same_day_ach_credit' }
@@ -170,7 +170,7 @@ describe('an onramp', () => {
     await reaches(second.body.id, 'processing')
     await advance(8 * 86_400)
     await reaches(first.body.id, 'complete')
-    // The bank presents such a debit again, days later, before it fails for good.
+    // The bank presents such a debit again, days later, before it fails finally.
     const failed = await vi.waitFor(
       async () => {
         await advance(86_400)
@@ -241,7 +241,7 @@ describe('between chains and wallets', () => {
     expect(held.balances).toMatchObject([{ balance: { value: '3.00', currency: 'USDC' }, transfer_type: 'base' }])
   })
 
-  it('a payment whose first answer gets lost goes out once', async () => {
+  it('a payment whose first answer is lost is sent once', async () => {
     const payee = await addWallet('0xde709f2102306220921060314715629080e2fb77', ['base'])
     const destination = { address_id: payee, value_type: 'USDC', transfer_type: 'base' }
     const { body } = await create({

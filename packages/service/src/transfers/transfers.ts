@@ -12,10 +12,10 @@ export const transferFilters = [
   'address_id',
 ] as const
 
-/** What a list is asked for: the rows after or before an id, newest first or oldest first. */
+/** A position in a list: the rows after or before an id, newest first or oldest first. */
 export interface TransferQuery {
   readonly filters: Readonly<Partial<Record<(typeof transferFilters)[number], string>>>
-  /** `forward` gives older rows, newest first; `backward` gives newer ones, oldest first. */
+  /** `forward` returns older rows, newest first; `backward` returns newer ones, oldest first. */
   readonly direction: 'forward' | 'backward'
   /** Id at which the rows start, not included. */
   readonly position: string | undefined
@@ -33,7 +33,7 @@ export async function findTransfer(
   return row
 }
 
-/** One transfer, whoever's it is: the caller checks that. */
+/** One transfer of any tenant. The caller checks the tenant. */
 export async function findTransferOfAnyone(
   executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
@@ -43,7 +43,7 @@ export async function findTransferOfAnyone(
   return row
 }
 
-/** Transfers of an account. An id is a ULID, so the order by id is the order in time, and it never changes. */
+/** Transfers of an account. An id is a ULID, so the order by id is the order of creation, and it never changes. */
 export function listTransfers(
   executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,

@@ -1,7 +1,7 @@
 import type { PaymentDetails, TransferFailure, WireInstructions } from '@outlay/core'
 import type { TransferRow } from './row.ts'
 
-/** One leg of a transfer as the API answers it. Specification: "TransferEndpoint". */
+/** One leg of a transfer as the API returns it. Specification: "TransferEndpoint". */
 export interface TransferEndpointResource {
   readonly address_id?: string
   /** Instead of an address on the source of a transfer that an automation created: the automation's virtual account. */
@@ -13,7 +13,7 @@ export interface TransferEndpointResource {
   readonly payment_details?: Readonly<Record<string, unknown>>
 }
 
-/** Where money is to be sent, as the API answers it. Specification: "Wire instructions". */
+/** Wire instructions as the API returns them. Specification: "Wire instructions". */
 export interface WireInstructionsResource {
   readonly beneficiary_name: string
   readonly bank_name: string
@@ -25,7 +25,7 @@ export interface WireInstructionsResource {
   readonly memo: string | null
 }
 
-/** A transfer as the API answers it. Specification: "Transfer". */
+/** A transfer as the API returns it. Specification: "Transfer". */
 export interface TransferResource {
   readonly id: string
   readonly status: TransferRow['status']
@@ -40,7 +40,7 @@ export interface TransferResource {
   readonly wire_instructions?: WireInstructionsResource
 }
 
-/** Writes a transfer the way the API answers it. */
+/** Writes a transfer as the API returns it. */
 export function transferView(row: TransferRow): TransferResource {
   return {
     id: row.id,
@@ -101,7 +101,7 @@ function detailsView(details: PaymentDetails): Readonly<Record<string, unknown>>
   }
 }
 
-/** Writes where to send money the way the API answers it. Specification: "Wire instructions". */
+/** Writes wire instructions as the API returns them. Specification: "Wire instructions". */
 export function instructionsView(instructions: WireInstructions): WireInstructionsResource {
   return {
     beneficiary_name: instructions.beneficiaryName,

@@ -2,17 +2,17 @@ import type { Clock } from '@outlay/core'
 import { type Agent, request } from 'undici'
 import { inTransaction, type ServiceContext } from '../context.ts'
 import { traceDelivery } from '../telemetry.ts'
-import type { ClaimedDelivery, DeliverySettlement } from './delivery-store.ts'
+import type { ClaimedDelivery, DeliveryOutcome } from './delivery-store.ts'
 import { disableWebhook, webhookSecretPlace } from './registrations.ts'
 import { signDelivery } from './signature.ts'
 
-/** What carries deliveries out. */
+/** Dependencies of delivery attempts. */
 export interface Courier {
   readonly context: ServiceContext
   /** Time of the outside world. */
   readonly clock: Clock
   readonly agent: Agent
-  /** How long an endpoint may take to answer, in milliseconds. */
+  /** Time limit for an endpoint's answer, in milliseconds. */
   readonly timeoutMs: number
 }
 
@@ -20,7 +20,7 @@ const seconds = 1_000
 const minutes = 60 * seconds
 const hours = 60 * minutes
 
-/** Pauses before the first and each further attempt, in milliseconds, as Standard Webhooks recommends them. */
+/** Delays before the first and each further attempt, in milliseconds, as Standard Webhooks recommends. */
 export const deliverySchedule: readonly number[] = [
   0,
   5 * seconds,
@@ -36,8 +36,8 @@ export const deliverySchedule: readonly number[] = [
 
 const longestRetryAfterMs = 24 * hours
 
-/** Sends one delivery and says what became of it. 2xx is success, 410 disables the webhook. Never rejects. */
-export async function attemptDelivery(courier: Courier, delivery: ClaimedDelivery): Promise<DeliverySettlement> {
+/** Sends one delivery and returns its result. 2xx is success, 410 disables the webhook. Never rejects. */
+export async function attemptDelivery(courier: Courier, delivery: ClaimedDelivery): Promise<DeliveryOutcome> {
   const { id, attempt } = delivery
   if (!delivery.active)
     return {
@@ -78,12 +78,12 @@ async function send(
     },
     body: delivery.body,
   })
-  // The status is the whole answer: a body that is long or slow is cut off, whatever that does to the connection.
+  // Only the status matters: a long or slow body is cut off, even if that closes the connection.
   await response.body.dump({ limit: 16_384 }).catch(() => undefined)
   return { status: response.statusCode, retryAfterMs: retryAfterOf(response.headers['retry-after'], now) }
 }
 
-/** The headers that prove a delivery genuine; a notice has no secret, so only its id goes with it. */
+/** The headers that prove a delivery genuine; a notice has no secret, so it has only its id. */
 function proofOf(courier: Courier, delivery: ClaimedDelivery, now: Date): Readonly<Record<string, string>> {
   const { eventId, body, secret: sealed } = delivery
   if (sealed === null) return { 'webhook-id': eventId }
@@ -93,7 +93,7 @@ function proofOf(courier: Courier, delivery: ClaimedDelivery, now: Date): Readon
   return signDelivery(secret, { eventId, timestampSeconds, body }, previous)
 }
 
-/** The secret that was replaced, as long as it still signs. Its end was set by the clock of the service. */
+/** The replaced secret, while it still signs. The clock of the service set its expiry. */
 function previousSecretOf({ context }: Courier, delivery: ClaimedDelivery): string | undefined {
   const { previousSecret, previousSecretUntil, registrationId } = delivery
   if (previousSecret === null || previousSecretUntil === null) return undefined
@@ -105,7 +105,7 @@ function retryOf(
   courier: Courier,
   { id, attempt }: ClaimedDelivery,
   outcome: { readonly status: number | null; readonly error: string; readonly retryAfterMs: number },
-): DeliverySettlement {
+): DeliveryOutcome {
   const result = { id, attempt, lastStatus: outcome.status, lastError: outcome.error }
   const pauseMs = deliverySchedule[attempt]
   if (pauseMs === undefined || outcome.status === 410) return { ...result, status: 'failed', nextAttemptAt: null }
@@ -126,7 +126,7 @@ function retryAfterOf(header: string | string[] | undefined, now: Date): number 
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestRetryAfterMs)
 }
 
-/** What may be shown of a failed connection: its kind, never its text. */
+/** The reportable part of a failed connection: its kind, never its text. */
 export function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'Error'
   const { code } = error as { code?: unknown }

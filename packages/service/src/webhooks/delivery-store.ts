@@ -2,7 +2,7 @@ import { loginRequiredEventType } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, type Statement, statement } from '../database/statement.ts'
 
-/** A delivery as the API answers it. */
+/** A delivery as the API returns it. */
 export interface DeliveryResource {
   readonly id: string
   readonly subscription_id: string
@@ -15,7 +15,7 @@ export interface DeliveryResource {
   /** Why the last attempt failed; null when it did not. */
   readonly last_error: string | null
   readonly last_attempt_at: string | null
-  /** When it goes out again; null when it does not, or at once. */
+  /** When the next attempt is due; null when there is none, or when it is due at once. */
   readonly next_attempt_at: string | null
   readonly created: string
 }
@@ -24,6 +24,8 @@ export interface DeliveryResource {
 export interface ClaimedDelivery {
   readonly id: string
   readonly registrationId: string
+  /** One of the clients of the account, whose share of the capacity it uses. */
+  readonly clientId: string | null
   readonly eventId: string
   /** 1 for the first attempt; fences the settlement. */
   readonly attempt: number
@@ -36,24 +38,24 @@ export interface ClaimedDelivery {
   readonly active: boolean
   /** The exact text to send. */
   readonly body: string
-  /** W3C context of the trace in which the event happened. */
+  /** W3C context of the trace of the event. */
   readonly traceparent: string | null
 }
 
-/** What became of one attempt. */
-export interface DeliverySettlement {
+/** The result of one attempt. */
+export interface DeliveryOutcome {
   readonly id: string
   readonly attempt: number
   readonly status: DeliveryResource['status']
-  /** ISO 8601; null when it does not go out again. */
+  /** ISO 8601; null when there is no further attempt. */
   readonly nextAttemptAt: string | null
   readonly lastStatus: number | null
   readonly lastError: string | null
 }
 
 /**
- * Claims deliveries that are due, those that wait longest first, for this process alone until `leaseUntil`. One statement,
- * which commits at once: nothing is locked while they are on their way.
+ * Claims due deliveries, longest waiting first, for this process alone until `leaseUntil`. One statement, which commits at once:
+ * nothing is locked while they are sent.
  */
 export async function claimDeliveries(
   executor: Executor | Tx,
@@ -62,27 +64,29 @@ export async function claimDeliveries(
     readonly now: Date
     readonly leaseUntil: Date
     readonly limit: number
-    /** Registrations that have enough on its way already. */
-    readonly except: readonly string[]
+    /** Registrations at their limit of deliveries in flight. */
+    readonly exceptRegistrations: readonly string[]
+    /** Clients at theirs. */
+    readonly exceptClients: readonly string[]
   },
 ): Promise<readonly ClaimedDelivery[]> {
-  const values = [claim.now, claim.leaseUntil, claim.limit, claim.except]
+  const values = [claim.now, claim.leaseUntil, claim.limit, claim.exceptRegistrations, claim.exceptClients]
   return await run<ClaimedDelivery>(executor, context, claimDue, values)
 }
 
 /**
- * Writes what became of attempts, in one statement. An attempt whose lease ran out and was claimed again is left alone,
- * and a delivery that was canceled on its way does not go out again.
+ * Writes the results of attempts, in one statement. It ignores an attempt whose lease expired and whose delivery was claimed
+ * again. A delivery that was canceled in flight is not sent again.
  */
 export async function settleDeliveries(
   executor: Executor | Tx,
   context: ServiceContext,
-  settlements: readonly DeliverySettlement[],
+  settlements: readonly DeliveryOutcome[],
 ): Promise<void> {
   await run(executor, context, settle, [JSON.stringify(settlements)])
 }
 
-/** Reads the deliveries of an account, newest first; the oldest after the position first when going backward. */
+/** Reads the deliveries of an account, newest first. In the direction `backward`, the oldest after the position come first. */
 export async function listDeliveries(
   executor: Executor | Tx,
   context: ServiceContext,
@@ -112,7 +116,7 @@ export async function listDeliveries(
   }))
 }
 
-/** Sends an event of the account again to every webhook that listens to it now. `undefined` when there is no such event. */
+/** Sends an event of the account again to every webhook that subscribes to its type now. `undefined` when the event does not exist. */
 export async function resendEvent(
   tx: Tx,
   context: ServiceContext,
@@ -127,7 +131,7 @@ export async function resendEvent(
   return row === undefined || row.found === 0 ? undefined : row.resent
 }
 
-/** Forgets events, with their deliveries, that are older than `before` and have no pending delivery. Returns how many. */
+/** Deletes events, with their deliveries, that are older than `before` and have no pending delivery. Returns how many. */
 export async function pruneEvents(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
   return (await run(executor, context, deleteEvents, [before])).length
 }
@@ -140,9 +144,12 @@ interface StoredDelivery extends Omit<DeliveryResource, 'last_attempt_at' | 'nex
 
 const claimDue = statement(
   'webhook_delivery_claim',
-  `with due as (
+  `with theirs as materialized (
+     select account_id from {{schema}}.client_account where client_id = any ($5::text[])
+   ), due as (
      select id from {{schema}}.webhook_delivery
       where status = 'pending' and next_attempt_at <= $1 and registration_id <> all ($4::text[])
+        and account_id not in (select account_id from theirs)
       order by next_attempt_at, id
       limit $3
       for update skip locked
@@ -151,9 +158,10 @@ const claimDue = statement(
         set attempts = d.attempts + 1, last_attempt_at = $1, next_attempt_at = $2
        from due
       where d.id = due.id
-     returning d.id, d.registration_id, d.event_id, d.attempts
+     returning d.id, d.registration_id, d.account_id, d.event_id, d.attempts
    )
-   select c.id::text as id, c.registration_id as "registrationId", c.event_id as "eventId", c.attempts as attempt,
+   select c.id::text as id, c.registration_id as "registrationId",
+          (select min(a.client_id) from {{schema}}.client_account a where a.account_id = c.account_id) as "clientId", c.event_id as "eventId", c.attempts as attempt,
           r.url, r.secret, r.previous_secret as "previousSecret", r.previous_secret_until as "previousSecretUntil",
           r.status = 'active' as active, e.body, e.traceparent
      from claimed c

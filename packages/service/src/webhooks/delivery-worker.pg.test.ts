@@ -37,7 +37,7 @@ interface Received {
   readonly body: string
 }
 const received: Received[] = []
-/** How each path answers; 204 unless told otherwise. */
+/** How each path answers. Default 204. */
 const answers = new Map<string, (response: ServerResponse) => void>()
 const receiver = createServer(async (request, response) => {
   const chunks: Buffer[] = []
@@ -73,21 +73,21 @@ async function delivering<T>(
 }
 
 let keys = 0
-async function subscribe(path: string, eventTypes?: readonly string[]) {
-  const accountId = await service.createAccount(token)
+async function subscribe(path: string, eventTypes?: readonly string[], by = token) {
+  const accountId = await service.createAccount(by)
   keys += 1
   const { json } = await service.call<WebhookResource & { secret: string }>(`/accounts/${accountId}/webhooks`, {
     method: 'POST',
-    token,
+    token: by,
     key: `webhook-${keys}`,
     body: { url: base + path, ...(eventTypes === undefined ? {} : { event_types: eventTypes }) },
   })
   const subscription = `/accounts/${accountId}/webhooks/subscriptions/${json.id}`
-  const read = async () => (await service.call<WebhookResource>(subscription, { token })).json
+  const read = async () => (await service.call<WebhookResource>(subscription, { token: by })).json
   const deliveries = async (query = '') =>
     (
       await service.call<{ deliveries: DeliveryResource[] }>(`/accounts/${accountId}/webhooks/deliveries${query}`, {
-        token,
+        token: by,
       })
     ).json.deliveries
   const record = (type: WebhookEventType, data: unknown = { id: '1' }) =>
@@ -134,7 +134,7 @@ it('replays the registration with the same secret', async () => {
   expect(second.text).toBe(first.text)
 })
 
-it('tells only what was asked for, and writes nothing when nobody listens', async () => {
+it('delivers only the subscribed types, and writes nothing without a subscription', async () => {
   const { record, deliveries, accountId } = await subscribe('/some', ['transfer.*', 'account.updated'])
   for (const type of ['transfer.created', 'automation.active', 'transfer.failed'] as const) await record(type)
   await inTransaction(context, (tx) => setAccountStatus(tx, context, accountId, 'rejected'))
@@ -151,7 +151,7 @@ it('tells only what was asked for, and writes nothing when nobody listens', asyn
   expect(rows.map((row) => row.type)).not.toContain('automation.active')
 })
 
-it('says nothing when the transaction rolls back', async () => {
+it('delivers nothing when the transaction rolls back', async () => {
   const { accountId, deliveries } = await subscribe('/rolled-back')
   await inTransaction(context, async (tx) => {
     await recordEvent(tx, context, { accountId, type: 'transfer.created', data: {} })
@@ -160,7 +160,7 @@ it('says nothing when the transaction rolls back', async () => {
   expect(await deliveries()).toEqual([])
 })
 
-it('tries again on the schedule with the same id and body, then gives up', async () => {
+it('retries on the schedule with the same id and body, then gives up', async () => {
   const { record, deliveries } = await subscribe('/broken')
   answers.set('/broken', (response) => response.writeHead(500).end())
   await record('transfer.created')
@@ -189,7 +189,7 @@ it('waits as long as Retry-After asks', async () => {
   expect(Date.parse(delivery?.next_attempt_at ?? '') - clock.now().getTime()).toBe(3_600_000)
 })
 
-it('disables a webhook whose endpoint is gone, and cancels what it had yet to get', async () => {
+it('disables a webhook whose endpoint is gone, and cancels its pending deliveries', async () => {
   const { record, read, deliveries } = await subscribe('/gone')
   answers.set('/gone', (response) => response.writeHead(410).end())
   await record('transfer.created')
@@ -201,7 +201,7 @@ it('disables a webhook whose endpoint is gone, and cancels what it had yet to ge
   expect(await deliveries()).toMatchObject([{ status: 'failed', last_status: 410 }])
 })
 
-it('takes a redirect, a hanging endpoint and a closed port for failures', async () => {
+it('treats a redirect, a hanging endpoint and a closed port as failures', async () => {
   answers.set('/redirect', (response) => response.writeHead(302, { location: `${base}/redirected` }).end())
   answers.set('/hanging', () => undefined)
   const redirect = await subscribe('/redirect')
@@ -230,7 +230,7 @@ it('sends nothing to a private address, not even to one that was registered whil
   ])
 })
 
-it('discards what an endpoint answers, however long', async () => {
+it('discards the body of an answer, however long', async () => {
   const { record, deliveries } = await subscribe('/long')
   answers.set('/long', (response) => {
     response.writeHead(200)
@@ -284,7 +284,7 @@ it('delivers each of a thousand events once with two processes at work', async (
   expect(await deliveries('?status=pending')).toEqual([])
 })
 
-it('lets a healthy endpoint through while another one hangs', async () => {
+it('delivers to a healthy endpoint while another one hangs', async () => {
   const held: ServerResponse[] = []
   answers.set('/stuck', (response) => held.push(response))
   const stuck = await subscribe('/stuck')
@@ -307,6 +307,61 @@ it('lets a healthy endpoint through while another one hangs', async () => {
   )
   expect(await stuck.deliveries('?status=pending')).toEqual([])
 })
+
+it('lets one client through while many endpoints of another one hang', async () => {
+  const held: ServerResponse[] = []
+  answers.set('/swamp', (response) => held.push(response))
+  const swamp = await subscribe('/swamp')
+  for (let count = 0; count < 9; count += 1) {
+    await service.call(`/accounts/${swamp.accountId}/webhooks`, {
+      method: 'POST',
+      token,
+      key: `swamp-${count}`,
+      body: { url: `${base}/swamp` },
+    })
+  }
+  const { token: other } = await service.signIn()
+  const healthy = await subscribe('/neighbour', undefined, other)
+  await inTransaction(context, async (tx) => {
+    for (let count = 0; count < 60; count += 1)
+      await recordEvent(tx, context, { accountId: swamp.accountId, type: 'transfer.created', data: { count } })
+  })
+  await delivering(
+    async (drain) => {
+      await expect.poll(() => held.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(64)
+      await healthy.record('transfer.created')
+      await expect.poll(() => at('/neighbour').length, { timeout: 60_000 }).toBe(1)
+      answers.delete('/swamp')
+      for (const response of held) response.writeHead(204).end()
+      await drain()
+    },
+    { timeoutMs: 100_000 },
+  )
+  expect(await swamp.deliveries('?status=pending')).toEqual([])
+}, 120_000)
+
+it('lets others through while endpoints of many clients hang', async () => {
+  const held: ServerResponse[] = []
+  answers.set('/crowd', (response) => held.push(response))
+  for (let count = 0; count < 3; count += 1) {
+    const { token: theirs } = await service.signIn()
+    const one = await subscribe('/crowd', undefined, theirs)
+    await one.record('transfer.created')
+    await one.record('transfer.completed')
+  }
+  await delivering(
+    async (drain) => {
+      await expect.poll(() => held.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(4)
+      const healthy = await subscribe('/outsider')
+      await healthy.record('transfer.created')
+      await expect.poll(() => at('/outsider').length, { timeout: 60_000 }).toBe(1)
+      answers.delete('/crowd')
+      for (const response of held) response.writeHead(204).end()
+      await drain()
+    },
+    { timeoutMs: 100_000, concurrency: 4 },
+  )
+}, 120_000)
 
 it('sends an event again on demand', async () => {
   const { accountId, record, deliveries } = await subscribe('/again')

@@ -2,33 +2,40 @@ import type { Clock } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
 import { attemptDelivery, type Courier, nameOf } from './delivery-attempt.ts'
-import { type ClaimedDelivery, claimDeliveries, type DeliverySettlement, settleDeliveries } from './delivery-store.ts'
+import { createShares, type Shares } from './delivery-shares.ts'
+import { type ClaimedDelivery, claimDeliveries, type DeliveryOutcome, settleDeliveries } from './delivery-store.ts'
 import { createOutgoingAgent } from './outgoing-url.ts'
 
-/** How webhooks are delivered. Every member has a default. */
+/** Options of webhook delivery. Every member has a default. */
 export interface WebhookDeliveryOptions {
   /**
-   * Time of the outside world, for signatures and for the schedule. Default: the system's clock, since receivers compare
-   * signatures with theirs whatever the service's own clock says.
+   * Clock for signatures and for the schedule. Default: the system's clock, because receivers compare signatures with their own,
+   * even if the service has a clock of its own.
    */
   readonly clock?: Clock | undefined
-  /** Deliveries on their way at once. Default 128. */
+  /** Deliveries in flight at once. Default 128. */
   readonly concurrency?: number | undefined
-  /** Pause between two looks when nothing is due, in milliseconds. Default 250. */
+  /** Interval between two claims when nothing is due, in milliseconds. Default 250. */
   readonly pollIntervalMs?: number | undefined
-  /** How long an endpoint may take to answer, in milliseconds. Default 15,000. */
+  /** Time limit for an endpoint's answer, in milliseconds. Default 15,000. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Webhook delivery at work. */
+/** The running delivery of webhooks. */
 export interface WebhookDelivery {
-  /** Resolves once everything that was due when it was called has been tried and its outcome is written. */
+  /** Resolves when every delivery that was due at the call has been attempted and its result is written. */
   drain(): Promise<void>
-  /** Claims nothing more, and lets what is on its way end. Safe to call twice. */
+  /** Stops claiming and waits for deliveries in flight. Safe to call twice. */
   stop(): Promise<void>
 }
 
 const claimSize = 32
+
+/** A delivery that takes longer is slow, in milliseconds: others need not wait for it. */
+const slowAfterMs = 2_000
+
+/** Most slow deliveries in flight, as a multiple of the others. */
+const mostSlow = 3
 
 /** Starts to deliver webhooks in this process. Several processes share the work. */
 export function startWebhookDelivery(context: ServiceContext, options: WebhookDeliveryOptions = {}): WebhookDelivery {
@@ -39,9 +46,10 @@ export function startWebhookDelivery(context: ServiceContext, options: WebhookDe
     courier: { context, clock, agent, timeoutMs },
     concurrency: options.concurrency ?? 128,
     pollIntervalMs: options.pollIntervalMs ?? 250,
-    onTheirWay: new Map(),
-    full: new Set(),
-    count: 0,
+    registrations: createShares(() => batchOf(round)),
+    clients: createShares(() => Math.ceil(round.concurrency / 2)),
+    underWay: 0,
+    slow: 0,
     claims: 0,
     nothingDue: false,
     settled: [],
@@ -72,15 +80,18 @@ interface Round {
   readonly courier: Courier
   readonly concurrency: number
   readonly pollIntervalMs: number
-  /** Deliveries on their way, per registration. */
-  readonly onTheirWay: Map<string, number>
-  /** Registrations that have enough on its way: an endpoint that hangs fills this much of the room, not all of it. */
-  readonly full: Set<string>
-  count: number
+  /** Use of the capacity by registration: an endpoint that hangs fills a share of it, not all. */
+  readonly registrations: Shares
+  /** Nor do all endpoints of one client together. */
+  readonly clients: Shares
+  /** Deliveries in flight, slow ones included. */
+  underWay: number
+  /** Slow deliveries, which no longer count against the capacity. */
+  slow: number
   claims: number
-  /** True once a claim came back short, until there is a reason to look again. */
+  /** True after a claim that was not full, until there is a reason to claim again. */
   nothingDue: boolean
-  settled: DeliverySettlement[]
+  settled: DeliveryOutcome[]
   drains: { readonly since: number; readonly resolve: () => void }[]
   ended: boolean
   /** Ends the current pause. */
@@ -89,16 +100,16 @@ interface Round {
 
 async function runRound(round: Round): Promise<void> {
   const { logger } = round.courier.context
-  while (!round.ended || round.count > 0 || round.settled.length > 0) {
+  while (!round.ended || round.underWay > 0 || round.settled.length > 0) {
     try {
       await flush(round)
       await claim(round)
       const ready = round.settled.length > 0 || (mayClaim(round) && !round.ended)
-      if (!ready && !(round.ended && round.count === 0)) await pause(round, 1)
+      if (!ready && !(round.ended && round.underWay === 0)) await pause(round, 1)
     } catch (error) {
       logger.warn({ error: nameOf(error) }, 'Webhook deliveries cannot be read or written now.')
-      // What is unwritten goes out again when its lease ends.
-      if (round.ended && round.count === 0) break
+      // Deliveries whose result is not written are sent again when their lease ends.
+      if (round.ended && round.underWay === 0) break
       await pause(round, 4)
     }
   }
@@ -110,48 +121,68 @@ function batchOf(round: Round): number {
 }
 
 function mayClaim(round: Round): boolean {
-  return !round.nothingDue && round.concurrency - round.count >= batchOf(round) / 2
+  return !round.nothingDue && capacityOf(round) >= batchOf(round) / 2
 }
 
-/** Claims a batch when there is room for one, and sends it off. */
+const capacityOf = ({ concurrency, underWay, slow }: Round): number => concurrency - (underWay - slow)
+
+/** Claims a batch when there is capacity, and sends it. */
 async function claim(round: Round): Promise<void> {
   if (round.ended || !mayClaim(round)) return
   const { context, clock, timeoutMs } = round.courier
-  const limit = Math.min(batchOf(round), round.concurrency - round.count)
+  const limit = Math.min(batchOf(round), capacityOf(round))
   const now = clock.now()
   const leaseUntil = new Date(now.getTime() + 2 * timeoutMs + 30_000)
   const began = round.claims
   round.claims += 1
   round.nothingDue = true
-  const claimed = await claimDeliveries(asSystem(context), context, { now, leaseUntil, limit, except: [...round.full] })
+  const claimed = await claimDeliveries(asSystem(context), context, {
+    now,
+    leaseUntil,
+    limit,
+    exceptRegistrations: round.registrations.full(),
+    exceptClients: round.clients.full(),
+  })
   if (claimed.length === limit || round.drains.some((drain) => drain.since > began)) round.nothingDue = false
   for (const delivery of claimed) void carry(round, delivery)
-  if (claimed.length === 0 && round.count === 0 && round.settled.length === 0) endDrains(round, began)
+  if (claimed.length === 0 && round.underWay === 0 && round.settled.length === 0) endDrains(round, began)
 }
 
 async function carry(round: Round, delivery: ClaimedDelivery): Promise<void> {
-  const { registrationId } = delivery
-  round.count += 1
-  changeLoad(round, registrationId, 1)
+  const { registrationId, clientId } = delivery
+  round.underWay += 1
+  round.registrations.change(registrationId, 1)
+  round.clients.change(clientId ?? '', 1)
+  const slowTimer = giveUpRoom(round)
   const settlement = await attemptDelivery(round.courier, delivery)
+  slowTimer.end()
   round.settled.push(settlement)
-  round.count -= 1
-  changeLoad(round, registrationId, -1)
-  // The last one to come home looks again, so that a drain knows.
-  if (round.count === 0) round.nothingDue = false
+  round.underWay -= 1
+  const isRoom = round.registrations.change(registrationId, -1)
+  if (round.clients.change(clientId ?? '', -1) || isRoom) round.nothingDue = false
+  // The last one claims again, so that a drain ends.
+  if (round.underWay === 0) round.nothingDue = false
   round.wake()
 }
 
-function changeLoad(round: Round, registrationId: string, by: 1 | -1): void {
-  const load = (round.onTheirWay.get(registrationId) ?? 0) + by
-  if (load === 0) round.onTheirWay.delete(registrationId)
-  else round.onTheirWay.set(registrationId, load)
-  if (load >= batchOf(round)) round.full.add(registrationId)
-  // The gap between the two marks keeps a busy registration from causing a claim per delivery.
-  else if (load <= batchOf(round) / 2 && round.full.delete(registrationId)) round.nothingDue = false
+/** Stops counting a delivery against the capacity once it is slow, up to a limit of such deliveries. */
+function giveUpRoom(round: Round): { end(): void } {
+  let isSlow = false
+  const timer = setTimeout(() => {
+    if (round.slow >= mostSlow * round.concurrency) return
+    isSlow = true
+    round.slow += 1
+    round.wake()
+  }, slowAfterMs)
+  return {
+    end() {
+      clearTimeout(timer)
+      if (isSlow) round.slow -= 1
+    },
+  }
 }
 
-/** Writes the outcomes that have come in since the last time, all in one statement. */
+/** Writes the results since the last time, in one statement. */
 async function flush(round: Round): Promise<void> {
   const settlements = round.settled
   if (settlements.length === 0) return

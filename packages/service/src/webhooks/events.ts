@@ -2,17 +2,17 @@ import { Id, type WebhookEventType } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 
-/** Something that happened to an account. */
+/** An event of an account. */
 export interface WebhookEvent {
   readonly accountId: string
   readonly type: WebhookEventType
-  /** What the API would answer for the resource: masked wherever the API masks. */
+  /** The resource as the API returns it, with the same masking. */
   readonly data: unknown
 }
 
 /**
  * Records an event in the caller's transaction, with one delivery for each registration that matches. One statement; it
- * writes nothing when nobody listens.
+ * writes nothing when no webhook subscribes.
  */
 export async function recordEvent(tx: Tx, context: ServiceContext, event: WebhookEvent): Promise<void> {
   const id = Id.generate(context.clock, context.random)

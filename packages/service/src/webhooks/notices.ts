@@ -2,19 +2,19 @@ import { Id } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 
-/** A message of a form of its own to one URL. */
+/** A message in its own format to one URL. */
 export interface Notice {
   readonly accountId: string
-  /** What {@link saveNoticeEndpoint} gave. */
+  /** The result of {@link saveNoticeEndpoint}. */
   readonly registrationId: string
   readonly type: string
-  /** Sent as JSON, unsigned, and exactly so. */
+  /** Sent as JSON, unchanged and unsigned. */
   readonly body: unknown
 }
 
 /**
- * Writes the URL that notices go to in the caller's transaction, and gives its id. It is a webhook registration that
- * nobody sees and no event matches; one that had answered 410 is active again. The URL is checked already.
+ * Writes the URL for notices in the caller's transaction, and returns its id. It is a hidden webhook registration that no event
+ * matches. One that had answered 410 becomes active again. The caller has checked the URL.
  */
 export async function saveNoticeEndpoint(
   tx: Tx,
@@ -26,7 +26,7 @@ export async function saveNoticeEndpoint(
   return id
 }
 
-/** Records a notice in the caller's transaction: it is delivered and retried as webhooks are. */
+/** Records a notice in the caller's transaction. It is delivered and retried like webhooks. */
 export async function recordNotice(tx: Tx, context: ServiceContext, notice: Notice): Promise<void> {
   const id = Id.generate(context.clock, context.random)
   const { accountId, registrationId, type, body } = notice

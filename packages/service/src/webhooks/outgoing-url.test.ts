@@ -67,7 +67,7 @@ it.each([
   'fd00::1',
   'ff02::1',
   'not an address',
-])('takes %s for private', (address) => {
+])('treats %s as private', (address) => {
   expect(isPrivateAddress(address)).toBe(true)
 })
 
@@ -79,7 +79,7 @@ it.each([
   '2a00:1450::1',
   '::ffff:8.8.8.8',
   '::ffff:808:808',
-])('takes %s for public', (address) => {
+])('treats %s as public', (address) => {
   expect(isPrivateAddress(address)).toBe(false)
 })
 
@@ -156,7 +156,7 @@ it.each([
   await agent.close()
 })
 
-/** Names that resolve as told, one answer after the other, the last one for ever. */
+/** Names that resolve to the given answers, one after the other. The last one stays. */
 function names(...answers: readonly (readonly string[])[]) {
   const asked: string[] = []
   const resolve: OutgoingNetwork['resolve'] = (hostname, _, callback) => {
@@ -196,7 +196,7 @@ describe('where 127.0.0.1 stands for the internet', () => {
   const ask = (agent: ReturnType<typeof open>, path = '/') =>
     request(`http://hook.example:${port}${path}`, { dispatcher: agent, headers: { connection: 'close' } })
 
-  it('a connection goes to the address that was checked, whatever the name resolves to a moment later', async () => {
+  it('a connection goes to the checked address, even if the name resolves to another one later', async () => {
     const before = hits
     const { asked, resolve } = names(['127.0.0.1'], ['10.0.0.1'])
     const agent = open(resolve)

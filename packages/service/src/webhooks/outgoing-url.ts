@@ -22,8 +22,8 @@ for (const [network, prefix] of [
   ['240.0.0.0', 4],
 ] as const)
   blocked.addSubnet(network, prefix, 'ipv4')
-// Of IPv6 only 2000::/3 is given out for use on the internet. The forms that embed an IPv4 address in a prefix of their own
-// (compatible, translated, NAT64) are outside of it; Teredo and 6to4 are inside, so they are listed.
+// Of IPv6, only 2000::/3 is allocated for use on the internet. The forms that embed an IPv4 address in their own prefix
+// (compatible, translated, NAT64) are outside of it. Teredo and 6to4 are inside, so they are listed.
 for (const [network, prefix] of [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -37,7 +37,7 @@ unicast.addSubnet('2000::', 3, 'ipv6')
 const mapped = new BlockList()
 mapped.addSubnet('::ffff:0:0', 96, 'ipv6')
 
-/** True for an IP address that is not on the public internet, IPv4 inside IPv6 included, and for what is no IP address. */
+/** True for an IP address that is not on the public internet, including IPv4 inside IPv6, and for text that is not an IP address. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 0 || address.includes('%')) return true
@@ -47,14 +47,14 @@ export function isPrivateAddress(address: string): boolean {
   return !unicast.check(address, 'ipv6') && !mapped.check(address, 'ipv6')
 }
 
-/** How far outgoing requests may go. */
+/** Restrictions of outgoing requests. */
 export interface OutgoingPolicy {
-  /** Allows plain HTTP and private addresses: for local development. */
+  /** Allows plain HTTP and private addresses, for local development. */
   readonly allowPrivate: boolean
 }
 
 /**
- * Reads a URL that a tenant gives us to call: `https`, no credentials, no private address.
+ * Reads a tenant's URL for outgoing requests: `https`, no credentials, no private address.
  * @throws OutlayError `invalid_request` with the field.
  */
 export function parseOutgoingUrl(text: unknown, field: string, policy: OutgoingPolicy): URL {
@@ -68,7 +68,7 @@ export function parseOutgoingUrl(text: unknown, field: string, policy: OutgoingP
   return url
 }
 
-/** What names mean and which addresses are out of bounds. */
+/** How names resolve, and which addresses are forbidden. */
 export interface OutgoingNetwork {
   /** Resolves a name to all of its addresses. */
   resolve(
@@ -82,9 +82,9 @@ export interface OutgoingNetwork {
 const internet: OutgoingNetwork = { resolve: lookup, isPrivate: isPrivateAddress }
 
 /**
- * Makes the dispatcher for URLs that tenants give us. Every connection is checked when it is made: the literal in the URL,
- * or each address that its name resolves to. The connection goes to the addresses that were checked and the name is not
- * resolved again, so a name that changes its mind in between is refused too. Redirects are not followed.
+ * Makes the dispatcher for tenants' URLs. Every connection is checked when it is made: the literal in the URL, or each address that
+ * its name resolves to. The connection uses the checked addresses and does not resolve the name again, so DNS rebinding is refused
+ * too. Redirects are not followed.
  */
 export function createOutgoingAgent(
   policy: OutgoingPolicy,
@@ -109,7 +109,7 @@ export function createOutgoingAgent(
   })
 }
 
-/** The connection would have gone to a private address. */
+/** The connection was to a private address. */
 class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 
@@ -137,7 +137,7 @@ function isPrivateHost(hostname: string): boolean {
   return /(^|\.)(localhost|local|internal)$/i.test(host) || !host.includes('.')
 }
 
-/** A host without the brackets of an address and without the dot at the end of a name. */
+/** A host without the brackets of an address and without the trailing dot of a name. */
 function bare(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }

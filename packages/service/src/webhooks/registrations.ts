@@ -6,7 +6,7 @@ import { patternsFor } from './events.ts'
 import { parseOutgoingUrl } from './outgoing-url.ts'
 import { newWebhookSecret } from './signature.ts'
 
-/** A webhook as the API answers it. */
+/** A webhook as the API returns it. */
 export interface WebhookResource {
   readonly id: string
   readonly account_id: string
@@ -36,7 +36,7 @@ export const webhookChangeSchema = z.object({
 })
 
 /**
- * Registers a webhook in the caller's transaction. The answer is the only one that shows its secret.
+ * Registers a webhook in the caller's transaction. Only this answer contains its secret.
  * @throws OutlayError `invalid_request` with the member.
  */
 export async function createWebhook(
@@ -77,7 +77,7 @@ export async function findWebhook(
 }
 
 /**
- * Changes URL, event types or status; a disabled webhook loses what it had yet to get. `undefined` when there is none.
+ * Changes URL, event types or status. Disabling a webhook cancels its pending deliveries. `undefined` when there is none.
  * @throws OutlayError `invalid_request` with the member.
  */
 export async function changeWebhook(
@@ -107,7 +107,7 @@ export async function removeWebhook(
   return (await run(tx, context, deleteWebhook, [accountId, webhookId])).length > 0
 }
 
-/** Disables a webhook whose endpoint is gone, and cancels what it had yet to get. */
+/** Disables a webhook whose endpoint is gone, and cancels its pending deliveries. */
 export async function disableWebhook(
   tx: Tx,
   context: ServiceContext,
@@ -118,7 +118,7 @@ export async function disableWebhook(
   await run(tx, context, cancelDeliveries, [webhookId])
 }
 
-/** Where the secret of a webhook is sealed. */
+/** Place of the sealed secret of a webhook. */
 export function webhookSecretPlace(webhookId: string) {
   return { table: 'webhook_registration', column: 'secret', row: webhookId }
 }
@@ -135,7 +135,7 @@ export interface StoredWebhook {
   readonly updated_at: Date
 }
 
-/** Writes a webhook the way the API answers it. */
+/** Writes a webhook as the API returns it. */
 export function webhookOf(row: StoredWebhook): WebhookResource {
   const { created_at, updated_at, ...rest } = row
   return { ...rest, created: created_at.toISOString(), updated: updated_at.toISOString() }

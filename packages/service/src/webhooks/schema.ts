@@ -6,12 +6,12 @@ import { idSchema, pageParameters, paginationSchema, sample, timestampSchema } f
 import { newWebhookSchema, webhookChangeSchema } from './registrations.ts'
 
 const newWebhook = component('NewWebhook', newWebhookSchema, {
-  description: 'Where to tell what. `event_types` takes types, `noun.*` and `*`, which is the default.',
+  description: 'The URL to notify, and of which events. `event_types` accepts types, `noun.*` and `*`. Default: `*`.',
   examples: [{ url: 'https://acme.example/webhooks', event_types: ['transfer.*'] }],
 })
 
 const webhookChange = component('WebhookChange', webhookChangeSchema, {
-  description: 'A disabled webhook loses what it had yet to get.',
+  description: 'Disabling a webhook cancels its pending deliveries.',
   examples: [{ status: 'disabled' }],
 })
 
@@ -37,13 +37,13 @@ const example = {
 }
 
 const webhookSchema = component('Webhook', z.object(members), {
-  description: 'A URL that is told of events.',
+  description: 'A URL that receives events.',
   examples: [example],
 })
 
 const createdWebhookSchema = component(
   'CreatedWebhook',
-  z.object({ ...members, secret: z.string().meta({ description: 'Key of the signatures, shown only here.' }) }),
+  z.object({ ...members, secret: z.string().meta({ description: 'Signing key. Shown only in this answer.' }) }),
   {
     description: 'A new webhook with its secret.',
     examples: [{ ...example, secret: 'whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxl' }],
@@ -54,8 +54,8 @@ const rotatedWebhookSchema = component(
   'RotatedWebhook',
   z.object({
     ...members,
-    secret: z.string().meta({ description: 'The new key of the signatures, shown only here.' }),
-    previous_secret_until: timestampSchema.meta({ description: 'Until then the key before it signs too.' }),
+    secret: z.string().meta({ description: 'The new signing key. Shown only in this answer.' }),
+    previous_secret_until: timestampSchema.meta({ description: 'Until then, the previous key signs too.' }),
   }),
   {
     description: 'A webhook with its new secret.',
@@ -68,7 +68,7 @@ const webhookListSchema = component('WebhookList', z.object({ webhooks: z.array(
 })
 
 const eventTypesSchema = component('EventTypes', z.object({ event_types: z.array(z.enum(webhookEventTypes)) }), {
-  description: 'What can be listened to.',
+  description: 'Event types to subscribe to.',
   examples: [{ event_types: webhookEventTypes }],
 })
 
@@ -88,7 +88,7 @@ const deliverySchema = component(
     created: timestampSchema,
   }),
   {
-    description: 'One event on its way to one webhook.',
+    description: 'The delivery of one event to one webhook.',
     examples: [
       {
         id: '42',
@@ -114,21 +114,21 @@ const deliveryListSchema = component(
 )
 
 const resentSchema = component('Resent', z.object({ event_id: idSchema, deliveries: z.int().min(0) }), {
-  description: 'How many webhooks get the event again.',
+  description: 'How many webhooks receive the event again.',
   examples: [{ event_id: sample.eventId, deliveries: 1 }],
 })
 
-/** What a webhook receives. Specification: "Events". */
+/** The payload of a webhook. Specification: "Events". */
 export const eventSchema = component(
   'Event',
   z.object({
     id: idSchema,
     type: z.enum(webhookEventTypes),
     created: timestampSchema,
-    data: z.record(z.string(), z.unknown()).meta({ description: 'The resource, as the API answers it.' }),
+    data: z.record(z.string(), z.unknown()).meta({ description: 'The resource, as the API returns it.' }),
   }),
   {
-    description: 'Something that happened to an account. The same id may come more than once.',
+    description: 'A change to a resource of an account. An event may arrive more than once, with the same id.',
     examples: [
       { id: sample.eventId, type: 'transfer.completed', created: sample.time, data: { id: sample.transferId } },
     ],
@@ -138,7 +138,7 @@ export const eventSchema = component(
 const base = '/accounts/:account_id/webhooks'
 const read = { method: 'get', tag: 'Webhooks', access: 'webhooks:read' } as const
 
-/** What can be done with webhooks. Specification: "Events". */
+/** Operations on webhooks. Specification: "Events". */
 export const webhooksOperations: readonly Operation[] = [
   {
     id: 'createWebhook',
@@ -156,14 +156,14 @@ export const webhooksOperations: readonly Operation[] = [
     id: 'listWebhooks',
     path: base,
     summary: 'List the webhooks of an account',
-    answers: { 200: { description: 'All of them.', schema: webhookListSchema } },
+    answers: { 200: { description: 'All webhooks of the account.', schema: webhookListSchema } },
   },
   {
     ...read,
     id: 'listEventTypes',
     path: `${base}/event_types`,
     summary: 'List the types of events',
-    answers: { 200: { description: 'All of them.', schema: eventTypesSchema } },
+    answers: { 200: { description: 'All event types.', schema: eventTypesSchema } },
   },
   {
     ...read,
@@ -184,9 +184,9 @@ export const webhooksOperations: readonly Operation[] = [
     path: `${base}/events/:event_id/resend`,
     tag: 'Webhooks',
     summary: 'Send an event again',
-    description: 'To every webhook that listens to it now.',
+    description: 'The service sends it to every webhook that subscribes to its type now.',
     access: 'webhooks:write',
-    answers: { 202: { description: 'It is on its way.', schema: resentSchema } },
+    answers: { 202: { description: 'The deliveries are queued.', schema: resentSchema } },
   },
   {
     ...read,
@@ -212,7 +212,7 @@ export const webhooksOperations: readonly Operation[] = [
     tag: 'Webhooks',
     summary: 'Remove a webhook',
     access: 'webhooks:write',
-    answers: { 204: { description: 'It is gone, with its deliveries.' } },
+    answers: { 204: { description: 'The webhook and its deliveries are deleted.' } },
   },
   {
     id: 'rotateWebhookSecret',
@@ -220,7 +220,7 @@ export const webhooksOperations: readonly Operation[] = [
     path: `${base}/subscriptions/:subscription_id/rotate`,
     tag: 'Webhooks',
     summary: 'Replace the secret of a webhook',
-    description: 'For 24 hours deliveries are signed with the new secret and with the one before it. Takes no body.',
+    description: 'For 24 hours, the new secret and the previous one both sign deliveries. The request has no body.',
     access: 'webhooks:write',
     keyed: true,
     answers: { 201: { description: 'The webhook with its new secret.', schema: rotatedWebhookSchema } },

@@ -163,7 +163,7 @@ it('for a day both secrets sign, then only the new one', async () => {
   token = await signIn()
 })
 
-it('a delivery that failed before the rotation is tried again under both secrets', async () => {
+it('a delivery that failed before the rotation is retried with both secrets', async () => {
   const { webhook, record, rotate } = await subscribe('/busy')
   busy.set('/busy', 1)
   await withDelivery(async (drain) => {
@@ -179,7 +179,7 @@ it('a delivery that failed before the rotation is tried again under both secrets
   })
 })
 
-it('a receiver that goes on with the old secret for hours, then with the new one, refuses no delivery', async () => {
+it('a receiver that uses the old secret for hours, then the new one, refuses no delivery', async () => {
   const { webhook, record, rotate } = await subscribe('/steady')
   trusted.set('/steady', webhook.secret)
   await withDelivery(async (drain) => {
@@ -217,7 +217,7 @@ it('a second rotation ends the oldest secret at once, and never more than two si
   expect(all.map((secret) => verifies(secret, one))).toEqual([false, true, true])
 })
 
-it('the housekeeping forgets a secret whose time is over, and no other', async () => {
+it('the housekeeping deletes only expired secrets', async () => {
   const { webhook, rotate } = await subscribe('/forgotten')
   await rotate()
   const stored = async () => {

@@ -9,20 +9,20 @@ import {
 } from './registrations.ts'
 import { newWebhookSecret } from './signature.ts'
 
-/** How long the secret that was replaced goes on signing, in milliseconds. */
+/** How long the replaced secret still signs, in milliseconds. */
 export const secretOverlapMs = 24 * 3_600_000
 
 /** A webhook with its new secret. */
 export interface RotatedWebhook extends WebhookResource {
   readonly secret: string
-  /** Until when deliveries are signed with the secret before it too, ISO 8601. */
+  /** Until when the previous secret signs deliveries too, ISO 8601. */
   readonly previous_secret_until: string
 }
 
 /**
- * Replaces the secret of a webhook in the caller's transaction; the answer is the only one that shows the new one. For
- * {@link secretOverlapMs} every delivery is signed with both, those on their way included, so nothing is dropped whenever
- * the receiver changes over. At most two secrets sign: a second rotation in that time ends the oldest at once.
+ * Replaces the secret of a webhook in the caller's transaction. Only this answer contains the new one. For
+ * {@link secretOverlapMs}, both secrets sign every delivery, including retries, so the receiver can switch at any time without
+ * loss. At most two secrets sign: a second rotation in that time ends the oldest at once.
  * `undefined` when the account has no such webhook.
  */
 export async function rotateWebhookSecret(
@@ -39,7 +39,7 @@ export async function rotateWebhookSecret(
   return row && { ...webhookOf(row), secret, previous_secret_until: until.toISOString() }
 }
 
-/** Forgets secrets whose time was over at `now`. Returns how many. */
+/** Deletes secrets that expired before `now`. Returns how many. */
 export async function prunePreviousSecrets(
   executor: Executor | Tx,
   context: ServiceContext,

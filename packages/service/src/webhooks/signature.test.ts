@@ -19,7 +19,7 @@ it('also carries the hex digest of the body under the secret as it was shown', (
   expect(headers['x-request-signature-sha-256']).toBe(createHmac('sha256', secret).update(body, 'utf8').digest('hex'))
 })
 
-it('while the secret is replaced either one verifies it, and the digest is under the new one', () => {
+it('during a rotation, either secret verifies it, and the digest uses the new one', () => {
   const [next, other] = [newWebhookSecret(seededRandom(5)), newWebhookSecret(seededRandom(6))]
   const delivery = { eventId: '01', timestampSeconds: Math.floor(Date.now() / 1000), body }
   const headers = { ...signDelivery(next, delivery, secret) }

@@ -3,15 +3,15 @@ import type { Random } from '@outlay/core'
 
 const secretPrefix = 'whsec_'
 
-/** Makes the secret of a registration: `whsec_` and 32 random octets in base64, as Standard Webhooks has it. */
+/** Makes the secret of a registration: `whsec_` and 32 random octets in base64, as Standard Webhooks specifies. */
 export function newWebhookSecret(random: Random): string {
   return secretPrefix + Buffer.from(random.bytes(32)).toString('base64')
 }
 
 /**
- * The headers that prove a delivery genuine, twice over: those of Standard Webhooks, keyed by the octets of the secret,
- * and `x-request-signature-sha-256`, the hex HMAC-SHA256 of the body keyed by the secret's text. While a secret is being
- * replaced, `webhook-signature` has a signature of each; the other header has room for one, that of the new secret.
+ * The headers that prove a delivery genuine, by two schemes: those of Standard Webhooks, keyed by the octets of the secret,
+ * and `x-request-signature-sha-256`, the hex HMAC-SHA256 of the body keyed by the secret's text. During a rotation,
+ * `webhook-signature` has a signature of each secret; the other header has only that of the new secret.
  */
 export function signDelivery(
   secret: string,

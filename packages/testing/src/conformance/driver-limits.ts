@@ -3,21 +3,21 @@ import { expect, it } from 'vitest'
 import { drain, waitUntil } from '../harness.ts'
 import { memoryGateway } from '../memory-gateway.ts'
 
-/** What the tests need of a library. */
+/** Hooks of a library for the tests. */
 interface Subject<Tx> {
   readonly backend: Backend<Tx>
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   insertNote(tx: Tx, id: string, text: string): Promise<unknown>
 }
 
-/** A handler whose time is over can write nothing more, whatever library its transaction is of. */
+/** A handler that exceeded its time limit can write nothing more, in a transaction of any library. */
 export function describeHandlerLimits<Tx>(
   subject: Subject<Tx>,
   payout: (accountId: string) => EnqueueRequest,
   count: (table: string) => Promise<number>,
   clear: () => Promise<void>,
 ): void {
-  it('ends a handler that exceeds its time limit, and keeps nothing that it writes later', async () => {
+  it('ends a handler that exceeds its time limit, and discards its later writes', async () => {
     await clear()
     await using engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
     let runs = 0
@@ -43,7 +43,7 @@ export function describeHandlerLimits<Tx>(
     await waitUntil(async () => late !== undefined)
     await late
     expect(await count('note')).toBe(1)
-    // The connections of the pool are as good as new.
+    // The connections of the pool are usable again.
     await Promise.all(
       ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => subject.transaction((tx) => subject.insertNote(tx, key, ''))),
     )

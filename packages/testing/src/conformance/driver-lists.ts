@@ -10,7 +10,7 @@ import { expect, it } from 'vitest'
 import { waitUntil } from '../harness.ts'
 import { memoryGateway } from '../memory-gateway.ts'
 
-/** A service with lists: what the engine submits to it, and a deposit that somebody else made. */
+/** A service with lists: the engine's transfers, and a deposit from elsewhere. */
 function listedGateway(): { readonly gateway: Gateway; finish(): void } {
   const memory = memoryGateway({ status: 'pending' })
   const createdAt = new Date().toISOString()
@@ -46,7 +46,7 @@ function listedGateway(): { readonly gateway: Gateway; finish(): void } {
   }
 }
 
-/** Lists of the service: they are read for looks, and for what others made. */
+/** Lists of the service: the engine reads them to poll, and to adopt transfers from elsewhere. */
 export function describeLists<Tx>(
   {
     backend,
@@ -58,9 +58,9 @@ export function describeLists<Tx>(
   payout: (accountId: string) => EnqueueRequest,
   count: (table: string) => Promise<number>,
 ): void {
-  it('follows many through a list, and adopts what somebody else made', async () => {
+  it('polls many transfers through a list, and adopts transfers from elsewhere', async () => {
     const { gateway, finish } = listedGateway()
-    await using engine = createEngine({ backend, gateway, follow: { maxDelayMs: 50 } })
+    await using engine = createEngine({ backend, gateway, polling: { maxDelayMs: 50 } })
     expect(await transaction((tx) => engine.accounts.watch(tx, 'lists'))).toBe(true)
     const requests = Array.from({ length: 30 }, () => payout('lists'))
     const [first] = await transaction((tx) => engine.transfers.enqueueMany(tx, requests))

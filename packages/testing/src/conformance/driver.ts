@@ -12,7 +12,7 @@ import { noteTableSql } from './note-table.ts'
 export interface DriverSubject<Tx> {
   /** A backend on the driver, with its default schema. */
   readonly backend: Backend<Tx>
-  /** Runs `work` in a transaction as a user of the library does. Room for 20 at once. */
+  /** Runs `work` in a transaction as a user of the library does. Up to 20 at once. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Runs `work` in a savepoint of `tx`; absent when the library has none. */
   nested?<T>(tx: Tx, work: (inner: Tx) => Promise<T>): Promise<T>
@@ -22,12 +22,12 @@ export interface DriverSubject<Tx> {
   close(): Promise<unknown>
 }
 
-/** Characters that mean something to one library or another, and that must mean nothing in a value. */
+/** Characters that are syntax in some library, and that must have no meaning in a value. */
 const oddText = `it's "quoted" \\ \\' back? ?? $1 $2 :name ::text @p1 %s {a,"b"} NULL -- /* 💸 ñ \u{202e}\ttab\nline`
-/** The same within what an idempotency key and an account id may have. */
+/** The same, within the characters of idempotency keys and account ids. */
 const oddKey = `it's"1"\\?$1:x,{NULL}::text--`
 
-/** One database, one subject; what every chapter of the suite works with. */
+/** The database and the subject that all parts of the suite share. */
 interface Bench<Tx> {
   readonly url: string
   readonly subject: DriverSubject<Tx>
@@ -36,7 +36,7 @@ interface Bench<Tx> {
 }
 
 /**
- * The suite that every driver passes: vitest tests that show what a host relies on. Call it at the top level of a test
+ * The suite that every driver passes: vitest tests of what a host requires. Call it at the top level of a test
  * file; `open` gets the connection string of an empty database, which the driver migrates.
  *
  * @example
@@ -86,7 +86,7 @@ export function describeDriver<Tx>(
   })
 }
 
-/** Payouts share the end of the host's transaction. */
+/** Payouts commit or roll back with the host's transaction. */
 function describeCommit<Tx>({ subject, engine, count }: Bench<Tx>): void {
   const tables = ['note', 'outlay.transfer', 'outlay.event', 'outlay_queue.job']
   const counts = () => Promise.all(tables.map(count))
@@ -102,7 +102,7 @@ function describeCommit<Tx>({ subject, engine, count }: Bench<Tx>): void {
     expect(await counts()).toEqual(before.map((number) => number + 1))
   })
 
-  it('leaves nothing behind a rollback, of one or of many', async () => {
+  it('leaves no rows after a rollback, of one or of many', async () => {
     const before = await counts()
     const failure = new Error('changed my mind')
     const rolledBack = subject.transaction(async (tx) => {
@@ -154,7 +154,7 @@ function describeCommit<Tx>({ subject, engine, count }: Bench<Tx>): void {
 
 /** One key is one transfer. */
 function describeKeys<Tx>({ subject, engine, count }: Bench<Tx>): void {
-  it('gives the stored transfer to the same key and request, alone and among others', async () => {
+  it('returns the stored transfer for the same key and request, alone and among others', async () => {
     const request = payout('reuse', { idempotencyKey: 'k', note: oddText })
     const first = await subject.transaction((tx) => engine.transfers.enqueue(tx, request))
     const again = await subject.transaction((tx) => engine.transfers.enqueue(tx, request))
@@ -165,9 +165,9 @@ function describeKeys<Tx>({ subject, engine, count }: Bench<Tx>): void {
   })
 
   it('leaves the transaction usable after a mismatch, of one or among many', async () => {
-    const taken = payout('mismatch', { idempotencyKey: 'taken' })
-    const other = { ...taken, amount: { value: '3.00', currency: 'USD' } }
-    await subject.transaction((tx) => engine.transfers.enqueue(tx, taken))
+    const first = payout('mismatch', { idempotencyKey: 'used' })
+    const other = { ...first, amount: { value: '3.00', currency: 'USD' } }
+    await subject.transaction((tx) => engine.transfers.enqueue(tx, first))
     const after = await subject.transaction(async (tx) => {
       const one = await engine.transfers.enqueue(tx, other).catch((error: unknown) => error)
       expect(OutlayError.is(one, 'idempotency_key_mismatch')).toBe(true)
@@ -195,9 +195,9 @@ function describeKeys<Tx>({ subject, engine, count }: Bench<Tx>): void {
   })
 }
 
-/** Values arrive as they were given. */
+/** Values are stored unchanged. */
 function describeValues<Tx>({ subject, engine }: Bench<Tx>): void {
-  it('takes characters of every syntax as nothing but characters', async () => {
+  it('treats characters of every syntax as plain text', async () => {
     const request = payout(oddKey, { idempotencyKey: oddKey, note: oddText })
     const one = await subject.transaction((tx) => engine.transfers.enqueue(tx, request))
     expect(await engine.transfers.getByKey(oddKey, oddKey)).toMatchObject({ id: one.id, request: { note: oddText } })
@@ -222,7 +222,7 @@ function describeValues<Tx>({ subject, engine }: Bench<Tx>): void {
     expect(inside).toEqual({ ...outside, reused: !reused })
   })
 
-  it('takes times and their absence, alone and among others', async () => {
+  it('accepts times and their absence, alone and among others', async () => {
     const times = { notBefore: '2031-02-03T04:05:06.789Z', expiresAt: new Date('2032-02-03T04:05:06.789Z') }
     const requests = [payout('times', times), payout('times'), payout('times', { notBefore: times.notBefore })]
     const written = await subject.transaction(async (tx) => [
@@ -241,7 +241,7 @@ function describeValues<Tx>({ subject, engine }: Bench<Tx>): void {
   })
 }
 
-/** Every command of an operator is rows in the transaction of the host. */
+/** Commands of an operator write rows in the transaction of the host. */
 function describeCommands<Tx>({ subject, engine }: Bench<Tx>): void {
   it('cancels and resubmits, pauses and resumes, in the transaction of the host', async () => {
     const { id } = await subject.transaction((tx) => engine.transfers.enqueue(tx, payout('commands')))
@@ -255,7 +255,7 @@ function describeCommands<Tx>({ subject, engine }: Bench<Tx>): void {
     expect(await engine.transfers.get(again.id)).toMatchObject({ stage: 'queued', status: 'pending' })
   })
 
-  it('leaves the transaction usable after a command that is refused', async () => {
+  it('leaves the transaction usable after a refused command', async () => {
     const { id } = await subject.transaction((tx) => engine.transfers.enqueue(tx, payout('refused')))
     await subject.transaction(async (tx) => {
       await engine.transfers.cancel(tx, id)
@@ -275,7 +275,7 @@ function describeWork<Tx>(bench: Bench<Tx>): void {
     await using engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
     const failed = new Set<string>()
     engine.subscribe('notes', ['transfer.completed'], async (event, tx) => {
-      // Were the first insert not rolled back, the second would meet its key.
+      // If the first insert were not rolled back, the second would violate its key.
       await subject.insertNote(tx, event.transferId, oddText)
       if (failed.has(event.transferId)) return
       failed.add(event.transferId)
@@ -289,7 +289,7 @@ function describeWork<Tx>(bench: Bench<Tx>): void {
     expect(await count('note')).toBe(20)
   })
 
-  it('sends transfers that waited for funds or for a person out again, in the transaction of the host', async () => {
+  it('retries transfers that waited for funds or for a person, in the transaction of the host', async () => {
     await clear(url)
     const gateway = memoryGateway()
     gateway.script(({ accountId, attempt }) => {
@@ -307,11 +307,11 @@ function describeWork<Tx>(bench: Bench<Tx>): void {
     expect(await drain(engine, { awaitingFunds: true, blocked: true })).toMatchObject({ settled: 3 })
   })
 
-  it('lets a paused account go on, and takes an observation, in the transaction of the host', async () => {
+  it('resumes a paused account, and applies an observation, in the transaction of the host', async () => {
     await clear(url)
     const gateway = memoryGateway({ status: 'processing' })
-    const follow = { maxDelayMs: 3_600_000 }
-    await using engine = createEngine({ backend: subject.backend, gateway, follow })
+    const polling = { maxDelayMs: 3_600_000 }
+    await using engine = createEngine({ backend: subject.backend, gateway, polling })
     await subject.transaction((tx) => engine.accounts.pause(tx, 'paused'))
     await engine.start()
     const [transfer] = await enqueue(bench, engine, 'paused', 2)
@@ -327,7 +327,7 @@ function describeWork<Tx>(bench: Bench<Tx>): void {
   })
 }
 
-/** The loss of the listening connection is made up for. */
+/** The driver recovers from the loss of the listening connection. */
 function describeListening<Tx>(bench: Bench<Tx>): void {
   const { url, subject } = bench
 
@@ -335,7 +335,7 @@ function describeListening<Tx>(bench: Bench<Tx>): void {
     await clear(url)
     await using engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
     const listeners = () => listenersOf(url)
-    // Without notifications nothing would be found within the time that the test takes.
+    // Without notifications, the engine would find nothing within the duration of the test.
     await engine.start({ pollIntervalMs: 600_000 })
     const [first] = await waitUntil(async () => ((await listeners()).length === 1 ? listeners() : undefined))
     await enqueue(bench, engine, 'before', 3)

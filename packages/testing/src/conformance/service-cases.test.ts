@@ -6,7 +6,7 @@ import { openSubject, readConformanceOptions, selectServiceCases, serviceCases }
 
 const client = { clientId: 'client', clientSecret: 'secret', accountId: '0'.repeat(26) }
 
-/** A service that gives a token to everybody and the same answer to every other request. */
+/** A service that grants every token and gives the same answer to every other request. */
 async function startDullService(status: number, body: unknown) {
   const server = createServer((request, response) => {
     request.resume()
@@ -44,7 +44,7 @@ describe('the cases of the service', () => {
     expect(passed).toEqual(['client_credentials give a bearer token of about an hour'])
   })
 
-  it('are left out when what they need is not given', () => {
+  it('are skipped when their needs are not met', () => {
     const options = { ...client, baseUrl: 'http://127.0.0.1:9' }
     const all = selectServiceCases({ ...options, second: client, simulations: true })
     const few = selectServiceCases({ ...options, settled: false })

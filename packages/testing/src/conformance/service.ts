@@ -7,8 +7,8 @@ import { openSubject, type ServiceSubject } from './service/subject.ts'
 export * from './cases.ts'
 
 /**
- * Declares one test per case of the suite: a service that passes them does what the specification says. It is spoken to
- * over HTTP alone, so it may be written in anything and run anywhere.
+ * Declares one test per case of the suite. A service that passes them conforms to the specification. The suite uses only HTTP, so
+ * the service may use any language and run anywhere.
  *
  * @example
  * describeService(readConformanceOptions(process.env))

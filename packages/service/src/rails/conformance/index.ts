@@ -13,7 +13,7 @@ export type {
 } from './rails-subject.ts'
 
 /**
- * Declares the suite that every implementation of `Rails` passes: vitest tests of what the service relies on. Call it at
+ * Declares the suite that every implementation of `Rails` passes: vitest tests of what the service requires. Call it at
  * the top level of a test file; `open` is called once.
  *
  * @example

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { eventually, startProcess } from './rails-process.ts'
 import type { RailsSubject } from './rails-subject.ts'
 
-/** Declares the cases about what is asked of rails: validation, submission, reading. */
+/** Declares the cases about calls of rails: validation, submission, reading. */
 export function describePayments(subject: RailsSubject): void {
   describe('payments', () => {
     it('have one reference, however often they are submitted', async () => {
@@ -22,9 +22,10 @@ export function describePayments(subject: RailsSubject): void {
       const references = new Set(await Promise.all(submissions.flat()))
       expect(references.size).toBe(1)
       await subject.settle(instruction.transferId)
-      const told = () => processes.flatMap((one) => one.told).filter((one) => one.transferId === instruction.transferId)
-      await eventually(subject, () => expect(told()).not.toEqual([]))
-      expect(new Set(told().map(({ reference }) => reference))).toEqual(references)
+      const reported = () =>
+        processes.flatMap((one) => one.reported).filter((one) => one.transferId === instruction.transferId)
+      await eventually(subject, () => expect(reported()).not.toEqual([]))
+      expect(new Set(reported().map(({ reference }) => reference))).toEqual(references)
     })
 
     it('of several transfers have references of their own', async () => {
@@ -43,15 +44,15 @@ export function describePayments(subject: RailsSubject): void {
     })
 
     it('do not come about by validation', async () => {
-      const { rails, submit, hears, told } = await startProcess(subject)
+      const { rails, submit, waitFor, reported } = await startProcess(subject)
       const [validated, submitted] = [subject.instruct(), subject.instruct()]
       expect(await rails.validate(validated)).toBeUndefined()
       expect(await rails.validate(validated)).toBeUndefined()
       await submit(submitted)
       await expect(subject.settle(validated.transferId)).rejects.toThrow()
       await subject.settle(submitted.transferId)
-      await hears(submitted.transferId, 'settled')
-      expect(told.filter(({ transferId }) => transferId === validated.transferId)).toEqual([])
+      await waitFor(submitted.transferId, 'settled')
+      expect(reported.filter(({ transferId }) => transferId === validated.transferId)).toEqual([])
     })
 
     it.runIf(subject.instructRefused)('are refused by validation with a code, a field and a reason', async () => {

@@ -12,69 +12,69 @@ import type { RailsSubject } from './rails-subject.ts'
 /** One process that has started the rails; it stops them when the case ends. */
 export interface RailsProcess {
   readonly rails: Rails
-  /** What was told, in order, with repeats. */
-  readonly told: readonly RailFact[]
-  /** Submits until the rail has it, and gives the reference. */
+  /** Reported facts, in order, with repeats. */
+  readonly reported: readonly RailFact[]
+  /** Submits until the rail has the payment, and resolves with the reference. */
   submit(instruction: RailInstruction): Promise<string>
   get(reference: string): Promise<RailPayment | undefined>
-  /** Waits until the payment of a transfer is told to be something. */
-  hears(transferId: string, kind: RailFact['kind']): Promise<RailFact>
-  /** What was told about one transfer, without repeats of the same. */
+  /** Waits until the rails report a fact of this kind about a transfer. */
+  waitFor(transferId: string, kind: RailFact['kind']): Promise<RailFact>
+  /** Kinds of the reported facts of one transfer, without consecutive repeats. */
   kindsOf(transferId: string): readonly RailFact['kind'][]
 }
 
-/** Who listens in a process. */
+/** The listeners of a process. */
 export interface RailsListeners {
-  /** Default: takes everything. */
-  readonly take?: RailFactListener | undefined
-  /** Default: lets accounts open, and sends deposits back. */
+  /** Default: accepts everything. */
+  readonly accept?: RailFactListener | undefined
+  /** Default: accepts opened accounts, and returns deposits. */
   readonly virtualAccounts?: VirtualAccountListener | undefined
 }
 
 /** Starts the rails as a process does. */
 export async function startProcess(subject: RailsSubject, listeners: RailsListeners = {}): Promise<RailsProcess> {
-  const { take = takeAll, virtualAccounts = sendBack } = listeners
+  const { accept = acceptAll, virtualAccounts = sendBack } = listeners
   const rails = await subject.connect()
   onTestFinished(() => rails.stop())
-  const told: RailFact[] = []
+  const reported: RailFact[] = []
   await rails.start((facts) => {
-    told.push(...facts)
-    return take(facts)
+    reported.push(...facts)
+    return accept(facts)
   }, virtualAccounts)
   return {
     rails,
-    told,
+    reported,
     submit: (instruction) => eventually(subject, async () => referenceOf(await rails.submit(instruction, signalled()))),
     get: (reference) => rails.get(reference, signalled()),
-    hears: (transferId, kind) =>
+    waitFor: (transferId, kind) =>
       eventually(subject, () => {
-        const fact = told.find((one) => one.transferId === transferId && one.kind === kind)
-        if (fact === undefined) throw new Error(`The transfer ${transferId} was not told to be ${kind}.`)
+        const fact = reported.find((one) => one.transferId === transferId && one.kind === kind)
+        if (fact === undefined) throw new Error(`The transfer ${transferId} was not reported as ${kind}.`)
         return fact
       }),
     kindsOf: (transferId) => {
-      const kinds = told.filter((fact) => fact.transferId === transferId).map(({ kind }) => kind)
+      const kinds = reported.filter((fact) => fact.transferId === transferId).map(({ kind }) => kind)
       return kinds.filter((kind, index) => kind !== kinds[index - 1])
     },
   }
 }
 
-/** Tries again until nothing is thrown, as long as the subject has patience. */
+/** Retries until the probe does not throw, up to the subject's `patienceMs`. */
 export function eventually<T>(subject: RailsSubject, probe: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(probe, { timeout: subject.patienceMs ?? 30_000, interval: 20 })
 }
 
-/** Takes every fact. */
-export const takeAll: RailFactListener = async (facts) => new Set(facts.map(({ reference }) => reference))
+/** Accepts every fact. */
+export const acceptAll: RailFactListener = async (facts) => new Set(facts.map(({ reference }) => reference))
 
-/** The options of a call that nobody aborts. */
+/** The options of a call that is never aborted. */
 export function signalled(): { readonly signal: AbortSignal } {
   return { signal: new AbortController().signal }
 }
 
 const sendBack: VirtualAccountListener = {
   opened: async () => undefined,
-  deposited: async () => ({ outcome: 'returned', reason: 'Nobody waits for it' }),
+  deposited: async () => ({ outcome: 'returned', reason: 'No automation expects it' }),
 }
 
 function referenceOf(answer: Awaited<ReturnType<Rails['submit']>>): string {

@@ -3,60 +3,60 @@ import type { PoolClient } from 'pg'
 import type { RailInstruction, Rails, VirtualAccountOrder } from '../port.ts'
 
 /**
- * Rails that are put to the test, with hands on the other side: a bank's sandbox, a test chain, a fake.
+ * Rails under test, with control of the other side: a bank's sandbox, a test chain, a fake.
  *
  * A hook that is absent skips the cases that need it.
  */
 export interface RailsSubject {
-  /** Makes the rails as one more process makes them, on the same state as the others. The suite starts and stops them. */
+  /** Makes the rails of one more process, on the same state as the others. The suite starts and stops them. */
   connect(): Promise<Rails>
-  /** A new instruction that the rails take, and that stays in progress until a hook ends it. */
+  /** A new instruction that the rails accept. Its payment stays in progress until a hook ends it. */
   instruct(): RailInstruction
   /** Makes a payment final. Rejects when the rails have no such payment in progress. */
   settle(transferId: string): Promise<unknown>
-  /** Lets the other side refuse a payment that is in progress. */
+  /** Rejects a payment in progress on the other side. */
   readonly reject?: ((transferId: string) => Promise<unknown>) | undefined
-  /** Lets a payment come back that is settled. */
+  /** Returns a settled payment. */
   readonly returnPayment?: ((transferId: string) => Promise<unknown>) | undefined
-  /** Payments that the rails try again by themselves after a failure. */
+  /** Payments that the rails retry automatically after a failure. */
   readonly retriedPayments?: RetriedPayments | undefined
   /** A new instruction that `validate` refuses. */
   readonly instructRefused?: (() => RailInstruction) | undefined
-  /** Transfers that wait for a wire from outside. */
+  /** Transfers that wait for an inbound wire. */
   readonly inboundWires?: InboundWires | undefined
   /** Needs {@link Rails.virtualAccounts}. */
   readonly virtualAccounts?: VirtualAccountHooks | undefined
-  /** How long a fact may take, in milliseconds. Default 10,000. */
+  /** Time limit for a fact, in milliseconds. Default 30,000. */
   readonly patienceMs?: number | undefined
   /** Releases everything, after the last case. */
   readonly close?: (() => Promise<unknown>) | undefined
 }
 
-/** What the case about payments that go on after a failure needs. */
+/** Hooks of the case about payments that continue after a failure. */
 export interface RetriedPayments {
-  /** A new instruction of a payment that may be tried again, such as an ACH debit. */
+  /** A new instruction of a payment that may be retried, such as an ACH debit. */
   instruct(): RailInstruction
-  /** Lets a payment fail that is in progress, in a way that is retriable. */
+  /** Makes a payment in progress fail with a retriable failure. */
   fail(transferId: string): Promise<unknown>
-  /** Makes the rails try again and not yet end, for example by letting time pass; absent when they do so at once. */
+  /** Makes the rails retry but not finish, for example by moving time. Absent when they retry at once. */
   readonly letRetry?: (() => Promise<unknown>) | undefined
 }
 
-/** What the cases about inbound wires need. */
+/** Hooks of the cases about inbound wires. */
 export interface InboundWires {
-  /** A new instruction of a transfer whose money comes by wire. */
+  /** A new instruction of a transfer that is funded by wire. */
   instruct(): RailInstruction
   /** Runs `work` in a transaction of the service's database, and commits it. */
   transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
-  /** Lets the wire arrive that a transfer waits for. */
+  /** Simulates the arrival of the wire that a transfer waits for. */
   arrive(transferId: string): Promise<unknown>
 }
 
-/** What the cases about virtual accounts need. */
+/** Hooks of the cases about virtual accounts. */
 export interface VirtualAccountHooks {
-  /** A new order that the bank takes. */
+  /** A new order that the bank accepts. */
   order(): VirtualAccountOrder
-  /** Makes the bank open what was ordered, for example by letting time pass; absent when it does so by itself. */
+  /** Makes the bank open ordered accounts, for example by moving time. Absent when it opens them automatically. */
   readonly letOpen?: (() => Promise<unknown>) | undefined
   /** Sends money to the account of an automation, as a new payment by wire. */
   send(automationId: string, amount: Amount): Promise<unknown>

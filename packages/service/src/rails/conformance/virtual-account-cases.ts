@@ -5,75 +5,82 @@ import type { RailsSubject, VirtualAccountHooks } from './rails-subject.ts'
 
 const verdict: DepositVerdict = { outcome: 'returned', reason: 'A test sent it' }
 
-/** What a process hears about virtual accounts. The first `failures` of each kind of fact are not taken. */
-interface Hearing {
+/** A process that listens for facts about virtual accounts. It rejects the first `failures` of each kind of fact. */
+interface Listener {
   readonly process: RailsProcess
   readonly opened: VirtualAccountFact[]
   readonly deposits: DepositFact[]
   open(order: VirtualAccountOrder): Promise<void>
-  /** Opens an account and waits until that is told. */
+  /** Opens an account and waits for the report. */
   opens(order: VirtualAccountOrder): Promise<VirtualAccountFact>
 }
 
 /** Declares the cases about virtual accounts. */
 export function describeVirtualAccounts(subject: RailsSubject, hooks: VirtualAccountHooks): void {
   describe('virtual accounts', () => {
-    it('are one per automation, however often they are asked for', async () => {
-      const [one, other] = [await hear(subject, hooks), await hear(subject, hooks)]
+    it('are one per automation, however often they are ordered', async () => {
+      const [one, other] = [await listen(subject, hooks), await listen(subject, hooks)]
       const order = hooks.order()
       await Promise.all([one, other, one, other].map(({ open }) => open(order)))
       await hooks.letOpen?.()
-      const told = () => [...one.opened, ...other.opened].filter((fact) => fact.automationId === order.automationId)
-      await eventually(subject, () => expect(told()).not.toEqual([]))
+      const reported = () => [...one.opened, ...other.opened].filter((fact) => fact.automationId === order.automationId)
+      await eventually(subject, () => expect(reported()).not.toEqual([]))
       await other.process.rails.stop()
       await one.open(order)
       const next = await one.opens(hooks.order())
-      const numbers = new Set(told().map(({ instructions }) => instructions.accountNumber))
+      const numbers = new Set(reported().map(({ instructions }) => instructions.accountNumber))
       expect(numbers.size).toBe(1)
       expect(numbers).not.toContain(next.instructions.accountNumber)
       expect(next.instructions.routingNumber).toMatch(/^\d{9}$/)
       expect(next.instructions.bankName).not.toBe('')
     })
 
-    it('are told again to be open when that was not taken', async () => {
-      const hearing = await hear(subject, hooks, 2)
+    it('are reported again as open when the fact was not accepted', async () => {
+      const listener = await listen(subject, hooks, 2)
       const order = hooks.order()
-      await hearing.opens(order)
-      const times = () => hearing.opened.filter(({ automationId }) => automationId === order.automationId).length
+      await listener.opens(order)
+      const times = () => listener.opened.filter(({ automationId }) => automationId === order.automationId).length
       await eventually(subject, () => expect(times()).toBeGreaterThanOrEqual(3))
     })
 
-    it('tell a deposit until it has a verdict', async () => {
-      const opening = await hear(subject, hooks)
+    it('report a deposit until it has a verdict', async () => {
+      const first = await listen(subject, hooks)
       const order = hooks.order()
-      const { instructions } = await opening.opens(order)
-      await opening.process.rails.stop()
+      const { instructions } = await first.opens(order)
+      await first.process.rails.stop()
       const { accountNumber, routingNumber } = instructions
-      const hearing = await hear(subject, hooks, 2)
+      const listener = await listen(subject, hooks, 2)
       const amount = { value: '12.34', currency: 'USD' }
       await hooks.send(order.automationId, amount)
-      const told = () => hearing.deposits.filter((deposit) => deposit.accountNumber === accountNumber)
-      await eventually(subject, () => expect(told().length).toBeGreaterThanOrEqual(3))
-      for (const deposit of told()) {
-        expect(deposit).toMatchObject({ routingNumber, amount, transferType: 'wire', reference: told()[0]?.reference })
+      const reported = () => listener.deposits.filter((deposit) => deposit.accountNumber === accountNumber)
+      await eventually(subject, () => expect(reported().length).toBeGreaterThanOrEqual(3))
+      for (const deposit of reported()) {
+        expect(deposit).toMatchObject({
+          routingNumber,
+          amount,
+          transferType: 'wire',
+          reference: reported()[0]?.reference,
+        })
       }
-      expect(told()[0]?.reference).toMatch(/./)
+      expect(reported()[0]?.reference).toMatch(/./)
     })
 
-    it('tell each of two payments that are alike', async () => {
-      const hearing = await hear(subject, hooks)
+    it('report each of two equal payments', async () => {
+      const listener = await listen(subject, hooks)
       const order = hooks.order()
-      const { accountNumber } = (await hearing.opens(order)).instructions
+      const { accountNumber } = (await listener.opens(order)).instructions
       const amount = { value: '5.00', currency: 'USD' }
       await Promise.all([hooks.send(order.automationId, amount), hooks.send(order.automationId, amount)])
       const references = () =>
-        new Set(hearing.deposits.filter((one) => one.accountNumber === accountNumber).map(({ reference }) => reference))
+        new Set(
+          listener.deposits.filter((one) => one.accountNumber === accountNumber).map(({ reference }) => reference),
+        )
       await eventually(subject, () => expect(references().size).toBe(2))
     })
   })
 }
 
-async function hear(subject: RailsSubject, hooks: VirtualAccountHooks, failures = 0): Promise<Hearing> {
+async function listen(subject: RailsSubject, hooks: VirtualAccountHooks, failures = 0): Promise<Listener> {
   const opened: VirtualAccountFact[] = []
   const deposits: DepositFact[] = []
   const seen = new Map<string, number>()
@@ -110,7 +117,7 @@ async function hear(subject: RailsSubject, hooks: VirtualAccountHooks, failures 
       await hooks.letOpen?.()
       return eventually(subject, () => {
         const fact = opened.find(({ automationId }) => automationId === order.automationId)
-        if (fact === undefined) throw new Error(`The account of ${order.automationId} was not told to be open.`)
+        if (fact === undefined) throw new Error(`The account of ${order.automationId} was not reported as open.`)
         return fact
       })
     },

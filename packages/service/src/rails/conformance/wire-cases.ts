@@ -5,7 +5,7 @@ import type { InboundWires, RailsSubject } from './rails-subject.ts'
 
 const beneficiary = { name: 'Acme Incorporated', address: '1 Main Street, Springfield, IL 62701' }
 
-/** Declares the cases about wires that are waited for. */
+/** Declares the cases about inbound wires. */
 export function describeInboundWires(subject: RailsSubject, wires: InboundWires): void {
   const announce = ({ rails }: RailsProcess, instruction: RailInstruction) =>
     wires.transaction((tx) => rails.wireInstructions(instruction, tx, beneficiary))
@@ -20,7 +20,7 @@ export function describeInboundWires(subject: RailsSubject, wires: InboundWires)
       expect(instructions.routingNumber).toMatch(/^\d{9}$/)
     })
 
-    it('of several transfers can be told apart', async () => {
+    it('of several transfers are distinguishable', async () => {
       const process = await startProcess(subject)
       const all = await Promise.all(Array.from({ length: 5 }, () => announce(process, wires.instruct())))
       expect(new Set(all.map(({ accountNumber, memo }) => JSON.stringify([accountNumber, memo]))).size).toBe(5)
@@ -41,10 +41,10 @@ export function describeInboundWires(subject: RailsSubject, wires: InboundWires)
       expect(await process.get(reference)).toMatchObject({ reference, state: 'expected', failure: null })
       expect(process.kindsOf(transferId)).toEqual([])
       await wires.arrive(transferId)
-      expect(await process.hears(transferId, 'accepted')).toMatchObject({ reference, failure: null })
+      expect(await process.waitFor(transferId, 'accepted')).toMatchObject({ reference, failure: null })
       await eventually(subject, async () => expect(await process.get(reference)).toMatchObject({ state: 'accepted' }))
       await subject.settle(transferId)
-      expect(await process.hears(transferId, 'settled')).toMatchObject({ reference, failure: null })
+      expect(await process.waitFor(transferId, 'settled')).toMatchObject({ reference, failure: null })
       expect(process.kindsOf(transferId)).toEqual(['accepted', 'settled'])
     })
   })

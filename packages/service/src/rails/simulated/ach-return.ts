@@ -2,8 +2,8 @@ import type { TransferFailure } from '@outlay/core'
 import { achReturns } from './magic.ts'
 
 /**
- * The failure that a code of the ACH network stands for. `undefined` for a code that is unknown. Retriable means that
- * the payment is presented again by itself.
+ * The failure for a return code of the ACH network. `undefined` for an unknown code. Retriable means that the rail presents the
+ * payment again automatically.
  */
 export function achReturnFailure(code: string, at: Date, retriable = false): TransferFailure | undefined {
   const known = achReturns[code]

@@ -47,7 +47,7 @@ const nthWeekday = (year: number, month: number, weekday: number, nth: number): 
   return format(last.getTime() - ((last.getUTCDay() - weekday + 7) % 7) * dayMs)
 }
 
-/** A fixed date; on a Sunday it is kept on the Monday after, on a Saturday the banks stay open on the Friday. */
+/** A fixed date. On a Sunday, the holiday is the following Monday. On a Saturday, banks are open on the Friday. */
 const fixedDate = (year: number, month: number, day: number): EasternDate => {
   const time = Date.UTC(year, month - 1, day)
   return format(new Date(time).getUTCDay() === 0 ? time + dayMs : time)
@@ -82,7 +82,7 @@ export const isBankingDay = (date: EasternDate): boolean => {
   return weekday !== 0 && weekday !== 6 && !federalHolidays(Number(date.slice(0, 4))).has(date)
 }
 
-/** The `count`-th banking day after a date; with 0 the date itself, or the next banking day when it is none. */
+/** The `count`-th banking day after a date; with 0 the date itself, or the next banking day if it is not one. */
 export const addBankingDays = (date: EasternDate, count: number): EasternDate => {
   let time = Date.parse(`${date}T00:00:00Z`)
   let left = count

@@ -42,7 +42,7 @@ const instruct = (): RailInstruction => ({
 describeRails('the simulated rails', async () => {
   const pool = new pg.Pool({ connectionString: database.url, max: 20 })
   const connect = async () => createSimulatedRails({ pool, schema, clock, logger: silentLogger, tickIntervalMs: 10 })
-  // The other side has no listeners, so what it changes is for the rails under test to find and to tell.
+  // The other side has no listeners, so the rails under test find and report its changes.
   const { simulation } = await connect()
   return {
     connect,

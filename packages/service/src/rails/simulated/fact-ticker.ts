@@ -3,64 +3,65 @@ import type { Pool } from 'pg'
 import { inTransaction } from '../../context.ts'
 import { asSystem } from '../../database/tenant.ts'
 import type { RailFact, RailFactListener } from '../port.ts'
-import { advancePayments, lockDuePayments, lookForDue, type StoredRailPayment } from './rail-payments.ts'
+import { advancePayments, findDue, lockDuePayments, type StoredRailPayment } from './rail-payments.ts'
 import { nextStep } from './representment.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
-/** Tells one batch of what is due. Answers with how many facts were taken; 0 ends this look. */
-export type Teller = () => Promise<number>
+/** Reports one batch of due facts. Resolves with how many were accepted; 0 ends this round. */
+export type Reporter = () => Promise<number>
 
-/** Tells what is due, in batches, as virtual time passes. */
+/** Reports due facts, in batches, as virtual time passes. */
 export interface FactTicker {
-  /** Tells everything that is due now and that the listeners take. Answers with how many facts they took. */
+  /** Reports everything that is due now. Resolves with how many facts the listeners accepted. */
   tick(): Promise<number>
-  start(tellers: readonly Teller[]): void
+  start(reporters: readonly Reporter[]): void
   stop(): Promise<void>
 }
 
-/** What the ticker of one process works with. */
+/** Dependencies of the ticker of one process. */
 export interface FactTickerOptions {
   readonly pool: Pool
   readonly schema: string
   readonly clock: Clock
   readonly virtualClock: VirtualClock
   readonly logger: Logger
-  /** Longest pause between two looks, in milliseconds. */
+  /** Longest interval between two rounds, in milliseconds. */
   readonly intervalMs: number
 }
 
-/** Most facts of one batch. */
+/** Maximum number of facts per batch. */
 const batchSize = 500
 
 /** Makes the ticker of one process; several processes share the work. */
 export function createFactTicker(options: FactTickerOptions): FactTicker {
   const { virtualClock, logger } = options
   const system = asSystem(options)
-  let tellers: readonly Teller[] = []
+  let reporters: readonly Reporter[] = []
   let timer: NodeJS.Timeout | undefined
   let running: Promise<number> = Promise.resolve(0)
 
-  const tellAll = async (): Promise<number> => {
-    if (tellers.length === 0) return 0
-    const { offsetMs, due } = await lookForDue(system, options, options.clock.now())
+  const reportAll = async (): Promise<number> => {
+    if (reporters.length === 0) return 0
+    const { offsetMs, due } = await findDue(system, options, options.clock.now())
     virtualClock.adopt(offsetMs)
     if (!due) return 0
     let total = 0
-    for (const tell of tellers) for (let told = await tell(); told > 0; told = await tell()) total += told
+    for (const report of reporters)
+      for (let reported = await report(); reported > 0; reported = await report()) total += reported
     return total
   }
 
   const tick = (): Promise<number> => {
-    running = running.catch(() => 0).then(tellAll)
+    running = running.catch(() => 0).then(reportAll)
     return running
   }
 
   const loop = (): void => {
     timer = setTimeout(() => {
       tick()
-        .catch((error: Error) => logger.warn({ error: error.message }, 'The rails could not tell their facts.'))
+        .catch((error: Error) => logger.warn({ error: error.message }, 'The rails could not report their facts.'))
         .finally(() => {
-          if (tellers.length > 0) loop()
+          if (reporters.length > 0) loop()
         })
     }, options.intervalMs)
   }
@@ -68,43 +69,43 @@ export function createFactTicker(options: FactTickerOptions): FactTicker {
   return {
     tick,
     start(given) {
-      tellers = given
+      reporters = given
       loop()
     },
     async stop() {
-      tellers = []
+      reporters = []
       clearTimeout(timer)
       await running.catch(() => 0)
     },
   }
 }
 
-/** Makes the teller of what happens to payments. */
-export function tellPayments(
+/** Makes the reporter of facts about payments. */
+export function reportPayments(
   options: Pick<FactTickerOptions, 'pool' | 'schema' | 'virtualClock'> & {
     readonly nextSequence: () => Promise<number>
   },
   listen: RailFactListener,
-): Teller {
+): Reporter {
   return () =>
     inTransaction(options, async (tx) => {
       const now = options.virtualClock.now()
       const due = await lockDuePayments(tx, options, now, batchSize)
       if (due.length === 0) return 0
-      const taken = await listen(due.map(factOf))
+      const accepted = await listen(due.map(factOf))
       const steps = []
       for (const payment of due) {
-        if (taken.has(payment.reference)) steps.push(await nextStep(payment, now, options.nextSequence))
+        if (accepted.has(payment.reference)) steps.push(await nextStep(payment, now, options.nextSequence))
       }
       if (steps.length > 0) await advancePayments(tx, options, steps)
       return steps.length
     })
 }
 
-/** What happens next to a payment, as a fact. What is known of the destination is told at the end only. */
+/** The next fact of a payment. Only the last one has information about the destination. */
 function factOf(payment: StoredRailPayment): RailFact {
   const kind = payment.next_state
-  if (kind === null) throw new Error('A payment is due without anything to happen.')
+  if (kind === null) throw new Error('A payment is due but has no next step.')
   return {
     kind,
     reference: payment.reference,

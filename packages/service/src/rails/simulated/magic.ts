@@ -13,32 +13,32 @@ export const achReturns: Readonly<Record<string, { readonly reason: string; read
   R10: { reason: 'Customer says that the entry is not authorized', category: 'unauthorized' },
   R11: { reason: 'Entry differs from its authorization', category: 'unauthorized' },
   R16: { reason: 'Account frozen', category: 'account' },
-  R20: { reason: 'Account does not take such entries', category: 'account' },
+  R20: { reason: 'Account does not accept such entries', category: 'account' },
   R29: { reason: 'Company says that the entry is not authorized', category: 'unauthorized' },
 }
 
-/** What the simulated rails do with a payment that carries a magic input. */
+/** Effect of a magic input on a simulated payment. */
 export type Spell =
   /** Refused while the transfer is created: 422 `invalid_account_number`. */
   | { readonly effect: 'refuse' }
   /**
-   * Comes back with a code of {@link achReturns}; ACH only. With `times`, an ACH debit comes back that many times and then
-   * settles, and nothing else is affected.
+   * Returned with a code of {@link achReturns}; ACH only. With `times`, an ACH debit is returned that many times and then settles;
+   * other payments are not affected.
    */
   | { readonly effect: 'return'; readonly code: string; readonly times?: number }
   /** Accepted, then rejected by the other bank or by the chain. */
   | { readonly effect: 'reject'; readonly code: string; readonly detail: string }
-  /** The answer to the first submission is lost, although the payment is taken. */
+  /** The rail accepts the payment, but the answer to the first submission is lost. */
   | { readonly effect: 'lose_first_answer' }
-  /** The first submission is put off for a second. */
+  /** The first submission is throttled for a second. */
   | { readonly effect: 'throttle_once' }
-  /** Never becomes final by itself; `/simulations` can end it. */
+  /** Never becomes final on its own; `/simulations` can end it. */
   | { readonly effect: 'stall' }
 
-/** Return codes for which an ACH debit is presented again: the money may be there later. */
+/** Return codes for which an ACH debit is presented again, because the money may arrive later. */
 export const retriableReturns: readonly string[] = ['R01', 'R09']
 
-/** Most presentments of one ACH debit: the first, and the two more that the rules of the network allow. */
+/** Maximum presentments of one ACH debit: the first, and two more by the rules of the network. */
 export const maxPresentments = 3
 
 /**
@@ -71,7 +71,7 @@ export const magicInputs: {
   },
 }
 
-/** The magic input that an instruction carries, if any. A return code has no effect outside of the ACH network. */
+/** The magic input of an instruction, if any. A return code has no effect outside of the ACH network. */
 export const findSpell = (instruction: RailInstruction): Spell | undefined => {
   for (const leg of [instruction.destination, instruction.source]) {
     const spell = magicInputs.accountNumberEndsWith[leg.bank?.accountNumber.slice(-4) ?? '']

@@ -29,7 +29,7 @@ describe('planPayment', () => {
     expect(plan.failure).toMatchObject({ type: 'returned', code, achReturn: { code } })
   })
 
-  it('a return code means nothing to a wire', () => {
+  it('a return code has no effect on a wire', () => {
     expect(planPayment(offramp('1230003', 'wire'), now, 1)).toMatchObject({ next_state: 'settled', failure: null })
   })
 
@@ -41,7 +41,7 @@ describe('planPayment', () => {
     })
   })
 
-  it('an inbound wire waits for money and has nothing due', () => {
+  it('an inbound wire waits for money and has no due step', () => {
     const source = { valueType: 'USD', transferType: 'wire', custodial: false, address: '' }
     const plan = planPayment({ ...offramp('1', 'wire'), flow: 'onramp', source, destination: wallet }, now, 1)
     expect(plan).toMatchObject({ state: 'expected', next_state: null, next_at: null, route: { settleMs: 10_000 } })
@@ -61,7 +61,7 @@ describe('planPayment', () => {
     })
   })
 
-  it('every magic amount does what the table says', () => {
+  it('every magic amount has the effect in the table', () => {
     for (const [value, spell] of Object.entries(magicInputs.amountIs)) {
       const plan = planPayment({ ...offramp('1', 'wire', value) }, now, 1)
       const expected = { reject: 'rejected', stall: null }[spell.effect as 'reject' | 'stall']

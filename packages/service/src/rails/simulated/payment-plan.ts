@@ -9,14 +9,13 @@ import { isRepresented } from './representment.ts'
 import { statementLine } from './statement-line.ts'
 import { cantonOfferMs, isAch, returnsAt, settlesAt, transferSettlesAt } from './timing.ts'
 
-/** The failure of a payment that the other side refused. */
+/** The failure of a payment that the receiving side rejected. */
 export function rejectionFailure(code: string, detail: string, at: Date): TransferFailure {
   return { type: 'rejected', code, detail, occurredAt: at.toISOString(), retriable: false }
 }
 
 /**
- * The rail whose reference stands for the payment: where money is yet to come in for an onramp, where it goes out
- * otherwise.
+ * The rail whose reference identifies the payment: the incoming rail of an onramp, otherwise the outgoing rail.
  */
 function leadingRail({ flow, deposit, source, destination }: RailInstruction): string {
   return flow === 'onramp' && deposit === undefined ? source.transferType : destination.transferType
@@ -26,7 +25,7 @@ function isWireOnramp({ flow, deposit, source }: RailInstruction): boolean {
   return flow === 'onramp' && deposit === undefined && source.bank === undefined
 }
 
-/** Everything that will happen to a payment by itself. `sequence` is unique over all payments. */
+/** Everything that will happen to a payment automatically. `sequence` is unique over all payments. */
 export function planPayment(instruction: RailInstruction, now: Date, sequence: number): NewRailPayment {
   const { transferId, accountId, source, destination, flow } = instruction
   const base = {
@@ -65,14 +64,14 @@ export function planPayment(instruction: RailInstruction, now: Date, sequence: n
   }
 }
 
-/** How often the payment comes back, and with what: the part of its magic input that later presentments need. */
+/** How often the payment is returned, and with which code: the part of its magic input that later presentments need. */
 function bouncesOf(instruction: RailInstruction): Pick<Route, 'bounces'> {
   const spell = findSpell(instruction)
   if (spell?.effect !== 'return') return {}
   return { bounces: { code: spell.code, times: spell.times ?? maxPresentments } }
 }
 
-/** What is said about the destination at the end: the mint of an onramp is a transaction of its own. */
+/** Information about the destination at the end. The mint of an onramp is a separate transaction. */
 function destinationDetails({ flow, transferId, destination }: RailInstruction): RailLegDetails | null {
   if (flow !== 'onramp') return null
   return { transactionId: chainHash(destination.transferType, mintSeed(transferId)) }
@@ -82,7 +81,7 @@ function mintSeed(transferId: string): string {
   return `${transferId}/mint`
 }
 
-/** What is said about the source at the end: the burn of an offramp, the trace of a debit. */
+/** Information about the source at the end: the burn of an offramp, the trace of a debit. */
 function sourceDetails(instruction: RailInstruction, reference: string): RailLegDetails | null {
   const { flow, deposit, transferId, source } = instruction
   if (deposit !== undefined) return null

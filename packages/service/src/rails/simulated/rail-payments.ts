@@ -4,7 +4,7 @@ import { type Executor, run, statement } from '../../database/statement.ts'
 import type { RailFact, RailFlow, RailLegDetails, RailPayment } from '../port.ts'
 import type { StatementLine } from './statement-line.ts'
 
-/** What a simulated payment does by itself: enough to time and describe it, and nothing about persons. */
+/** The automatic course of a simulated payment: enough to time and describe it, without personal data. */
 export interface Route {
   readonly flow: RailFlow
   readonly source: string
@@ -12,7 +12,7 @@ export interface Route {
   /** Time from an arrival of money to the end, in milliseconds. */
   readonly settleMs: number
   readonly amount: string
-  /** How many presentments come back, and with which code; none when absent. */
+  /** How many presentments are returned, and with which code; none when absent. */
   readonly bounces?: { readonly code: string; readonly times: number } | undefined
 }
 
@@ -36,18 +36,18 @@ export interface NewRailPayment {
   readonly statement_line: StatementLine | null
 }
 
-/** A payment as it is stored. */
+/** A stored payment. */
 export interface StoredRailPayment extends Omit<NewRailPayment, 'next_at' | 'represented_at'> {
   readonly next_at: Date | null
   readonly represented_at: Date | null
 }
 
-/** What is to happen to a payment after the step that was due. */
+/** The next step of a payment after the due one. */
 export type PaymentStep = Omit<NewRailPayment, 'account_id' | 'reference' | 'state' | 'route' | 'destination'>
 
 type Schema = { readonly schema: string }
 
-/** Writes payments once per transfer. A payment that is there already comes back as it is, with `fresh` false. */
+/** Writes payments once per transfer. Returns an existing payment unchanged, with `fresh` false. */
 export function insertPayments(
   executor: Executor | PoolClient,
   context: Schema,
@@ -65,8 +65,8 @@ export function selectPayments(
   return run(executor, context, selectByReference, [references])
 }
 
-/** The shared clock offset, and whether anything is due to be told at `now` plus that offset. */
-export async function lookForDue(
+/** The shared clock offset, and whether any fact is due at `now` plus that offset. */
+export async function findDue(
   executor: Executor | PoolClient,
   context: Schema,
   now: Date,
@@ -75,7 +75,7 @@ export async function lookForDue(
   return { offsetMs: Number(row?.offset_ms ?? 0), due: row?.due ?? false }
 }
 
-/** Locks due payments that no other process has in hand. */
+/** Locks due payments that no other process has locked. */
 export function lockDuePayments(
   tx: PoolClient,
   context: Schema,
@@ -85,7 +85,7 @@ export function lockDuePayments(
   return run(tx, context, lockDue, [now, limit])
 }
 
-/** Moves payments to the state that was due, and writes what follows. */
+/** Moves payments to their due state, and writes their next step. */
 export async function advancePayments(tx: PoolClient, context: Schema, steps: readonly PaymentStep[]): Promise<void> {
   await run(tx, context, advance, [JSON.stringify(steps)])
 }
@@ -100,7 +100,7 @@ export async function findPayment(
   return row
 }
 
-/** Makes something else happen to a payment in one of the given states. False when it is in none of them. */
+/** Replaces the next step of a payment in one of the given states. False when it is in none of them. */
 export async function reschedulePayment(
   executor: Executor | PoolClient,
   context: Schema,
@@ -118,8 +118,8 @@ export async function reschedulePayment(
   return (await run(executor, context, reschedule, values)).length > 0
 }
 
-/** The first number of a block of a thousand that belongs to the caller alone. */
-export async function takeReferenceBlock(executor: Executor, context: Schema): Promise<number> {
+/** Reserves a block of a thousand numbers for the caller and returns the first. */
+export async function reserveReferences(executor: Executor, context: Schema): Promise<number> {
   const [row] = await run<{ block: string }>(executor, context, nextBlock)
   return Number(row?.block)
 }

@@ -27,7 +27,7 @@ it('a trace number has fifteen digits and stays unique past seven digits of entr
   expect(traceNumber(10_000_007)).toBe('710000110000007')
 })
 
-it('every rail has a reference of its own kind', () => {
+it('every rail has its own format of references', () => {
   expect(paymentReference('wire', 'seed', 1, '2026-11-20')).toHaveLength(22)
   expect(paymentReference('same_day_ach_credit', 'seed', 1, '2026-11-20')).toHaveLength(15)
   expect(paymentReference('polygon', 'seed', 1, '2026-11-20')).toHaveLength(66)

@@ -29,13 +29,13 @@ const stored = (payment: NewRailPayment): StoredRailPayment => ({
   represented_at: payment.represented_at === null ? null : new Date(payment.represented_at),
 })
 
-/** Every step of a debit until nothing follows, told long after all of them were due. */
+/** Every step of a debit until the last one, reported long after all of them were due. */
 async function stepsOf(accountNumber: string): Promise<readonly NewRailPayment[]> {
   let sequence = 1
-  const toldAt = new Date('2027-01-01T00:00:00Z')
+  const reportedAt = new Date('2027-01-01T00:00:00Z')
   const steps = [planPayment(debit(accountNumber), now, sequence)]
   for (let last = steps[0]; last !== undefined && last.next_state !== null; ) {
-    const step = await nextStep(stored(last), toldAt, async () => ++sequence)
+    const step = await nextStep(stored(last), reportedAt, async () => ++sequence)
     last = { ...last, ...step, state: last.next_state }
     steps.push(last)
   }
@@ -54,14 +54,14 @@ describe('an ACH debit', () => {
     expect(await statesOf(accountNumber)).toEqual(states)
   })
 
-  it('has each step after the one before, whenever it is told', async () => {
+  it('has each step after the previous one, whenever it is reported', async () => {
     const times = (await stepsOf('5550201')).flatMap(({ next_at }) => (next_at === null ? [] : [next_at]))
     expect(times).toEqual(times.toSorted())
     expect(new Set(times).size).toBe(times.length)
     expect(times.at(-1)).toMatch(/^2026-12-/)
   })
 
-  it('keeps its reference, and has a trace number and the word of a retry for every presentment after the first', async () => {
+  it('keeps its reference, and has a trace number and the description of a retry for every presentment after the first', async () => {
     const presented = (await stepsOf('5550201')).filter(({ state }) => state === 'accepted')
     expect(new Set(presented.map(({ reference }) => reference)).size).toBe(1)
     expect(new Set(presented.map(({ source }) => source?.paymentDetails?.traceNumber)).size).toBe(3)
@@ -73,7 +73,7 @@ describe('an ACH debit', () => {
     ])
   })
 
-  it('is presented again for a lack of funds only, twice at most, and no credit ever is', () => {
+  it('is presented again only for a lack of funds, at most twice, and a credit never is', () => {
     const codes = Object.keys(achReturns)
     const route = { flow: 'onramp', source: 'ach_debit' } as const
     expect(codes.filter((code) => isRepresented(code, route, 1))).toEqual(retriableReturns)

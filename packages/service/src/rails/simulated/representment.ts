@@ -4,27 +4,27 @@ import type { PaymentStep, Route, StoredRailPayment } from './rail-payments.ts'
 import { traceNumber } from './reference.ts'
 import { representsAt, returnsAt, settlesAt } from './timing.ts'
 
-/** True when the presentment of this number is followed by another one after it came back with `code`. */
+/** True when the rail presents the payment again after this presentment was returned with `code`. */
 export function isRepresented(code: string, route: Pick<Route, 'flow' | 'source'>, presentment: number): boolean {
   const isDebit = route.flow === 'onramp' && route.source === 'ach_debit'
   return isDebit && retriableReturns.includes(code) && presentment < maxPresentments
 }
 
 /**
- * What follows once the step that was due has been told, with everything else as it was. Times of a debit that is
- * presented again are counted from the step, not from when it was told, so they do not depend on how the clock moves.
- * A presentment has a trace number of its own, which the payment details of the source show; the reference stays that of
- * the first, because a payment is known by it.
+ * The payment after its due step has been reported, with the next step. Times of a debit that is presented again are counted from
+ * the step, not from the report, so they do not depend on how the clock moves.
+ * Each presentment has its own trace number, which the payment details of the source show. The reference stays that of the first,
+ * because it identifies the payment.
  */
 export async function nextStep(
   payment: StoredRailPayment,
-  toldAt: Date,
+  reportedAt: Date,
   nextSequence: () => Promise<number>,
 ): Promise<PaymentStep> {
   const { transfer_id, failure, source, statement_line, represented_at, route } = payment
   const presentment = payment.presentment ?? 1
   const same = { transfer_id, failure, source, statement_line, presentment, represented_at: isoOf(represented_at) }
-  const at = payment.next_at ?? toldAt
+  const at = payment.next_at ?? reportedAt
   if (payment.next_state === 'returned' && failure?.retriable === true) {
     const again = representsAt(at).toISOString()
     return {
@@ -39,7 +39,7 @@ export async function nextStep(
   }
   if (payment.next_state !== 'accepted') return { ...same, next_state: null, next_at: null }
   if (represented_at === null) {
-    return { ...same, next_state: 'settled', next_at: new Date(toldAt.getTime() + route.settleMs).toISOString() }
+    return { ...same, next_state: 'settled', next_at: new Date(reportedAt.getTime() + route.settleMs).toISOString() }
   }
   const { bounces } = route
   if (bounces === undefined || presentment > bounces.times) {

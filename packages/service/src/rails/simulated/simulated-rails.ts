@@ -5,10 +5,10 @@ import { asSystem } from '../../database/tenant.ts'
 import type { RailAnswer, RailInstruction, RailRefusal, Rails } from '../port.ts'
 import { achReturnFailure } from './ach-return.ts'
 import { toEastern } from './banking-day.ts'
-import { createFactTicker, tellPayments } from './fact-ticker.ts'
+import { createFactTicker, reportPayments } from './fact-ticker.ts'
 import { findSpell } from './magic.ts'
 import { planPayment, rejectionFailure } from './payment-plan.ts'
-import { findPayment, insertPayments, reschedulePayment, selectPayments, takeReferenceBlock } from './rail-payments.ts'
+import { findPayment, insertPayments, reschedulePayment, reserveReferences, selectPayments } from './rail-payments.ts'
 import { imad } from './reference.ts'
 import { isRepresented } from './representment.ts'
 import type { StatementLine } from './statement-line.ts'
@@ -20,48 +20,48 @@ import {
 } from './virtual-accounts.ts'
 import { createVirtualClock } from './virtual-clock.ts'
 
-/** What a person or a test can make the simulated rails do. Each throws `conflict` when the payment is not at that point. */
+/** Controls of the simulated rails for a person or a test. Each throws `conflict` when the payment is in another state. */
 export interface RailSimulation {
   /** Virtual time. */
   now(): Date
-  /** Moves virtual time forward and tells everything that has become due. Answers with the new time. */
+  /** Moves virtual time forward and reports everything that has become due. Resolves with the new time. */
   advance(milliseconds: number): Promise<Date>
   /** Makes a payment final now. */
   settle(transferId: string): Promise<void>
-  /** Lets the other side refuse a payment now. */
+  /** Rejects a payment on the receiving side now. */
   reject(transferId: string, reason: { readonly code: string; readonly detail: string }): Promise<void>
-  /** Lets a payment come back now, a settled one included; `code` is one of `achReturns`. */
+  /** Returns a payment now, even a settled one. `code` is one of `achReturns`. */
   returnWith(transferId: string, code: string): Promise<void>
   /**
-   * What the other bank shows for a payment, with the trace number of its newest entry; `undefined` for one that is not
+   * The other bank's statement line of a payment, with the trace number of its newest entry; `undefined` for a payment that is not
    * ACH or not at its rail yet.
    */
   findStatementLine(transferId: string): Promise<(StatementLine & { readonly traceNumber: string }) | undefined>
-  /** Accepts a transfer for the Canton party that it is offered to. */
+  /** Accepts a transfer as the Canton party that receives the offer. */
   acceptOffer(transferId: string): Promise<void>
-  /** Lets the wire arrive that a transfer waits for. */
+  /** Simulates the arrival of the wire that a transfer waits for. */
   receiveWire(transferId: string, sender: Pick<PaymentDetails, 'senderName' | 'senderBankName'>): Promise<void>
   /** The automation whose virtual account has this number; `undefined` when there is none. */
   findVirtualAccount(accountNumber: string): Promise<string | undefined>
-  /** Lets a payment arrive at a virtual account. Answers with the bank's reference: an IMAD or a trace number. */
+  /** Simulates a payment to a virtual account. Resolves with the bank's reference: an IMAD or a trace number. */
   receiveDeposit(deposit: SimulatedDeposit): Promise<string>
-  /** Tells what is due. Answers with how many facts were taken. */
+  /** Reports what is due. Resolves with how many facts were accepted. */
   tick(): Promise<number>
 }
 
-/** Rails without banks and chains: they keep the timing of real ones on a virtual clock, durably in Postgres. */
+/** Rails without banks and chains. They have the timing of real ones on a virtual clock, and keep their state in Postgres. */
 export interface SimulatedRails extends Rails {
   readonly simulation: RailSimulation
 }
 
-/** How the simulated rails work. */
+/** Options of the simulated rails. */
 export interface SimulatedRailsOptions {
   readonly pool: Pool
   readonly schema: string
-  /** Real time; virtual time runs ahead of it. */
+  /** Real time. Virtual time is ahead of it. */
   readonly clock: Clock
   readonly logger: Logger
-  /** Longest pause between two looks for due payments, in milliseconds of real time. Default 200. */
+  /** Longest interval between two checks for due payments, in milliseconds of real time. Default 200. */
   readonly tickIntervalMs?: number | undefined
 }
 
@@ -70,7 +70,7 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
   const system = asSystem(options)
   const virtualClock = createVirtualClock(options)
   const ticker = createFactTicker({ ...options, virtualClock, intervalMs: options.tickIntervalMs ?? 200 })
-  const nextSequence = createSequence(() => takeReferenceBlock(system, options))
+  const nextSequence = createSequence(() => reserveReferences(system, options))
   const virtualAccounts = createVirtualAccounts({ ...options, virtualClock, nextSequence })
   const throttled = new Set<string>()
 
@@ -83,7 +83,7 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
       const row = written.get(instruction.transferId)
       if (row === undefined) return { outcome: 'unknown', detail: 'Another submission of this payment is in progress.' }
       if (row.fresh && findSpell(instruction)?.effect === 'lose_first_answer') {
-        return { outcome: 'unknown', detail: 'The answer of the rail got lost.' }
+        return { outcome: 'unknown', detail: 'The answer of the rail was lost.' }
       }
       return { outcome: row.state === 'expected' ? 'expected' : 'accepted', reference: row.reference }
     })
@@ -113,7 +113,7 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
     async submit(instruction) {
       if (findSpell(instruction)?.effect === 'throttle_once' && !throttled.has(instruction.transferId)) {
         throttled.add(instruction.transferId)
-        return { outcome: 'throttled', detail: 'The rail asks to come back later.', retryAfterMs: 1000 }
+        return { outcome: 'throttled', detail: 'The rail asks for a later retry.', retryAfterMs: 1000 }
       }
       return await submitOne(instruction)
     },
@@ -126,8 +126,8 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
     virtualAccounts,
     async start(listener, virtualAccountListener) {
       ticker.start([
-        tellPayments({ ...options, virtualClock, nextSequence }, listener),
-        ...virtualAccounts.tellers(virtualAccountListener),
+        reportPayments({ ...options, virtualClock, nextSequence }, listener),
+        ...virtualAccounts.reporters(virtualAccountListener),
       ])
       await ticker.tick()
     },
@@ -174,11 +174,11 @@ function createSimulation(parts: SimulationParts): RailSimulation {
     },
     async returnWith(transferId, code) {
       const payment = await findPayment(asSystem(parts), parts, transferId)
-      // What has settled is complete for good.
+      // A settled payment stays complete.
       const retriable = payment?.state === 'accepted' && isRepresented(code, payment.route, payment.presentment ?? 1)
       const failure = achReturnFailure(code, virtualClock.now(), retriable)
       if (failure === undefined) {
-        throw new OutlayError('invalid_request', `There is no return code ${code} here.`, { field: 'code' })
+        throw new OutlayError('invalid_request', `The return code ${code} is unknown.`, { field: 'code' })
       }
       await change(transferId, { from: ['accepted', 'settled'], next: 'returned', failure })
     },
@@ -213,19 +213,19 @@ function createSimulation(parts: SimulationParts): RailSimulation {
   }
 }
 
-/** Hands out numbers that no other process hands out, a thousand from one look into the database. */
-function createSequence(takeBlock: () => Promise<number>): () => Promise<number> {
+/** Returns numbers that no other process uses. It reserves a thousand with one query. */
+function createSequence(reserveBlock: () => Promise<number>): () => Promise<number> {
   let next = 0
   let end = 0
-  let taking: Promise<void> | undefined
+  let reserving: Promise<void> | undefined
   return async () => {
     while (next >= end) {
-      taking ??= takeBlock().then((block) => {
+      reserving ??= reserveBlock().then((block) => {
         next = block
         end = block + 1000
-        taking = undefined
+        reserving = undefined
       })
-      await taking
+      await reserving
     }
     next += 1
     return next - 1

@@ -1,10 +1,10 @@
-/** What the other bank prints on its statement for one ACH entry. */
+/** The line on the other bank's statement for one ACH entry. */
 export interface StatementLine {
-  /** The company name of the entry: at most 16 printable ASCII characters, which is all that the network carries. */
+  /** The company name of the entry: at most 16 printable ASCII characters, the limit of the network. */
   readonly companyName: string
-  /** The whole name that it was cut from. */
+  /** The full name. */
   readonly name: string
-  /** `PAYMENT`, or `RETRY PYMT` once the entry is presented again, as the rules of the network want it. */
+  /** `PAYMENT`, or `RETRY PYMT` once the entry is presented again, by the rules of the network. */
   readonly entryDescription: 'PAYMENT' | 'RETRY PYMT'
 }
 
@@ -16,7 +16,7 @@ export function statementLine(name: string): StatementLine {
   return { companyName: companyName(name), name, entryDescription: 'PAYMENT' }
 }
 
-/** Accents are dropped, other letters that the field cannot have become a space, and what is too long is cut. */
+/** Drops accents, replaces other letters that the field does not allow with a space, and truncates the name. */
 function companyName(name: string): string {
   const plain = name
     .normalize('NFKD')

@@ -23,6 +23,6 @@ describe('settlesAt', () => {
   })
 })
 
-it('an ACH entry comes back within two banking days', () => {
+it('an ACH entry is returned within two banking days', () => {
   expect(returnsAt(at('2026-11-18T15:00:00Z')).toISOString()).toBe('2026-11-20T13:30:00.000Z')
 })

@@ -4,7 +4,7 @@ import { addBankingDays, fromEastern, isBankingDay, toEastern } from './banking-
 const second = 1000
 const minute = 60 * second
 
-/** Time from submission to finality of the chains and of the rails that never sleep, in milliseconds. */
+/** Time from submission to finality on chains and on rails that operate around the clock, in milliseconds. */
 const flatTimes: Readonly<Record<string, number>> = {
   wire: 120 * minute,
   rtp: minute,
@@ -18,7 +18,7 @@ const flatTimes: Readonly<Record<string, number>> = {
   canton_testnet: 30 * second,
 }
 
-/** Every chain that has no time of its own. */
+/** Chains that are not listed. */
 const chainTimeMs = 10 * second
 
 /** A swap inside one chain. */
@@ -27,7 +27,7 @@ const swapTimeMs = 5 * second
 /** How long a Canton party has to accept. Specification: "Limits". */
 export const cantonOfferMs = 72 * 60 * minute
 
-/** Minute of the Eastern day until which a same-day file is taken, and the minute at which it settles. */
+/** Cut-off of a same-day file, in minutes of the Eastern day, and the minute at which it settles. */
 const sameDayWindows = [
   { cutoff: 10 * 60 + 30, settles: 13 * 60 },
   { cutoff: 14 * 60 + 45, settles: 17 * 60 },
@@ -39,10 +39,10 @@ const achCutoff = 16 * 60 + 45
 const achSettles = 8 * 60 + 30
 const achBankingDays = { ach_credit: 2, ach_debit: 3 } as const
 
-/** An ACH entry comes back within two banking days. */
+/** An ACH entry is returned within two banking days. */
 const achReturnBankingDays = 2
 
-/** Pause before an entry that came back is presented again. */
+/** Delay before a returned entry is presented again. */
 const achPauseBankingDays = 2
 
 const afterBankingDays = (from: Date, count: number): Date => {
@@ -59,11 +59,11 @@ const sameDay = (from: Date): Date => {
   return fromEastern(next, sameDayWindows[0].settles)
 }
 
-/** True for the transfer types of the ACH network, the ones that can come back with a return code. */
+/** True for the transfer types of the ACH network, which can be returned with a return code. */
 export const isAch = (transferType: string): boolean =>
   transferType === 'ach_credit' || transferType === 'ach_debit' || transferType === 'same_day_ach_credit'
 
-/** When a payment on one rail that is handed over at `from` becomes final. */
+/** When a payment on one rail that is submitted at `from` becomes final. */
 export const settlesAt = (transferType: string, from: Date): Date => {
   if (transferType === 'ach_credit' || transferType === 'ach_debit') {
     return afterBankingDays(from, achBankingDays[transferType])
@@ -72,13 +72,13 @@ export const settlesAt = (transferType: string, from: Date): Date => {
   return new Date(from.getTime() + (flatTimes[transferType] ?? chainTimeMs))
 }
 
-/** When an ACH entry that is handed over at `from` comes back. */
+/** When an ACH entry that is submitted at `from` is returned. */
 export const returnsAt = (from: Date): Date => afterBankingDays(from, achReturnBankingDays)
 
-/** When an ACH debit that came back at `from` is presented again. */
+/** When an ACH debit that was returned at `from` is presented again. */
 export const representsAt = (from: Date): Date => afterBankingDays(from, achPauseBankingDays)
 
-/** When the transfer as a whole becomes final, counted from the moment that its money is there. */
+/** When the transfer as a whole becomes final, counted from the arrival of its money. */
 export const transferSettlesAt = (instruction: RailInstruction, from: Date): Date => {
   if (instruction.flow === 'swap') return new Date(from.getTime() + swapTimeMs)
   if (instruction.flow === 'onramp' && instruction.deposit === undefined && isAch(instruction.source.transferType)) {

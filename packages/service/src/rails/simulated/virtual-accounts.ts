@@ -5,7 +5,7 @@ import { run, statement } from '../../database/statement.ts'
 import { asSystem } from '../../database/tenant.ts'
 import type { DepositFact, VirtualAccountBank, VirtualAccountFact, VirtualAccountListener } from '../port.ts'
 import { toEastern } from './banking-day.ts'
-import type { Teller } from './fact-ticker.ts'
+import type { Reporter } from './fact-ticker.ts'
 import { imad, traceNumber } from './reference.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
@@ -16,13 +16,13 @@ export const simulatedBank = {
   routingNumber: '071099998',
 } as const
 
-/** A payment that somebody sends to a virtual account. */
+/** A payment to a virtual account. */
 export interface SimulatedDeposit extends Pick<PaymentDetails, 'senderName' | 'senderBankName'> {
   readonly automationId: string
   readonly transferType: DepositFact['transferType']
   /** US dollars, decimal string. */
   readonly amount: string
-  /** The sender's own; the same one for the same account and rail is the same payment. Default: a new payment. */
+  /** The sender's reference. A repeat for the same account and rail is the same payment. Default: a new payment. */
   readonly reference?: string | undefined
 }
 
@@ -30,29 +30,29 @@ export interface SimulatedDeposit extends Pick<PaymentDetails, 'senderName' | 's
 export interface SimulatedVirtualAccounts extends VirtualAccountBank {
   /** The automation that an account number belongs to; `undefined` for an unknown one. */
   findOwner(accountNumber: string): Promise<string | undefined>
-  /** Lets a payment arrive. Answers with the bank's reference, that of the first one for a repeat. */
+  /** Simulates a payment. Resolves with the bank's reference; for a repeat, with the first one's. */
   receive(deposit: SimulatedDeposit): Promise<string>
-  /** Tellers of what opens and of what arrives. */
-  tellers(listener: VirtualAccountListener): readonly Teller[]
+  /** Reporters of opened accounts and of deposits. */
+  reporters(listener: VirtualAccountListener): readonly Reporter[]
 }
 
-/** What simulated virtual accounts work with. */
+/** Dependencies of the simulated virtual accounts. */
 export interface VirtualAccountsOptions {
   readonly pool: Pool
   readonly schema: string
   readonly virtualClock: VirtualClock
   readonly logger: Logger
-  /** Numbers that nobody else gets. */
+  /** Unique numbers. */
   readonly nextSequence: () => Promise<number>
 }
 
 /** How long the bank takes to open an account, in virtual milliseconds. */
 const openingMs = 2_000
 
-/** Most facts of one batch. */
+/** Maximum number of facts per batch. */
 const batchSize = 100
 
-/** Makes virtual accounts that live in Postgres. */
+/** Makes virtual accounts whose state is in Postgres. */
 export function createVirtualAccounts(options: VirtualAccountsOptions): SimulatedVirtualAccounts {
   const { virtualClock, nextSequence } = options
   const system = asSystem(options)
@@ -79,7 +79,7 @@ export function createVirtualAccounts(options: VirtualAccountsOptions): Simulate
       if (row === undefined) throw new Error('The deposit was not written.')
       return row.bank_reference
     },
-    tellers: (listener) => [tellOpened(options, listener), tellDeposits(options, listener)],
+    reporters: (listener) => [reportOpened(options, listener), reportDeposits(options, listener)],
   }
 }
 
@@ -89,7 +89,7 @@ function accountNumberOf(sequence: string): string {
   return `9${sequence.padStart(11, '0')}`
 }
 
-/** A wire gives the fuller set; an ACH entry does not name the bank of its sender. */
+/** A wire has all members. An ACH entry does not name the sender's bank. */
 function detailsOf(deposit: SimulatedDeposit, bankReference: string, now: Date): PaymentDetails {
   const { transferType, senderName = null, senderBankName = null, reference = null } = deposit
   const received = { receivedAt: now.toISOString(), senderName, paymentReference: reference }
@@ -97,7 +97,7 @@ function detailsOf(deposit: SimulatedDeposit, bankReference: string, now: Date):
   return { ...received, senderBankName, senderBankRoutingNumber: null, imad: bankReference }
 }
 
-function tellOpened(options: VirtualAccountsOptions, listener: VirtualAccountListener): Teller {
+function reportOpened(options: VirtualAccountsOptions, listener: VirtualAccountListener): Reporter {
   const fact = (row: AccountRow): VirtualAccountFact => ({
     automationId: row.automation_id,
     instructions: { ...simulatedBank, accountNumber: accountNumberOf(row.sequence), memo: null },
@@ -106,13 +106,13 @@ function tellOpened(options: VirtualAccountsOptions, listener: VirtualAccountLis
     inTransaction(options, async (tx) => {
       const now = options.virtualClock.now()
       const due = await run<AccountRow>(tx, options, lockReady, [now, batchSize])
-      const told = await eachTaken(options, due, (row) => listener.opened(fact(row)))
-      await run(tx, options, updateTold, [told.map(([row]) => row.automation_id)])
-      return told.length
+      const reported = await eachApplied(options, due, (row) => listener.opened(fact(row)))
+      await run(tx, options, updateReported, [reported.map(([row]) => row.automation_id)])
+      return reported.length
     })
 }
 
-function tellDeposits(options: VirtualAccountsOptions, listener: VirtualAccountListener): Teller {
+function reportDeposits(options: VirtualAccountsOptions, listener: VirtualAccountListener): Reporter {
   const fact = (row: DepositRow): DepositFact => ({
     reference: row.bank_reference,
     transferType: row.transfer_type,
@@ -124,28 +124,28 @@ function tellDeposits(options: VirtualAccountsOptions, listener: VirtualAccountL
   return () =>
     inTransaction(options, async (tx) => {
       const due = await run<DepositRow>(tx, options, lockDeposits, [batchSize])
-      const told = await eachTaken(options, due, (row) => listener.deposited(fact(row)))
-      for (const [row, { outcome }] of told) await writeVerdict(tx, options, row, outcome)
-      return told.length
+      const reported = await eachApplied(options, due, (row) => listener.deposited(fact(row)))
+      for (const [row, { outcome }] of reported) await writeVerdict(tx, options, row, outcome)
+      return reported.length
     })
 }
 
-/** Tells one fact after the other; one that is not taken does not keep the next ones. */
-async function eachTaken<Row, Answer>(
+/** Reports one fact after the other. One that is not accepted does not stop the next ones. */
+async function eachApplied<Row, Answer>(
   { logger }: VirtualAccountsOptions,
   rows: readonly Row[],
-  tell: (row: Row) => Promise<Answer>,
+  report: (row: Row) => Promise<Answer>,
 ): Promise<readonly (readonly [Row, Answer])[]> {
-  const taken: (readonly [Row, Answer])[] = []
+  const accepted: (readonly [Row, Answer])[] = []
   for (const row of rows) {
     try {
-      taken.push([row, await tell(row)])
+      accepted.push([row, await report(row)])
     } catch (error) {
       const name = error instanceof Error ? error.name : typeof error
-      logger.warn({ error: name }, 'A fact about a virtual account was not taken; it is told again.')
+      logger.warn({ error: name }, 'A fact about a virtual account was not accepted; the rails report it again.')
     }
   }
-  return taken
+  return accepted
 }
 
 async function writeVerdict(tx: PoolClient, options: VirtualAccountsOptions, row: DepositRow, verdict: string) {
@@ -185,8 +185,8 @@ const lockReady = statement(
       for update skip locked`,
 )
 
-const updateTold = statement(
-  'rail_virtual_account_told',
+const updateReported = statement(
+  'rail_virtual_account_reported',
   'update {{schema}}.rail_virtual_account set ready_at = null where automation_id = any ($1)',
 )
 
@@ -205,7 +205,7 @@ const selectDeposit = statement(
 )
 
 const lockDeposits = statement(
-  'rail_deposit_lock_untold',
+  'rail_deposit_lock_unreported',
   `select d.automation_id, d.transfer_type, d.bank_reference, d.amount, d.details, v.sequence::text as sequence
      from {{schema}}.rail_deposit d
      join {{schema}}.rail_virtual_account v using (automation_id)

@@ -6,12 +6,12 @@ import { asSystem } from '../../database/tenant.ts'
 /**
  * The time of the simulated rails: real time plus an offset that only grows and that every process shares.
  *
- * It moves payments and nothing else: tokens, signatures and rate limits stay on real time.
+ * It moves only payments: tokens, signatures and rate limits use real time.
  */
 export interface VirtualClock extends Clock {
-  /** Learns an offset that another process has set. */
+  /** Applies an offset that another process has set. */
   adopt(offsetMs: number): void
-  /** Moves the time forward, durably, and answers with the new time. */
+  /** Moves the time forward, durably, and resolves with the new time. */
   advance(milliseconds: number): Promise<Date>
 }
 

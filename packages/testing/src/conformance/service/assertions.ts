@@ -5,15 +5,15 @@ import type { Answer } from './session.ts'
 /** The form of an id. Specification: "Conventions". */
 export const idPattern = /^[a-zA-Z0-9]{26}$/
 
-/** An id that nothing has. */
+/** An id of nothing. */
 export const unknownId = '00000000000000000000000000'
 
-/** Sees to it that an answer has a status. */
+/** Asserts that an answer has a status. */
 export function expectStatus(answer: Answer<unknown>, status: number): void {
   assert.equal(answer.status, status, `HTTP ${answer.status} rather than ${status}: ${answer.text}`)
 }
 
-/** Sees to it that a request was refused, and gives the refusal; the code is looked for in every place that it may be. */
+/** Asserts that a request was refused, and returns the refusal. It searches for the code in every possible place. */
 export function expectRefusal(answer: Answer<unknown>, status: number, code?: string): ProblemRecord {
   expectStatus(answer, status)
   assert.ok(answer.text.length > 0, 'A refusal has a body.')
@@ -21,13 +21,13 @@ export function expectRefusal(answer: Answer<unknown>, status: number, code?: st
   return answer.json as ProblemRecord
 }
 
-/** Sees to it that a value is an ISO 8601 time in UTC with a fraction of a second. Specification: "Conventions". */
+/** Asserts that a value is an ISO 8601 time in UTC with a fraction of a second. Specification: "Conventions". */
 export function expectTimestamp(value: unknown): void {
   assert.match(String(value), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/)
   assert.ok(Number.isFinite(Date.parse(String(value))))
 }
 
-/** Sees to it that every member of an object is a string. */
+/** Asserts that every member of an object is a string. */
 export function expectStrings(record: Readonly<Record<string, unknown>> | undefined, members: readonly string[]): void {
   for (const name of members) assert.equal(typeof record?.[name], 'string', `${name} of ${JSON.stringify(record)}`)
 }

@@ -8,19 +8,19 @@ export interface ConformanceClient {
 /** Sends one request, as the global `fetch` does. */
 export type ServiceFetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** Which service is put to the test, and as whom. */
+/** The service under test, and the credentials. */
 export interface ServiceConformanceOptions extends ConformanceClient {
   /** Base address without a slash at the end. */
   readonly baseUrl: string
   /** Default: `/oauth2/token` below the base address. */
   readonly tokenUrl?: string | undefined
-  /** A client that shares no account with the first; without it, nothing is said about the walls between clients. */
+  /** A client that shares no account with the first. Without it, the isolation of clients is not tested. */
   readonly second?: ConformanceClient | undefined
-  /** The service has the routes below `/simulations`; without them, nothing that needs money or time is tested. Default false. */
+  /** The service has the routes below `/simulations`; without them, cases that need money or time are skipped. Default false. */
   readonly simulations?: boolean | undefined
-  /** What the specification leaves open is tested the way this project settled it. Default true. */
+  /** Also tests the points that the specification leaves open, as this project decided them. Default true. */
   readonly settled?: boolean | undefined
-  /** How long a change of status or a webhook may take, in milliseconds. Default 20,000. */
+  /** Time limit for a change of status or a webhook, in milliseconds. Default 20,000. */
   readonly patienceMs?: number | undefined
   /** Sends every request of the suite; a rejection fails the case. Default: the global one. */
   readonly fetch?: ServiceFetch | undefined

@@ -4,7 +4,7 @@ export interface AmountRecord {
   readonly currency: string
 }
 
-/** One leg of a transfer as it is answered. Specification: "Transfer", TransferEndpoint. */
+/** One leg of a transfer in an answer. Specification: "Transfer", TransferEndpoint. */
 export interface LegRecord {
   readonly address_id?: string
   readonly value_type: string
@@ -15,7 +15,7 @@ export interface LegRecord {
   readonly payment_details?: Readonly<Record<string, unknown>>
 }
 
-/** A transfer as it is answered. Specification: "Transfer". */
+/** A transfer in an answer. Specification: "Transfer". */
 export interface TransferRecord {
   readonly id: string
   readonly status: string
@@ -36,7 +36,7 @@ export interface TransferPage {
   readonly pagination: { readonly next: string | null; readonly prev: string | null }
 }
 
-/** An address as it is answered, as far as the specification goes, and a little further. */
+/** An address in an answer, with the members of the specification and a few more. */
 export interface AddressRecord {
   readonly id: string
   readonly type: 'internal' | 'external'
@@ -44,7 +44,7 @@ export interface AddressRecord {
   readonly transfer_types?: readonly string[]
 }
 
-/** A holding as this project settled it. */
+/** A holding as this project decided it. */
 export interface BalanceRecord {
   readonly address: { readonly id: string; readonly address: string }
   readonly balance: AmountRecord
@@ -53,7 +53,7 @@ export interface BalanceRecord {
   readonly transfer_type: string
 }
 
-/** A refusal as this project settled it. */
+/** A refusal as this project decided it. */
 export interface ProblemRecord {
   readonly status: number
   readonly code: string
@@ -62,7 +62,7 @@ export interface ProblemRecord {
   readonly errors: readonly { readonly code: string; readonly source?: Readonly<Record<string, string>> }[]
 }
 
-/** An automation as it is answered, nested or flat. Specification: "Automation". */
+/** An automation in an answer, nested or flat. Specification: "Automation". */
 export interface AutomationRecord {
   readonly id: string
   readonly name: string
@@ -78,7 +78,7 @@ export interface AutomationRecord {
   readonly updated_at: string
 }
 
-/** A financial institution as it is answered. Specification: "Financial institution". */
+/** A financial institution in an answer. Specification: "Financial institution". */
 export interface InstitutionRecord {
   readonly id: string
   readonly name: string

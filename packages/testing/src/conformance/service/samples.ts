@@ -21,7 +21,7 @@ export function wallet(transferTypes: readonly string[], address: string = addre
   return { name: 'Supplier wallet', address, transfer_types: transferTypes }
 }
 
-/** The body that registers a bank account; its number is a new one unless it is given. */
+/** The body that registers a bank account; its number is new unless given. */
 export function bankAccount(transferTypes: readonly string[], accountNumber: string = newAccountNumber()) {
   return {
     owner: 'Roe Supplies LLC',
@@ -35,7 +35,7 @@ export function bankAccount(transferTypes: readonly string[], accountNumber: str
   }
 }
 
-/** Twelve digits that end in 77, which is no magic input of a sandbox. */
+/** Twelve digits that end in 77, which is not a magic input of a sandbox. */
 export function newAccountNumber(): string {
   return `${randomInt(1_000_000_000, 9_999_999_999)}77`
 }
@@ -48,13 +48,13 @@ export function leg(addressId: string, valueType: string, transferType: string) 
 /** The source of an inbound wire: it names no address. */
 export const inboundWire = { value_type: 'USD', transfer_type: 'wire' }
 
-/** A wire onramp to the wallet on Base: it costs nothing and waits for its funds. */
+/** A wire onramp to the wallet on Base: it needs no balance and waits for its funds. */
 export async function wireOnramp(service: ServiceSubject, value = '125.00') {
   const destination = leg(await service.wallet('base'), 'USDC', 'base')
   return { amount: { value, currency: 'USD' }, source: inboundWire, destination }
 }
 
-/** A payout on an EVM chain to a counterparty that is registered for it, out of money that is there. */
+/** A payout on an EVM chain to a counterparty that is registered for it, from existing funds. */
 export async function payout(service: ServiceSubject, value = '12.50', valueType = 'USDC', chain = 'base') {
   await service.fund(valueType, chain, value)
   const source = leg(await service.wallet(chain), valueType, chain)
@@ -62,7 +62,7 @@ export async function payout(service: ServiceSubject, value = '12.50', valueType
   return { amount: { value, currency: valueType }, source, destination }
 }
 
-/** An offramp of USDC on Base to a bank account that is registered for it, out of money that is there. */
+/** An offramp of USDC on Base to a bank account that is registered for it, from existing funds. */
 export async function offramp(service: ServiceSubject, transferType: string, value = '40.00') {
   await service.fund('USDC', 'base', value)
   const listed = transferType === 'same_day_ach_credit' ? 'ach_credit' : transferType

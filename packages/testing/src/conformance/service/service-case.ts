@@ -30,26 +30,26 @@ export const specificationSections = [
 /** A section of the specification. */
 export type SpecificationSection = (typeof specificationSections)[number]
 
-/** What a case needs of the service beside its API. */
+/** What a case needs besides the API of the service. */
 export type ServiceNeed =
-  /** Money, time and outcomes at will: the routes below `/simulations`. */
+  /** Control of money, time and outcomes: the routes below `/simulations`. */
   | 'simulations'
   /** A client that shares no account with the first. */
   | 'second'
-  /** The specification leaves it open; the case tests how this project settled it. */
+  /** The specification leaves it open. The case tests this project's decision. */
   | 'settled'
 
-/** One thing that a service must do. */
+/** One requirement of a service. */
 export interface ServiceCase {
   readonly section: SpecificationSection
   /** A sentence; unique in the suite. */
   readonly name: string
   readonly needs: readonly ServiceNeed[]
-  /** Rejects when the service does something else. */
+  /** Rejects when the service does not meet it. */
   run(service: ServiceSubject): Promise<void>
 }
 
-/** How a case is written: what it does, with what it needs. */
+/** The body of a case, with its needs. */
 export type CaseBody = ServiceCase['run'] & { readonly needs?: readonly ServiceNeed[] }
 
 /** Makes the cases of a section from their names and bodies. */
@@ -60,7 +60,7 @@ export function cases(
   return Object.entries(bodies).map(([name, run]) => ({ section, name, needs: run.needs ?? [], run }))
 }
 
-/** Says what a case needs. */
+/** Declares the needs of a case. */
 export function needing(needs: readonly ServiceNeed[], run: ServiceCase['run']): CaseBody {
   return Object.assign((service: ServiceSubject) => run(service), { needs })
 }

@@ -16,16 +16,16 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** One answer, read to its end. */
+/** One complete answer. */
 export interface Answer<Body = Json> {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; `undefined` when it is none. */
+  /** The body as JSON; `undefined` when it is not JSON. */
   readonly json: Body
 }
 
-/** A client that is signed in: it speaks HTTP and nothing else. */
+/** A client with an access token. It uses only HTTP. */
 export interface Session {
   readonly accountId: string
   readonly token: string
@@ -34,7 +34,7 @@ export interface Session {
 
 const timeoutMs = 60_000
 
-/** Asks for an access token with the flow `client_credentials`. Specification: "Authentication", 2. */
+/** Requests an access token with the flow `client_credentials`. Specification: "Authentication", 2. */
 export async function requestToken(
   tokenUrl: string,
   { clientId, clientSecret }: Pick<ConformanceClient, 'clientId' | 'clientSecret'>,

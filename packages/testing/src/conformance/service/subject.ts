@@ -4,7 +4,7 @@ import type { ServiceConformanceOptions } from './options.ts'
 import type { AddressRecord, BalanceRecord, TransferRecord } from './records.ts'
 import { type Answer, type Call, openSession, type Session } from './session.ts'
 
-/** The body of a create, as a case writes it. */
+/** The body of a create. */
 export interface TransferBody {
   readonly amount?: unknown
   readonly source?: unknown
@@ -13,7 +13,7 @@ export interface TransferBody {
   readonly note?: unknown
 }
 
-/** A service that is put to the test: its client's session, and what cases do again and again. */
+/** A service under test: its client's session, and common steps of cases. */
 export interface ServiceSubject extends Session {
   readonly options: ServiceConformanceOptions
   readonly tokenUrl: string
@@ -23,25 +23,25 @@ export interface ServiceSubject extends Session {
   readonly at: (path: string) => string
   /** Id of the custodial wallet on a chain. */
   wallet(transferType: string): Promise<string>
-  /** Registers an external address and gives its id. */
+  /** Registers an external address and returns its id. */
   register(body: unknown): Promise<string>
   create(body: TransferBody, call?: Call): Promise<Answer<TransferRecord>>
-  /** Creates a transfer that must come out as 201. */
+  /** Creates a transfer and requires 201. */
   created(body: TransferBody, call?: Call): Promise<TransferRecord>
   read(transferId: string): Promise<TransferRecord>
-  /** Asks again and again until there is something, as long as the options have patience. */
+  /** Retries until there is a result, up to the time limit of the options. */
   waitFor<T>(what: string, probe: () => Promise<T | undefined>): Promise<T>
   /** Waits until a transfer has a status. */
   reaches(transferId: string, status: string): Promise<TransferRecord>
   /** Puts money into a wallet. Needs simulations. */
   fund(valueType: string, transferType: string, value: string): Promise<void>
-  /** Lets time run. Needs simulations. */
+  /** Moves the clock. Needs simulations. */
   advance(seconds: number): Promise<void>
-  /** What the wallet on a chain has of a value type. Settled. */
+  /** The balance of a value type in the wallet on a chain. Settled. */
   balance(valueType: string, transferType: string): Promise<{ readonly total: string; readonly available: string }>
 }
 
-/** Signs in at the service, and gives what cases work with. */
+/** Signs in at the service and makes the subject of the cases. */
 export async function openSubject(options: ServiceConformanceOptions): Promise<ServiceSubject> {
   const { baseUrl, second } = options
   const tokenUrl = options.tokenUrl ?? `${baseUrl}/oauth2/token`

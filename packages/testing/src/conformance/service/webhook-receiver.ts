@@ -7,19 +7,19 @@ import { waitUntil } from '../../harness.ts'
 /** One webhook that arrived. */
 export interface ReceivedWebhook {
   readonly headers: IncomingHttpHeaders
-  /** The body as it came over the wire. */
+  /** The raw body. */
   readonly body: string
 }
 
-/** A server on loopback that takes webhooks. */
+/** A server on loopback that receives webhooks. */
 export interface WebhookReceiver extends AsyncDisposable {
   readonly url: string
   readonly received: readonly ReceivedWebhook[]
-  /** The first webhook, past or future, whose body fits. */
+  /** The first webhook, past or future, whose body matches. */
   waitFor(fits: (body: Readonly<Record<string, unknown>>) => boolean): Promise<ReceivedWebhook>
 }
 
-/** Starts to receive, with patience for what is waited for; every webhook is answered with 204. */
+/** Starts to receive, with a time limit for waits. Answers every webhook with 204. */
 export async function startWebhookReceiver(timeoutMs = 20_000): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = []
   const server = createServer(async (request, response) => {

@@ -1,6 +1,6 @@
 import { host } from '../../../../host.ts'
 
-/** Takes a webhook of the service. */
+/** Receives a webhook of the service. */
 export async function POST(
   request: Request,
   { params }: { params: Promise<{ accountId: string }> },

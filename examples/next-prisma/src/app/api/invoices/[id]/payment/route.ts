@@ -11,7 +11,7 @@ export async function POST(request: Request, { params }: { params: Promise<{ id:
       const invoice = await tx.invoice.findUnique({ where: { id } })
       if (invoice === null) throw new Refusal(404, 'There is no such invoice.')
 
-      // First the payout: it refuses a wrong request before any SQL, and it knows whether this one came before.
+      // First the payout: it refuses an invalid request before any SQL, and it detects a repeated request.
       const transfer = await engine.transfers.enqueue(tx, {
         accountId: service.accountId,
         idempotencyKey: `invoice/${id}`,
@@ -22,7 +22,7 @@ export async function POST(request: Request, { params }: { params: Promise<{ id:
       })
       if (transfer.reused) return tx.invoice.findUniqueOrThrow({ where: { id } })
 
-      // Then what it means here. Whatever is thrown from now on takes the payout back with it.
+      // Then the host's rows. An error from here on rolls the payout back.
       await tx.invoice.updateMany({ where: { id }, data: { status: 'on_its_way', transferId: transfer.id } })
       const { count } = await tx.department.updateMany({
         where: { id: invoice.departmentId, budget: { gte: invoice.amount } },

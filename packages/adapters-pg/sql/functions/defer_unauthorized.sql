@@ -1,0 +1,42 @@
+-- Defers the transfers of accounts with refused credentials, except one probe per account that is due for one. Returns the deferred
+-- ones. The probe is the first transfer behind the last probe, and after the last transfer the first of all again: what the
+-- service refuses to one transfer alone says nothing about the account. A transfer whose client has changed is neither deferred nor a
+-- probe: its outcome is unknown, so it may not be sent as anybody else, and has a backoff of its own. The caller has locked the transfers.
+create or replace function {{schema}}.defer_unauthorized(p_ids text[], p_jobs uuid[]) returns text[] language plpgsql as $$
+declare
+  v_deferred text[];
+  v_due text[];
+begin
+  -- A locked row belongs to a claim that probes it, or to a host that retries its credentials: the sweep wakes a probe then.
+  v_due := array(
+    select r.account_id from {{schema}}.unauthorized_account r
+    where r.probe_at <= clock_timestamp() and r.account_id in (select t.account_id from {{schema}}.transfer t where t.id = any (p_ids))
+    order by r.account_id for update skip locked);
+  with mine as materialized (
+    select t.id, t.account_id, n.job, t.id <= r.probed_id as was_probed from unnest(p_ids, p_jobs) as n (id, job)
+    join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
+    join {{schema}}.unauthorized_account r on r.account_id = t.account_id
+    where t.reason is distinct from 'client_changed'
+      and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
+  ), probe as materialized (
+    select distinct on (m.account_id) m.account_id, m.id from mine m where m.account_id = any (v_due)
+    order by m.account_id, m.was_probed is true, m.id
+  ), probing as (
+    -- The probe has a minute; after that, in case its worker died, another may go.
+    update {{schema}}.unauthorized_account r set probe_at = clock_timestamp() + interval '1 minute', probed_id = p.id
+    from probe p where r.account_id = p.account_id
+  ), deferred as (
+    update {{schema}}.transfer t
+    set stage = 'queued', reason = 'unauthenticated', updated_at = clock_timestamp(),
+        unknown_since = {{schema}}.unknown_since_of(t)
+    from mine m
+    where t.id = m.id and m.id not in (select p.id from probe p)
+    returning t.id, m.job
+  ), back as (
+    update {{queue_table}} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '10 years'
+    from deferred p where j.name = '{{queue}}' and j.id = p.job
+  )
+  select array_agg(p.id) into v_deferred from deferred p;
+  return coalesce(v_deferred, '{}');
+end
+$$;

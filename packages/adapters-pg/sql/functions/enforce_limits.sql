@@ -1,0 +1,72 @@
+-- Defers transfers beyond what their accounts may send now, and returns the deferred ones. The oldest go first, and none passes
+-- one that waits already. Those that await funds come again soon; the others when there are permits. The caller has locked the
+-- transfers.
+create or replace function {{schema}}.enforce_limits(p_ids text[], p_jobs uuid[], p_without text[])
+returns text[] language plpgsql as $$
+declare
+  v_accounts text[];
+  v_held text[];
+begin
+  select array_agg(distinct t.account_id) into v_accounts from {{schema}}.transfer t
+  where t.id = any (p_ids) and (
+    exists (
+      select 1 from {{schema}}.account f
+      where f.account_id = t.account_id and (f.rate_per_second is not null or f.concurrency is not null))
+    or exists (select 1 from {{schema}}.account_throttle p where p.account_id = t.account_id and p.rate is not null));
+  if v_accounts is null then
+    return '{}';
+  end if;
+  insert into {{schema}}.account_throttle (account_id) select a.id from unnest(v_accounts) as a (id) order by a.id on conflict do nothing;
+  perform 1 from {{schema}}.account_throttle p where p.account_id = any (v_accounts) order by p.account_id for update;
+
+  with account as materialized (
+    select p.account_id, r.*, w.id as oldest_waiting
+    from {{schema}}.account_throttle p
+    cross join lateral {{schema}}.available_permits(p.account_id, p_ids) r
+    left join lateral (
+      select w.id from {{schema}}.transfer w
+      where w.account_id = p.account_id and w.reason = 'account_limited' and w.stage = 'queued' and w.id <> all (p_ids)
+      order by w.id limit 1
+    ) w on p.waiting
+    where p.account_id = any (v_accounts)
+  ), mine as (
+    select n.id, n.job, t.stage, a.*,
+      a.oldest_waiting is null or t.id < a.oldest_waiting or t.stage <> 'queued' or t.reason is not distinct from 'account_limited' as is_next
+    from unnest(p_ids, p_jobs) as n (id, job)
+    join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
+    join account a on a.account_id = t.account_id
+    where n.id <> all (p_without)
+      and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
+  ), verdict as materialized (
+    select m.*, m.is_next
+      and row_number() over (partition by m.account_id, m.is_next order by m.id) <= coalesce(m.permits, 2147483647) as goes
+    from mine m
+  ), throttled as (
+    update {{schema}}.account_throttle p
+    set next_at = case when n.going > 0 then n.since + make_interval(secs => n.going / n.rate) else p.next_at end,
+        waiting = p.waiting or n.staying > 0,
+        waited_at = case when n.staying > 0 then clock_timestamp() else p.waited_at end
+    from (
+      select v.account_id, v.since, v.rate, count(*) filter (where v.goes) as going, count(*) filter (where not v.goes) as staying
+      from verdict v group by 1, 2, 3
+    ) n
+    where p.account_id = n.account_id
+  ), permitted as (
+    insert into {{schema}}.submission_slot (transfer_id, account_id)
+    select v.id, v.account_id from verdict v where v.goes and v.concurrency is not null
+    on conflict do nothing
+  ), deferred as (
+    update {{schema}}.transfer t
+    set stage = 'queued', reason = 'account_limited', updated_at = clock_timestamp(),
+        unknown_since = {{schema}}.unknown_since_of(t)
+    from verdict v where t.id = v.id and not v.goes and v.stage <> 'awaiting_funds'
+  ), back as (
+    update {{queue_table}} j
+    set state = 'retry', heartbeat_on = null,
+        start_after = clock_timestamp() + case when v.stage = 'awaiting_funds' then interval '5 seconds' else interval '10 years' end
+    from verdict v where not v.goes and j.name = '{{queue}}' and j.id = v.job
+  )
+  select array_agg(v.id) into v_held from verdict v where not v.goes;
+  return coalesce(v_held, '{}');
+end
+$$;

@@ -1,0 +1,78 @@
+-- Claims due jobs, in the order of dispatch, and their transfers for one attempt each, and writes the attempts before any byte
+-- leaves. One transaction: one commit stands between a job and its request.
+--
+-- A host that cancels holds the transfer and waits for its job. So this waits for no lock while it holds jobs: it skips locked
+-- transfers, and transfers that claim() may have to defer, to limit or to register. For those it returns the job alone, and the
+-- worker claims them with claim().
+--
+-- It finds jobs as pg-boss's own fetch finds them for a queue of the standard policy. pg-boss sends that as text without a name,
+-- planned for each run, which takes four times as long as running it. A kept plan could be one from when the tables were
+-- empty, so these plans are held to the index with the jobs in the order of dispatch, and to those of the transfers' ids.
+create or replace function {{schema}}.fetch_and_claim(p_limit integer, p_worker text, p_client text)
+returns table (
+  job uuid, retry_count integer, id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text,
+  unknown_since text, expires_at text, claimed_at text, unknown_attempt integer, released boolean, client text,
+  environment text, refusals integer, registration jsonb, own_refusals integer
+) language plpgsql
+set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+#variable_conflict use_column
+declare
+  v_jobs uuid[];
+  v_retry_counts integer[];
+  v_ids text[];
+  v_free text[];
+  v_tag bigint;
+begin
+  if {{schema}}.is_all_stopped() then
+    return;
+  end if;
+
+  with next as (
+    select j.id from {{queue_table}} j
+    where j.name = '{{queue}}' and j.state < 'active' and not j.blocked and j.start_after <= now()
+    order by j.priority desc, j.created_on limit p_limit
+    for update of j skip locked
+  ), fetched as (
+    update {{queue_table}} j
+    set state = 'active', started_on = now(), heartbeat_on = now(),
+        retry_count = case when j.started_on is not null then j.retry_count + 1 else j.retry_count end
+    from next n where j.name = '{{queue}}' and j.id = n.id
+    returning j.id, j.retry_count, -j.priority as tag
+  ), digits as materialized (
+    select f.*, replace(f.id::text, '-', '') as hex from fetched f
+  ), parts as materialized (
+    select d.id, d.retry_count, d.tag, ('x' || left(d.hex, 2))::bit(8)::bigint as first,
+      ('x' || substr(d.hex, 3, 10))::bit(40)::bigint as second, ('x' || substr(d.hex, 13, 10))::bit(40)::bigint as third,
+      ('x' || substr(d.hex, 23, 10))::bit(40)::bigint as fourth
+    from digits d
+  )
+  select array_agg(p.id), array_agg(p.retry_count), max(p.tag), array_agg(right({{schema}}.id_part(p.first), 2)
+    || {{schema}}.id_part(p.second) || {{schema}}.id_part(p.third) || {{schema}}.id_part(p.fourth))
+  into v_jobs, v_retry_counts, v_tag, v_ids
+  from parts p;
+
+  if v_jobs is null then
+    return;
+  end if;
+
+  v_free := array(
+    select t.id from {{schema}}.transfer t
+    where t.id = any (v_ids) and t.stage in ('queued', 'submitting', 'awaiting_funds')
+      and t.request #> '{destination,addressId}' is not null
+      and (t.not_before is null or t.not_before <= clock_timestamp())
+      and not exists (select 1 from {{schema}}.account f
+        where f.account_id = t.account_id and (f.paused or f.rate_per_second is not null or f.concurrency is not null))
+      and not exists (select 1 from {{schema}}.stop s where s.scope = 'account' and s.name = t.account_id)
+      and not exists (select 1 from {{schema}}.account_throttle p where p.account_id = t.account_id)
+      and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = t.account_id)
+      and not exists (select 1 from {{schema}}.unauthorized_transfer o where o.transfer_id = t.id)
+    for no key update of t skip locked);
+  return query
+  select n.job, n.retry_count, k.*, 0, null::jsonb, 0
+  from unnest(v_jobs, v_retry_counts, v_ids) as n (job, retry_count, transfer_id)
+  left join {{schema}}.begin_attempts(v_free, p_worker, p_client) k on k.id = n.transfer_id;
+
+  perform {{schema}}.advance_clock(v_tag);
+end
+$$;

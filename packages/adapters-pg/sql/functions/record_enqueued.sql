@@ -1,0 +1,21 @@
+-- Writes the first event of enqueued transfers, its deliveries and their jobs: for those of `p_written`, or for all when it is null.
+create or replace function {{schema}}.record_enqueued(
+  p_written text[], p_ids text[], p_jobs uuid[], p_bases integer[], p_offsets integer[], p_not_before text[], p_at timestamptz
+) returns void language plpgsql as $$
+begin
+  insert into {{schema}}.event (transfer_id, sequence, type, stage, status, attempt, occurred_at)
+  select n.id, 1, 'transfer.enqueued', 'queued', 'pending', 0, p_at
+  from unnest(p_ids) as n (id) where p_written is null or n.id = any (p_written);
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type)
+  select s.name, n.id, 1, 'transfer.enqueued'
+  from {{schema}}.subscription s, unnest(p_ids) as n (id)
+  where s.types @> array['transfer.enqueued'] and (p_written is null or n.id = any (p_written));
+  insert into {{queue_table}} (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
+  select n.job, '{{queue}}',
+    -n.position - least(2000000000, case when n.base > c.tag and n.base - c.tag < 1000000000 then n.base else c.tag end),
+    coalesce(nullif(n.not_before, '')::timestamptz, p_at), {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}},
+    p_at + interval '100 years', 'standard'
+  from {{schema}}.dispatch_clock c, unnest(p_ids, p_jobs, p_bases, p_offsets, p_not_before) as n (id, job, base, position, not_before)
+  where p_written is null or n.id = any (p_written);
+end
+$$;

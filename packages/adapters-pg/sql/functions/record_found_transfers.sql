@@ -1,0 +1,20 @@
+-- Records transfers of the service that have no row here, if the account is watched. The first observation of each counts.
+create or replace function {{schema}}.record_found_transfers(p_account_id text, p_found jsonb) returns integer language plpgsql as $$
+declare
+  v_count integer;
+begin
+  insert into {{schema}}.found_transfer as f (account_id, remote_id, automated, transfer)
+  select p_account_id, n.remote_id, n.automated, n.transfer
+  from jsonb_to_recordset(p_found) as n (remote_id text, automated boolean, created_at timestamptz, transfer jsonb)
+  join {{schema}}.watched_account w on w.account_id = p_account_id and w.since <= n.created_at
+  where not exists (
+    select 1 from {{schema}}.transfer t where t.remote_id = n.remote_id and t.account_id = p_account_id
+  )
+  order by n.remote_id
+  -- A transfer that could not be adopted as it was may be complete this time.
+  on conflict (account_id, remote_id) do update set automated = excluded.automated, transfer = excluded.transfer, problem = null
+  where f.problem is not null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;

@@ -1,0 +1,53 @@
+-- Writes settlements whose attempt is the current one: transfers, jobs and events. The transfers are locked by the caller. Answers with the
+-- ids of those that it wrote.
+create or replace function {{schema}}.write_settlements(p_settlements jsonb) returns text[] language plpgsql as $$
+declare
+  v_ids text[];
+  v_event_ids text[];
+  v_sequences integer[];
+  v_types text[];
+begin
+  with s as materialized (
+    select * from jsonb_to_recordset(p_settlements) as s (
+      id text, job uuid, attempt integer, stage text, status text, failure jsonb, remote_id text, reason text,
+      unknown_since timestamptz, reached_at timestamptz, retry_ms bigint, poll_after_ms bigint, events text[], credentials text, outcome text)
+  ), changed as (
+    update {{schema}}.transfer t
+    set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
+        reason = s.reason, unknown_since = case when s.unknown_since is not null then coalesce(t.unknown_since, s.unknown_since) end,
+        -- A transfer that a stop kept from leaving goes back as it was, a release included.
+        released_at = case when s.outcome = 'stopped' then t.released_at end, reached_at = s.reached_at,
+        next_poll_at = clock_timestamp() + s.poll_after_ms * interval '1 millisecond',
+        event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
+        updated_at = clock_timestamp()
+    from s
+    where t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
+    returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.credentials, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
+  ), again as (
+    update {{queue_table}} j
+    set state = 'retry', heartbeat_on = null,
+        start_after = clock_timestamp() + case
+          when c.stage = 'awaiting_funds' and exists (
+            select 1 from {{schema}}.account f, {{schema}}.attempt a
+            where f.account_id = c.account_id and a.transfer_id = c.id and a.attempt = c.attempt and f.funds_arrived_at > a.claimed_at
+          ) then interval '1 second'
+          -- The next probe is another transfer; the sweep wakes it.
+          when c.credentials = 'refused' then interval '10 years'
+          else c.retry_ms * interval '1 millisecond' end
+    from changed c where j.name = '{{queue}}' and j.id = c.job and c.retry_ms is not null
+  ), done as (
+    delete from {{queue_table}} j using changed c where j.name = '{{queue}}' and j.id = c.job and c.retry_ms is null
+  ), subscribed as (
+    select c.id, c.base + e.ordinality::integer as sequence, e.type
+    from changed c cross join lateral unnest(c.events) with ordinality as e (type, ordinality)
+  )
+  select (select array_agg(c.id) from changed c), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
+  into v_ids, v_event_ids, v_sequences, v_types
+  from subscribed t;
+
+  if v_event_ids is not null then
+    perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+  end if;
+  return v_ids;
+end
+$$;

@@ -1,0 +1,20 @@
+import type { Driver } from './driver.ts'
+
+/** Longest wait of a worker for one lock, in milliseconds: far below `deadlock_timeout`, so that no deadlock ends a host's transaction. */
+const lockTimeoutMs = 250
+
+/**
+ * Runs `work` of a worker in a transaction that waits for no lock longer than 250 ms. Workers skip locked rows; this is for
+ * locks that they cannot see. It fails with the code `55P03` when it did not get a lock in that time.
+ */
+export function withLockTimeout<Tx, T>(driver: Driver<Tx>, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return driver.transaction(async (tx) => {
+    await driver.execute(tx, lockTimeout, [])
+    return work(tx)
+  })
+}
+
+const lockTimeout = {
+  name: 'outlay_lock_timeout',
+  text: `select set_config('lock_timeout', '${lockTimeoutMs}ms', true)`,
+}

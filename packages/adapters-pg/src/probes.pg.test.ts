@@ -1,0 +1,51 @@
+import { createEngine, type SubmitResult } from '@outlay/core'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { postgres } from './backend.ts'
+import { pgDriver } from './drivers/pg.ts'
+
+const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+const pool = new pg.Pool({ connectionString: database.url, max: 40 })
+afterAll(() => pool.end())
+
+describe('a probe of refused credentials', () => {
+  it('is never a transfer that may not be sent because its client has changed', async () => {
+    let client = 'first'
+    const memory = memoryGateway()
+    let answer: SubmitResult | undefined = { outcome: 'unknown', detail: 'a page', httpStatus: 400 }
+    memory.script(() => answer)
+    const backend = postgres({ driver: pgDriver(pool) })
+    const random = { ...backend.runtime.random, fraction: () => 0.9 }
+    await using engine = createEngine({
+      backend,
+      gateway: { ...memory, identify: async () => client },
+      runtime: { random },
+    })
+    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const stored = async (id: string) => {
+      const { rows } = await pool.query('select reason, attempt from outlay.transfer where id = $1', [id])
+      return rows[0] as { readonly reason: string | null; readonly attempt: number }
+    }
+    const changed = await enqueue()
+    await engine.start()
+    await waitUntil(async () => (await stored(changed.id)).reason === 'outcome_unknown')
+    client = 'second'
+    answer = { outcome: 'unauthorized', detail: 'HTTP 403', httpStatus: 403 }
+    await waitUntil(async () => (await stored(changed.id)).reason === 'client_changed')
+    const other = await enqueue()
+    await waitUntil(async () => (await stored(other.id)).reason === 'unauthenticated')
+    answer = undefined
+    const [{ attempt }, before] = [await stored(changed.id), await stored(other.id)]
+    // The job of the one is due at the moment at which the account is due for a probe, which the other one waits for.
+    await pool.query(
+      `with due as (update outlay.unauthorized_account set probe_at = clock_timestamp())
+       update outlay_queue.job set start_after = clock_timestamp() where id = outlay.job_id($1)`,
+      [changed.id],
+    )
+    await waitUntil(async () => (await stored(other.id)).attempt > before.attempt, { timeoutMs: 60_000 })
+    expect((await stored(changed.id)).attempt).toBeLessThanOrEqual(attempt + 1)
+  })
+})

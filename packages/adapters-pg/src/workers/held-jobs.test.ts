@@ -1,0 +1,29 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import { createHeldJobs } from './held-jobs.ts'
+
+afterEach(() => vi.restoreAllMocks())
+
+it('takes a job for its own only while its last heartbeat is young, by when it was asked for', async () => {
+  let now = 1_000
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  let touch = async (): Promise<ReadonlyMap<string, number>> => new Map()
+  const held = createHeldJobs({ touch: () => touch() })
+  const [one, two] = ['one', 'two'].map((id) => ({ id, retryCount: 0, claim: undefined }))
+  if (one === undefined || two === undefined) throw new Error('There are two.')
+  held.add(one, now)
+  held.add(two, now)
+  now += 9_000
+  expect([held.isOurs(one), held.isOurs(two)]).toEqual([true, true])
+  touch = async () => {
+    // The process stands still before it reads the answer.
+    now += 5_000
+    return new Map([['one', 100]])
+  }
+  await held.keepAlive()
+  expect([held.isOurs(one), held.isOurs(two)]).toEqual([true, false])
+  now += 5_000
+  expect([held.isOurs(one), held.isOurs(two)]).toEqual([false, false])
+  held.delete(one)
+  held.delete(two)
+  expect([held.size(), held.isOurs(one)]).toEqual([0, false])
+})

@@ -1,0 +1,40 @@
+import type { AttemptStore, FetchedJob } from '../attempts.ts'
+import { heartbeatSeconds } from '../queue.ts'
+
+/** The jobs that a worker has, and for how long nobody else can have got them. */
+export interface HeldJobs {
+  /** Begins with when the fetch was asked for, by the monotonic clock: the answer may have waited for a process that stood still. */
+  add(job: FetchedJob, askedAt: number): void
+  delete(job: FetchedJob): void
+  size(): number
+  /** True while nobody else can have the job: a request may begin. */
+  isOurs(job: FetchedJob): boolean
+  /** Says of all of them that they are still worked on. */
+  keepAlive(): Promise<void>
+}
+
+/** For how long a heartbeat counts, in milliseconds. Then the job goes to another worker, which may end its transfer or have it canceled. */
+const leaseMs = heartbeatSeconds * 1000 - 500
+
+/** Makes the list, empty. */
+export function createHeldJobs(attempts: Pick<AttemptStore, 'touch'>): HeldJobs {
+  const aliveAt = new Map<FetchedJob, number>()
+  const isOurs = (job: FetchedJob) => performance.now() - (aliveAt.get(job) ?? Number.NEGATIVE_INFINITY) < leaseMs
+  return {
+    add: (job, askedAt) => void aliveAt.set(job, askedAt),
+    delete: (job) => void aliveAt.delete(job),
+    size: () => aliveAt.size,
+    isOurs,
+    async keepAlive() {
+      const jobs = [...aliveAt.keys()]
+      if (jobs.length === 0) return
+      // What is answered may have waited for a process that stood still.
+      const askedAt = performance.now()
+      const ages = await attempts.touch(jobs)
+      for (const job of jobs) {
+        const ageMs = ages.get(job.id)
+        if (ageMs !== undefined && aliveAt.has(job)) aliveAt.set(job, askedAt - ageMs)
+      }
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import type { HealthFacts } from '@outlay/adapters-pg'
+import { formatDuration } from './duration.ts'
+import { type Finding, serious, warning } from './finding.ts'
+import { plural } from './table.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+
+/** From when on a transfer that could have been sent is one to tell of, in milliseconds. */
+const putOffMs = { warning: 15 * minute, serious: 2 * hour } as const
+
+const cures: Readonly<Record<string, string>> = {
+  rate_limited:
+    'If the service asks for pauses, ask it for more; if nothing is sent, see whether the service and the vault answer. "outlay prove" shows every attempt.',
+  account_limited:
+    'Raise the limits of the account ("outlay accounts limit"), or see why the service slows it down ("outlay accounts list").',
+  unauthorized: 'The service forbids these alone. Get the permission, or "outlay transfers cancel" what is not wanted.',
+}
+
+/** Says what others made on watched accounts and the engine cannot take on. */
+export function diagnoseUnadopted({ unadopted }: HealthFacts): readonly Finding[] {
+  const { count, samples, problem } = unadopted
+  if (count === 0) return []
+  const what = `${plural(count, 'transfer')} of others on watched accounts cannot be adopted: ${samples[0]} at the service. ${problem ?? ''}`
+  const cure =
+    'Nothing is lost: they stay in found_transfer and are not followed. Enqueue nothing for them; see what the service shows of them.'
+  return [warning('adoption_failed', what.trim(), cure)]
+}
+
+/**
+ * Says what is tried again and again and never sent. Such a transfer is always about to be tried, so it is never overdue: only its
+ * age tells.
+ */
+export function diagnosePutOff({ transfers }: HealthFacts): readonly Finding[] {
+  return transfers.putOff.flatMap(({ reason, count, samples, accounts, oldestMs, lastDetail }) => {
+    const ageMs = oldestMs ?? 0
+    if (ageMs < putOffMs.warning) return []
+    // A limit of the host's own may be meant to take long.
+    const grade = ageMs >= putOffMs.serious && reason !== 'account_limited' ? serious : warning
+    const said = lastDetail === null ? '' : ` The last attempt of the oldest: ${lastDetail.slice(0, 200)}`
+    const what = `${plural(count, 'transfer')} put off (${reason}), the oldest for ${formatDuration(ageMs)}: ${samples[0]}; of ${accounts.join(', ')}${accounts.length === 5 ? ' or more' : ''}.${said}`
+    return [grade('put_off', what, cures[reason] ?? 'See "outlay prove" for each.')]
+  })
+}

@@ -1,0 +1,64 @@
+import { Socket } from 'node:net'
+import { Pool } from 'pg'
+
+/** Connections of one worker to Postgres, which can be cut all at once. */
+export interface FaultyConnection {
+  readonly pool: Pool
+  /** Breaks every connection, and every later one. */
+  cut(): void
+  readonly isCut: boolean
+}
+
+/** Lays a cable. Within one process this is a proxy's cut without a proxy's cost. */
+function openFaultyConnection(connectionString: string): FaultyConnection {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const plug = () => {
+    const socket = new Socket()
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    if (isCut) socket.once('connect', () => socket.destroy())
+    return socket
+  }
+  return {
+    pool: new Pool({ connectionString, max: 4, stream: plug, idleTimeoutMillis: 0 }),
+    cut() {
+      isCut = true
+      for (const socket of sockets) socket.destroy()
+    },
+    get isCut() {
+      return isCut
+    },
+  }
+}
+
+/** FaultyConnections that outlive their workers: what a new session costs before it knows its statements is most of a worker's start. */
+export interface FaultyConnections {
+  take(): FaultyConnection
+  /** Keeps a cable for the next worker when it is whole and nobody uses it any more; else ends it. */
+  giveBack(connection: FaultyConnection): Promise<void>
+  end(): Promise<void>
+}
+
+/** Opens a store of cables to one database. */
+export function storeFaultyConnections(connectionString: string): FaultyConnections {
+  const kept: FaultyConnection[] = []
+  const hush = () => undefined
+  return {
+    take() {
+      const found = kept.pop()
+      if (found !== undefined) return found
+      const laid = openFaultyConnection(connectionString)
+      laid.pool.on('error', hush)
+      return laid
+    },
+    async giveBack(connection) {
+      const { pool, isCut } = connection
+      if (!isCut && pool.waitingCount === 0 && pool.idleCount === pool.totalCount) kept.push(connection)
+      else await pool.end().catch(hush)
+    },
+    async end() {
+      await Promise.all(kept.splice(0).map(({ pool }) => pool.end().catch(hush)))
+    },
+  }
+}

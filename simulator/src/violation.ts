@@ -1,0 +1,35 @@
+/** What must hold, by name. */
+export const invariants = {
+  one_effect: 'One transfer at the service for each committed payout, none for one that was rolled back.',
+  same_on_both_sides: 'Status, amount and failure are equal on both sides.',
+  status_path: 'Every history of a status is a path in the table of transitions.',
+  nothing_stuck: 'What is not final waits for something that has a name, and in the end nothing is left.',
+  ledger: 'Entries sum to zero, no balance is below zero, balances are what their entries say.',
+  effects_once: 'What each subscriber did is what happened: once each, in order per transfer.',
+  keys: 'No key stands for two requests, and the log of attempts has no holes.',
+  tenants_apart: 'Nothing of one tenant is seen by another.',
+  judge: 'The judge, who knows only what was recorded from outside, finds every promise kept.',
+  never_before_its_time: 'Nothing is sent before its time.',
+  key_lifetime: 'No key is sent beyond its lifetime after an attempt that was not answered.',
+  unknown_is_bounded: 'An outcome that stays unknown for a day waits for a person, whatever else is answered.',
+  one_client_while_unknown: 'No key reaches the service for one account from two of its clients.',
+  events_reach_their_handler: 'A handler is given every event of the types that it asked for, and no other.',
+  tenant_served: 'A tenant whose own side is well is served, whatever others do.',
+  host_is_no_victim: 'No transaction of a host is aborted for a deadlock with workers.',
+  host_pool_is_clean: 'Statements of a host on the pool that it shares with the engine do what they do without it.',
+} as const
+
+/** Name of an invariant. */
+export type InvariantName = keyof typeof invariants
+
+/** Something that must not be. */
+export interface Violation {
+  readonly invariant: InvariantName
+  readonly detail: string
+}
+
+/** A check all along. */
+export interface Watch {
+  readonly violations: readonly Violation[]
+  check(): Promise<void>
+}
