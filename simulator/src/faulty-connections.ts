@@ -9,6 +9,9 @@ export interface FaultyConnection {
   readonly isCut: boolean
 }
 
+/** Two loops for each of two subscriptions and four for everything else: with fewer, a hanging handler may delay other tenants. */
+const maxConnections = 8
+
 /** Lays a cable. Within one process this is a proxy's cut without a proxy's cost. */
 function openFaultyConnection(connectionString: string): FaultyConnection {
   const sockets = new Set<Socket>()
@@ -21,7 +24,7 @@ function openFaultyConnection(connectionString: string): FaultyConnection {
     return socket
   }
   return {
-    pool: new Pool({ connectionString, max: 4, stream: plug, idleTimeoutMillis: 0 }),
+    pool: new Pool({ connectionString, max: maxConnections, stream: plug, idleTimeoutMillis: 0 }),
     cut() {
       isCut = true
       for (const socket of sockets) socket.destroy()

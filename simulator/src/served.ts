@@ -4,9 +4,10 @@ import { ensureWorker } from './worker-starts.ts'
 
 /**
  * How long a tenant that is well may wait: in milliseconds, in polls of ours, which take turns with the workers and are as slow as
- * they on a busy machine, and in turns of time.
+ * they on a busy machine, and in turns of time. Seven refusals in a row defer an account's next probe for ten minutes in all, and each
+ * more for five.
  */
-const bound = { ms: 30_000, polls: 500, turns: 10 }
+const bound = { ms: 30_000, polls: 500, turns: 30 }
 
 /** Pause before time goes on when nothing has moved, in milliseconds. */
 const turnMs = 400
