@@ -13,13 +13,20 @@ const mostRounds = 30
 /** How far the time of the engines goes on in each round, in seconds; the last one again and again. */
 const roundSeconds = [2, 15, 60, 400, 1_000, 4_000]
 
+/** Pause between two checks of the backlog, in milliseconds. */
+const checkMs = 20
+
+/** How long all rounds together wait for work that is due and does not move, in checks: a busy machine is slow to begin. */
+const patience = 500
+
 /** Ends every fault, gives money to who lacks it, and lets time pass until nothing is left to do. Says how long it took. */
 export async function settle(at: Run): Promise<string> {
   await heal(at)
+  let left = patience
   for (let round = 0; round < mostRounds; round += 1) {
     // A worker sweeps when it starts, and a new one each round is what a host with restarts is like.
     const worker = await startWorker(at, { isSteady: true, pollIntervalMs: 250 })
-    await comeToRest(worker)
+    left = await comeToRest(at, worker, left)
     await worker.stop()
     // In this order, since what is adopted is work that is left.
     if ((await areOthersDone(at)) && isDone(await at.office.engine.backlog(), await countDecisions(at)))
@@ -68,20 +75,36 @@ async function heal(at: Run): Promise<void> {
   }
 }
 
-/** Waits until the backlog stands still. */
-async function comeToRest({ engine }: Worker): Promise<void> {
+/** Waits until the backlog stands still and nothing in it is due. Returns what is left of the patience with what is. */
+async function comeToRest(at: Run, { engine }: Worker, patienceLeft: number): Promise<number> {
+  let left = patienceLeft
   let last = ''
   let still = 0
-  for (let check = 0; check < 200; check += 1) {
+  for (let check = 0; check < 200 + patience; check += 1) {
     const backlog = await engine.backlog()
-    if (isDone(backlog)) return
+    if (isDone(backlog)) return left
     const now = JSON.stringify(backlog)
     still = now === last ? still + 1 : 0
     // What a dead worker held stands still until its heartbeat lapses.
-    if (still >= (backlog.submitting === 0 ? 4 : 12)) return
+    if (still >= (backlog.submitting === 0 ? 4 : 12)) {
+      if (left <= 0 || !(await isDue(at))) return left
+      left -= 1
+    }
     last = now
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, checkMs))
   }
+  return left
+}
+
+/** Whether a worker could go on with something now. */
+async function isDue({ environment }: Run): Promise<boolean> {
+  const { rows } = await environment.host.query<{ readonly due: boolean }>(
+    `select exists (select from outlay.transfer t join outlay_queue.job j on j.id = outlay.job_id(t.id)
+         where t.stage = 'queued' and j.state in ('created', 'retry') and j.start_after <= now())
+       or exists (select from outlay.transfer where stage = 'submitted' and next_poll_at <= now())
+       or exists (select from outlay.delivery where not dead and due_at <= now()) as due`,
+  )
+  return rows[0]?.due ?? false
 }
 
 /** Whether nothing is left but what waits for a person to decide. */

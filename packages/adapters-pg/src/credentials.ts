@@ -3,7 +3,7 @@ import { withLockTimeout } from './lock-timeout.ts'
 import { statements } from './statement.ts'
 
 const texts = {
-  // Behind the last probe first, and then from the beginning; waking one that a host has locked would do nothing.
+  // Behind the last probe first, and then from the beginning. One that a host has locked cannot be woken, nor one that has no job.
   due_probes: `select w.id from (
       select r.account_id, r.probed_id from {{schema}}.unauthorized_account r
       where r.probe_at <= clock_timestamp()
@@ -13,12 +13,16 @@ const texts = {
       select n.id from (
         select t.id from {{schema}}.transfer t
         where t.account_id = r.account_id and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id > coalesce(r.probed_id, '')
+          and exists (
+            select from {{queue_table}} j where j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active')
         order by t.id limit 1 for no key update skip locked
       ) n
       union all
       select n.id from (
         select t.id from {{schema}}.transfer t
         where t.account_id = r.account_id and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id <= r.probed_id
+          and exists (
+            select from {{queue_table}} j where j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active')
         order by t.id limit 1 for no key update skip locked
       ) n
       limit 1

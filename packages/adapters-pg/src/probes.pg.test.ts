@@ -48,4 +48,32 @@ describe('a probe of refused credentials', () => {
     await waitUntil(async () => (await stored(other.id)).attempt > before.attempt, { timeoutMs: 60_000 })
     expect((await stored(changed.id)).attempt).toBeLessThanOrEqual(attempt + 1)
   })
+
+  it('is not a transfer that has lost its job while another one waits', async () => {
+    const memory = memoryGateway()
+    let isRefused = true
+    memory.script(() => (isRefused ? { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 } : undefined))
+    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
+    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('lost-job')))
+    const ids = [(await enqueue()).id, (await enqueue()).id, (await enqueue()).id]
+    const states = async () => {
+      const { rows } = await pool.query(
+        'select id, stage, reason from outlay.transfer where id = any ($1) order by id',
+        [ids],
+      )
+      return rows as readonly { readonly id: string; readonly stage: string; readonly reason: string | null }[]
+    }
+    await engine.start()
+    await waitUntil(async () => (await states()).every(({ reason }) => reason === 'unauthenticated'))
+    isRefused = false
+    const [lost, ...others] = (await states()).map(({ id }) => id)
+    await pool.query('delete from outlay_queue.job where id = outlay.job_id($1)', [lost])
+    await pool.query(
+      `update outlay.unauthorized_account set probe_at = clock_timestamp(), probed_id = null where account_id = 'lost-job'`,
+    )
+    // Before the next sweep, which gives the lost one a job again.
+    const waiting = async () => (await states()).filter(({ stage }) => stage === 'queued').map(({ id }) => id)
+    await waitUntil(async () => !(await waiting()).some((id) => others.includes(id)), { timeoutMs: 15_000 })
+    expect(await waiting()).toEqual([lost])
+  })
 })
