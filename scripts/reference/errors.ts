@@ -1,7 +1,7 @@
 import { decideSubmission } from '../../packages/core/src/engine/submission.ts'
 import { errorCodes } from '../../packages/core/src/error.ts'
+import type { Claim } from '../../packages/core/src/ports/claim.ts'
 import type { SubmitResult } from '../../packages/core/src/ports/gateway.ts'
-import type { Claim } from '../../packages/core/src/ports/work.ts'
 import { type Answer, classifyAnswer } from '../../packages/core/src/retry.ts'
 import { statusOf } from '../../packages/service/src/http/problem.ts'
 import { errorMeanings } from './error-meanings.ts'

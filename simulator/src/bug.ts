@@ -1,5 +1,6 @@
 import type { Driver } from '@outlay/adapters-pg'
-import type { Backend, Engine, Gateway, Runtime, WebhookVerifier, WorkHandlers, WorkOptions } from '@outlay/core'
+import type { Backend, Engine, Gateway, Runtime, WebhookVerifier, WorkOptions } from '@outlay/core'
+import type { WorkHandlers } from '@outlay/core/adapter'
 import type { Pool, PoolClient } from 'pg'
 import type { InvariantName } from './violation.ts'
 

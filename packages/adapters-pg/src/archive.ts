@@ -1,4 +1,5 @@
-import { type ArchivedStep, type ArchiveStep, Id } from '@outlay/core'
+import { Id } from '@outlay/core'
+import type { ArchivedStep, ArchiveStep } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
 

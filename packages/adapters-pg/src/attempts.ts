@@ -1,4 +1,5 @@
-import { type Claim, Id, type Settlement, type WorkHandlers } from '@outlay/core'
+import { Id } from '@outlay/core'
+import type { Claim, Settlement, WorkHandlers } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { statements, storableJson } from './statement.ts'
 import { withTraceContext } from './trace-contexts.ts'

@@ -1,4 +1,5 @@
-import type { CounterpartyDetails, NewTransfer } from '@outlay/core'
+import type { CounterpartyDetails } from '@outlay/core'
+import type { NewTransfer } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
 

@@ -1,4 +1,5 @@
-import { type EnqueuedTransfer, type NewTransfer, OutlayError } from '@outlay/core'
+import { type EnqueuedTransfer, OutlayError } from '@outlay/core'
+import type { NewTransfer } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { type Statement, statements } from './statement.ts'
 

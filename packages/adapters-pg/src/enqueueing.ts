@@ -1,4 +1,5 @@
-import { type EnqueuedTransfer, Id, type NewTransfer, OutlayError, type StoredTransfer } from '@outlay/core'
+import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@outlay/core'
+import type { NewTransfer } from '@outlay/core/adapter'
 import { type AccountTags, createAccountTags } from './account-tags.ts'
 import type { AccountWeights } from './account-weights.ts'
 import { createCounterpartyStore } from './counterparties.ts'

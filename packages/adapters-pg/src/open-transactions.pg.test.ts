@@ -1,4 +1,5 @@
-import { createEngine, type EnqueueRequest, Id, type Settlement, type SubmitResult } from '@outlay/core'
+import { createEngine, type EnqueueRequest, Id, type SubmitResult } from '@outlay/core'
+import type { Settlement } from '@outlay/core/adapter'
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'

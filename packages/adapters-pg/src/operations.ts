@@ -1,4 +1,5 @@
-import type { Adoption, Operations, OperatorNote, SendingState, StopTarget } from '@outlay/core'
+import type { Adoption, OperatorNote, SendingState, StopTarget } from '@outlay/core'
+import type { Operations } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { createReconciliationStore } from './reconciliation.ts'
 import { statements } from './statement.ts'

@@ -1,4 +1,5 @@
-import { createEngine, type Settlement } from '@outlay/core'
+import { createEngine } from '@outlay/core'
+import type { Settlement } from '@outlay/core/adapter'
 import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'

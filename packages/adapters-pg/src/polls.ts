@@ -1,4 +1,4 @@
-import type { PolledTransfer } from '@outlay/core'
+import type { PolledTransfer } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
 import { withTraceContext } from './trace-contexts.ts'

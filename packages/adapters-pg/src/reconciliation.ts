@@ -1,4 +1,4 @@
-import type { Operations } from '@outlay/core'
+import type { Operations } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { ensureJobsText, wakeJobsText } from './queue.ts'
 import { statements, storableJson } from './statement.ts'

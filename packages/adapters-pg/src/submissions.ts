@@ -1,4 +1,4 @@
-import type { Claim } from '@outlay/core'
+import type { Claim } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { statements } from './statement.ts'
 

@@ -1,4 +1,5 @@
-import type { EventType, StoredTransfer, Subscription, SubscriptionRemoval, TransferEvent } from '@outlay/core'
+import type { EventType, StoredTransfer, SubscriptionRemoval, TransferEvent } from '@outlay/core'
+import type { Subscription } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { createHandlerRun, type HandlerRun } from './handler-run.ts'
 import { createNextStatements } from './next-deliveries.ts'

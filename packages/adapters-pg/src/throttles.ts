@@ -1,4 +1,5 @@
-import type { AccountState, Throttle } from '@outlay/core'
+import type { AccountState } from '@outlay/core'
+import type { Throttle } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { withLockTimeout } from './lock-timeout.ts'
 import { type Row, statements } from './statement.ts'

@@ -1,4 +1,5 @@
-import { type ChangingTransfer, type DecideChange, Id, type NewTransfer, type StoredRequest } from '@outlay/core'
+import { Id, type StoredRequest } from '@outlay/core'
+import type { ChangingTransfer, DecideChange, NewTransfer } from '@outlay/core/adapter'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'

@@ -1,13 +1,5 @@
-import type {
-  Claim,
-  Environment,
-  PolledTransfer,
-  Stage,
-  StoredRequest,
-  StoredTransfer,
-  TransferFailure,
-  TransferStatus,
-} from '@outlay/core'
+import type { Environment, Stage, StoredRequest, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
+import type { Claim, PolledTransfer } from '@outlay/core/adapter'
 import type { Row } from './statement.ts'
 
 /** What a statement selects of the transfer table `t` for {@link readTransfer}. */

@@ -1,14 +1,5 @@
-import type {
-  ChangingTransfer,
-  DecideChange,
-  FoundTransfer,
-  Observation,
-  ObserveRules,
-  Stage,
-  StoredTransfer,
-  TransferFailure,
-  TransferStatus,
-} from '@outlay/core'
+import type { Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
+import type { ChangingTransfer, DecideChange, FoundTransfer, ObserveRules } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
 import { withLockTimeout } from './lock-timeout.ts'
 import { ensureJobsText, wakeJobsText } from './queue.ts'

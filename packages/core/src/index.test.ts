@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import * as adapter from './adapter.ts'
 import * as core from './index.ts'
 
 describe('the package', () => {
@@ -27,8 +28,6 @@ describe('the package', () => {
       'automationTransitions',
       'bankAccountTypes',
       'canonicalJson',
-      'checkNumbers',
-      'classifyAnswer',
       'createCatalog',
       'createEngine',
       'defaultCatalog',
@@ -41,10 +40,8 @@ describe('the package', () => {
       'families',
       'financialInstitutionStatuses',
       'fingerprint',
-      'foreignTelemetry',
       'isAdopted',
       'loginRequiredEventType',
-      'longestTimerMs',
       'matchesEventType',
       'parseAutomationRequest',
       'parseExternalAddress',
@@ -52,12 +49,10 @@ describe('the package', () => {
       'parseRegisterAccountRequest',
       'parseTransferOrder',
       'parseTransferRequest',
-      'retryDelayMs',
       'stageTransitions',
       'stages',
       'statusEvent',
       'statusEvents',
-      'timerRange',
       'transferFlows',
       'transferStatuses',
       'transferTransitions',
@@ -65,8 +60,19 @@ describe('the package', () => {
     ])
   })
 
-  it('keeps its list of files sorted', () => {
-    const text = readFileSync(join(import.meta.dirname, 'index.ts'), 'utf8')
+  it('exports exactly these values to authors of backends and gateways', () => {
+    expect(Object.keys(adapter).sort()).toEqual([
+      'checkNumbers',
+      'classifyAnswer',
+      'foreignTelemetry',
+      'longestTimerMs',
+      'retryDelayMs',
+      'timerRange',
+    ])
+  })
+
+  it.each(['index.ts', 'adapter.ts'])('keeps the list of files of %s sorted', (entry) => {
+    const text = readFileSync(join(import.meta.dirname, entry), 'utf8')
     const files = [...text.matchAll(/from '(.+)\.ts'/g)].map(([, file]) => file ?? '')
     expect(files).toEqual([...files].sort())
   })

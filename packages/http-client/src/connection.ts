@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  checkNumbers,
-  type Environment,
-  foreignTelemetry,
-  type Random,
-  type Telemetry,
-  timerRange,
-} from '@outlay/core'
+import type { Clock, Environment, Random, Telemetry } from '@outlay/core'
+import { checkNumbers, foreignTelemetry, timerRange } from '@outlay/core/adapter'
 import { Agent, type Dispatcher } from 'undici'
 import { type ExchangeLimits, exchange, type HttpAnswer, type HttpFailure, type HttpRequest } from './exchange.ts'
 import { type CallLimitsSource, createLimiter } from './limiter.ts'

@@ -1,7 +1,6 @@
 import {
   type AnswerMarks,
   type Catalog,
-  classifyAnswer,
   defaultCatalog,
   type Environment,
   type Gateway,
@@ -10,6 +9,7 @@ import {
   type RegisterResult,
   type SubmitResult,
 } from '@outlay/core'
+import { classifyAnswer } from '@outlay/core/adapter'
 import { type Attempt, type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { createAttemptError, readAttemptRefusal } from './errors.ts'
 import type { HttpAnswer } from './exchange.ts'

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkNumbers, OutlayError, retryDelayMs, timerRange } from '@outlay/core'
+import { OutlayError } from '@outlay/core'
+import { checkNumbers, retryDelayMs, timerRange } from '@outlay/core/adapter'
 import type { Attempt, Connection } from './connection.ts'
 import { createAttemptError } from './errors.ts'
 import { type HttpAnswer, readHeader } from './exchange.ts'

@@ -1,4 +1,5 @@
-import { type Catalog, type Clock, checkNumbers, OutlayError, type WebhookVerifier } from '@outlay/core'
+import { type Catalog, type Clock, OutlayError, type WebhookVerifier } from '@outlay/core'
+import { checkNumbers } from '@outlay/core/adapter'
 import { readObservation, verifyWebhook } from './webhooks.ts'
 
 /** Options of {@link httpWebhooks}. */

@@ -15,7 +15,6 @@ import {
   trace,
 } from '@opentelemetry/api'
 import {
-  checkNumbers,
   type Instrument,
   OutlayError,
   type Span,
@@ -23,6 +22,7 @@ import {
   type Telemetry,
   type TelemetryAttributes,
 } from '@outlay/core'
+import { checkNumbers } from '@outlay/core/adapter'
 import { createGauges } from './gauges.ts'
 import { formatTraceparent, parseTraceparent } from './traceparent.ts'
 

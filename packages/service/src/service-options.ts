@@ -1,4 +1,4 @@
-import { checkNumbers, type NumberRange, timerRange } from '@outlay/core'
+import { checkNumbers, type NumberRange, timerRange } from '@outlay/core/adapter'
 import type { ServiceContext } from './context.ts'
 import type { Retention } from './housekeeping.ts'
 import type { WebhookDeliveryOptions } from './webhooks/delivery-worker.ts'

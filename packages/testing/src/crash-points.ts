@@ -1,4 +1,5 @@
-import type { EngineOptions, WorkHandlers } from '@outlay/core'
+import type { EngineOptions } from '@outlay/core'
+import type { WorkHandlers } from '@outlay/core/adapter'
 
 /**
  * Points at which a process may be killed, in the order in which one transfer reaches them.

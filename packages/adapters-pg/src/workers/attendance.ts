@@ -1,4 +1,4 @@
-import type { Subscription } from '@outlay/core'
+import type { Subscription } from '@outlay/core/adapter'
 import type { SubscriptionStore } from '../subscriptions.ts'
 
 /** Longest time between two records that this process attends a subscription, in milliseconds. */

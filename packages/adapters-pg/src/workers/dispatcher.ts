@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Claim, Id, type Logger, type WorkHandlers } from '@outlay/core'
+import { Id, type Logger } from '@outlay/core'
+import type { Claim, WorkHandlers } from '@outlay/core/adapter'
 import type { AttemptStore, FetchedJob } from '../attempts.ts'
 import type { Guard } from './guard.ts'
 import { createHeldJobs, type HeldJobs } from './held-jobs.ts'

@@ -1,4 +1,5 @@
-import type { Logger, PolledTransfer } from '@outlay/core'
+import type { Logger } from '@outlay/core'
+import type { PolledTransfer } from '@outlay/core/adapter'
 import type { ListReadingStore } from '../list-readings.ts'
 import { thrownText } from '../thrown-text.ts'
 import { applyPage, type PageApplierOptions } from './page-applier.ts'

@@ -1,4 +1,4 @@
-import type { ListPage, WorkHandlers } from '@outlay/core'
+import type { ListPage, WorkHandlers } from '@outlay/core/adapter'
 import type { Driver } from '../driver.ts'
 import { withLockTimeout } from '../lock-timeout.ts'
 import type { PollStore } from '../polls.ts'

@@ -1,4 +1,4 @@
-import type { PolledTransfer, Readings } from '@outlay/core'
+import type { PolledTransfer, Readings } from '@outlay/core/adapter'
 import { withLockTimeout } from '../lock-timeout.ts'
 import { thrownText } from '../thrown-text.ts'
 import { createAccountTasks } from './account-tasks.ts'

@@ -1,4 +1,4 @@
-import type { Settlement } from '@outlay/core'
+import type { Settlement } from '@outlay/core/adapter'
 import { expect, it } from 'vitest'
 import { storableJson } from '../statement.ts'
 import { startSettler } from './settler.ts'

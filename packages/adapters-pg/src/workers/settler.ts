@@ -1,4 +1,5 @@
-import type { Logger, Settlement } from '@outlay/core'
+import type { Logger } from '@outlay/core'
+import type { Settlement } from '@outlay/core/adapter'
 import type { AttemptStore, SettleResults } from '../attempts.ts'
 import { startLoop } from './loop.ts'
 

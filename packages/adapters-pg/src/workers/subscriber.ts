@@ -1,4 +1,5 @@
-import type { Logger, Subscription } from '@outlay/core'
+import type { Logger } from '@outlay/core'
+import type { Subscription } from '@outlay/core/adapter'
 import type { DeliveryOutcome, SubscriptionStore } from '../subscriptions.ts'
 import { thrownText } from '../thrown-text.ts'
 import { createAttendance, defaultHoldMs } from './attendance.ts'

@@ -1,4 +1,5 @@
-import type { Logger, Settlement, ThrottleSignal, WorkHandlers } from '@outlay/core'
+import type { Logger } from '@outlay/core'
+import type { Settlement, ThrottleSignal, WorkHandlers } from '@outlay/core/adapter'
 import { maxReleased, type StoredThrottle, type ThrottleStore, type WaitingAccount } from '../throttles.ts'
 import { type Loop, startLoop } from './loop.ts'
 

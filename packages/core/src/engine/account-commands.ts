@@ -1,11 +1,14 @@
-import type { Backend } from '../ports/backend.ts'
+import type { AccountPort } from '../ports/account-commands.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import { checkAccountLimits } from './account-limits.ts'
 import type { Engine } from './engine.ts'
 import { checkAccountId, readSince } from './enqueueing.ts'
 
 /** Creates the commands of accounts. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
-export function createAccounts<Tx>(backend: Backend<Tx>, { clock }: Pick<Runtime, 'clock'>): Engine<Tx>['accounts'] {
+export function createAccounts<Tx>(
+  backend: AccountPort<Tx>,
+  { clock }: Pick<Runtime, 'clock'>,
+): Engine<Tx>['accounts'] {
   const checked =
     <T>(run: (tx: Tx, accountId: string) => Promise<T>) =>
     async (tx: Tx, accountId: string): Promise<T> => {

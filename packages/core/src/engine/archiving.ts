@@ -1,5 +1,5 @@
 import { checkNumbers } from '../number-option.ts'
-import type { Backend } from '../ports/backend.ts'
+import type { ArchivePort } from '../ports/archive.ts'
 import { checkFlag } from './checked-text.ts'
 
 /** What to archive, and how much of it. */
@@ -30,7 +30,7 @@ export interface Archived {
 const stepSize = 200
 
 /** Archives step by step until nothing is left, the limit is reached or the signal aborts. */
-export async function archive<Tx>(backend: Pick<Backend<Tx>, 'archive'>, options: ArchiveOptions): Promise<Archived> {
+export async function archive(backend: ArchivePort, options: ArchiveOptions): Promise<Archived> {
   const { olderThanMs, limit = Number.POSITIVE_INFINITY, dryRun = false, signal, onProgress } = options
   if (olderThanMs === undefined) throw new Error('olderThanMs is a number from 0 on; got undefined.')
   checkNumbers({ olderThanMs, limit: options.limit }, { olderThanMs: { min: 0 }, limit: { min: 0 } })

@@ -2,10 +2,14 @@ import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { fingerprint, IdempotencyKey } from '../idempotency.ts'
-import type { Backend } from '../ports/backend.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
+import type { TransferCommandPort } from '../ports/transfer-commands.ts'
+import type { TransferPort } from '../ports/transfers.ts'
 import { isAdopted } from './adoption.ts'
 import type { EnqueueRequest } from './engine.ts'
+
+/** Reads one transfer. */
+export type TransferReader<Tx> = Pick<TransferPort<Tx>, 'get'>
 
 /**
  * False for a value that cannot be an id of a transfer here. Such values do not reach Postgres, which would abort the
@@ -14,7 +18,11 @@ import type { EnqueueRequest } from './engine.ts'
 export const isKnowable = (transferId: unknown): boolean => Id.is(transferId)
 
 /** Cancels a transfer, or says why it cannot be. */
-export async function cancelTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<void> {
+export async function cancelTransfer<Tx>(
+  backend: TransferReader<Tx> & TransferCommandPort<Tx>,
+  tx: Tx,
+  transferId: string,
+): Promise<void> {
   if (isKnowable(transferId) && (await backend.cancel(tx, transferId))) return
   const { stage, status, reason } = await findTransfer(backend, tx, transferId)
   const why =
@@ -25,7 +33,7 @@ export async function cancelTransfer<Tx>(backend: Backend<Tx>, tx: Tx, transferI
 }
 
 /** Finds a failed or canceled transfer: only the request of such a transfer may be enqueued again. */
-export async function findEnded<Tx>(backend: Backend<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
+export async function findEnded<Tx>(backend: TransferReader<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
   const transfer = await findTransfer(backend, tx, transferId)
   if (isAdopted(transfer)) {
     throw new OutlayError('conflict', `The transfer ${transferId} was adopted; its creator may create it again.`)
@@ -46,7 +54,7 @@ export function resubmitKey({ idempotencyKey }: Pick<StoredTransfer, 'idempotenc
 
 /** The request of a transfer: to the address at the service, or with the counterparty in full when it has no address yet. */
 export async function findOrder<Tx>(
-  backend: Backend<Tx>,
+  backend: Pick<TransferPort<Tx>, 'counterparty'>,
   tx: Tx,
   { id, accountId, request }: StoredTransfer,
 ): Promise<EnqueueRequest> {
@@ -63,7 +71,7 @@ export async function findOrder<Tx>(
 
 /** The transfer as the transaction sees it; throws `transfer_not_found`. */
 export async function findTransfer<Tx>(
-  backend: Backend<Tx>,
+  backend: TransferReader<Tx>,
   tx: Tx | undefined,
   transferId: string,
 ): Promise<StoredTransfer> {

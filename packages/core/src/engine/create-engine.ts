@@ -2,11 +2,14 @@ import { type Catalog, defaultCatalog } from '../catalog.ts'
 import { Counterparty } from '../counterparty.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { Gateway } from '../ports/gateway.ts'
+import type { NewTransfer } from '../ports/new-transfer.ts'
+import type { ObserveRules } from '../ports/observations.ts'
 import type { Runtime } from '../ports/runtime.ts'
-import type { NewTransfer } from '../ports/stored-transfer.ts'
+import type { Subscription } from '../ports/subscriptions.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
-import type { ObserveRules, Subscription, Workers, WorkHandlers } from '../ports/work.ts'
+import type { Workers, WorkHandlers } from '../ports/work.ts'
+import type { WorkOptions } from '../ports/work-options.ts'
 import { alignedPollDelayMs, pollDelayMs, watchDelayMs } from '../retry.ts'
 import { createAccounts } from './account-commands.ts'
 import { describeFound } from './adoption.ts'
@@ -178,7 +181,7 @@ async function startWorkers<Tx>(
   runtime: Runtime,
   rules: ObserveRules,
   subscriptions: readonly Subscription<Tx>[],
-  work: Parameters<Backend<Tx>['work']>[1],
+  work: WorkOptions,
 ): Promise<Workers> {
   const { backend, gateway, catalog = defaultCatalog } = options
   const { clock, random, logger } = runtime

@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog.ts'
 import { type Issue, OutlayError } from '../error.ts'
-import type { NewTransfer } from '../ports/stored-transfer.ts'
-import type { Claim, Settlement } from '../ports/work.ts'
+import type { Claim, Settlement } from '../ports/claim.ts'
+import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { Environment } from '../transfer-type.ts'
 import { blocked } from './submission.ts'
 

@@ -1,8 +1,9 @@
 import { OutlayError } from '../error.ts'
 import { eventOfChange } from '../event.ts'
 import type { Gateway, Observation } from '../ports/gateway.ts'
+import type { DecideChange } from '../ports/observations.ts'
 import type { Logger } from '../ports/runtime.ts'
-import type { DecideChange, ListPage, PolledTransfer, Readings } from '../ports/work.ts'
+import type { ListPage, PolledTransfer, Readings } from '../ports/work.ts'
 import { TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
 

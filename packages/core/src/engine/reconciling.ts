@@ -1,7 +1,7 @@
 import { OutlayError } from '../error.ts'
 import { defaultKeyLifetimeMs, type Gateway, type Observation } from '../ports/gateway.ts'
+import type { ObserveRules } from '../ports/observations.ts'
 import type { AccountReconciliation, Operations } from '../ports/operations.ts'
-import type { ObserveRules } from '../ports/work.ts'
 import type { Difference, ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import { describeChanges, describeDifferences, unreadable } from './reconciliation-evidence.ts'
 import { readReconcileOptions } from './reconciliation-input.ts'

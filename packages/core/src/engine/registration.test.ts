@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Claim } from '../ports/claim.ts'
 import type { Gateway, RegisterResult } from '../ports/gateway.ts'
-import type { Claim } from '../ports/work.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { decideUnsendable } from './sending.ts'
 

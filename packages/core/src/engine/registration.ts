@@ -1,6 +1,6 @@
+import type { Claim, Settlement } from '../ports/claim.ts'
 import type { Gateway, RegisterResult, SendOptions } from '../ports/gateway.ts'
 import type { Logger } from '../ports/runtime.ts'
-import type { Claim, Settlement } from '../ports/work.ts'
 import {
   blocked,
   decideSubmission,

@@ -1,10 +1,10 @@
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { closeInput, type Input, member, openInput, read, readText, refuse } from '../input.ts'
-import type { Backend } from '../ports/backend.ts'
 import type { Gateway } from '../ports/gateway.ts'
-import type { Resolution } from '../ports/operations.ts'
-import { findTransfer } from './commands.ts'
+import type { Resolution } from '../ports/safety.ts'
+import type { TransferCommandPort } from '../ports/transfer-commands.ts'
+import { findTransfer, type TransferReader } from './commands.ts'
 import { isForeignId, longestId, longestText } from './foreign-value.ts'
 import { isSameMoney } from './reconciliation-matching.ts'
 
@@ -20,7 +20,7 @@ const members = {
 
 /** Throws when the service does not have a transfer under an id, or has another one there. Changes nothing. */
 export async function compareTransfer<Tx>(
-  { backend, gateway }: { readonly backend: Backend<Tx>; readonly gateway: Gateway },
+  { backend, gateway }: { readonly backend: TransferReader<Tx>; readonly gateway: Gateway },
   transferId: string,
   remoteId: string,
   signal: AbortSignal,
@@ -43,7 +43,7 @@ export async function compareTransfer<Tx>(
 
 /** Resolves a blocked transfer, or says why it cannot. A refusal of the input happens before any SQL. */
 export async function resolveTransfer<Tx>(
-  backend: Backend<Tx>,
+  backend: TransferReader<Tx> & TransferCommandPort<Tx>,
   tx: Tx,
   transferId: string,
   resolution: Resolution,

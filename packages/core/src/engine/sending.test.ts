@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Claim } from '../ports/claim.ts'
 import type { Gateway } from '../ports/gateway.ts'
-import type { Claim } from '../ports/work.ts'
 import { checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
 
 const now = new Date('2026-11-20T12:00:00.000Z')

@@ -1,4 +1,4 @@
-import type { Backend } from '../ports/backend.ts'
+import type { Claim, Settlement } from '../ports/claim.ts'
 import {
   defaultKeyLifetimeMs,
   type Gateway,
@@ -7,7 +7,7 @@ import {
   type SubmitResult,
 } from '../ports/gateway.ts'
 import type { Logger } from '../ports/runtime.ts'
-import type { Claim, Settlement } from '../ports/work.ts'
+import type { WorkPort } from '../ports/work.ts'
 import {
   blocked,
   decideSubmission,
@@ -79,7 +79,7 @@ export interface Unsent {
  * left, since each is recorded first, or that an earlier release sent it, which recorded none.
  */
 export async function findSender<Tx>(
-  { backend, gateway }: { readonly backend: Pick<Backend<Tx>, 'recordClient'>; readonly gateway: Gateway },
+  { backend, gateway }: { readonly backend: Pick<WorkPort<Tx>, 'recordClient'>; readonly gateway: Gateway },
   claim: Claim,
   signal: AbortSignal,
 ): Promise<Sender> {

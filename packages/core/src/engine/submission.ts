@@ -1,6 +1,6 @@
 import { type EventType, statusEvent } from '../event.ts'
+import type { Claim, Settlement } from '../ports/claim.ts'
 import { defaultKeyLifetimeMs, type RegisterResult, type SubmitResult } from '../ports/gateway.ts'
-import type { Claim, Settlement } from '../ports/work.ts'
 import { retryDelayMs } from '../retry.ts'
 import { type StatusState, TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'

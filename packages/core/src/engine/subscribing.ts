@@ -1,7 +1,7 @@
 import { OutlayError } from '../error.ts'
 import { type EventType, eventTypes } from '../event.ts'
-import type { Backend } from '../ports/backend.ts'
-import type { EventHandler, Subscription } from '../ports/work.ts'
+import type { EventHandler } from '../ports/handlers.ts'
+import type { Subscription, SubscriptionPort } from '../ports/subscriptions.ts'
 import { checkFlag, checkText, isText } from './checked-text.ts'
 import type { SubscribeOptions, Unsubscribed, UnsubscribeOptions } from './engine.ts'
 
@@ -53,7 +53,7 @@ const checked =
 
 /** Removes a subscription, or types of it. */
 export async function unsubscribe<Tx>(
-  backend: Pick<Backend<Tx>, 'unsubscribe'>,
+  backend: SubscriptionPort<Tx>,
   tx: Tx,
   name: string,
   { types, discard = false }: UnsubscribeOptions = {},

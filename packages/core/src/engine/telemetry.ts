@@ -1,19 +1,16 @@
 import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
-import type { Backend } from '../ports/backend.ts'
+import type { BacklogPort } from '../ports/backlog.ts'
+import type { Claim, Settlement } from '../ports/claim.ts'
+import type { TransferEvent } from '../ports/handlers.ts'
+import type { NewTransfer } from '../ports/new-transfer.ts'
+import type { ChangingTransfer, DecideChange } from '../ports/observations.ts'
 import type { Clock } from '../ports/runtime.ts'
-import type { EnqueuedTransfer, NewTransfer } from '../ports/stored-transfer.ts'
+import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
+import type { Subscription } from '../ports/subscriptions.ts'
 import type { GaugeReading, Telemetry, TelemetryAttributes } from '../ports/telemetry.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
-import type {
-  ChangingTransfer,
-  Claim,
-  DecideChange,
-  Settlement,
-  Subscription,
-  TransferEvent,
-  WorkHandlers,
-} from '../ports/work.ts'
+import type { WorkHandlers } from '../ports/work.ts'
 import { instruments } from './instruments.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
@@ -199,7 +196,7 @@ function readMember(headers: object, name: string): unknown {
 }
 
 /** Reports counts and delays at every collection. Returns a function that ends it. */
-export function reportGauges<Tx>(telemetry: Telemetry, backend: Backend<Tx>): () => void {
+export function reportGauges(telemetry: Telemetry, backend: BacklogPort): () => void {
   const { backlog, unsubmittedAge, undelivered, lag, deadLetters } = instruments
   return telemetry.gauges([backlog, unsubmittedAge, undelivered, lag, deadLetters], async () => {
     const [counts, delays] = await Promise.all([backend.backlog(), backend.delays()])

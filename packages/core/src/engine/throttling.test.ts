@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Throttle } from '../ports/accounts.ts'
+import type { Throttle } from '../ports/throttle.ts'
 import { decideThrottle } from './throttling.ts'
 
 const start = Date.parse('2026-11-20T12:00:00.000Z')

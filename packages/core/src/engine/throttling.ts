@@ -1,4 +1,4 @@
-import type { Throttle, ThrottleSignal } from '../ports/accounts.ts'
+import type { Throttle, ThrottleSignal } from '../ports/throttle.ts'
 import { retryDelayMs } from '../retry.ts'
 
 /** Lower bound of the rate, in submissions per second: some requests must go out to detect that the throttling is over. */

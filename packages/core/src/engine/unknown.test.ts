@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Claim } from '../ports/claim.ts'
 import type { SubmitResult } from '../ports/gateway.ts'
-import type { Claim } from '../ports/work.ts'
 import { decideSubmission } from './submission.ts'
 
 const now = new Date('2026-11-20T12:00:00.000Z')

@@ -1,8 +1,8 @@
 import { type ErrorCode, OutlayError } from '../error.ts'
 import type { Backend } from '../ports/backend.ts'
+import type { ObservationPort, ObserveRules } from '../ports/observations.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { IncomingWebhook, WebhookVerifier } from '../ports/webhooks.ts'
-import type { ObserveRules } from '../ports/work.ts'
 import { CallGivenUp, callForeign } from './foreign-call.ts'
 import { NotUnderstood } from './foreign-value.ts'
 import { readObservation } from './observation.ts'
@@ -58,7 +58,7 @@ export function foreignVerifier(
 
 /** Verifies a webhook and applies its observation, in its own transaction. */
 export async function receiveWebhook<Tx>(
-  backend: Backend<Tx>,
+  backend: ObservationPort<Tx> & Pick<Backend<Tx>, 'transaction'>,
   verifier: WebhookVerifier,
   webhook: IncomingWebhook,
   accountId: string,

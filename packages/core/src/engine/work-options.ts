@@ -1,5 +1,5 @@
 import { checkNumbers, type NumberRange, timerRange } from '../number-option.ts'
-import type { WorkOptions } from '../ports/work.ts'
+import type { WorkOptions } from '../ports/work-options.ts'
 
 const ranges: { readonly [K in keyof WorkOptions]: NumberRange } = {
   concurrency: { min: 1, max: 100_000, integer: true },

@@ -25,3 +25,9 @@ export interface Delays {
     readonly lagMs: number
   }[]
 }
+
+/** Counts what waits. */
+export interface BacklogPort {
+  backlog(): Promise<Backlog>
+  delays(): Promise<Delays>
+}

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type ServerOptions } from 'node:http'
-import { checkNumbers, timerRange } from '@outlay/core'
+import { checkNumbers, timerRange } from '@outlay/core/adapter'
 
 /** How long a server waits for a client, and how many it serves at once. Times are in milliseconds. */
 export interface ServerLimits {

@@ -1,0 +1,21 @@
+import type { AccountLimitsChange, AccountState } from './accounts.ts'
+
+/** State and commands of accounts. */
+export interface AccountPort<Tx> {
+  /** The committed state of an account. */
+  getAccount(accountId: string): Promise<AccountState>
+  /** Changes the limits of an account. */
+  configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void>
+  /** Keeps an account's transfers from being submitted. False when it is already paused. */
+  pause(tx: Tx, accountId: string): Promise<boolean>
+  /** Resumes a paused account. False when it is not paused. */
+  resume(tx: Tx, accountId: string): Promise<boolean>
+  /** Probes refused credentials of an account now. False when they are not refused. */
+  retryCredentials(tx: Tx, accountId: string): Promise<boolean>
+  /** Sends the account's transfers that await funds again, with their own keys. Returns how many. */
+  fundsArrived(tx: Tx, accountId: string): Promise<number>
+  /** Adopts transfers of the account that others create, from `since` on (ISO 8601). False when the account is already watched. */
+  watch(tx: Tx, accountId: string, since: string): Promise<boolean>
+  /** Stops adopting. False when the account is not watched. */
+  unwatch(tx: Tx, accountId: string): Promise<boolean>
+}

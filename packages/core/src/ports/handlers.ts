@@ -1,0 +1,40 @@
+import type { EventType } from '../event.ts'
+import type { StoredTransfer } from './stored-transfer.ts'
+
+/** An event as it is delivered to a subscriber. */
+export interface TransferEvent {
+  /** Identifies the event; the same on every delivery. */
+  readonly id: string
+  readonly type: EventType
+  readonly accountId: string
+  readonly transferId: string
+  /** 1, 2, 3 … within one transfer. */
+  readonly sequence: number
+  /** ISO 8601, UTC. */
+  readonly occurredAt: string
+  /** The transfer as it was when the event was recorded. */
+  readonly transfer: StoredTransfer
+  /** W3C trace context of the transfer's enqueue, if engines have telemetry and the transfer was enqueued with one. */
+  readonly traceparent?: string | undefined
+}
+
+/** What a handler receives beside the event and the transaction. */
+export interface HandlerContext {
+  /** Aborted when the handler's time is over, or when the engine stops and cannot wait. Its writes are then rolled back. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Handles one event inside a transaction; its writes commit together with the acknowledgement. The engine commits and rolls
+ * back: a handler that does so itself has failed.
+ */
+export type EventHandler<Tx> = (event: TransferEvent, tx: Tx, context: HandlerContext) => Promise<void>
+
+/** The result of removing a subscription, or some of its types. */
+export interface SubscriptionRemoval {
+  /** False when there is no such subscription, and no undelivered event of one. */
+  readonly known: boolean
+  readonly removed: boolean
+  /** Its undelivered events, dead letters included. */
+  readonly pending: number
+}

@@ -1,0 +1,21 @@
+import type { CounterpartyDetails, StoredRequest } from '../counterparty.ts'
+import type { Environment } from '../transfer-type.ts'
+
+/** A transfer to be written in the host's transaction. */
+export interface NewTransfer {
+  /** ULID. */
+  readonly id: string
+  readonly accountId: string
+  readonly idempotencyKey: string
+  /** Fingerprint of the request, counterparty details included: equal only for equal requests. */
+  readonly fingerprint: string
+  readonly request: StoredRequest
+  /** Details of the counterparty that the request gives in full; stored until it is registered. */
+  readonly counterparty?: CounterpartyDetails | undefined
+  /** Not sent before this, ISO 8601; null for at once. */
+  readonly notBefore: string | null
+  /** Not sent for the first time after this, ISO 8601; null for no end. */
+  readonly expiresAt: string | null
+  /** Environment of the gateway that it was enqueued for; absent when the gateway declared none. */
+  readonly environment?: Environment | undefined
+}

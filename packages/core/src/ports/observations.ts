@@ -1,0 +1,57 @@
+import type { TransferFailure } from '../transfer.ts'
+import type { TransferStatus } from '../transfer-status.ts'
+import type { NewEvent } from './claim.ts'
+import type { Observation } from './gateway.ts'
+import type { Stage, StoredTransfer } from './stored-transfer.ts'
+
+/** The change that one observation makes; the decision returns `undefined` for no change. */
+export interface StatusChange {
+  readonly stage: Stage
+  readonly status: TransferStatus
+  readonly failure: TransferFailure | null
+  /** When the status was reached according to the service, ISO 8601; null when it does not say. */
+  readonly reachedAt: string | null
+  readonly events: readonly NewEvent[]
+}
+
+/** The input of a decision about a change. `origin` only says where the transfer came from. */
+export interface ChangingTransfer extends Pick<StoredTransfer, 'stage' | 'status' | 'failure'> {
+  /** When the current status was reached, ISO 8601; null or absent when unknown. */
+  readonly reachedAt?: string | null
+  /** When it was enqueued, ISO 8601, and the rail or chain of its destination; absent when unknown. */
+  readonly origin?: { readonly createdAt: string; readonly transferType: string } | undefined
+}
+
+/** Decides what an observation changes. Pure. */
+export type DecideChange = (current: ChangingTransfer, observation: Observation) => StatusChange | undefined
+
+/** A transfer observed at the service that no row here may stand for: the row to write for it. */
+export interface FoundTransfer
+  extends Pick<
+    StoredTransfer,
+    'id' | 'idempotencyKey' | 'fingerprint' | 'request' | 'stage' | 'status' | 'failure' | 'createdAt'
+  > {
+  readonly remoteId: string
+  /** True when an automation created it, so that it cannot be the result of a request from here. */
+  readonly automated: boolean
+  /** When the status was reached according to the service, ISO 8601; null when it does not say. */
+  readonly reachedAt: string | null
+  readonly events: readonly NewEvent[]
+}
+
+/** How observations are applied. */
+export interface ObserveRules {
+  readonly decide: DecideChange
+  /** The row for a transfer that is not known here; `undefined` when the observation says too little. */
+  readonly describe: (observation: Observation) => FoundTransfer | undefined
+}
+
+/** Applies what was observed at the service. */
+export interface ObservationPort<Tx> {
+  /**
+   * Applies observations of one account in the given transaction; returns how many transfers changed. An observation with an
+   * unknown remote id changes nothing but is recorded: a transfer that later gets that id is polled at once. On a watched
+   * account the observed transfer is adopted once it is certain that no transfer here stands for it.
+   */
+  observe(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules): Promise<number>
+}

@@ -1,0 +1,78 @@
+import type { Environment } from '../transfer-type.ts'
+
+/** The target of a stop: everything, one gateway by its name, or one account. An engine has one gateway, `default`. */
+export type StopTarget =
+  | { readonly scope: 'all' }
+  | { readonly scope: 'gateway'; readonly name: string }
+  | { readonly scope: 'account'; readonly name: string }
+
+/** Who acts and why, for later readers. */
+export interface OperatorNote {
+  readonly reason?: string | undefined
+  readonly actor?: string | undefined
+}
+
+/** What a person found out about a blocked transfer, with who and why. Exactly one of `remoteId` and `notPaid`. */
+export type Resolution = OperatorNote &
+  (
+    | {
+        /** The service has the transfer under this id: 1 to 255 characters without control characters. */
+        readonly remoteId: string
+        readonly notPaid?: undefined
+        /** The account's transfer that has that id now and loses it: it becomes blocked, or stays as it ended. */
+        readonly insteadOf?: string | undefined
+      }
+    | {
+        /** It is certain that nothing was paid and that nothing will be. */
+        readonly notPaid: true
+        readonly remoteId?: undefined
+        readonly insteadOf?: undefined
+      }
+  )
+
+/** A committed stop. */
+export interface Stop {
+  readonly scope: StopTarget['scope']
+  /** Name of the gateway or id of the account; null for everything. */
+  readonly name: string | null
+  /** ISO 8601, UTC. */
+  readonly since: string
+  readonly reason: string | null
+  readonly actor: string | null
+}
+
+/**
+ * Why a database is not the one that the workers know.
+ *
+ * - `other_server`: it came here by a dump, a replication or a new cluster
+ * - `other_database`: it is another database of the same server, such as a copy by template
+ * - `other_deployment`: it belongs to a deployment of another name, so this process or this database is a copy
+ */
+export type Unfamiliarity = 'other_server' | 'other_database' | 'other_deployment'
+
+/** Whether anything may be sent from a database, and why not. */
+export interface SendingState {
+  /** Null when the workers know the database. */
+  readonly unfamiliar: Unfamiliarity | null
+  /** Null when no reconciliation is needed. Workers set the reasons `restored` and `rewound` when they detect them. */
+  readonly fence: { readonly since: string; readonly reason: string | null; readonly actor: string | null } | null
+  readonly stops: readonly Stop[]
+  /** The identity of the database that workers last recorded; null before any has started. */
+  readonly home: {
+    readonly database: string
+    readonly systemIdentifier: string | null
+    readonly timeline: number
+    readonly deployment: string | null
+    readonly environment: Environment | null
+    /** ISO 8601, UTC. */
+    readonly seenAt: string
+  } | null
+}
+
+/** How a database is adopted as the engine's own. */
+export interface Adoption extends OperatorNote {
+  /** The new name of its deployment. Default: the current one. */
+  readonly deployment?: string | undefined
+  /** True when it was moved whole, with its workers stopped, so that the service cannot be ahead of it. Default false. */
+  readonly moved?: boolean | undefined
+}

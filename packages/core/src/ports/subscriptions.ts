@@ -1,0 +1,22 @@
+import type { EventType } from '../event.ts'
+import type { EventHandler, SubscriptionRemoval } from './handlers.ts'
+
+/** A durable named subscription. */
+export interface Subscription<Tx> {
+  readonly name: string
+  readonly types: readonly EventType[]
+  readonly handler: EventHandler<Tx>
+  /** Events that may share one transaction. When a handler fails, all of them are rolled back and handled one by one. */
+  readonly batchSize: number
+  /** Time limit of the handler for one event, in milliseconds. */
+  readonly timeoutMs: number
+}
+
+/** Removes subscriptions. */
+export interface SubscriptionPort<Tx> {
+  /**
+   * Removes a subscription, or some of its types, with its undelivered events. Changes nothing when there are such events and
+   * `discard` is false.
+   */
+  unsubscribe(tx: Tx, name: string, types: readonly string[] | null, discard: boolean): Promise<SubscriptionRemoval>
+}

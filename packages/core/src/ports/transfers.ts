@@ -1,0 +1,22 @@
+import type { CounterpartyDetails } from '../counterparty.ts'
+import type { NewTransfer } from './new-transfer.ts'
+import type { EnqueuedTransfer, StoredTransfer } from './stored-transfer.ts'
+
+/** Writes transfers in the host's transaction and reads them. */
+export interface TransferPort<Tx> {
+  /**
+   * Writes transfers, events and jobs in the host's transaction, in the order given. For a key that the account already has, it
+   * returns the stored transfer with `reused: true`, whatever its fingerprint; the engine compares the fingerprints. New
+   * transfers store the W3C trace context in which they are enqueued, if there is one.
+   */
+  enqueue(
+    tx: Tx,
+    transfers: readonly NewTransfer[],
+    traceparent?: string | undefined,
+  ): Promise<readonly EnqueuedTransfer[]>
+  /** One transfer as the transaction sees it; without a transaction, as it is committed. */
+  get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
+  getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
+  /** Details of a counterparty that was never registered; `undefined` when it was registered, or when the details are wiped. */
+  counterparty(tx: Tx, transferId: string): Promise<CounterpartyDetails | undefined>
+}
