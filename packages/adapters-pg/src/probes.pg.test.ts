@@ -76,4 +76,40 @@ describe('a probe of refused credentials', () => {
     await waitUntil(async () => !(await waiting()).some((id) => others.includes(id)), { timeoutMs: 15_000 })
     expect(await waiting()).toEqual([lost])
   })
+
+  it('is not again the transfer whose outcome stays unknown while another one waits', async () => {
+    const memory = memoryGateway()
+    let isRefused = true
+    const unknownIds: string[] = []
+    memory.script(({ transferId }) => {
+      if (unknownIds.includes(transferId)) return { outcome: 'unknown', detail: 'HTTP 502', httpStatus: 502 }
+      return isRefused ? { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 } : undefined
+    })
+    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
+    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('one-unknown')))
+    const stored = async (id: string) => {
+      const { rows } = await pool.query('select stage, reason, attempt from outlay.transfer where id = $1', [id])
+      return rows[0] as { readonly stage: string; readonly reason: string | null; readonly attempt: number }
+    }
+    const other = (await enqueue()).id
+    await engine.start()
+    await waitUntil(async () => (await stored(other)).reason === 'unauthenticated')
+    const { id } = await pgDriver(pool).transaction(async (tx) => {
+      const enqueued = await engine.transfers.enqueue(tx, samplePayout('one-unknown'))
+      unknownIds.push(enqueued.id)
+      return enqueued
+    })
+    // The one probes, and its outcome is unknown: from now on it has a timer of its own.
+    await waitUntil(async () => (await stored(id)).reason === 'outcome_unknown', { timeoutMs: 60_000 })
+    const before = (await stored(id)).attempt
+    isRefused = false
+    await pool.query(
+      `with due as (
+         update outlay.unauthorized_account set probe_at = clock_timestamp(), probed_id = $1 where account_id = 'one-unknown')
+       update outlay_queue.job set start_after = clock_timestamp() where id = outlay.job_id($1)`,
+      [id],
+    )
+    await waitUntil(async () => (await stored(other)).stage !== 'queued', { timeoutMs: 15_000 })
+    expect((await stored(id)).attempt).toBeLessThanOrEqual(before + 1)
+  })
 })

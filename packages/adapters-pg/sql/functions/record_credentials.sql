@@ -36,7 +36,8 @@ begin
     where r.account_id = v.account_id and v.credentials = 'good' and r.refusals = v.refusals
     returning r.account_id
   ), undecided as (
-    update {{schema}}.unauthorized_account r set probe_at = v.probe_at from verdict v
+    -- Its backoff is its own: another one probes within a minute.
+    update {{schema}}.unauthorized_account r set probe_at = least(v.probe_at, clock_timestamp() + interval '1 minute') from verdict v
     where r.account_id = v.account_id and v.credentials is null and r.refusals = v.refusals and r.probed_id = v.id
   )
   select jsonb_object_agg(v.id, 'account.credentials_' || n.turn) into v_news
