@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readFiles } from './repository.ts'
-import { findBadWords, findEmptyNames, findRetiredNames } from './words.ts'
+import { findBadWords, findEmptyNames, findRetiredNames, findRetiredProse } from './words.ts'
 
 const files = readFiles()
 
@@ -15,6 +15,10 @@ describe('words', () => {
 
   it('name everything by the terms of the glossary', () => {
     expect(files.flatMap(findRetiredNames)).toEqual([])
+  })
+
+  it('explain everything by the terms of the glossary', () => {
+    expect(files.flatMap(findRetiredProse)).toEqual([])
   })
 })
 
@@ -52,6 +56,22 @@ describe('the checks of words', () => {
     ['a.sql', `-- told\nselect 'told' as note`],
   ])('accept what only sounds like one in %s "%s"', (path, text) => {
     expect(findRetiredNames({ path, text })).toEqual([])
+  })
+
+  it.each([
+    ['a.md', 'The host is told of it.'],
+    ['a.ts', '// Looks at each account.'],
+    ['a.sql', '-- Parks the job.'],
+  ])('report the retired word in the prose of %s "%s"', (path, text) => {
+    expect(findRetiredProse({ path, text })).toHaveLength(1)
+  })
+
+  it.each([
+    ['a.md', 'It looks up the following rows, which look like others, and follows each link.'],
+    ['docs/glossary.md', 'told'],
+    ['a.json', '"told"'],
+  ])('accept the prose of %s "%s"', (path, text) => {
+    expect(findRetiredProse({ path, text })).toEqual([])
   })
 
   it('report names that say nothing', () => {

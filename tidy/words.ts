@@ -75,6 +75,25 @@ const findRetired = (name: string): string | undefined =>
         .split(/[^a-z]+/)
         .find((word) => retired.has(word))
 
+/** Retired words that plain English needs in prose. */
+const ordinary = /^(follow(s|ed|ing|er)?|hearing|pacing)$/
+
+/** What is no use of a retired word: `look up` and `looks like` have no better words, and streets have names. */
+const idioms = /\blook(s|ed|ing)? (up|like)\b|\bPark\b/g
+
+const inProse = new RegExp(`\\b(${[...retired.keys()].filter((word) => !ordinary.test(word)).join('|')})\\b`, 'i')
+
+/** Finds retired words in documents, comments and texts. The glossary names them. */
+export const findRetiredProse = (file: File): readonly Finding[] => {
+  if (!/\.(md|m?ts|sql|ya?ml)$/.test(file.path) || /^(tidy\/words\.(test\.)?ts|docs\/glossary\.md)$/.test(file.path))
+    return []
+  return file.text.split('\n').flatMap((line, index) => {
+    const word = inProse.exec(line.replace(idioms, ''))?.[1]
+    if (word === undefined) return []
+    return [`${file.path}:${index + 1}: write ${retired.get(word.toLowerCase())} instead of "${word}"`]
+  })
+}
+
 const report = (file: File, line: number, name: string): readonly Finding[] => {
   const word = findRetired(name)
   return word === undefined ? [] : [`${file.path}:${line}: "${name}": write ${retired.get(word)} instead of "${word}"`]

@@ -1,5 +1,5 @@
 /**
- * Mutates files of the core, or some of their lines, and looks whether the tests notice: `mutate retry amount:60-80`, or
+ * Mutates files of the core, or some of their lines, and checks whether the tests notice: `mutate retry amount:60-80`, or
  * without names the files in which a mistake moves money.
  */
 import { existsSync } from 'node:fs'

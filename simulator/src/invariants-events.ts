@@ -65,7 +65,7 @@ export async function checkEvents(at: Evidence): Promise<readonly Violation[]> {
       if (event.sequence !== place + 1)
         found.push({ invariant: 'status_path', detail: `${id} lacks event ${place + 1}` })
       if (before !== undefined && !leadsTo(before, event)) {
-        found.push({ invariant: 'status_path', detail: `${id} tells ${before.status}, then ${event.status}` })
+        found.push({ invariant: 'status_path', detail: `${id} has ${before.status}, then ${event.status}` })
       }
     }
     const ends = events.filter(

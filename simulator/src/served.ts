@@ -130,7 +130,7 @@ async function findWaiting(at: Run): Promise<readonly Waiting[]> {
   const { rows } = await at.environment.host.query<Waiting>(
     `select t.id || ' to be sent' as name, t.account_id,
        concat_ws(', ', t.stage, t.reason, 'attempt ' || t.attempt,
-         (select concat_ws(' ', 'job', j.state, 'due at', j.start_after, 'heard of at', j.heartbeat_on, 'retries', j.retry_count)
+         (select concat_ws(' ', 'job', j.state, 'due at', j.start_after, 'heartbeat at', j.heartbeat_on, 'retries', j.retry_count)
           from outlay_queue.job j where j.id = outlay.job_id(t.id))) as state,
        (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.outcome not in ('throttled', 'unauthorized')) as tries,
        coalesce(t.submission_key, '') as key, true as due
@@ -148,7 +148,7 @@ async function findWaiting(at: Run): Promise<readonly Waiting[]> {
        t.next_poll_at < now()
      from outlay.transfer t where t.account_id = any ($1) and t.stage = 'submitted'
      union all
-     select d.transfer_id || ' to be told to ' || d.subscription, t.account_id, 'due at ' || d.due_at, d.failures, null, true
+     select d.transfer_id || ' to be delivered to ' || d.subscription, t.account_id, 'due at ' || d.due_at, d.failures, null, true
      from outlay.delivery d join outlay.transfer t on t.id = d.transfer_id
      where $3 and t.account_id = any ($1) and not d.dead and d.due_at < now() and not exists (
        select from outlay.delivery b

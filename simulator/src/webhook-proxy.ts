@@ -25,7 +25,7 @@ export interface WebhookProxy {
   stop(): Promise<void>
 }
 
-/** Starts a mailroom on 127.0.0.1. */
+/** Starts a webhook proxy on 127.0.0.1. */
 export async function startWebhookProxy(): Promise<WebhookProxy> {
   const late: WebhookRequest[] = []
   const nobody: WebhookProxy['reader'] = async () => 503

@@ -103,7 +103,7 @@ describe('the workers', async () => {
     expect(settled.failure).toMatchObject({ code: 'odd\ufffd', detail: 'NUL \ufffd and half a pair \ufffd' })
   })
 
-  it('park a transfer that lacks funds, and send its own key again when the host says that funds arrived', async () => {
+  it('defer a transfer that lacks funds, and send its own key again when the host says that funds arrived', async () => {
     const gateway = memoryGateway()
     let funded = false
     gateway.script(() => (funded ? undefined : { outcome: 'insufficient_balance', detail: 'short' }))

@@ -6,7 +6,7 @@ import { plural } from './table.ts'
 const minute = 60_000
 const hour = 60 * minute
 
-/** From when on a transfer that could have been sent is one to tell of, in milliseconds. */
+/** From when on a transfer that could have been sent is reported, in milliseconds. */
 const putOffMs = { warning: 15 * minute, serious: 2 * hour } as const
 
 const cures: Readonly<Record<string, string>> = {
@@ -23,13 +23,13 @@ export function diagnoseUnadopted({ unadopted }: HealthFacts): readonly Finding[
   if (count === 0) return []
   const what = `${plural(count, 'transfer')} of others on watched accounts cannot be adopted: ${samples[0]} at the service. ${problem ?? ''}`
   const cure =
-    'Nothing is lost: they stay in found_transfer and are not followed. Enqueue nothing for them; see what the service shows of them.'
+    'Nothing is lost: they stay in found_transfer and are not polled. Enqueue nothing for them; see what the service shows of them.'
   return [warning('adoption_failed', what.trim(), cure)]
 }
 
 /**
- * Says what is tried again and again and never sent. Such a transfer is always about to be tried, so it is never overdue: only its
- * age tells.
+ * Reports what is tried again and again and never sent. Such a transfer is always about to be tried, so it is never overdue: only
+ * its age shows that something is wrong.
  */
 export function diagnosePutOff({ transfers }: HealthFacts): readonly Finding[] {
   return transfers.putOff.flatMap(({ reason, count, samples, accounts, oldestMs, lastDetail }) => {

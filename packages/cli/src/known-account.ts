@@ -2,7 +2,7 @@ import type { Session } from './session.ts'
 
 /**
  * A sentence for who names an account that has no transfer here, empty for any other. Such an account is held back all the same, since
- * its first transfer may be about to come; but whoever stops payments in a hurry has to notice that another one goes on.
+ * its first transfer may be about to come; but whoever stops payments in an emergency has to notice that another one goes on.
  */
 export async function doubtAccount(
   { inspection }: Session,

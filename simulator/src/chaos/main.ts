@@ -47,7 +47,7 @@ async function main(): Promise<number> {
     },
     onCheck: ({ queued, submitting, submitted, settled, undelivered }) =>
       progress.update(
-        `${queued} queued, ${submitting} submitting, ${submitted} submitted, ${settled} settled, ${undelivered} to tell; ${count} faults, the last one: ${last}`,
+        `${queued} queued, ${submitting} submitting, ${submitted} submitted, ${settled} settled, ${undelivered} to deliver; ${count} faults, the last one: ${last}`,
       ),
   })
   progress.end()

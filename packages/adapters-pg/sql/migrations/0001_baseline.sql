@@ -123,7 +123,7 @@ create table {{schema}}.account (
   weight           double precision not null default 1
 );
 
--- The table has a row for whoever was ever told that funds arrived; claims and enqueues ask about the few.
+-- The table has a row for each account whose funds have ever arrived; claims and enqueues check those few.
 create index account_paused on {{schema}}.account (account_id) where paused;
 create index account_limited on {{schema}}.account (account_id) where rate_per_second is not null or concurrency is not null;
 create index account_weighted on {{schema}}.account (account_id) where weight <> 1;
@@ -199,7 +199,7 @@ create table {{schema}}.counterparty (
   primary key (account_id, fingerprint)
 );
 
--- Remote ids that were told of before any transfer had them: a webhook can be faster than the answer to the create.
+-- Remote ids that were reported before any transfer had them: a webhook can be faster than the answer to the create.
 create table {{schema}}.early_observation (
   account_id text not null,
   remote_id  text not null,
@@ -232,7 +232,7 @@ create table {{schema}}.found_transfer (
   primary key (account_id, remote_id)
 );
 
--- Accounts whose lists are being read for looks, from the newest transfer to the oldest, by one worker at a time.
+-- Accounts whose lists are being read for polls, from the newest transfer to the oldest, by one worker at a time.
 create table {{schema}}.list_reading (
   account_id   text primary key,
   cursor       text,

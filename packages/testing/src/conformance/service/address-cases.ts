@@ -71,7 +71,7 @@ export const addressCases = [
         assert.equal(one.type, 'internal')
       }
     },
-    'the list over all accounts tells internal from external': async (service) => {
+    'the list over all accounts distinguishes internal from external': async (service) => {
       await service.register(wallet(['base']))
       const all = readAddresses(await service.call('GET', '/addresses', { query: { 'page[size]': '100' } }))
       assert.deepEqual(new Set(all.map((one) => one.type)), new Set(['internal', 'external']))

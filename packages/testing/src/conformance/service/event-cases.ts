@@ -73,7 +73,7 @@ export const eventCases = cases('Events', {
     await remove(service, registration)
     expectRefusal(await service.call('GET', service.at(`/webhooks/subscriptions/${registration.id}`)), 404)
   }),
-  'an event of one client is not told to another': needing(['simulations', 'second', 'settled'], async (service) => {
+  'an event of one client is not sent to another': needing(['simulations', 'second', 'settled'], async (service) => {
     await using receiver = await startWebhookReceiver(service.options.patienceMs)
     const { stranger } = service
     const path = `/accounts/${stranger.accountId}/webhooks`

@@ -116,7 +116,7 @@ export const transferListCases = [
     }),
   }),
   ...cases('Limits', {
-    'a page has 25 transfers unless it is told otherwise, and at most 100': async (service) => {
+    'a page has 25 transfers by default, and at most 100': async (service) => {
       const body = await wireOnramp(service)
       await Promise.all(Array.from({ length: 26 }, () => service.created(body)))
       assert.equal((await list(service, {})).transfers.length, 25)

@@ -72,7 +72,7 @@ export const transferProgressCases = [
     }),
   }),
   ...cases('Resources and their fields: Transfer', {
-    'a wire that came in tells who sent it': needing(['simulations', 'settled'], async (service) => {
+    'a wire that came in names its sender': needing(['simulations', 'settled'], async (service) => {
       const { id } = await service.created(await wireOnramp(service))
       await receiveWire(service, id)
       const { source } = await service.reaches(id, 'processing')
