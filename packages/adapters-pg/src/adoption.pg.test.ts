@@ -253,6 +253,31 @@ describe('a transfer of others', async () => {
     expect(await engine.transfers.get(id)).toMatchObject({ attempt: 2 })
   })
 
+  it('is found behind any number of pages after one with a time in the future', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    gateway.add({ status: 'complete', createdAt: '2099-01-01T00:00:00.000Z' })
+    await engine.start()
+    await waitUntil(async () => (await rows()).length === 1)
+    await readings(gateway)
+    for (let count = 0; count < 250; count += 1) gateway.add({ status: 'complete' })
+    await waitUntil(async () => (await rows()).length === 251)
+  })
+
+  it('is found behind any number of pages although the list could not be read at first', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    const since = new Date(Date.now() - 3_600_000)
+    await commit((tx) => engine.accounts.watch(tx, 'acme', { since }))
+    const createdAt = new Date(Date.now() - 1_800_000).toISOString()
+    for (let count = 0; count < 250; count += 1) gateway.add({ status: 'complete', createdAt })
+    let failures = 0
+    gateway.onList = () => (++failures > 2 ? undefined : Promise.reject(new Error('The service is away.')))
+    await engine.start()
+    await waitUntil(async () => (await rows()).length === 250)
+  })
+
   it('is found behind any number of pages, in turns', async () => {
     const { engine, gateway } = make()
     await using _ = engine

@@ -21,8 +21,10 @@ const texts = {
     returning w.account_id, w.cursor, {{schema}}.iso(w.seen_to) as seen_to, {{schema}}.iso(w.reading_from) as reading_from, w.idle`,
   keep_watch: `update {{schema}}.watched_account w set cursor = $2, reading_from = $3::timestamptz, idle = $4, next_poll_at = clock_timestamp()
     ${freeWatchText}`,
+  // A transfer with a time in the future says nothing about those that are created until then.
   end_watch: `update {{schema}}.watched_account w
-    set cursor = null, reading_from = null, seen_to = greatest(w.seen_to, $2::timestamptz), idle = $3,
+    set cursor = null, reading_from = null, idle = $3,
+      seen_to = greatest(w.seen_to, case when $2::timestamptz > clock_timestamp() then clock_timestamp() else $2::timestamptz end),
       next_poll_at = clock_timestamp() + $4 * interval '1 millisecond'
     ${freeWatchText}`,
   waiting: `select exists (
