@@ -5,7 +5,7 @@
 export interface InFlight {
   /**
    * Waits for the work that is registered under the key, if any: `ended`, or `timeout` past the limit. Without any, `ended` when
-   * work under the key has succeeded lately, else `free`.
+   * work under the key has ended lately, else `free`.
    */
   wait(key: string): Promise<'free' | 'ended' | 'timeout'>
   /** Does work, registered under the key until it ends unless other work is registered there. */
