@@ -148,6 +148,21 @@ describe('an account with limits', async () => {
     await waitUntil(() => gateway.transfers.size >= 2)
   })
 
+  it('keeps its concurrency, and stops nobody, however far its lowered rate has been raised since', async () => {
+    const { engine, countOf } = make()
+    await commit((tx) => engine.accounts.configure(tx, 'raised', { concurrency: 1 }))
+    await commit((tx) => engine.accounts.configure(tx, 'other', { concurrency: 1 }))
+    const change = { rate: 1e10, throttled_until: new Date(), changed_at: new Date() }
+    await pool.query(
+      `insert into outlay.account_throttle (account_id, rate, throttled_until, changed_at, waited_at) values ('raised', $1, $2, $3, now())`,
+      Object.values(change),
+    )
+    await enqueue(engine, 'raised', 5)
+    await enqueue(engine, 'other', 5)
+    await engine.start()
+    await waitUntil(() => countOf('other') === 5 && countOf('raised') === 5)
+  })
+
   it('gets the permit of a transfer back whose worker died with it', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.configure(tx, 'narrow', { concurrency: 1 }))
