@@ -184,12 +184,10 @@ describe('polling', async () => {
 
   it.each([1, 3])('polls one by one what no list shows because its page %i cannot be read', async (broken) => {
     const gateway = listedGateway()
-    const { list } = gateway
     let pages = 0
-    gateway.list = async (accountId, query) => {
-      pages = query.cursor === undefined ? 1 : pages + 1
-      if (pages >= broken) throw new Error('HTTP 500')
-      return list(accountId, query)
+    gateway.onList = (cursor) => {
+      pages = cursor === undefined ? 1 : pages + 1
+      return pages >= broken ? Promise.reject(new Error('HTTP 500')) : undefined
     }
     await using engine = make(gateway)
     await names(300, gateway, engine)
