@@ -14,6 +14,10 @@ export function withLockTimeout<Tx, T>(driver: Driver<Tx>, work: (tx: Tx) => Pro
   })
 }
 
+/** True for the error of a statement that did not get a lock in time. */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '55P03'
+
 const lockTimeout = {
   name: 'outlay_lock_timeout',
   text: `select set_config('lock_timeout', '${lockTimeoutMs}ms', true)`,
