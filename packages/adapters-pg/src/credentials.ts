@@ -4,11 +4,12 @@ import { statements } from './statement.ts'
 
 const texts = {
   // Behind the last probe first, and then from the beginning. One that a host has locked cannot be woken, nor one that has no job.
+  // The limit counts accounts that have one to wake: those without one stay due, and others would wait behind them.
   due_probes: `select w.id from (
       select r.account_id, r.probed_id from {{schema}}.unauthorized_account r
       where r.probe_at <= clock_timestamp()
         and not exists (select 1 from {{schema}}.account f where f.account_id = r.account_id and f.paused)
-      order by r.probe_at limit 1000
+      order by r.probe_at
     ) r cross join lateral (
       select n.id from (
         select t.id from {{schema}}.transfer t
@@ -26,7 +27,7 @@ const texts = {
         order by t.id limit 1 for no key update skip locked
       ) n
       limit 1
-    ) w`,
+    ) w limit 1000`,
   lock_restored: `select t.id from {{schema}}.transfer t
     where t.stage = 'queued' and t.reason = 'unauthenticated'
       and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = t.account_id)

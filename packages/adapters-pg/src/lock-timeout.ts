@@ -14,6 +14,16 @@ export function withLockTimeout<Tx, T>(driver: Driver<Tx>, work: (tx: Tx) => Pro
   })
 }
 
+/** True for an error with such an SQLSTATE, also where a library has wrapped it, as Drizzle does. */
+export function hasSqlState(error: unknown, states: RegExp): boolean {
+  if (!(error instanceof Error)) return false
+  const isIt = 'code' in error && typeof error.code === 'string' && states.test(error.code)
+  return isIt || hasSqlState(error.cause, states)
+}
+
+/** True for the error of a statement that did not get a lock in time. */
+export const isLockTimeout = (error: unknown): boolean => hasSqlState(error, /^55P03$/)
+
 const lockTimeout = {
   name: 'outlay_lock_timeout',
   text: `select set_config('lock_timeout', '${lockTimeoutMs}ms', true)`,

@@ -297,6 +297,27 @@ describe('a transaction of a host that stays open', async () => {
     expect(rows.map(({ id }) => Id.fromUuid(id))).toContain(other.id)
   })
 
+  it('that cancels the oldest of those that wait for permits holds up none behind it, one permit at a time', async () => {
+    const { engine, gateway } = make()
+    await commit((tx) => engine.accounts.configure(tx, 'held', { concurrency: 1 }))
+    const [canceled] = [await enqueue(engine, 'held'), await enqueue(engine, 'held'), await enqueue(engine, 'held')]
+    await pool.query(`update outlay.transfer set reason = 'account_limited'`)
+    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
+    await pool.query(`insert into outlay.account_throttle (account_id, waiting) values ('held', true)`)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await engine.transfers.cancel(host, canceled.id)
+      await engine.start()
+      await waitUntil(() => gateway.transfers.size === 2)
+      await host.query('rollback')
+    } finally {
+      host.release(true)
+    }
+    // It was not forgotten meanwhile.
+    await waitUntil(() => gateway.transfers.size === 3)
+  })
+
   it('leaves every other outcome of the same batch to be written, and reports which was not', async () => {
     const { engine } = make()
     const attempts = createAttemptStore(pgDriver(pool), locate({}).tokens)

@@ -182,6 +182,21 @@ describe('polling', async () => {
     expect(refusals).toBe(1)
   })
 
+  it.each([1, 3])('polls one by one what no list shows because its page %i cannot be read', async (broken) => {
+    const gateway = listedGateway()
+    let pages = 0
+    gateway.onList = (cursor) => {
+      pages = cursor === undefined ? 1 : pages + 1
+      return pages >= broken ? Promise.reject(new Error('HTTP 500')) : undefined
+    }
+    await using engine = make(gateway)
+    await names(300, gateway, engine)
+    for (const id of gateway.transfers.keys()) gateway.setStatus(id, 'complete')
+    await engine.start()
+    await pollAll()
+    expect(await drain(engine)).toMatchObject({ settled: 300 })
+  })
+
   it('does not announce an old failure again that the transfer has overcome', async () => {
     const gateway = listedGateway()
     await using engine = make(gateway)

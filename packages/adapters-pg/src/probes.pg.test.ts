@@ -112,4 +112,23 @@ describe('a probe of refused credentials', () => {
     await waitUntil(async () => (await stored(other)).stage !== 'queued', { timeoutMs: 15_000 })
     expect((await stored(id)).attempt).toBeLessThanOrEqual(before + 1)
   })
+
+  it('is not kept waiting by a thousand accounts that have nothing to probe with', async () => {
+    const memory = memoryGateway()
+    let answer: SubmitResult | undefined = { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 }
+    memory.script(() => answer)
+    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
+    await pool.query(
+      `insert into outlay.unauthorized_account (account_id, probe_at)
+       select 'gone-' || n, clock_timestamp() - interval '1 hour' from generate_series(1, 1000) n`,
+    )
+    await engine.start()
+    const { id } = await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('behind')))
+    const stored = async () => await engine.transfers.get(id)
+    await waitUntil(async () => (await stored())?.reason === 'unauthenticated')
+    answer = undefined
+    await pool.query(`update outlay.unauthorized_account set probe_at = clock_timestamp() where account_id = 'behind'`)
+    await waitUntil(async () => (await stored())?.stage !== 'queued', { timeoutMs: 15_000 })
+    await pool.query(`delete from outlay.unauthorized_account`)
+  })
 })

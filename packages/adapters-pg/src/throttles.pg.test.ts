@@ -136,6 +136,33 @@ describe('an account with limits', async () => {
     expect((await pool.query('select 1 from outlay.submission_slot')).rowCount).toBe(0)
   })
 
+  it('sends those behind one that has lost its job, one permit at a time', async () => {
+    const { engine, gateway } = make()
+    await commit((tx) => engine.accounts.configure(tx, 'narrow', { concurrency: 1 }))
+    const [lost] = await enqueue(engine, 'narrow', 3)
+    await pool.query(`update outlay.transfer set reason = 'account_limited'`)
+    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
+    await pool.query(`insert into outlay.account_throttle (account_id, waiting) values ('narrow', true)`)
+    await engine.start()
+    await pool.query('delete from outlay_queue.job where id = outlay.job_id($1)', [lost?.id])
+    await waitUntil(() => gateway.transfers.size >= 2)
+  })
+
+  it('keeps its concurrency, and stops nobody, however far its lowered rate has been raised since', async () => {
+    const { engine, countOf } = make()
+    await commit((tx) => engine.accounts.configure(tx, 'raised', { concurrency: 1 }))
+    await commit((tx) => engine.accounts.configure(tx, 'other', { concurrency: 1 }))
+    const change = { rate: 1e10, throttled_until: new Date(), changed_at: new Date() }
+    await pool.query(
+      `insert into outlay.account_throttle (account_id, rate, throttled_until, changed_at, waited_at) values ('raised', $1, $2, $3, now())`,
+      Object.values(change),
+    )
+    await enqueue(engine, 'raised', 5)
+    await enqueue(engine, 'other', 5)
+    await engine.start()
+    await waitUntil(() => countOf('other') === 5 && countOf('raised') === 5)
+  })
+
   it('gets the permit of a transfer back whose worker died with it', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.configure(tx, 'narrow', { concurrency: 1 }))

@@ -1,7 +1,7 @@
 import type { AccountState } from '@outlay/core'
 import type { Throttle } from '@outlay/core/adapter'
 import type { Driver } from './driver.ts'
-import { withLockTimeout } from './lock-timeout.ts'
+import { isLockTimeout, withLockTimeout } from './lock-timeout.ts'
 import { type Row, statements } from './statement.ts'
 
 const lowered = `select p.account_id, p.rate, {{schema}}.iso(p.throttled_until) as throttled_until, {{schema}}.iso(p.changed_at) as changed_at,
@@ -98,11 +98,15 @@ export function createThrottleStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
       const [row] = await driver.query(sql.submitted_lately, [accountId])
       return numberOf(row ?? {}, 'count') ?? 0
     },
-    /** Replaces a throttle that was read. False when another worker has written in between. */
+    /** Replaces a throttle that was read. False when another worker has written in between, or has it locked. */
     async write({ accountId, version }: StoredThrottle, next: Throttle | null): Promise<boolean> {
       const values = { rate: next?.ratePerSecond, throttled_until: next?.throttledUntil, changed_at: next?.changedAt }
       const write = (tx: Tx) => driver.execute(tx, sql.write_throttle, [accountId, JSON.stringify(values), version])
-      return (await withLockTimeout(driver, write)).length > 0
+      const written = await withLockTimeout(driver, write).catch((error: unknown) => {
+        if (isLockTimeout(error)) return []
+        throw error
+      })
+      return written.length > 0
     },
     /** Releases transfers that may be sent now; returns the accounts with more that wait. */
     async release(): Promise<readonly WaitingAccount[]> {

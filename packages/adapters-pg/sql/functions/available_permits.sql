@@ -8,7 +8,7 @@ returns table (permits integer, since timestamptz, rate double precision, concur
         when n.throttled_until > n.at then 0
         when n.rate is null then null
         when n.since > n.at then 0
-        else floor(extract(epoch from n.at - n.since)::double precision * n.rate + 1.000001)::integer
+        else floor(least(2147483647, extract(epoch from n.at - n.since)::double precision * n.rate + 1.000001))::integer
       end,
       case when n.concurrency is not null then n.concurrency - (
         select count(*)::integer from {{schema}}.submission_slot s

@@ -1,10 +1,11 @@
 -- Defers transfers beyond what their accounts may send now, and returns the deferred ones. The oldest go first, and none passes
--- one that waits already. Those that await funds come again soon; the others when there are permits. The caller has locked the
--- transfers.
+-- one that waits already. Those that await funds, or whose throttle is locked, come again soon; the others when there are permits.
+-- The caller has locked the transfers.
 create or replace function {{schema}}.enforce_limits(p_ids text[], p_jobs uuid[], p_without text[])
 returns text[] language plpgsql as $$
 declare
   v_accounts text[];
+  v_busy text[];
   v_held text[];
 begin
   select array_agg(distinct t.account_id) into v_accounts from {{schema}}.transfer t
@@ -16,8 +17,7 @@ begin
   if v_accounts is null then
     return '{}';
   end if;
-  insert into {{schema}}.account_throttle (account_id) select a.id from unnest(v_accounts) as a (id) order by a.id on conflict do nothing;
-  perform 1 from {{schema}}.account_throttle p where p.account_id = any (v_accounts) order by p.account_id for update;
+  v_busy := {{schema}}.lock_throttles(v_accounts, p_ids, p_jobs, p_without);
 
   with account as materialized (
     select p.account_id, r.*, w.id as oldest_waiting
@@ -35,7 +35,7 @@ begin
     from unnest(p_ids, p_jobs) as n (id, job)
     join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
     join account a on a.account_id = t.account_id
-    where n.id <> all (p_without)
+    where n.id <> all (p_without || v_busy)
       and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
   ), verdict as materialized (
     select m.*, m.is_next
@@ -67,6 +67,6 @@ begin
     from verdict v where not v.goes and j.name = '{{queue}}' and j.id = v.job
   )
   select array_agg(v.id) into v_held from verdict v where not v.goes;
-  return coalesce(v_held, '{}');
+  return coalesce(v_held, '{}') || v_busy;
 end
 $$;

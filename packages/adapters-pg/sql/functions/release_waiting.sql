@@ -1,7 +1,10 @@
 -- Releases the oldest waiting transfers, as many as their accounts may send now; the claim counts them. Returns the accounts of
--- which more wait, how many were released, and whether they have a concurrency limit.
+-- which more wait, how many were released, and whether they have a concurrency limit. The plans are kept, and held to indexes: an
+-- account may have very many that wait.
 create or replace function {{schema}}.release_waiting(p_limit integer)
-returns table (account_id text, released integer, bounded boolean) language plpgsql set lock_timeout = '250ms' as $$
+returns table (account_id text, released integer, bounded boolean) language plpgsql
+set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
 declare
   v_account record;
@@ -19,11 +22,18 @@ begin
     released := 0;
     select least(coalesce(r.permits, p_limit), p_limit) into v_permits from {{schema}}.available_permits(v_account.account_id, '{}') r;
     if v_permits > 0 then
+      -- One that a host has locked cannot be sent now, nor one that has lost its job: those behind it do not wait for it.
       select array_agg(w.id) into v_ids from (
         select t.id from {{schema}}.transfer t
-        where t.account_id = v_account.account_id and t.reason = 'account_limited' and t.stage = 'queued' order by t.id limit v_permits
+        where t.account_id = v_account.account_id and t.reason = 'account_limited' and t.stage = 'queued'
+          and exists (
+            select from {{queue_table}} j where j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active')
+        order by t.id limit v_permits for no key update skip locked
       ) w;
-      if v_ids is null then
+      if v_ids is null and not exists (
+        select from {{schema}}.transfer t
+        where t.account_id = v_account.account_id and t.reason = 'account_limited' and t.stage = 'queued'
+      ) then
         update {{schema}}.account_throttle p set waiting = false where p.account_id = v_account.account_id;
         continue;
       end if;

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { openPrisma } from '../../test/prisma-client.ts'
 import type { Driver } from '../driver.ts'
+import { hasSqlState } from '../lock-timeout.ts'
 import { drizzleDriver } from './drizzle.ts'
 import { knexDriver } from './knex.ts'
 import { kyselyDriver } from './kysely.ts'
@@ -92,6 +93,17 @@ describe.each(Object.keys(openers))('the driver for %s', async (name) => {
       expect(await subject.driver.query({ name: 'one', text: 'select $1::integer as one' }, [1])).toEqual([{ one: 1 }])
       // And none is held elsewhere by an unused connection.
       await expect.poll(() => subject.host('select pg_try_advisory_lock(7) as free')).toEqual([{ free: true }])
+    } finally {
+      await subject.close()
+    }
+  })
+
+  it.each(['query', 'execute in a transaction'])('says with which SQLSTATE a %s failed', async (kind) => {
+    const subject = openers[name]?.(url)
+    if (subject === undefined) throw new Error(`There is no driver ${name}.`)
+    try {
+      const error = await failures[kind]?.(subject.driver).catch((thrown: unknown) => thrown)
+      expect(hasSqlState(error, /^22012$/), String(error)).toBe(true)
     } finally {
       await subject.close()
     }

@@ -49,7 +49,11 @@ export function prismaDriver<Root extends PrismaRoot>(
     ...poolDriver(pool, options),
     name: 'prisma',
     async execute(tx, statement, values) {
-      return (tx as unknown as PrismaRoot).$queryRawUnsafe<readonly Row[]>(statement.text, ...values)
+      try {
+        return await (tx as unknown as PrismaRoot).$queryRawUnsafe<readonly Row[]>(statement.text, ...values)
+      } catch (error) {
+        throw withSqlState(error)
+      }
     },
     transaction: <T>(work: (tx: PrismaTransaction<Root>) => Promise<T>, { longestMs = 0 }: TransactionOptions = {}) => {
       const timeout = Math.max(transactionOptions.timeout, longestMs)
@@ -59,4 +63,13 @@ export function prismaDriver<Root extends PrismaRoot>(
       }) as Promise<T>
     },
   }
+}
+
+/** The same error. Prisma keeps the SQLSTATE in its details; the cause has it where the other libraries have it. */
+function withSqlState(error: unknown): unknown {
+  const { meta } = error as { readonly meta?: { readonly driverAdapterError?: { readonly cause?: unknown } } }
+  const { originalCode, originalMessage } = (meta?.driverAdapterError?.cause ?? {}) as Record<string, unknown>
+  if (!(error instanceof Error) || error.cause !== undefined || typeof originalCode !== 'string') return error
+  error.cause = Object.assign(new Error(String(originalMessage)), { code: originalCode })
+  return error
 }

@@ -30,7 +30,7 @@ export interface UnreadTransfers {
   readonly single: readonly PolledTransfer[]
   /** To be due again: another turn or another worker goes on with the reading. */
   readonly later: readonly PolledTransfer[]
-  /** To be polled again at their usual intervals: the service does not answer. */
+  /** To be polled one by one if the service answers at all: the list cannot be read. */
   readonly failed: readonly PolledTransfer[]
 }
 

@@ -26,6 +26,9 @@ const accountsAtOnce = 16
 /** Transfers of one account that are read before the next ones may be left for another turn. */
 const chunkSize = 16
 
+/** Transfers that are tried one by one when the list of their account cannot be read. */
+const triedUnlisted = 4
+
 /** How long the service may not know a submitted transfer before the worker reports it to a person, in milliseconds. */
 const missingPatienceMs = 3_600_000
 
@@ -110,8 +113,25 @@ async function pollAccount<Tx>(
   if (transfers.length < readListFrom) return pollEach(options, accountId, transfers, signal)
   const { single, later, failed } = await readList(options, accountId, transfers, signal)
   await options.polls.giveBack(later.map(({ transferId }) => transferId))
-  await reschedule(options, failed)
+  await pollUnlisted(options, accountId, failed, signal)
   await pollEach(options, accountId, single, signal)
+}
+
+/**
+ * Polls transfers whose list cannot be read: some first, and the others only when one of them was read. One bad entry may break a list
+ * for good, and a service that is down gets few requests more.
+ */
+async function pollUnlisted<Tx>(
+  options: PollerOptions<Tx>,
+  accountId: string,
+  transfers: readonly PolledTransfer[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (transfers.length === 0) return
+  const isRead = await pollSome(options, accountId, transfers.slice(0, triedUnlisted), signal)
+  const others = transfers.slice(triedUnlisted)
+  if (isRead) await pollEach(options, accountId, others, signal)
+  else await reschedule(options, others)
 }
 
 /** Polls transfers chunk by chunk, and gives back those beyond the time of the account's turn. */
@@ -131,12 +151,13 @@ async function pollEach<Tx>(
   }
 }
 
+/** Returns whether the service said anything of one of them. */
 async function pollSome<Tx>(
   options: PollerOptions<Tx>,
   accountId: string,
   transfers: readonly PolledTransfer[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { driver, handlers, logger } = options
   let readings: Readings = { observations: [], missing: [] }
   try {
@@ -154,13 +175,15 @@ async function pollSome<Tx>(
     )
   }
   await reschedule(options, transfers, readings)
+  const isRead = readings.observations.length + readings.missing.length > 0
   const flagged = await options.polls.markMissing(readings.missing, missingPatienceMs)
-  if (flagged.length === 0) return
+  if (flagged.length === 0) return isRead
   logger.error(
     { accountId, transfers: flagged.slice(0, 20), count: flagged.length },
     'The service does not know transfers that it accepted; a person has to find out what was paid.',
   )
   options.onObserved()
+  return isRead
 }
 
 function reschedule<Tx>(

@@ -1,6 +1,7 @@
 import type { Logger } from '@outlay/core'
 import type { Settlement } from '@outlay/core/adapter'
 import type { AttemptStore, SettleResults } from '../attempts.ts'
+import { hasSqlState, isLockTimeout } from '../lock-timeout.ts'
 import { startLoop } from './loop.ts'
 
 /** Collects outcomes for some milliseconds and writes them together. */
@@ -115,8 +116,8 @@ async function write(
   try {
     return await attempts.settle(batch.map((one) => one.settlement))
   } catch (error) {
-    const isLocked = hasCode(error, /^55P03$/)
-    if (!isLocked && !hasCode(error, refusals)) throw error
+    const isLocked = isLockTimeout(error)
+    if (!isLocked && !hasSqlState(error, refusals)) throw error
     const [first, second] = batch
     if (first === undefined || second !== undefined) return undefined
     const { transferId, attempt } = first.settlement
@@ -132,6 +133,3 @@ async function write(
 
 /** Why Postgres refuses a statement for its data: a data exception, an integrity violation, or a limit of its own. */
 const refusals = /^(22|23|54)/
-
-const hasCode = (error: unknown, codes: RegExp): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.test(error.code)

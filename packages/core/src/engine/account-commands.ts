@@ -3,6 +3,7 @@ import type { Runtime } from '../ports/runtime.ts'
 import { checkAccountLimits } from './account-limits.ts'
 import type { Engine } from './engine.ts'
 import { checkAccountId, readSince } from './enqueueing.ts'
+import { checkNames } from './option-names.ts'
 
 /** Creates the commands of accounts. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
 export function createAccounts<Tx>(
@@ -20,9 +21,10 @@ export function createAccounts<Tx>(
     pause: checked(backend.pause),
     resume: checked(backend.resume),
     retryCredentials: checked(backend.retryCredentials),
-    async watch(tx, accountId, { since } = {}) {
+    async watch(tx, accountId, watching = {}) {
       checkAccountId(accountId)
-      return backend.watch(tx, accountId, readSince(since, clock.now()))
+      checkNames(watching, ['since'])
+      return backend.watch(tx, accountId, readSince(watching.since, clock.now()))
     },
     unwatch: checked(backend.unwatch),
     configure: async (tx, accountId, change) =>

@@ -1,6 +1,7 @@
 import { checkNumbers } from '../number-option.ts'
 import type { ArchivePort } from '../ports/archive.ts'
 import { checkFlag } from './checked-text.ts'
+import { checkNames } from './option-names.ts'
 
 /** What to archive, and how much of it. */
 export interface ArchiveOptions {
@@ -31,6 +32,7 @@ const stepSize = 200
 
 /** Archives step by step until nothing is left, the limit is reached or the signal aborts. */
 export async function archive(backend: ArchivePort, options: ArchiveOptions): Promise<Archived> {
+  checkNames(options, ['olderThanMs', 'limit', 'dryRun', 'signal', 'onProgress'])
   const { olderThanMs, limit = Number.POSITIVE_INFINITY, dryRun = false, signal, onProgress } = options
   if (olderThanMs === undefined) throw new Error('olderThanMs is a number from 0 on; got undefined.')
   checkNumbers({ olderThanMs, limit: options.limit }, { olderThanMs: { min: 0 }, limit: { min: 0 } })

@@ -23,6 +23,7 @@ import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { readObservations } from './observation.ts'
+import { checkNames } from './option-names.ts'
 import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
@@ -59,6 +60,8 @@ export interface EngineOptions<Tx> {
   }
 }
 
+const optionNames = ['backend', 'gateway', 'webhooks', 'catalog', 'runtime', 'timeouts', 'telemetry', 'polling']
+
 /**
  * Creates an engine. It does no work before {@link Engine.start}: a process that only enqueues need not start it.
  *
@@ -67,6 +70,7 @@ export interface EngineOptions<Tx> {
  * await db.transaction(async (tx) => { await engine.transfers.enqueue(tx, { … }) })
  */
 export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
+  checkNames(given, optionNames)
   checkPolling(given.polling)
   checkKeyLifetime(given.gateway)
   const { backend } = given

@@ -3,6 +3,7 @@ import { Id } from '../id.ts'
 import { checkFlag, checkText } from './checked-text.ts'
 import { checkAccountId, readSince } from './enqueueing.ts'
 import { isForeignId, longestId } from './foreign-value.ts'
+import { checkNames } from './option-names.ts'
 import type { ReconcileOptions } from './reconciliation.ts'
 
 /** What a reconciliation is asked for, read before anything is compared or written. */
@@ -16,10 +17,14 @@ export interface ReconcileInput {
   readonly uniqueNotes: boolean
 }
 
+const names = ['since', 'accounts', 'dryRun', 'acknowledge', 'matches', 'uniqueNotes', 'actor', 'signal']
+
 /** Reads what a reconciliation is asked for. Throws OutlayError `missing_field`, `invalid_id` or `invalid_request` with the field. */
 export function readReconcileOptions(options: ReconcileOptions, now: Date): ReconcileInput {
   if (typeof options !== 'object' || options === null || options.since === undefined)
     throw new OutlayError('missing_field', 'since: say from when on.', { field: 'since' })
+  // A mistyped "dryRun" would write.
+  checkNames(options, names)
   const { accounts = [], dryRun = false, acknowledge = false, uniqueNotes = false, actor } = options
   for (const [field, flag] of Object.entries({ dryRun, acknowledge, uniqueNotes })) checkFlag(flag, field)
   if (actor !== undefined) checkText(actor, 'actor')

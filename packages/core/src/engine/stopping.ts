@@ -5,6 +5,7 @@ import type { OperatorNote, StopTarget } from '../ports/safety.ts'
 import { checkFlag, checkText } from './checked-text.ts'
 import type { Engine, Stops } from './engine.ts'
 import { checkAccountId } from './enqueueing.ts'
+import { checkNames } from './option-names.ts'
 import { waiting } from './submission.ts'
 
 /** Name of the gateway that every engine has. */
@@ -79,6 +80,7 @@ export function createSafetyCommands<Tx>(
     sending: () => operations.state(),
     fence: async (tx, note = {}) => operations.fence(tx, readNote(note)),
     async adoptDatabase(tx, adoption = {}) {
+      checkNames(adoption, ['deployment', 'moved', 'reason', 'actor'])
       const { deployment, moved } = adoption
       if (deployment !== undefined) checkText(deployment, 'deployment')
       if (moved !== undefined) checkFlag(moved, 'moved')

@@ -4,6 +4,7 @@ import type { EventHandler } from '../ports/handlers.ts'
 import type { Subscription, SubscriptionPort } from '../ports/subscriptions.ts'
 import { checkFlag, checkText, isText } from './checked-text.ts'
 import type { SubscribeOptions, Unsubscribed, UnsubscribeOptions } from './engine.ts'
+import { checkNames } from './option-names.ts'
 
 /** Longest name of a subscription, in UTF-16 code units: it is in an index. */
 const longestName = 255
@@ -17,6 +18,7 @@ export function makeSubscription<Tx>(
   handler: EventHandler<Tx>,
   options: SubscribeOptions = {},
 ): Subscription<Tx> {
+  checkNames(options, Object.keys(limits))
   const { batchSize = 1, timeoutMs = 60_000 } = options
   checkName(name)
   checkTypes(name, types)
@@ -56,8 +58,11 @@ export async function unsubscribe<Tx>(
   backend: SubscriptionPort<Tx>,
   tx: Tx,
   name: string,
-  { types, discard = false }: UnsubscribeOptions = {},
+  removal: UnsubscribeOptions = {},
 ): Promise<Unsubscribed> {
+  // A mistyped "types" would remove the whole subscription.
+  checkNames(removal, ['types', 'discard'])
+  const { types, discard = false } = removal
   checkText(name, 'name')
   checkFlag(discard, 'discard')
   if (types !== undefined && !(Array.isArray(types) && types.every(isText))) {

@@ -57,6 +57,17 @@ describe('the decision about the throttle of an account', () => {
     expect(check(faster, 3, true)?.ratePerSecond).toBeCloseTo(48.4)
   })
 
+  it('ends when the rate has grown beyond what any account sends, although something waits for another limit', () => {
+    let slow = throttle(null, 0, 1_000, 80)
+    let seconds = 1
+    for (; slow !== null && seconds < 1_000; seconds += 1) {
+      expect(slow.ratePerSecond).toBeLessThanOrEqual(100_000)
+      slow = check(slow, seconds, true)
+    }
+    expect(slow).toBeNull()
+    expect(seconds).toBeGreaterThan(60)
+  })
+
   it('returns from any lowered rate to the one before within eight seconds of answers', () => {
     let slowed = throttle(null, 0, 1_000, 1_000)
     for (let seconds = 2; seconds <= 9; seconds += 1) slowed = check(slowed, seconds, true)

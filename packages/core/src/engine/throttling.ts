@@ -4,6 +4,12 @@ import { retryDelayMs } from '../retry.ts'
 /** Lower bound of the rate, in submissions per second: some requests must go out to detect that the throttling is over. */
 const slowestPerSecond = 0.1
 
+/**
+ * A rate beyond this, in submissions per second, is a limit for nobody, so the throttle is removed: what waits then waits for another
+ * limit, such as the concurrency of the account, and the rate would grow without an end.
+ */
+const fastestPerSecond = 100_000
+
 /** Factor of the rate after a 429. */
 const cut = 0.5
 
@@ -22,7 +28,7 @@ const pauseMs = 1_000
 /**
  * Decides how far an account is throttled. A 429 halves the account's rate and pauses it for as long as the service asked;
  * further 429s during the pause only lengthen it. Then the rate grows by a tenth for each second in which the service answers
- * something else. The throttle is removed when nothing has waited for it for a minute. `fraction` is for jitter.
+ * something else. The throttle is removed when nothing has waited for a minute, or no account is that fast. `fraction` is for jitter.
  */
 export function decideThrottle(
   current: Throttle | null,
@@ -59,7 +65,8 @@ function speedUp(current: Throttle, signal: Extract<ThrottleSignal, { kind: 'che
   if (now.getTime() - needed >= forgetAfterMs) return null
   const rested = now.getTime() - Math.max(pausedUntil, Date.parse(current.changedAt))
   if (!signal.answered || rested < raiseEveryMs) return current
-  return { ...current, ratePerSecond: current.ratePerSecond * raise, changedAt: now.toISOString() }
+  const ratePerSecond = current.ratePerSecond * raise
+  return ratePerSecond > fastestPerSecond ? null : { ...current, ratePerSecond, changedAt: now.toISOString() }
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString()

@@ -1,4 +1,5 @@
 import { checkNumbers, timerRange } from '../number-option.ts'
+import { checkNames } from './option-names.ts'
 
 /**
  * Time limits for calls into the host's and the gateway's code, in milliseconds. At the limit the signal of a call fires. A
@@ -24,7 +25,9 @@ export type TimeLimits = { readonly [K in keyof EngineTimeouts]-?: NonNullable<E
  * @throws Error that names one which is no number of milliseconds
  */
 export function readTimeouts(timeouts: EngineTimeouts = {}): TimeLimits {
-  checkNumbers({ ...timeouts }, { submitMs: timerRange, readMs: timerRange, lookupMs: timerRange }, 'timeouts.')
+  const ranges = { submitMs: timerRange, readMs: timerRange, lookupMs: timerRange }
+  checkNames(timeouts, Object.keys(ranges), 'timeouts')
+  checkNumbers({ ...timeouts }, ranges, 'timeouts.')
   const { submitMs = 60_000, readMs = 30_000, lookupMs = 10_000 } = timeouts
   return { submitMs, readMs, lookupMs }
 }

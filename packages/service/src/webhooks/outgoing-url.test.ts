@@ -1,10 +1,17 @@
-import type { LookupAddress } from 'node:dns'
+import { createSocket } from 'node:dgram'
+import { type LookupAddress, lookup, Resolver } from 'node:dns'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createOutgoingAgent, isPrivateAddress, type OutgoingNetwork, parseOutgoingUrl } from './outgoing-url.ts'
+import {
+  createNames,
+  createOutgoingAgent,
+  isPrivateAddress,
+  type OutgoingNetwork,
+  parseOutgoingUrl,
+} from './outgoing-url.ts'
 
 let hits = 0
 const server = createServer((request, response) => {
@@ -230,4 +237,36 @@ it('connects to a private address where that is allowed', async () => {
   const { body } = await request(`http://127.0.0.1:${port}/`, { dispatcher: agent })
   expect(await body.text()).toBe('reached')
   await agent.close()
+})
+
+it('resolves a name while very many others hang, and takes no thread from the rest of the process', async () => {
+  // A name server that answers for one name, with 192.0.2.7, and never for others.
+  const nameServer = createSocket('udp4', (query, from) => {
+    const name = Buffer.from('\x04well\x07example\0')
+    if (!query.subarray(12).toString('latin1').startsWith(name.toString('latin1'))) return
+    const question = query.subarray(12, 12 + name.length + 4)
+    const isIPv4 = question.readUInt16BE(name.length) === 1
+    const header = Buffer.from([0, 0, 0x81, 0x80, 0, 1, 0, isIPv4 ? 1 : 0, 0, 0, 0, 0])
+    query.copy(header, 0, 0, 2)
+    const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 7])
+    nameServer.send(Buffer.concat(isIPv4 ? [header, question, answer] : [header, question]), from.port, from.address)
+  })
+  nameServer.bind(0, '127.0.0.1')
+  await once(nameServer, 'listening')
+  const resolver = new Resolver({ timeout: 2_000, tries: 1 })
+  resolver.setServers([`127.0.0.1:${nameServer.address().port}`])
+  const resolve = createNames(resolver)
+  const find = (name: string) =>
+    new Promise<unknown>((done) => resolve(name, { all: true }, (error, found) => done(error?.code ?? found)))
+  let hanging = 64
+  const hung = Array.from({ length: hanging }, async (_, index) => {
+    const outcome = await find(`hangs-${index}.example`)
+    hanging -= 1
+    return outcome
+  })
+  expect(await find('well.example')).toEqual([{ address: '192.0.2.7', family: 4 }])
+  await new Promise((done) => lookup('localhost', done))
+  expect(hanging).toBe(64)
+  expect(new Set(await Promise.all(hung))).toEqual(new Set(['ETIMEOUT']))
+  nameServer.close()
 })

@@ -1,4 +1,4 @@
-import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
+import { type LookupAddress, type LookupAllOptions, Resolver } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { OutlayError } from '@outlay/core'
 import { Agent, buildConnector } from 'undici'
@@ -79,7 +79,27 @@ export interface OutgoingNetwork {
   isPrivate(address: string): boolean
 }
 
-const internet: OutgoingNetwork = { resolve: lookup, isPrivate: isPrivateAddress }
+/**
+ * Resolves public names by DNS alone. The system's lookup holds one of the few threads of the process for as long as a name server
+ * does not answer: a tenant whose names hang would keep every other name from being resolved, the database's too.
+ */
+export function createNames(
+  resolver: Pick<Resolver, 'resolve4' | 'resolve6'> = new Resolver({ timeout: 2_000, tries: 2 }),
+): OutgoingNetwork['resolve'] {
+  return (hostname, _, callback) => {
+    const found: LookupAddress[] = []
+    let unanswered = 2
+    const add = (family: 4 | 6) => (error: NodeJS.ErrnoException | null, addresses: string[]) => {
+      if (error === null) found.push(...addresses.map((address) => ({ address, family })))
+      unanswered -= 1
+      if (unanswered === 0) callback(found.length === 0 ? error : null, found)
+    }
+    resolver.resolve4(hostname, add(4))
+    resolver.resolve6(hostname, add(6))
+  }
+}
+
+const internet: OutgoingNetwork = { resolve: createNames(), isPrivate: isPrivateAddress }
 
 /**
  * Makes the dispatcher for tenants' URLs. Every connection is checked when it is made: the literal in the URL, or each address that
@@ -100,7 +120,8 @@ export function createOutgoingAgent(
     bodyTimeout: timeoutMs,
     connect(options, callback) {
       const host = bare(options.hostname)
-      if (!policy.allowPrivate && isIP(host) !== 0 && network.isPrivate(host)) {
+      const isPrivate = isIP(host) === 0 ? isPrivateHost(host) : network.isPrivate(host)
+      if (!policy.allowPrivate && isPrivate) {
         callback(new PrivateAddressError(options.hostname), null)
         return
       }
