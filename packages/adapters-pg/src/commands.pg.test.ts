@@ -83,6 +83,20 @@ describe('a command in the transaction of the host', async () => {
     })
   })
 
+  it('does not cancel a transfer whose key the service has for another request, released or not', async () => {
+    const { engine, gateway } = make()
+    gateway.script(() => ({ outcome: 'key_mismatch', detail: 'another payload' }))
+    await engine.start()
+    const { id } = await enqueue(engine)
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'blocked')
+    await engine.stop()
+    const refused = { code: 'transfer_not_cancelable', message: expect.stringContaining('its money may have moved') }
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject(refused)
+    expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(true)
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject(refused)
+    expect(await engine.transfers.get(id)).toMatchObject({ status: 'pending' })
+  })
+
   it('enqueues a failed transfer again once, however many ask for it at once, unless they give keys of their own', async () => {
     const { engine, gateway } = make()
     const failing = new Set<string>()
