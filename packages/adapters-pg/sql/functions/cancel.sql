@@ -1,6 +1,6 @@
 -- Ends a transfer that was never sent, or whose every attempt was answered with a refusal that left nothing behind. One that a
 -- reconciliation blocked may be at the service, although this database knows of no attempt; and where the service has the key for
--- another request, that one may have paid.
+-- another request, that one may have paid. Rows of earlier code do not say so by an unknown outcome.
 create or replace function {{schema}}.cancel(p_id text, p_job uuid) returns boolean language plpgsql as $$
 declare
   v_sequence integer;
