@@ -18,9 +18,11 @@ const texts = {
     where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
     order by t.id limit $2`,
   // Only for those without one: an upsert would lock every job, and write for each lock. A scheduled transfer stays so. The
-  // transaction that has locked a transfer may be about to give it a job.
+  // transaction that has locked a transfer may be about to give it a job. A worker that had the lost job of a claimed transfer may
+  // send until its last heartbeat is too old.
   give_jobs: `with free as materialized (
-      select t.id, n.job, t.not_before from unnest($1::text[], $2::uuid[]) as n (id, job) join {{schema}}.transfer t on t.id = n.id
+      select t.id, n.job, greatest(t.not_before, case when t.stage = 'submitting'
+        then clock_timestamp() + 2 * {{heartbeat_seconds}} * interval '1 second' end) as not_before from unnest($1::text[], $2::uuid[]) as n (id, job) join {{schema}}.transfer t on t.id = n.id
       where t.stage in ('queued', 'submitting', 'awaiting_funds') and not exists (
         select 1 from {{queue_table}} x where x.name = '{{queue}}' and x.id = n.job and x.state <= 'active')
       order by t.id for no key update of t skip locked

@@ -83,6 +83,39 @@ describe('a command in the transaction of the host', async () => {
     })
   })
 
+  it('does not cancel a transfer whose key the service has for another request, released or not', async () => {
+    const { engine, gateway } = make()
+    gateway.script(() => ({ outcome: 'key_mismatch', detail: 'another payload' }))
+    await engine.start()
+    const { id } = await enqueue(engine)
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'blocked')
+    await engine.stop()
+    const refused = { code: 'transfer_not_cancelable', message: expect.stringContaining('its money may have moved') }
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject(refused)
+    expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(true)
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject(refused)
+    expect(await engine.transfers.get(id)).toMatchObject({ status: 'pending' })
+  })
+
+  it('does not send a key that the service has for another request as another client, and lets it not expire', async () => {
+    let client = 'first'
+    const { engine, gateway } = make({ ...memoryGateway(), identify: async () => client })
+    let isOther = true
+    gateway.script(() => (isOther ? { outcome: 'key_mismatch', detail: 'another payload' } : undefined))
+    await engine.start()
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    const { id } = await enqueue(engine, { expiresAt })
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'blocked')
+    client = 'second'
+    isOther = false
+    await pool.query('update outlay.transfer set expires_at = now() where id = $1', [id])
+    await commit((tx) => engine.transfers.release(tx, id))
+    await waitUntil(async () => ((await engine.transfers.get(id))?.attempt ?? 0) > 1)
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage !== 'submitting')
+    expect(await engine.transfers.get(id)).toMatchObject({ status: 'pending', reason: 'client_changed' })
+    expect(gateway.transfers.size).toBe(0)
+  })
+
   it('enqueues a failed transfer again once, however many ask for it at once, unless they give keys of their own', async () => {
     const { engine, gateway } = make()
     const failing = new Set<string>()

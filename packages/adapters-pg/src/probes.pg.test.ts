@@ -131,4 +131,31 @@ describe('a probe of refused credentials', () => {
     await waitUntil(async () => (await stored())?.stage !== 'queued', { timeoutMs: 15_000 })
     await pool.query(`delete from outlay.unauthorized_account`)
   })
+
+  it('restores the credentials though a transfer that was not sent is settled with it', async () => {
+    const memory = memoryGateway()
+    memory.script(() => ({ outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 }))
+    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
+    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('together')))
+    const ids = [(await enqueue()).id, (await enqueue()).id].sort()
+    await engine.start()
+    const refused = `select 1 from outlay.transfer where id = any ($1) and reason = 'unauthenticated'`
+    await waitUntil(async () => (await pool.query(refused, [ids])).rows.length === 2)
+    await engine.stop()
+    await pool.query(
+      `update outlay.transfer set stage = 'submitting', attempt = 7, reason = null where id = any ($1)`,
+      [ids],
+    )
+    await pool.query(
+      `update outlay.unauthorized_account set refusals = 1, probed_id = $1 where account_id = 'together'`,
+      [ids[1]],
+    )
+    const settlements = [null, 'good'].map((credentials, index) => ({
+      ...{ id: ids[index], job: '00000000-0000-0000-0000-000000000001', attempt: 7, refusals: 1, credentials },
+      ...{ outcome: 'throttled', stage: 'queued', status: 'pending', failure: null, retry_ms: 1_000, events: [] },
+    }))
+    await pool.query('select * from outlay.settle($1, 2)', [JSON.stringify(settlements)])
+    const { rows } = await pool.query(`select 1 from outlay.unauthorized_account where account_id = 'together'`)
+    expect(rows).toEqual([])
+  })
 })

@@ -1,4 +1,4 @@
-import { createEngine, type Resolution } from '@outlay/core'
+import { createEngine, type Resolution, type SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
@@ -260,5 +260,27 @@ describe('a person who has asked the service', async () => {
     ])
     await resolve(engine, id, { notPaid: true })
     expect(await read(id)).toMatchObject({ stage: 'settled', status: 'failed' })
+  })
+
+  it.each<[string, SubmitResult]>([
+    ['nobody waits for the answer any more', { outcome: 'unknown', detail: 'timed out' }],
+    ['the key is in flight', { outcome: 'throttled', detail: 'in flight', httpStatus: 409 }],
+    ['a page answered that may have passed it on', { outcome: 'unauthorized', detail: 'HTTP 403', httpStatus: 403 }],
+  ])('cannot say that nothing was paid while a request may still arrive: %s', async (_, answer) => {
+    const { engine, gateway } = make()
+    const { id } = await enqueue(engine)
+    await block(id)
+    await commit((tx) => engine.transfers.release(tx, id))
+    gateway.script(() => answer)
+    const patient = { ...gateway, keyLifetimeMs: 480 * 3_600_000 }
+    const later = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: patient })
+    engines.push(later)
+    await later.start()
+    await waitUntil(async () => (await read(id)).stage === 'blocked' && gateway.submissions.length === 1)
+    await expect(resolve(engine, id, { notPaid: true })).rejects.toMatchObject({ code: 'conflict', field: 'notPaid' })
+    await pool.query(`update outlay.attempt set claimed_at = now() - interval '11 minutes' where transfer_id = $1`, [
+      id,
+    ])
+    await resolve(engine, id, { notPaid: true })
   })
 })

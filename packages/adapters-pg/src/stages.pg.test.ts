@@ -174,12 +174,10 @@ it('the stages of a transfer change in every way that the table has, and in no o
     await reaches(hopeless.id, 'awaiting_funds')
     await transaction((tx) => engine.transfers.cancel(tx, hopeless.id))
 
-    const [released, dropped] = [await enqueue('released', [mismatch]), await enqueue('dropped', [mismatch])]
+    const released = await enqueue('released', [mismatch])
     await reaches(released.id, 'blocked')
     await transaction((tx) => engine.transfers.release(tx, released.id))
     await reaches(released.id, 'submitted')
-    await reaches(dropped.id, 'blocked')
-    await transaction((tx) => engine.transfers.cancel(tx, dropped.id))
 
     await resolveBoth({ engine, transaction, enqueue, reaches })
     await reconcileAll({ engine, transaction, enqueue, reaches, listed })

@@ -107,6 +107,16 @@ describe('a verdict', () => {
       'an id at the service that another transfer has',
       evidence(['accepted'], { transfer: accepted, sameRemoteId: ['x'] }),
     ],
+    [
+      'an acceptance that came after it had been canceled',
+      evidence(['accepted', 'insufficient_balance'], { transfer: { stage: 'settled', status: 'canceled' } }),
+    ],
+    [
+      'an acceptance that came after a person had said that it was not paid',
+      evidence(['accepted', 'resolved'], {
+        transfer: { stage: 'settled', status: 'failed', failure: { code: 'not_paid' } as never },
+      }),
+    ],
     ['an id at the service that no answer gave', evidence(['unknown'], { transfer: accepted })],
   ])('is a contradiction for %s', (_, broken) => {
     const verdict = judge(broken)

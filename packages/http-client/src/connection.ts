@@ -1,7 +1,14 @@
 import type { Clock, Environment, Random, Telemetry } from '@outlay/core'
 import { checkNumbers, foreignTelemetry, timerRange } from '@outlay/core/adapter'
 import { Agent, type Dispatcher } from 'undici'
-import { type ExchangeLimits, exchange, type HttpAnswer, type HttpFailure, type HttpRequest } from './exchange.ts'
+import {
+  type ExchangeLimits,
+  exchange,
+  type HttpAnswer,
+  type HttpFailure,
+  type HttpRequest,
+  stopped,
+} from './exchange.ts'
 import { type CallLimitsSource, createLimiter } from './limiter.ts'
 import { isOwnRefusal } from './proof.ts'
 import { buildRequest, type Call } from './request.ts'
@@ -86,7 +93,8 @@ export interface Connection {
   readonly random: Pick<Random, 'fraction'>
   /**
    * Makes one call. It retries once, with a fresh token, after a 401; the retry has the same idempotency key and the same bytes.
-   * It sends nothing when `mayBegin` returns false, which it calls when it has the token and its permit.
+   * It sends nothing when `mayBegin` returns false, which it calls when it has the token and its permit, and again when it has a
+   * connection.
    */
   attempt(call: Call, signal?: AbortSignal, mayBegin?: () => boolean): Promise<Attempt>
   /** Identity of the account's next call: the service's address and the client, without a secret. Rejects when it is unknown. */
@@ -140,9 +148,6 @@ const abortedBefore = {
   sent: false,
   detail: 'aborted before it was sent',
 } as const
-
-/** Sending was stopped while the call waited. */
-const stopped = { ...abortedBefore, detail: 'stopped before it was sent' } as const
 
 /** A host's function failed. Its message is not reported, because it may contain anything. */
 const unavailable = {
@@ -203,9 +208,14 @@ type Send = ReturnType<typeof createSend>
 
 const createSend =
   (dispatcher: Dispatcher, telemetry: Telemetry | undefined, limits: ExchangeLimits) =>
-  (request: HttpRequest, template: () => string, signal?: AbortSignal): Promise<HttpAnswer | HttpFailure> => {
-    if (telemetry === undefined) return exchange(dispatcher, request, limits, signal)
-    return traceExchange(telemetry, request, template(), (sent) => exchange(dispatcher, sent, limits, signal))
+  (
+    request: HttpRequest,
+    template: () => string,
+    signal?: AbortSignal,
+    mayBegin?: () => boolean,
+  ): Promise<HttpAnswer | HttpFailure> => {
+    const make = (sent: HttpRequest) => exchange(dispatcher, sent, limits, signal, mayBegin)
+    return telemetry === undefined ? make(request) : traceExchange(telemetry, request, template(), make)
   }
 
 /** Tokens have time limits of their own: a call with a short limit must not fail because a grant is slow. */
@@ -273,7 +283,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     if (call.client !== undefined && call.client !== clientName(baseUrl, token.clientId)) return otherClient
     if (mayBegin?.() === false) return stopped
     const request = buildRequest(call, { baseUrl, userAgent }, token.value)
-    const result = await send(request, () => templateOf(call), signal)
+    const result = await send(request, () => templateOf(call), signal, mayBegin)
     return result.kind === 'failure' ? result : { kind: 'answer', answer: result, token: token.value }
   }
   const enter = async (accountId: string, signal: AbortSignal | undefined) => {

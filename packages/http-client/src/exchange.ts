@@ -74,17 +74,22 @@ const failure = (reason: HttpFailure['reason'], sent: boolean, detail: string): 
   detail,
 })
 
+/** Sending was stopped while the request waited. */
+export const stopped = failure('aborted', false, 'stopped before it was sent')
+
 /**
  * Makes one HTTP exchange. Always resolves with a value; a failure of the network is a value too.
  *
  * It uses the dispatcher directly rather than streams, because only the dispatcher reports whether a failed request was sent.
- * The outcome of a request that was never sent is not unknown.
+ * The outcome of a request that was never sent is not unknown. It also reports when a request begins, after it has waited for a
+ * connection: `mayBegin` is asked then.
  */
 export function exchange(
   dispatcher: Dispatcher,
   request: HttpRequest,
   limits: ExchangeLimits,
   signal?: AbortSignal,
+  mayBegin?: () => boolean,
 ): Promise<HttpAnswer | HttpFailure> {
   if (signal?.aborted) return Promise.resolve(failure('aborted', false, 'aborted before it was sent'))
   return new Promise((resolve) => {
@@ -108,6 +113,7 @@ export function exchange(
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started
+        if (!settled && mayBegin?.() === false) settle(stopped)
         if (settled) started.abort(new Error('abandoned before it was sent'))
         else progress.sent = true
       },

@@ -1,5 +1,5 @@
 import type { Gateway, Submission } from '@outlay/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { answer, type ScriptedServer, startServer } from '../test/scripted-server.ts'
 import { type HttpGatewayOptions, httpGateway } from './gateway.ts'
 
@@ -53,6 +53,30 @@ test('nothing is sent after a stop, even if it comes after the call: the stop is
   expect(await open().submit(submission, { signal: never, mayBegin: () => true })).toMatchObject({
     outcome: 'accepted',
   })
+})
+
+test('nothing is sent after a stop, even if it comes while the request waits for a free connection', async () => {
+  let stopped = false
+  let end = () => {}
+  server.script((response) => {
+    end = () =>
+      response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'transfer-1' }))
+  })
+  const one = open({ maxConcurrent: 1 })
+  const first = one.submit(submission, { signal: never, mayBegin: () => true })
+  await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+  let asked = 0
+  const mayBegin = () => {
+    asked += 1
+    return !stopped
+  }
+  const second = one.submit({ ...submission, idempotencyKey: 'invoice-43' }, { signal: never, mayBegin })
+  await vi.waitFor(() => expect(asked).toBe(1))
+  stopped = true
+  end()
+  expect(await first).toMatchObject({ outcome: 'accepted' })
+  expect(await second).toEqual({ outcome: 'throttled', detail: 'not sent: stopped before it was sent' })
+  expect(server.requests).toHaveLength(1)
 })
 
 test('a request that stays unsent after the first may have been carried out says so', async () => {

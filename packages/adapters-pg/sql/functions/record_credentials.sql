@@ -19,7 +19,8 @@ begin
     join {{schema}}.transfer t on t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
     where t.account_id = any (v_free) or not exists (
       select 1 from {{schema}}.unauthorized_account r where r.account_id = t.account_id)
-    order by t.account_id, s.refusals desc, s.credentials is distinct from 'refused', s.id
+    -- An answer that says nothing of the credentials, such as that of a transfer that was not sent, counts behind those that do.
+    order by t.account_id, s.refusals desc, s.credentials is distinct from 'refused', s.credentials is null, s.id
   ), refused as (
     -- Where one transfer was refused alone before, another one probes at once.
     insert into {{schema}}.unauthorized_account as r (account_id, probed_id, probe_at)

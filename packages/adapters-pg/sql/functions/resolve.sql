@@ -6,21 +6,25 @@ returns text language plpgsql as $$
 declare
   v_account_id text;
   v_attempt integer;
+  v_is_unknown boolean;
   v_other text;
   v_said text;
   v_done boolean := false;
 begin
   -- Locks in the order of ids, as all code does.
   perform 1 from {{schema}}.transfer t where t.id in (p_id, p_instead_of) order by t.id for no key update;
-  select t.account_id, t.attempt into v_account_id, v_attempt from {{schema}}.transfer t
+  select t.account_id, t.attempt, t.unknown_since is not null into v_account_id, v_attempt, v_is_unknown from {{schema}}.transfer t
   where t.id = p_id and t.stage = 'blocked' and t.status = 'pending' and t.remote_id is null for no key update;
   if not found then
     return 'not_blocked';
   end if;
-  -- A request that left a moment ago may still arrive at the service.
+  -- A request that left a moment ago may still arrive at the service: one without an answer, one whose sender waits no longer, and,
+  -- while the outcome is unknown, one whose answer proves nothing.
   if p_remote_id is null and exists (
     select 1 from {{schema}}.attempt a
-    where a.transfer_id = p_id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '10 minutes') then
+    where a.transfer_id = p_id and a.claimed_at > statement_timestamp() - interval '10 minutes'
+      and (a.answered_at is null or a.step is null and v_is_unknown
+        and (a.outcome = 'unknown' or a.http_status is not null and a.outcome not in ('accepted', 'key_mismatch')))) then
     return 'under_way';
   end if;
   v_said := case when p_remote_id is null then 'A person said that nothing was or will be paid.'

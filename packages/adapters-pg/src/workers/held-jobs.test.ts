@@ -27,3 +27,14 @@ it('takes a job for its own only while its last heartbeat is young, by when it w
   held.delete(two)
   expect([held.size(), held.isOurs(one)]).toEqual([0, false])
 })
+
+it('does not take a job back for the heartbeat of a new one that another worker has', async () => {
+  let now = 1_000
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  const held = createHeldJobs({ touch: async () => new Map([['one', 0]]) })
+  const one = { id: 'one', retryCount: 0, claim: undefined }
+  held.add(one, now)
+  now += 9_600
+  await held.keepAlive()
+  expect(held.isOurs(one)).toBe(false)
+})

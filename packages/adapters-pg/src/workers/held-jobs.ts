@@ -19,7 +19,8 @@ const leaseMs = heartbeatSeconds * 1000 - 500
 /** Makes the list, empty. */
 export function createHeldJobs(attempts: Pick<AttemptStore, 'touch'>): HeldJobs {
   const aliveAt = new Map<FetchedJob, number>()
-  const isOurs = (job: FetchedJob) => performance.now() - (aliveAt.get(job) ?? Number.NEGATIVE_INFINITY) < leaseMs
+  const wasOurs = (job: FetchedJob, at: number) => at - (aliveAt.get(job) ?? Number.NEGATIVE_INFINITY) < leaseMs
+  const isOurs = (job: FetchedJob) => wasOurs(job, performance.now())
   return {
     add: (job, askedAt) => void aliveAt.set(job, askedAt),
     delete: (job) => void aliveAt.delete(job),
@@ -33,7 +34,8 @@ export function createHeldJobs(attempts: Pick<AttemptStore, 'touch'>): HeldJobs 
       const ages = await attempts.touch(jobs)
       for (const job of jobs) {
         const ageMs = ages.get(job.id)
-        if (ageMs !== undefined && aliveAt.has(job)) aliveAt.set(job, askedAt - ageMs)
+        // The heartbeat of a job that was lost may be that of a new job of the transfer, which another worker has.
+        if (ageMs !== undefined && wasOurs(job, askedAt)) aliveAt.set(job, askedAt - ageMs)
       }
     },
   }

@@ -28,7 +28,15 @@ import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { compareTransfer, resolveTransfer } from './resolving.ts'
-import { anyClient, checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
+import {
+  anyClient,
+  checkKeyLifetime,
+  decideUnsendable,
+  decideUnsent,
+  findSender,
+  sendTransfer,
+  whileKeyLives,
+} from './sending.ts'
 import { createPermit, createSafetyCommands, putBack } from './stopping.ts'
 import { decideSubmission, unknownLimitMs } from './submission.ts'
 import { makeSubscription, unsubscribe } from './subscribing.ts'
@@ -188,12 +196,31 @@ async function startWorkers<Tx>(
   work: WorkOptions,
 ): Promise<Workers> {
   const { backend, gateway, catalog = defaultCatalog } = options
-  const { clock, random, logger } = runtime
+  const { clock, random, timer, logger } = runtime
   const longestMs = options.polling?.maxDelayMs ?? Number.POSITIVE_INFINITY
   const pollMs = (accountId: string, transferType: string, polls: number) => {
     const expectedMs = catalog.transferType(transferType)?.expectedMs ?? 60_000
     const delayMs = Math.min(pollDelayMs({ expectedMs, polls }), longestMs)
     return alignedPollDelayMs({ nowMs: clock.now().getTime(), delayMs, accountId })
+  }
+  const send: WorkHandlers<Tx>['submit'] = async (claim, signal, mayBegin) => {
+    const permit = createPermit(mayBegin)
+    if (!permit.mayBegin()) return putBack(claim)
+    const sending = { signal, mayBegin: permit.mayBegin }
+    const firstPollMs = pollMs(claim.accountId, claim.request.destination.transferType, 0)
+    const { keyLifetimeMs } = gateway
+    const context = () => ({ now: clock.now(), fraction: random.fraction(), firstPollMs, keyLifetimeMs })
+    const request = Counterparty.registered(claim.request)
+    if (request === undefined) {
+      const registered = await registerCounterparty(gateway, logger, claim, sending)
+      if (permit.isRefused() && registered.outcome === 'throttled') return putBack(claim)
+      return decideRegistration(claim, registered, context())
+    }
+    const sender = await findSender({ backend, gateway }, claim, signal)
+    if ('reason' in sender) return decideUnsent(claim, sender, context())
+    const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, sending)
+    if (permit.isRefused() && result.outcome === 'throttled' && result.mayHaveActed !== true) return putBack(claim)
+    return decideSubmission(claim, result, context())
   }
   const handlers: WorkHandlers<Tx> = {
     client: gateway.identify === undefined ? anyClient : undefined,
@@ -201,23 +228,9 @@ async function startWorkers<Tx>(
     async submit(claim, signal, mayBegin) {
       const unsendable = decideUnsendable(claim, gateway.keyLifetimeMs) ?? decideEnvironment(claim, gateway.environment)
       if (unsendable !== undefined) return unsendable
-      const permit = createPermit(mayBegin)
-      if (!permit.mayBegin()) return putBack(claim)
-      const sending = { signal, mayBegin: permit.mayBegin }
-      const firstPollMs = pollMs(claim.accountId, claim.request.destination.transferType, 0)
-      const { keyLifetimeMs } = gateway
-      const context = () => ({ now: clock.now(), fraction: random.fraction(), firstPollMs, keyLifetimeMs })
-      const request = Counterparty.registered(claim.request)
-      if (request === undefined) {
-        const registered = await registerCounterparty(gateway, logger, claim, sending)
-        if (permit.isRefused() && registered.outcome === 'throttled') return putBack(claim)
-        return decideRegistration(claim, registered, context())
-      }
-      const sender = await findSender({ backend, gateway }, claim, signal)
-      if ('reason' in sender) return decideUnsent(claim, sender, context())
-      const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, sending)
-      if (permit.isRefused() && result.outcome === 'throttled' && result.mayHaveActed !== true) return putBack(claim)
-      return decideSubmission(claim, result, context())
+      return whileKeyLives(timer, claim, gateway.keyLifetimeMs, (lives) =>
+        send(claim, signal, () => lives() && mayBegin()),
+      )
     },
     poll: (accountId, transfers, signal) => pollTransfers(gateway, logger, accountId, transfers, signal),
     readPage: (accountId, cursor, signal) => readPage(gateway, accountId, cursor, signal),

@@ -54,7 +54,7 @@ export function decideRegistration(claim: Claim, answered: RegisterResult, conte
       return decideUnknown(claim, result, context)
     case 'rejected':
     case 'key_mismatch':
-      return { ...decideSubmission(claim, result, context), forgetCounterparty: true }
+      return { ...decideSubmission(claim, result, context), unknownSince: claim.unknownSince, forgetCounterparty: true }
     default:
       return decideUnanswered(claim, result, context)
   }

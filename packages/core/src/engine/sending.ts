@@ -1,3 +1,4 @@
+import { longestTimerMs } from '../number-option.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
 import {
   defaultKeyLifetimeMs,
@@ -6,7 +7,7 @@ import {
   type Submission,
   type SubmitResult,
 } from '../ports/gateway.ts'
-import type { Logger } from '../ports/runtime.ts'
+import type { Logger, Timer } from '../ports/runtime.ts'
 import type { WorkPort } from '../ports/work.ts'
 import {
   blocked,
@@ -42,6 +43,29 @@ export function decideUnsendable(claim: Claim, keyLifetimeMs: number = defaultKe
   }
   if (released || ageMs < unknownLimitMs(keyLifetimeMs)) return undefined
   return unsent(claim, 'outcome_unknown', `not sent: ${whatIsUnknown(claim)}, so a person decides`)
+}
+
+/**
+ * Runs what sends a claimed transfer, and says to it whether the key may still leave: a request may wait for its turn for longer
+ * than the other side remembers the key. A timer measures that, since no clock of a worker decides.
+ */
+export async function whileKeyLives<T>(
+  timer: Timer,
+  claim: Claim,
+  keyLifetimeMs: number | undefined,
+  run: (lives: () => boolean) => Promise<T>,
+): Promise<T> {
+  let lives = true
+  const ageMs = claim.unknownSince === null ? 0 : unknownForMs(claim, claim.unknownSince)
+  const end = () => {
+    lives = false
+  }
+  const cancel = timer.after(Math.min(lastSendMs(keyLifetimeMs) - ageMs, longestTimerMs), end)
+  try {
+    return await run(() => lives)
+  } finally {
+    cancel()
+  }
 }
 
 const whatIsUnknown = ({ unknownSince, unknownAttempt }: Claim): string =>

@@ -108,7 +108,8 @@ function decideTransfer(before: Claim, result: SubmitResult, context: Submission
     case 'rejected':
       return decideRejected(claim, result, context)
     case 'key_mismatch':
-      return blocked(claim, result, 'idempotency_key_mismatch')
+      // The other request of the same host's key may have paid, so this one neither expires nor leaves as another client.
+      return { ...blocked(claim, result, 'idempotency_key_mismatch'), unknownSince: unknownSince ?? claim.claimedAt }
     case 'unauthorized':
       return isOwnRefusal(claim, result)
         ? decideOwnRefusal(claim, result, context)

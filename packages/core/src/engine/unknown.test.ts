@@ -94,9 +94,9 @@ describe('an outcome that is unknown', () => {
     expect(decide(lost, hoursAgo(24), 480 * hour).stage).toBe('blocked')
   })
 
-  it('begins with the claim of an attempt that has no answer or is in flight, and with nothing else', () => {
+  it('begins with the claim of an attempt that has no answer, is in flight, or has the key of another request, and with nothing else', () => {
     for (const answer of answers) {
-      const begins = answer.outcome === 'unknown' || answer.httpStatus === 409
+      const begins = ['unknown', 'key_mismatch'].includes(answer.outcome) || answer.httpStatus === 409
       expect(decide(answer, null).unknownSince).toBe(begins ? now.toISOString() : null)
     }
   })

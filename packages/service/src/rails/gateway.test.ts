@@ -73,6 +73,27 @@ describe('submit', () => {
     expect(await gateway.submit(submission, options)).toEqual({ ...refused, keyEvaluated: true })
   })
 
+  it('sends nothing that may not begin any more once the instruction is read', async () => {
+    let isRead = false
+    const sent: RailInstruction[] = []
+    const rails: Rails = {
+      ...railsOf({ outcome: 'accepted', reference: 'R' }),
+      submit: async (given) => {
+        sent.push(given)
+        return { outcome: 'accepted', reference: 'R' }
+      },
+    }
+    const gateway = railsGateway(rails, async () => {
+      isRead = true
+      return instruction
+    })
+    const stopped = await gateway.submit(submission, { ...options, mayBegin: () => !isRead })
+    expect(stopped).toMatchObject({ outcome: 'throttled', detail: expect.stringMatching('^not sent: ') })
+    const late = await gateway.submit(submission, { signal: AbortSignal.abort(), mayBegin: () => true })
+    expect(late).toMatchObject({ outcome: 'throttled' })
+    expect(sent).toEqual([])
+  })
+
   it('remembers a payment forever, unless the rail says for how long', () => {
     const rails = railsOf({ outcome: 'accepted', reference: 'R' })
     expect(railsGateway(rails, async () => instruction).keyLifetimeMs).toBe(Number.POSITIVE_INFINITY)

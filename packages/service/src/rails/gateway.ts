@@ -27,9 +27,12 @@ export function observationOf(payment: Pick<RailPayment, 'reference' | 'state'> 
 export function railsGateway(rails: Rails, readInstruction: ReadInstruction): Gateway {
   return {
     keyLifetimeMs: rails.keyLifetimeMs ?? Number.POSITIVE_INFINITY,
-    async submit(submission, { signal }) {
+    async submit(submission, { signal, mayBegin }) {
       const instruction = await readInstruction(submission.transferId)
       if (instruction === undefined) throw new Error(`The transfer ${submission.transferId} does not exist.`)
+      // Reading may have waited for a connection, for as long as a stop or another worker needs.
+      if (signal.aborted || mayBegin?.() === false)
+        return { outcome: 'throttled', detail: 'not sent: it may not begin any more' }
       return resultOf(await rails.submit(instruction, { signal }))
     },
     async get(_accountId, remoteId, { signal }) {
