@@ -73,10 +73,23 @@ async function idle(at: Run, days: number, isKilled: boolean): Promise<string> {
   for (const worker of at.retired) await worker.stop()
   await at.closeCommonGateway()
   await waitUntil(() => at.environment.proxy.connections === 0, { timeoutMs: 3_000 }).catch(() => undefined)
+  await waitUntil(() => isDatabaseQuiet(at), { timeoutMs: 10_000 }).catch(() => undefined)
   await at.environment.travel(days * 86_400)
   const forgotten = await at.environment.forgetKeys(days)
   if (forgotten > 0) at.forgottenAt.push(new Date())
   return `${forgotten} keys forgotten`
+}
+
+/**
+ * Whether no statement of anybody else runs. Postgres ends the one of a killed worker, and what that writes after a journey has the
+ * times from before it.
+ */
+async function isDatabaseQuiet({ environment }: Run): Promise<boolean> {
+  const { rowCount } = await environment.host.query(
+    `select from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend' and xact_start is not null`,
+  )
+  return rowCount === 0
 }
 
 /** Payouts that have failed; undefined while there are none. */
