@@ -78,14 +78,14 @@ describe('a clock that was set back by three hours', async () => {
     let [monotonicMs, behindMs, reads] = [0, 0, 0]
     const noticed: number[] = []
     const clockJumps = {
-      now: async () => {
+      read: async () => {
         reads += 1
         monotonicMs += 1_000
         // The third reading finds it set back; the fifth one's answer is on its way for a minute.
         if (reads === 3) behindMs = 3 * hourMs
         const nowMs = monotonicMs - behindMs
         if (reads === 5) monotonicMs += 60_000
-        return nowMs
+        return { nowMs, seenMs: 0 }
       },
       setBack: async (byMs: number, fromMs = 0) => (fromMs === 0 ? noticed.push(byMs) : 0),
     }
@@ -99,5 +99,39 @@ describe('a clock that was set back by three hours', async () => {
     )
     await watch.stop()
     expect(noticed.map((ms) => Math.round(ms / hourMs))).toEqual([3])
+  })
+
+  it('is noticed once where a worker has recorded a time in the future that no reading has seen', async () => {
+    let [monotonicMs, reads] = [0, 0]
+    const noticed: number[] = []
+    const clockJumps = {
+      read: async () => {
+        reads += 1
+        monotonicMs += 1_000
+        return { nowMs: monotonicMs, seenMs: reads < 3 ? 0 : 3 * hourMs }
+      },
+      setBack: async (byMs: number, fromMs = 0) => (fromMs === 0 ? noticed.push(byMs) : 0),
+    }
+    const watch = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs: () => monotonicMs })
+    await waitUntil(
+      () => {
+        watch.wake()
+        return reads >= 6
+      },
+      { timeoutMs: 60_000 },
+    )
+    await watch.stop()
+    expect(noticed.map((ms) => Math.round(ms / hourMs))).toEqual([3])
+  })
+
+  it('is noticed by the time that a worker has recorded', async () => {
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+    await engine.start()
+    await engine.stop()
+    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    const { nowMs, seenMs } = await store().read()
+    await pool.query('delete from outlay.home')
+    expect(Math.round((seenMs - nowMs) / hourMs)).toBe(3)
+    expect((await store().read()).seenMs).toBe(0)
   })
 })

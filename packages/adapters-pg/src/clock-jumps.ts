@@ -52,7 +52,8 @@ const jumpTexts = {
 } as const
 
 const readTexts = {
-  read_clock: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms',
+  read_clock: `select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
+    (select (extract(epoch from h.seen_at) * 1000)::float8 from {{schema}}.home h) as seen_ms`,
 } as const
 
 /** What is done about the clock of the database. */
@@ -64,9 +65,10 @@ export function createClockJumpStore<Tx>(driver: Driver<Tx>, names: Pick<Databas
   const read = statements(tokens, readTexts)
   const jump = statements(tokens, jumpTexts)
   return {
-    /** The time of the database, in milliseconds since the epoch. */
-    async now(): Promise<number> {
-      return Number((await driver.query(read.read_clock, []))[0]?.['now_ms'])
+    /** The time of the database, and when a worker last recorded that it was there, in milliseconds since the epoch. */
+    async read(): Promise<{ readonly nowMs: number; readonly seenMs: number }> {
+      const [row] = await driver.query(read.read_clock, [])
+      return { nowMs: Number(row?.['now_ms']), seenMs: Number(row?.['seen_ms'] ?? 0) }
     },
     /**
      * Brings times forward that were written before the clock was set back, if they are further away than `fromMs` milliseconds.

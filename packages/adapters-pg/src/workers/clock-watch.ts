@@ -20,8 +20,9 @@ export interface ClockWatchOptions {
 }
 
 /**
- * Starts the loop that compares the clock of the database with time that only goes forward. Leases, pauses and polls are times of
- * that clock: when it is set back by hours, everything would wait for as long.
+ * Starts the loop that compares the clock of the database with time that only goes forward, and with the last time that a worker
+ * recorded: a clock may go forward and back between two readings, or be set back while no worker runs. Leases, pauses and polls are
+ * times of that clock: when it is set back by hours, everything would wait for as long.
  */
 export function startClockWatch({
   clockJumps,
@@ -29,15 +30,19 @@ export function startClockWatch({
   monotonicMs = () => performance.now(),
 }: ClockWatchOptions): Loop {
   let last: { readonly nowMs: number; readonly answeredMs: number } | undefined
+  let knownMs = 0
   let jump: { readonly byMs: number; readonly untilMs: number } | undefined
   return startLoop({
     name: 'watch clock',
     logger,
     async turn() {
       const askedMs = monotonicMs()
-      const nowMs = await clockJumps.now()
+      const { nowMs, seenMs } = await clockJumps.read()
       // At least so much has passed between the two readings, however long the answers took.
-      const backMs = last === undefined ? 0 : last.nowMs + (askedMs - last.answeredMs) - nowMs
+      const sinceLastMs = last === undefined ? 0 : last.nowMs + (askedMs - last.answeredMs) - nowMs
+      // A recorded time stays in the future until the clock reaches it, and says the same each time.
+      const backMs = Math.max(sinceLastMs, seenMs === knownMs ? 0 : seenMs - nowMs)
+      knownMs = seenMs
       last = { nowMs, answeredMs: monotonicMs() }
       if (jump !== undefined && last.answeredMs < jump.untilMs) await clockJumps.setBack(jump.byMs, jump.byMs / 2)
       if (backMs > toleranceMs) {
