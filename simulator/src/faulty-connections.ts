@@ -12,7 +12,7 @@ export interface FaultyConnection {
 /** Two loops for each of two subscriptions and four for everything else: with fewer, a hanging handler may delay other tenants. */
 const maxConnections = 8
 
-/** Lays a cable. Within one process this is a proxy's cut without a proxy's cost. */
+/** Opens connections that can be cut. Within one process this has the effect of a proxy at a fraction of its cost. */
 function openFaultyConnection(connectionString: string): FaultyConnection {
   const sockets = new Set<Socket>()
   let isCut = false
@@ -38,12 +38,12 @@ function openFaultyConnection(connectionString: string): FaultyConnection {
 /** FaultyConnections that outlive their workers: what a new session costs before it knows its statements is most of a worker's start. */
 export interface FaultyConnections {
   take(): FaultyConnection
-  /** Keeps a cable for the next worker when it is whole and nobody uses it any more; else ends it. */
+  /** Keeps connections for the next worker when they are whole and nobody uses them any more; else ends them. */
   giveBack(connection: FaultyConnection): Promise<void>
   end(): Promise<void>
 }
 
-/** Opens a store of cables to one database. */
+/** Creates a store of connections to one database. */
 export function storeFaultyConnections(connectionString: string): FaultyConnections {
   const kept: FaultyConnection[] = []
   const hush = () => undefined

@@ -18,7 +18,7 @@ export interface WebhookProxy {
   /** Where the service sends the webhooks of an account. */
   urlOf(accountId: string): string
   mischief: Mischief
-  /** Reads one letter; answers with the status for the service. */
+  /** Receives one webhook; answers with the status for the service. */
   reader: (webhook: WebhookRequest) => Promise<number>
   /** Hands out what was kept back, the newest first. */
   handOutLate(): Promise<void>
@@ -71,7 +71,7 @@ export async function startWebhookProxy(): Promise<WebhookProxy> {
   return webhookProxy
 }
 
-/** The same letter with another ending, under the old signature. */
+/** The same webhook with another ending, under the old signature. */
 function forge(webhook: WebhookRequest): WebhookRequest {
   const text = webhook.body.toString('utf8')
   const failure = '"failure":{"type":"forged","code":"forged","detail":"forged","retriable":false}'

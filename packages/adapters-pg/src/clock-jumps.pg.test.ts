@@ -74,22 +74,18 @@ describe('a clock that was set back by three hours', async () => {
     await pool.query('delete from outlay.list_reading')
   })
 
-  it('is noticed by every worker, and slow answers do not count as one', async () => {
-    let [monotonicMs, behindMs, reads] = [0, 0, 0]
+  /** Runs a watch for six readings of a clock; returns the jumps that it noticed, in hours. */
+  const watchSix = async (readNth: (nth: number) => { nowMs: number; seenMs: number }, monotonicMs: () => number) => {
+    let reads = 0
     const noticed: number[] = []
     const clockJumps = {
       read: async () => {
         reads += 1
-        monotonicMs += 1_000
-        // The third reading finds it set back; the fifth one's answer is on its way for a minute.
-        if (reads === 3) behindMs = 3 * hourMs
-        const nowMs = monotonicMs - behindMs
-        if (reads === 5) monotonicMs += 60_000
-        return { nowMs, seenMs: 0 }
+        return readNth(reads)
       },
       setBack: async (byMs: number, fromMs = 0) => (fromMs === 0 ? noticed.push(byMs) : 0),
     }
-    const watch = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs: () => monotonicMs })
+    const watch = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs })
     await waitUntil(
       () => {
         watch.wake()
@@ -98,30 +94,29 @@ describe('a clock that was set back by three hours', async () => {
       { timeoutMs: 60_000 },
     )
     await watch.stop()
-    expect(noticed.map((ms) => Math.round(ms / hourMs))).toEqual([3])
+    return noticed.map((ms) => Math.round(ms / hourMs))
+  }
+
+  it('is noticed by every worker, and slow answers do not count as one', async () => {
+    let [monotonicMs, behindMs] = [0, 0]
+    const readNth = (nth: number) => {
+      monotonicMs += 1_000
+      // The third reading finds it set back; the fifth one's answer is on its way for a minute.
+      if (nth === 3) behindMs = 3 * hourMs
+      const nowMs = monotonicMs - behindMs
+      if (nth === 5) monotonicMs += 60_000
+      return { nowMs, seenMs: 0 }
+    }
+    expect(await watchSix(readNth, () => monotonicMs)).toEqual([3])
   })
 
   it('is noticed once where a worker has recorded a time in the future that no reading has seen', async () => {
-    let [monotonicMs, reads] = [0, 0]
-    const noticed: number[] = []
-    const clockJumps = {
-      read: async () => {
-        reads += 1
-        monotonicMs += 1_000
-        return { nowMs: monotonicMs, seenMs: reads < 3 ? 0 : 3 * hourMs }
-      },
-      setBack: async (byMs: number, fromMs = 0) => (fromMs === 0 ? noticed.push(byMs) : 0),
+    let monotonicMs = 0
+    const readNth = (nth: number) => {
+      monotonicMs += 1_000
+      return { nowMs: monotonicMs, seenMs: nth < 3 ? 0 : 3 * hourMs }
     }
-    const watch = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs: () => monotonicMs })
-    await waitUntil(
-      () => {
-        watch.wake()
-        return reads >= 6
-      },
-      { timeoutMs: 60_000 },
-    )
-    await watch.stop()
-    expect(noticed.map((ms) => Math.round(ms / hourMs))).toEqual([3])
+    expect(await watchSix(readNth, () => monotonicMs)).toEqual([3])
   })
 
   it('is noticed by the time that a worker has recorded', async () => {

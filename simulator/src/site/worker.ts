@@ -11,7 +11,7 @@ import { startRecordingProxy } from '../recording/index.ts'
 import { type Settings, toEnvironment, type WorkerSettings } from './settings.ts'
 import { keepStanding, type StandingProgram } from './standing-program.ts'
 
-/** A worker process with cables of its own, which can be cut. */
+/** A worker process with network connections of its own, which can be cut. */
 export interface Worker {
   readonly program: StandingProgram
   /** Between it and Postgres. */

@@ -120,6 +120,7 @@ function effectOf(
 
 const evaluatedHeader = 'idempotency-key-evaluated'
 
+/** Stored refusals are answers and are marked as evaluated, so a request that is still in transit gets them too. */
 function respond(c: ServiceRequest, decision: Decision): Response {
   if (decision.kind === 'refused') {
     if (decision.isEvaluated) c.header(evaluatedHeader, 'true')
