@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 /** Makes a database on the server of `adminUrl` and returns its connection string. */
@@ -7,10 +8,23 @@ export async function createDatabase(adminUrl: string, name: string, template?: 
   return databaseUrl(adminUrl, name)
 }
 
-/** Drops a database on the server of `adminUrl`, ending its sessions. Accepts a name or a connection string. */
+/**
+ * Drops a database on the server of `adminUrl`. Accepts a name or a connection string.
+ * Sessions that are about to end get a second to do so; those that stay are ended.
+ */
 export async function dropDatabase(adminUrl: string, nameOrUrl: string): Promise<void> {
   const name = nameOrUrl.includes('://') ? databaseName(nameOrUrl) : nameOrUrl
-  await withAdmin(adminUrl, (admin) => admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`))
+  await withAdmin(adminUrl, async (admin) => {
+    await sessionsEnd(admin, name)
+    await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
+  })
+}
+
+/** The `end()` of pg's pool resolves before its sockets are closed; a session ended in between throws where nobody listens. */
+async function sessionsEnd(admin: pg.Client, name: string): Promise<void> {
+  const deadline = performance.now() + 1000
+  const sessions = "select 1 from pg_stat_activity where datname = $1 and backend_type = 'client backend' limit 1"
+  while ((await admin.query(sessions, [name])).rowCount !== 0 && performance.now() < deadline) await delay(10)
 }
 
 /** The connection string of another database on the same server. */
