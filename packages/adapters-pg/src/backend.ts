@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import type { Backend, Logger, WorkOptions } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
-import type { Workers, WorkHandlers } from '@outlay/core/adapter'
+import { checkNames, type Workers, type WorkHandlers } from '@outlay/core/adapter'
 import { createAccountWeights } from './account-weights.ts'
 import { type ArchiveStore, createArchiveStore } from './archive.ts'
 import { type AttemptStore, createAttemptStore } from './attempts.ts'
@@ -70,6 +70,8 @@ export interface PostgresOptions<Tx> {
   readonly logger?: Logger | undefined
 }
 
+const optionNames = ['driver', 'schema', 'queueSchema', 'notify', 'deployment', 'logger']
+
 /**
  * A backend on Postgres: the transactional outbox and its workers.
  *
@@ -77,6 +79,7 @@ export interface PostgresOptions<Tx> {
  * const backend = postgres({ driver: pgDriver(pool), schema: 'outlay' })
  */
 export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
+  checkNames(options, optionNames)
   const { driver, notify = true } = options
   checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = locate(options)

@@ -1,3 +1,4 @@
+import { checkNames } from '@outlay/core/adapter'
 import { locate } from './database-names.ts'
 import type { Driver } from './driver.ts'
 import { createBacklogReads } from './inspection-backlog.ts'
@@ -28,6 +29,7 @@ export type Inspection<Tx> = ReturnType<typeof inspect<Tx>>
  * for (const { id, waitsFor, remedy } of await inspection.stuck({ limit: 20 })) console.log(id, waitsFor, remedy)
  */
 export function inspect<Tx>(options: InspectionOptions<Tx>) {
+  checkNames(options, ['driver', 'schema', 'queueSchema'])
   const { driver } = options
   const names = locate(options)
   return {

@@ -1,3 +1,4 @@
+import { checkNames } from '@outlay/core/adapter'
 import { locate } from './database-names.ts'
 
 /** Names of the database roles, one for each thing that a process does with an engine. */
@@ -30,6 +31,8 @@ export interface RolesOptions {
  * await admin.query(rolesSql({ roles: { enqueue: 'web', worker: 'payouts' } }))
  */
 export function rolesSql(options: RolesOptions = {}): string {
+  checkNames(options, ['schema', 'queueSchema', 'roles'])
+  checkNames(options.roles, ['enqueue', 'worker', 'migrator', 'reader'], 'roles')
   const { schema, queueSchema, tokens } = locate(options)
   const { enqueue, worker, migrator, reader } = quoteRoles(options.roles ?? {})
   const both = `"${schema}", "${queueSchema}"`

@@ -1,6 +1,7 @@
 // For authors of backends and gateways: hosts need none of it.
 export { foreignTelemetry } from './engine/foreign-runtime.ts'
 export * from './number-option.ts'
+export { checkNames } from './option-names.ts'
 export * from './ports/account-commands.ts'
 export * from './ports/archive.ts'
 export type { BacklogPort } from './ports/backlog.ts'

@@ -55,7 +55,7 @@ export interface Client {
  * })
  */
 export function createClient(options: ClientOptions): Client {
-  const connection = createConnection(options)
+  const connection = createConnection(options, ['retries', 'forwardCursor', 'catalog', 'bankLinkPaths', 'wait'])
   const context: ResourceContext = {
     requester: createRequester(connection, options.retries ?? {}, options.wait),
     forwardCursor: options.forwardCursor ?? 'page[after]',

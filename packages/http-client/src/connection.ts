@@ -1,5 +1,5 @@
 import type { Clock, Environment, Random, Telemetry } from '@outlay/core'
-import { checkNumbers, foreignTelemetry, timerRange } from '@outlay/core/adapter'
+import { checkNames, checkNumbers, foreignTelemetry, timerRange } from '@outlay/core/adapter'
 import { Agent, type Dispatcher } from 'undici'
 import {
   type ExchangeLimits,
@@ -124,9 +124,32 @@ const timeoutRanges = {
   bodyMs: timerRange,
   totalMs: timerRange,
   credentialsMs: timerRange,
+  tokenMs: timerRange,
 }
 
-const checkOptions = ({ maxConcurrent, maxBodyBytes, timeouts }: ConnectionOptions): void => {
+const connectionNames = [
+  'baseUrl',
+  'tokenUrl',
+  'credentials',
+  'environment',
+  'scope',
+  'timeouts',
+  'limits',
+  'maxConcurrent',
+  'maxBodyBytes',
+  'dispatcher',
+  'clock',
+  'random',
+  'userAgent',
+  'serviceName',
+  'telemetry',
+  'allowInsecure',
+]
+
+const checkOptions = (options: ConnectionOptions, others: readonly string[]): void => {
+  const { maxConcurrent, maxBodyBytes, timeouts } = options
+  checkNames(options, [...connectionNames, ...others])
+  checkNames(timeouts, Object.keys(timeoutRanges), 'timeouts')
   const ranges = { maxConcurrent: { min: 1, max: 100_000, integer: true }, maxBodyBytes: { min: 1, integer: true } }
   checkNumbers({ maxConcurrent, maxBodyBytes }, ranges)
   checkNumbers({ ...timeouts }, timeoutRanges, 'timeouts.')
@@ -252,10 +275,10 @@ function openTokens(
  * Opens a connection to a service. Sends nothing until the first call.
  *
  * Throws Error for an address that is not http(s), carries credentials, or is plain http to another host, and for a number that
- * is not valid.
+ * is not valid. OutlayError `invalid_request` for an option that is neither of a connection nor one of `others`.
  */
-export function createConnection(options: ConnectionOptions): Connection {
-  checkOptions(options)
+export function createConnection(options: ConnectionOptions, others: readonly string[] = []): Connection {
+  checkOptions(options, others)
   const allowInsecure = options.allowInsecure ?? false
   const addresses = readAddresses(options, allowInsecure)
   const clock = options.clock ?? { now: () => new Date() }

@@ -57,7 +57,7 @@ export const outlayKeyLifetimeMs = 20 * 24 * 3_600_000
  * const gateway = httpGateway({ baseUrl: 'https://api.example.com', credentials: (accountId) => vault.read(accountId) })
  */
 export function httpGateway(options: HttpGatewayOptions): Gateway {
-  const connection = createConnection(options)
+  const connection = createConnection(options, ['forwardCursor', 'catalog', 'keyLifetimeMs'])
   const { forwardCursor = 'page[after]', catalog = defaultCatalog, keyLifetimeMs } = options
   return {
     keyLifetimeMs,

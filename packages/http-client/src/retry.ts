@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OutlayError } from '@outlay/core'
-import { checkNumbers, retryDelayMs, timerRange } from '@outlay/core/adapter'
+import { checkNames, checkNumbers, retryDelayMs, timerRange } from '@outlay/core/adapter'
 import type { Attempt, Connection } from './connection.ts'
 import { createAttemptError } from './errors.ts'
 import { type HttpAnswer, readHeader } from './exchange.ts'
@@ -74,6 +74,7 @@ const retryRanges = {
 
 /** Makes the requester of a client. */
 export function createRequester(connection: Connection, options: RetryOptions, wait: Wait = waitFor): Requester {
+  checkNames(options, Object.keys(retryRanges), 'retries')
   checkNumbers({ ...options }, retryRanges, 'retries.')
   const { times = 3, baseMs = 250, maxMs = 20_000 } = options
   const waitMs = (attempt: Attempt, repetition: number): number => {

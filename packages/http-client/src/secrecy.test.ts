@@ -27,7 +27,6 @@ afterEach(() => server.close())
 const options = () => ({
   baseUrl: server.url,
   credentials: { clientId: 'client', clientSecret: canaries.clientSecret },
-  retries: { times: 0 },
 })
 
 // The most careless service: it returns everything that it receives in every member of an error.
@@ -56,7 +55,7 @@ const bankAccount = {
 } as const
 
 const attempts = async (): Promise<unknown[]> => {
-  const client = createClient(options())
+  const client = createClient({ ...options(), retries: { times: 0 } })
   const gateway = httpGateway(options())
   const signal = new AbortController().signal
   const request = {

@@ -1,5 +1,5 @@
 import { type Catalog, type Clock, OutlayError, type WebhookVerifier } from '@outlay/core'
-import { checkNumbers } from '@outlay/core/adapter'
+import { checkNames, checkNumbers } from '@outlay/core/adapter'
 import { readObservation, verifyWebhook } from './webhooks.ts'
 
 /** Options of {@link httpWebhooks}. */
@@ -27,6 +27,7 @@ export interface HttpWebhooksOptions {
  * const engine = createEngine({ backend, gateway, webhooks })
  */
 export function httpWebhooks(options: HttpWebhooksOptions): WebhookVerifier {
+  checkNames(options, ['secrets', 'toleranceMs', 'clock', 'catalog'])
   checkNumbers({ toleranceMs: options.toleranceMs }, { toleranceMs: { min: 0 } })
   return {
     async verify({ body, headers }, accountId) {

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Catalog, defaultCatalog, type Observation, OutlayError, type WebhookHeaders } from '@outlay/core'
+import { checkNames } from '@outlay/core/adapter'
 import {
   attachRaw,
   isRecord,
@@ -50,6 +51,7 @@ export function verifyWebhook(
   secrets: string | readonly string[],
   options: VerifyWebhookOptions = {},
 ): WithRaw<WebhookEvent> {
+  checkNames(options, ['now', 'toleranceMs'])
   const keys = (typeof secrets === 'string' ? [secrets] : secrets).flatMap(readKeys)
   if (keys.length === 0) throw new Error('verifyWebhook needs at least one secret')
   const body = typeof rawBody === 'string' ? Buffer.from(rawBody) : rawBody

@@ -22,7 +22,7 @@ import {
   type Telemetry,
   type TelemetryAttributes,
 } from '@outlay/core'
-import { checkNumbers } from '@outlay/core/adapter'
+import { checkNames, checkNumbers } from '@outlay/core/adapter'
 import { createGauges } from './gauges.ts'
 import { formatTraceparent, parseTraceparent } from './traceparent.ts'
 
@@ -54,6 +54,7 @@ const kinds = {
  * const engine = createEngine({ backend, gateway, telemetry: openTelemetry() })
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  checkNames(options, ['tracerProvider', 'meterProvider', 'gaugeIntervalMs'])
   checkNumbers({ gaugeIntervalMs: options.gaugeIntervalMs }, { gaugeIntervalMs: { min: 0 } })
   const tracer = (options.tracerProvider ?? trace).getTracer(scope)
   const meter = (options.meterProvider ?? metrics).getMeter(scope)

@@ -1,9 +1,17 @@
 import { expect, it } from 'vitest'
 import { createService } from './service.ts'
 
+const make = (options: object) => () =>
+  createService({ pool: undefined as never, rails: 'simulated', encryptionKey: new Uint8Array(32), ...options })
+
+it('a service refuses an option that it does not have, before it does anything', () => {
+  expect(make({ shema: 'payments' })).toThrow('shema: is no option; there are pool, schema')
+  expect(make({ rateLimit: { perSecond: 5, brust: 5 } })).toThrow('rateLimit.brust: is no option')
+  expect(make({ webhooks: { timeout: 5 } })).toThrow('webhooks.timeout: is no option')
+  expect(make({ retention: { idempotencyKeysDays: 5 } })).toThrow('retention.idempotencyKeysDays: is no option')
+})
+
 it('a service refuses an invalid number by the name of its option, before it does anything', () => {
-  const make = (options: object) => () =>
-    createService({ pool: undefined as never, rails: 'simulated', encryptionKey: new Uint8Array(32), ...options })
   expect(make({ rateLimit: { perSecond: Number.NaN, burst: 5 } })).toThrow('rateLimit.perSecond is a number')
   expect(make({ rateLimit: { perSecond: 5, burst: 0 } })).toThrow('rateLimit.burst is a number from 1 on; got 0.')
   expect(make({ webhooks: { concurrency: 0 } })).toThrow('webhooks.concurrency is a whole number')

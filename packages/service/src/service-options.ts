@@ -1,17 +1,28 @@
-import { checkNumbers, type NumberRange, timerRange } from '@outlay/core/adapter'
-import type { ServiceContext } from './context.ts'
-import type { Retention } from './housekeeping.ts'
-import type { WebhookDeliveryOptions } from './webhooks/delivery-worker.ts'
+import { checkNames, checkNumbers, type NumberRange, timerRange } from '@outlay/core/adapter'
+import type { ServiceOptions } from './service.ts'
 
-/** The options of a service that have numbers. */
-interface NumberedOptions {
-  readonly rateLimit?: ServiceContext['rateLimit']
-  readonly webhooks?: WebhookDeliveryOptions | undefined
-  readonly retention?: Retention | undefined
-}
+const names = [
+  'pool',
+  'schema',
+  'rails',
+  'bankLinking',
+  'encryptionKey',
+  'catalog',
+  'clock',
+  'logger',
+  'telemetry',
+  'kybReview',
+  'allowPrivateWebhooks',
+  'rateLimit',
+  'engine',
+  'webhooks',
+  'retention',
+]
 
 /** Maximum number of days that a clock can be set back by. */
 const days: NumberRange = { min: 0, max: 100_000 }
+
+const rateRanges = { perSecond: { min: 0.000_001 }, burst: { min: 1 } }
 
 const retentionRanges = { idempotencyKeyDays: days, webhookEventDays: days, bankLinkExchangeDays: days }
 
@@ -22,11 +33,16 @@ const webhookRanges = {
 }
 
 /**
- * Checks the numbers that a service is configured with; those of the engine's workers are checked when it starts.
+ * Checks the names and the numbers that a service is configured with; those of the engine's workers are checked when it starts.
  * @throws Error with a sentence that names the option
  */
-export function checkServiceOptions({ rateLimit, webhooks, retention }: NumberedOptions): void {
-  checkNumbers({ ...rateLimit }, { perSecond: { min: 0.000_001 }, burst: { min: 1 } }, 'rateLimit.')
+export function checkServiceOptions(options: ServiceOptions): void {
+  const { rateLimit, webhooks, retention } = options
+  checkNames(options, names)
+  checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
+  checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
+  checkNames(retention, Object.keys(retentionRanges), 'retention')
+  checkNumbers({ ...rateLimit }, rateRanges, 'rateLimit.')
   checkNumbers({ ...webhooks }, webhookRanges, 'webhooks.')
   checkNumbers({ ...retention }, retentionRanges, 'retention.')
 }

@@ -1,3 +1,4 @@
+import { checkNames } from '@outlay/core/adapter'
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../driver.ts'
@@ -22,6 +23,7 @@ interface KnexClient {
  * const engine = createEngine({ backend: postgres({ driver: knexDriver(db) }), gateway })
  */
 export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Knex.Transaction> {
+  checkNames(options, ['prepared'])
   const client = knex.client as KnexClient
   const inSession = async <T>(work: (connection: Client) => Promise<T>): Promise<T> => {
     const connection = await client.acquireConnection()

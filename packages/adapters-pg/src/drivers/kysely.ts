@@ -21,7 +21,7 @@ export interface KyselyDriverOptions<Database> extends PgDriverOptions {
  */
 export function kyselyDriver<Database>(options: KyselyDriverOptions<Database>): Driver<Transaction<Database>> {
   return {
-    ...poolDriver(options.pool, options),
+    ...poolDriver(options.pool, options, ['db', 'pool']),
     name: 'kysely',
     async execute(tx, statement, values) {
       // A plugin that renames columns would rename those of the engine too.

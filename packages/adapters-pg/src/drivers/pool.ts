@@ -1,3 +1,4 @@
+import { checkNames } from '@outlay/core/adapter'
 import { Client, type Pool, type PoolClient } from 'pg'
 import type { Driver, Listener, ListenOptions, SqlSession } from '../driver.ts'
 import type { Row } from '../statement.ts'
@@ -11,8 +12,12 @@ export interface PgDriverOptions {
 /** What a driver does outside the host's transactions. */
 export type PoolDriver = Pick<Driver<never>, 'maxConnections' | 'query' | 'run' | 'session' | 'listen' | 'onError'>
 
-/** The part of a driver that works on a pool of node-postgres, for any library of the host's transactions. */
-export function poolDriver(pool: Pool, options: PgDriverOptions = {}): PoolDriver {
+/**
+ * The part of a driver that works on a pool of node-postgres, for any library of the host's transactions. `others` are the
+ * options that the library's driver has besides.
+ */
+export function poolDriver(pool: Pool, options: PgDriverOptions = {}, others: readonly string[] = []): PoolDriver {
+  checkNames(options, ['prepared', ...others])
   guardClients(pool)
   return {
     maxConnections: pool.options.max,

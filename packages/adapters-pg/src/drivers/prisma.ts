@@ -46,7 +46,7 @@ export function prismaDriver<Root extends PrismaRoot>(
   const { prisma, pool } = options
   const transactionOptions = { maxWait: 10_000, timeout: 60_000, ...options.transactionOptions }
   return {
-    ...poolDriver(pool, options),
+    ...poolDriver(pool, options, ['prisma', 'pool', 'transactionOptions']),
     name: 'prisma',
     async execute(tx, statement, values) {
       try {

@@ -1,9 +1,9 @@
+import { checkNames } from '../option-names.ts'
 import type { AccountPort } from '../ports/account-commands.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import { checkAccountLimits } from './account-limits.ts'
 import type { Engine } from './engine.ts'
 import { checkAccountId, readSince } from './enqueueing.ts'
-import { checkNames } from './option-names.ts'
 
 /** Creates the commands of accounts. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
 export function createAccounts<Tx>(

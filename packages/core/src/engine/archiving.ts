@@ -1,7 +1,7 @@
 import { checkNumbers } from '../number-option.ts'
+import { checkNames } from '../option-names.ts'
 import type { ArchivePort } from '../ports/archive.ts'
 import { checkFlag } from './checked-text.ts'
-import { checkNames } from './option-names.ts'
 
 /** What to archive, and how much of it. */
 export interface ArchiveOptions {

@@ -1,9 +1,9 @@
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
+import { checkNames } from '../option-names.ts'
 import { checkFlag, checkText } from './checked-text.ts'
 import { checkAccountId, readSince } from './enqueueing.ts'
 import { isForeignId, longestId } from './foreign-value.ts'
-import { checkNames } from './option-names.ts'
 import type { ReconcileOptions } from './reconciliation.ts'
 
 /** What a reconciliation is asked for, read before anything is compared or written. */

@@ -1,11 +1,11 @@
 import { OutlayError } from '../error.ts'
+import { checkNames } from '../option-names.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
 import type { Operations } from '../ports/operations.ts'
 import type { OperatorNote, StopTarget } from '../ports/safety.ts'
 import { checkFlag, checkText } from './checked-text.ts'
 import type { Engine, Stops } from './engine.ts'
 import { checkAccountId } from './enqueueing.ts'
-import { checkNames } from './option-names.ts'
 import { waiting } from './submission.ts'
 
 /** Name of the gateway that every engine has. */

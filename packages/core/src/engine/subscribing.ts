@@ -1,10 +1,10 @@
 import { OutlayError } from '../error.ts'
 import { type EventType, eventTypes } from '../event.ts'
+import { checkNames } from '../option-names.ts'
 import type { EventHandler } from '../ports/handlers.ts'
 import type { Subscription, SubscriptionPort } from '../ports/subscriptions.ts'
 import { checkFlag, checkText, isText } from './checked-text.ts'
 import type { SubscribeOptions, Unsubscribed, UnsubscribeOptions } from './engine.ts'
-import { checkNames } from './option-names.ts'
 
 /** Longest name of a subscription, in UTF-16 code units: it is in an index. */
 const longestName = 255

@@ -1,5 +1,5 @@
 import { checkNumbers, timerRange } from '../number-option.ts'
-import { checkNames } from './option-names.ts'
+import { checkNames } from '../option-names.ts'
 
 /**
  * Time limits for calls into the host's and the gateway's code, in milliseconds. At the limit the signal of a call fires. A

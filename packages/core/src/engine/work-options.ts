@@ -1,7 +1,7 @@
 import { checkNumbers, type NumberRange, timerRange } from '../number-option.ts'
+import { checkNames } from '../option-names.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
 import { checkFlag } from './checked-text.ts'
-import { checkNames } from './option-names.ts'
 
 const ranges: { readonly [K in keyof WorkOptions]: NumberRange } = {
   concurrency: { min: 1, max: 100_000, integer: true },

@@ -1,4 +1,4 @@
-import { OutlayError } from '../error.ts'
+import { OutlayError } from './error.ts'
 
 /**
  * Checks that what a host gives is an object of options and has no others than these: a mistyped one would do nothing, silently.

@@ -1,0 +1,31 @@
+import { Pool } from 'pg'
+import { expect, it } from 'vitest'
+import { postgres } from './backend.ts'
+import { drizzleDriver } from './drivers/drizzle.ts'
+import { knexDriver } from './drivers/knex.ts'
+import { kyselyDriver } from './drivers/kysely.ts'
+import { pgDriver } from './drivers/pg.ts'
+import { prismaDriver } from './drivers/prisma.ts'
+import { inspect } from './inspection.ts'
+import { rolesSql } from './roles.ts'
+
+const pool = new Pool()
+const driver = pgDriver(pool)
+const unused = undefined as never
+
+it.each<[string, () => unknown]>([
+  ['shema: is no option; there are driver, schema', () => postgres({ driver, ...{ shema: 'payments' } })],
+  ['shema: is no option', () => inspect({ driver, ...{ shema: 'payments' } })],
+  ['shema: is no option', () => rolesSql({ ...{ shema: 'payments' } })],
+  ['roles.workers: is no option', () => rolesSql({ roles: { ...{ workers: 'payouts' } } })],
+  ['prepare: is no option; there are prepared', () => pgDriver(pool, { ...{ prepare: false } })],
+  ['prepare: is no option', () => drizzleDriver({ $client: pool } as never, { ...{ prepare: false } })],
+  ['prepare: is no option', () => knexDriver(unused, { ...{ prepare: false } })],
+  [
+    'prepare: is no option; there are prepared, db, pool',
+    () => kyselyDriver({ db: unused, pool, ...{ prepare: false } }),
+  ],
+  ['prepare: is no option', () => prismaDriver({ prisma: unused, pool, ...{ prepare: false } })],
+])('%s', (message, act) => {
+  expect(act).toThrow(message)
+})
