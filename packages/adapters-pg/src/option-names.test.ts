@@ -12,15 +12,16 @@ import { rolesSql } from './roles.ts'
 const pool = new Pool()
 const driver = pgDriver(pool)
 const unused = undefined as never
+const mistyped = (options: object): object => options
 
 it.each<[string, () => unknown]>([
   ['shema: is no option; there are driver, schema', () => postgres({ driver, ...{ shema: 'payments' } })],
   ['shema: is no option', () => inspect({ driver, ...{ shema: 'payments' } })],
-  ['shema: is no option', () => rolesSql({ ...{ shema: 'payments' } })],
-  ['roles.workers: is no option', () => rolesSql({ roles: { ...{ workers: 'payouts' } } })],
-  ['prepare: is no option; there are prepared', () => pgDriver(pool, { ...{ prepare: false } })],
-  ['prepare: is no option', () => drizzleDriver({ $client: pool } as never, { ...{ prepare: false } })],
-  ['prepare: is no option', () => knexDriver(unused, { ...{ prepare: false } })],
+  ['shema: is no option', () => rolesSql(mistyped({ shema: 'payments' }))],
+  ['roles.workers: is no option', () => rolesSql({ roles: mistyped({ workers: 'payouts' }) })],
+  ['prepare: is no option; there are prepared', () => pgDriver(pool, mistyped({ prepare: false }))],
+  ['prepare: is no option', () => drizzleDriver({ $client: pool } as never, mistyped({ prepare: false }))],
+  ['prepare: is no option', () => knexDriver(unused, mistyped({ prepare: false }))],
   [
     'prepare: is no option; there are prepared, db, pool',
     () => kyselyDriver({ db: unused, pool, ...{ prepare: false } }),

@@ -15,7 +15,7 @@ it.each<[string, () => unknown]>([
   ['keyLifetimeMs: is no option', client({ keyLifetimeMs: 3_600_000 })],
   ['retries.count: is no option; there are times', client({ retries: { count: 5 } })],
   ['tolerance: is no option', () => httpWebhooks({ secrets: () => 's', ...{ tolerance: 5 } })],
-  ['tolerance: is no option', () => verifyWebhook('{}', {}, 's', { ...{ tolerance: 5 } })],
+  ['tolerance: is no option', () => verifyWebhook('{}', {}, 's', { ...{ tolerance: 5 } } as object)],
 ])('%s', (message, act) => {
   expect(act).toThrow(message)
 })
