@@ -265,6 +265,10 @@ describe('a person who has asked the service', async () => {
   it.each<[string, SubmitResult]>([
     ['nobody waits for the answer any more', { outcome: 'unknown', detail: 'timed out' }],
     ['the key is in flight', { outcome: 'throttled', detail: 'in flight', httpStatus: 409 }],
+    [
+      'it was sent twice, and only the second is known not to have acted',
+      { outcome: 'unauthorized', detail: 'denied', mayHaveActed: true },
+    ],
     ['a page answered that may have passed it on', { outcome: 'unauthorized', detail: 'HTTP 403', httpStatus: 403 }],
   ])('cannot say that nothing was paid while a request may still arrive: %s', async (_, answer) => {
     const { engine, gateway } = make()

@@ -43,8 +43,11 @@ const ownRefusalsLimit = 6
 /** Decides what the answer to one attempt means for its transfer and its account. Pure; every answer has a decision. */
 export function decideSubmission(claim: Claim, answered: SubmitResult, context: SubmissionContext): Settlement {
   const result = readResult(answered)
+  const settlement = decideTransfer(claim, result, context)
   return {
-    ...decideTransfer(claim, result, context),
+    ...settlement,
+    // Of the attempt itself nothing else is known, whatever was answered last.
+    answer: mayHaveActed(result) ? { ...settlement.answer, outcome: 'unknown' } : settlement.answer,
     credentials: isOwnRefusal(claim, result) ? null : credentialsOf(result),
     throttledForMs: throttledForMs(result),
   }
@@ -84,9 +87,12 @@ const isProof = (result: SubmitResult): boolean =>
   result.outcome === 'accepted' ||
   ((result.outcome === 'rejected' || result.outcome === 'insufficient_balance') && result.keyEvaluated === true)
 
+/** True for an answer that leaves open what became of a request of its attempt. */
+const mayHaveActed = (result: SubmitResult): boolean => result.mayHaveActed === true && !isProof(result)
+
 /** Since when it is not known what became of the key, this attempt included; null when its answer is the only one to judge. */
 const openSince = ({ unknownSince, claimedAt }: Claim, result: SubmitResult): string | null =>
-  unknownSince ?? (result.mayHaveActed === true && !isProof(result) ? claimedAt : null)
+  unknownSince ?? (mayHaveActed(result) ? claimedAt : null)
 
 function decideTransfer(before: Claim, result: SubmitResult, context: SubmissionContext): Settlement {
   const unknownSince = openSince(before, result)
