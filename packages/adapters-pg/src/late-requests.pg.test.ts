@@ -1,4 +1,4 @@
-import { createEngine, type Gateway, type SubmitResult } from '@outlay/core'
+import { createEngine, type Gateway, type Observation, type SubmitResult } from '@outlay/core'
 import { memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
@@ -24,16 +24,17 @@ describe('a request that was about to leave as its worker lost its job', async (
     engines.push(engine)
     return engine
   }
-  /** Heartbeats do not arrive, as from a process that stands still; all else does, but it fetches nothing more once it has a transfer. */
-  const heartless = (hasOne: () => boolean): Driver<pg.PoolClient> => ({
+  /** A driver that fetches nothing more once `hasOne`, and on which these functions answer nothing. */
+  const without = (functions: readonly string[], hasOne: () => boolean): Driver<pg.PoolClient> => ({
     ...driver,
     query: (statement, values) =>
-      statement.text.includes('touch_jobs') || (statement.text.includes('fetch_and_claim') && hasOne())
+      functions.some((name) => statement.text.includes(name)) ||
+      (statement.text.includes('fetch_and_claim') && hasOne())
         ? Promise.resolve([])
         : driver.query(statement, values),
   })
-
-  it('does not leave any more: another one has found out that nothing was paid, and the host has canceled', async () => {
+  /** An engine that has one transfer and asks for its permission to send it when it is told to. */
+  async function hesitate(functions: readonly string[]) {
     const inner = memoryGateway()
     let hesitates = 0
     let answered = 0
@@ -50,19 +51,50 @@ describe('a request that was about to leave as its worker lost its job', async (
           return inner.submit(submission, options)
         },
       },
-      heartless(() => hesitates > 0),
+      without(functions, () => hesitates > 0),
     )
     await slow.start()
-    const { id } = await driver.transaction((tx) => slow.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await commit((tx) => slow.transfers.enqueue(tx, samplePayout('acme')))
     await waitUntil(() => hesitates === 1)
     const poor = { outcome: 'insufficient_balance', detail: 'none', keyEvaluated: true } as const
-    const quick = open({ ...inner, submit: async () => poor })
+    const at = new Date().toISOString()
+    const alike = { remoteId: 'alike', status: 'processing', failure: null } as const
+    const { amount, source, destination, note = null } = samplePayout('acme')
+    const transfer = { ...alike, id: 'alike', amount, source, destination, note, createdAt: at, updatedAt: at }
+    const list = async () => ({ observations: [{ ...alike, transfer }] as Observation[] })
+    const quick = open({ ...inner, list, submit: async () => poor })
+    const outcome = async () => {
+      go()
+      await waitUntil(() => answered > 0)
+      await Promise.all(engines.splice(0).map((engine) => engine.stop()))
+      return [hesitates, inner.submissions]
+    }
+    return { id, quick, outcome }
+  }
+  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
+  /** Starts the other engine, whose service refuses the transfer for lack of funds, and cancels it. */
+  async function refuseAndCancel(quick: ReturnType<typeof open>, id: string) {
     await quick.start()
     await waitUntil(async () => (await quick.transfers.get(id))?.stage === 'awaiting_funds', { timeoutMs: 90_000 })
-    await driver.transaction((tx) => quick.transfers.cancel(tx, id))
-    go()
-    await waitUntil(() => answered > 0)
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    expect([hesitates, inner.submissions]).toEqual([1, []])
+    await commit((tx) => quick.transfers.cancel(tx, id))
+  }
+
+  it('does not leave any more: another one has found out that nothing was paid, and the host has canceled', async () => {
+    // Heartbeats do not arrive, as from a process that stands still; all else does.
+    const { id, quick, outcome } = await hesitate(['touch_jobs'])
+    await refuseAndCancel(quick, id)
+    expect(await outcome()).toEqual([1, []])
+  })
+
+  it('does not leave any more: a person has compared with the service and released the transfer in the meantime', async () => {
+    const { id, quick, outcome } = await hesitate([])
+    await pool.query('update outlay.transfer set expires_at = now()')
+    await commit((tx) => quick.fence(tx))
+    await quick.reconcile({ since: new Date(Date.now() - 60_000), acknowledge: true })
+    expect(await quick.transfers.get(id)).toMatchObject({ stage: 'blocked', reason: 'reconcile' })
+    await pool.query('update outlay.transfer set expires_at = null')
+    await commit((tx) => quick.transfers.release(tx, id))
+    await refuseAndCancel(quick, id)
+    expect(await outcome()).toEqual([1, []])
   })
 })

@@ -40,10 +40,15 @@ const jobColumns = [
   'completed_on',
 ] as const
 
-/** SQL that gives a job to each transfer of `$1::text[]` that has none which is alive, due now or at the transfer's own time. */
+/**
+ * SQL that gives a job to each transfer of `$1::text[]` that has none which is alive, due now or at the transfer's own time. Where
+ * an attempt has no answer, its worker may believe for another heartbeat that it has the job, so the new one is due after that.
+ */
 export const ensureJobsText = `insert into {{queue_table}} as j
     (id, name, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
-  select {{schema}}.job_id(t.id), '{{queue}}', greatest(clock_timestamp(), t.not_before), {{retry_limit}}, {{expire_seconds}},
+  select {{schema}}.job_id(t.id), '{{queue}}', greatest(t.not_before, clock_timestamp() + case
+      when exists (select from {{schema}}.attempt a where a.transfer_id = t.id and a.answered_at is null)
+      then interval '{{heartbeat_seconds}} seconds' else interval '0' end), {{retry_limit}}, {{expire_seconds}},
     {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard'
   from {{schema}}.transfer t where t.id = any ($1::text[])
   on conflict (name, id) do update set state = 'retry', start_after = excluded.start_after, completed_on = null
