@@ -33,7 +33,7 @@ describe('a request that was about to leave as its worker lost its job', async (
         ? Promise.resolve([])
         : driver.query(statement, values),
   })
-  /** An engine that has one transfer and asks for its permission to send it when it is told to. */
+  /** An engine that has one transfer and asks for its permission to send it when the test lets it. */
   async function hesitate(functions: readonly string[]) {
     const inner = memoryGateway()
     let hesitates = 0

@@ -32,7 +32,6 @@ export interface RolesOptions {
  */
 export function rolesSql(options: RolesOptions = {}): string {
   checkNames(options, ['schema', 'queueSchema', 'roles'])
-  checkNames(options.roles, ['enqueue', 'worker', 'migrator', 'reader'], 'roles')
   const { schema, queueSchema, tokens } = locate(options)
   const { enqueue, worker, migrator, reader } = quoteRoles(options.roles ?? {})
   const both = `"${schema}", "${queueSchema}"`
@@ -112,6 +111,7 @@ $$;`
 
 /** Names as SQL identifiers. */
 function quoteRoles(names: RoleNames): Required<{ readonly [K in keyof RoleNames]: string }> {
+  checkNames(names, ['enqueue', 'worker', 'migrator', 'reader'], 'roles')
   const quote = (name: string): string => {
     if (/^[A-Za-z_][A-Za-z0-9_-]{0,62}$/.test(name)) return `"${name}"`
     throw new Error(`A role name is letters, digits, "_" and "-", at most 63 characters; got "${name}".`)

@@ -35,5 +35,6 @@ export {
 } from './rails/simulated/simulated-rails.ts'
 export { type Caller, type Environment, type Scope, scopes } from './schema/caller.ts'
 export type { Secrets, WrappingKey } from './secrets.ts'
-export { createService, type EncryptionKeys, type Service, type ServiceOptions } from './service.ts'
+export { createService, type Service } from './service.ts'
+export type { EncryptionKeys, ServiceOptions } from './service-options.ts'
 export type { TransferEndpointResource, TransferResource } from './transfers/view.ts'

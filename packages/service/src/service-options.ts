@@ -1,5 +1,54 @@
+import type { Catalog, Clock, Logger, Telemetry, WorkOptions } from '@outlay/core'
 import { checkNames, checkNumbers, type NumberRange, timerRange } from '@outlay/core/adapter'
-import type { ServiceOptions } from './service.ts'
+import type { Pool } from 'pg'
+import type { BankLinkingOptions } from './bank-links/linking.ts'
+import type { KybReview, ServiceContext } from './context.ts'
+import type { Retention } from './housekeeping.ts'
+import type { Rails } from './rails/port.ts'
+import type { WrappingKey } from './secrets.ts'
+import type { WebhookDeliveryOptions } from './webhooks/delivery-worker.ts'
+
+/** Keys for encryption at rest. */
+export interface EncryptionKeys {
+  /** The first one seals, and all of them open. */
+  readonly keys: readonly [WrappingKey, ...WrappingKey[]]
+  /** At least 32 octets for digests of lookups. It must never change. */
+  readonly macKey: Uint8Array
+}
+
+/** Options of {@link createService}. */
+export interface ServiceOptions {
+  /** Connections to the service's database. Its size limits the work of one process at once. 20 is enough on two cores. */
+  readonly pool: Pool
+  /** Schema of the service's tables: lower-case letters, digits, underscores. Default `outlay_service`. */
+  readonly schema?: string | undefined
+  /** The rails that move money. `simulated` moves none, on a virtual clock, and adds `/simulations`. */
+  readonly rails: Rails | 'simulated'
+  /** How banks are linked. Default: simulated with simulated rails, otherwise no bank linking. */
+  readonly bankLinking?: BankLinkingOptions | undefined
+  /** 32 octets, or keys to rotate. */
+  readonly encryptionKey: Uint8Array | EncryptionKeys
+  /** Value types and transfer types. Default: the built-in ones. */
+  readonly catalog?: Catalog | undefined
+  /** Default: the system's clock. */
+  readonly clock?: Clock | undefined
+  /** Default: no logs. */
+  readonly logger?: Logger | undefined
+  /** Traces and metrics, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none. */
+  readonly telemetry?: Telemetry | undefined
+  /** Default: every account is complete at once. */
+  readonly kybReview?: KybReview | undefined
+  /** Allows webhooks to private addresses and over plain HTTP. Default false. */
+  readonly allowPrivateWebhooks?: boolean | undefined
+  /** Per client. Default 2,000 a second, burst 2,000. */
+  readonly rateLimit?: ServiceContext['rateLimit']
+  /** Options of the engine's workers in this process. */
+  readonly engine?: WorkOptions | undefined
+  /** Options of webhook delivery. */
+  readonly webhooks?: WebhookDeliveryOptions | undefined
+  /** How long idempotency keys and events are kept. Default 30 days each. */
+  readonly retention?: Retention | undefined
+}
 
 const names = [
   'pool',

@@ -1,15 +1,5 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
-import {
-  type Catalog,
-  type Clock,
-  createEngine,
-  defaultCatalog,
-  type Engine,
-  type Logger,
-  type Telemetry,
-  type WorkOptions,
-} from '@outlay/core'
-import type { Pool } from 'pg'
+import { createEngine, defaultCatalog, type Engine } from '@outlay/core'
 import { accountsRoutes } from './accounts/routes.ts'
 import { addressesRoutes } from './addresses/routes.ts'
 import { createApp, type MountedRoute } from './app.ts'
@@ -21,68 +11,26 @@ import { type BankLinkingOptions, createBankLinking } from './bank-links/linking
 import { bankLinkRoutes } from './bank-links/routes.ts'
 import { bankLinkSimulationsRoutes } from './bank-links/simulation-routes.ts'
 import { oauthRoutes } from './clients/oauth-routes.ts'
-import { inTransaction, type KybReview, type ServiceContext, type Tx } from './context.ts'
+import { inTransaction, type ServiceContext, type Tx } from './context.ts'
 import { migrateService } from './database/migrations.ts'
 import { reportUnboundRole } from './database/row-security.ts'
 import { financialInstitutionsRoutes } from './financial-institutions/routes.ts'
 import { healthRoutes } from './health/routes.ts'
-import { migrateHousekeeping, type Retention, startHousekeeping } from './housekeeping.ts'
+import { migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
 import type { RouteModule } from './http/request.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
 import { railsGateway } from './rails/gateway.ts'
 import type { Rails } from './rails/port.ts'
 import { createSimulatedRails, type SimulatedRails } from './rails/simulated/simulated-rails.ts'
-import { createSecrets, type Secrets, type WrappingKey } from './secrets.ts'
-import { checkServiceOptions } from './service-options.ts'
+import { createSecrets, type Secrets } from './secrets.ts'
+import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
 import { simulationsRoutes } from './simulations/routes.ts'
 import { applyFacts } from './transfers/facts.ts'
 import { instructionReader } from './transfers/instructions.ts'
 import { subscribeToEngine } from './transfers/progress.ts'
 import { transfersRoutes } from './transfers/routes.ts'
-import { startWebhookDelivery, type WebhookDelivery, type WebhookDeliveryOptions } from './webhooks/delivery-worker.ts'
+import { startWebhookDelivery, type WebhookDelivery } from './webhooks/delivery-worker.ts'
 import { webhooksRoutes } from './webhooks/routes.ts'
-
-/** Keys for encryption at rest. */
-export interface EncryptionKeys {
-  /** The first one seals, and all of them open. */
-  readonly keys: readonly [WrappingKey, ...WrappingKey[]]
-  /** At least 32 octets for digests of lookups. It must never change. */
-  readonly macKey: Uint8Array
-}
-
-/** Options of {@link createService}. */
-export interface ServiceOptions {
-  /** Connections to the service's database. Its size limits the work of one process at once. 20 is enough on two cores. */
-  readonly pool: Pool
-  /** Schema of the service's tables: lower-case letters, digits, underscores. Default `outlay_service`. */
-  readonly schema?: string | undefined
-  /** The rails that move money. `simulated` moves none, on a virtual clock, and adds `/simulations`. */
-  readonly rails: Rails | 'simulated'
-  /** How banks are linked. Default: simulated with simulated rails, otherwise no bank linking. */
-  readonly bankLinking?: BankLinkingOptions | undefined
-  /** 32 octets, or keys to rotate. */
-  readonly encryptionKey: Uint8Array | EncryptionKeys
-  /** Value types and transfer types. Default: the built-in ones. */
-  readonly catalog?: Catalog | undefined
-  /** Default: the system's clock. */
-  readonly clock?: Clock | undefined
-  /** Default: no logs. */
-  readonly logger?: Logger | undefined
-  /** Traces and metrics, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none. */
-  readonly telemetry?: Telemetry | undefined
-  /** Default: every account is complete at once. */
-  readonly kybReview?: KybReview | undefined
-  /** Allows webhooks to private addresses and over plain HTTP. Default false. */
-  readonly allowPrivateWebhooks?: boolean | undefined
-  /** Per client. Default 2,000 a second, burst 2,000. */
-  readonly rateLimit?: ServiceContext['rateLimit']
-  /** Options of the engine's workers in this process. */
-  readonly engine?: WorkOptions | undefined
-  /** Options of webhook delivery. */
-  readonly webhooks?: WebhookDeliveryOptions | undefined
-  /** How long idempotency keys and events are kept. Default 30 days each. */
-  readonly retention?: Retention | undefined
-}
 
 /** The service, to be mounted in a server. */
 export interface Service {

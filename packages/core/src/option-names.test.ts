@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { createAccounts } from './account-commands.ts'
-import { archive } from './archiving.ts'
-import { readReconcileOptions } from './reconciliation-input.ts'
-import { createSafetyCommands } from './stopping.ts'
-import { makeSubscription, unsubscribe } from './subscribing.ts'
-import { readTimeouts } from './timeouts.ts'
-import { checkPolling, checkWorkOptions } from './work-options.ts'
+import { createAccounts } from './engine/account-commands.ts'
+import { archive } from './engine/archiving.ts'
+import { readReconcileOptions } from './engine/reconciliation-input.ts'
+import { createSafetyCommands } from './engine/stopping.ts'
+import { makeSubscription, unsubscribe } from './engine/subscribing.ts'
+import { readTimeouts } from './engine/timeouts.ts'
+import { checkPolling, checkWorkOptions } from './engine/work-options.ts'
 
 /** Stands for what no refused command may reach. */
 const nothing = new Proxy({} as never, {
