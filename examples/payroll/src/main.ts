@@ -67,7 +67,7 @@ async function run(running: AsyncDisposableStack): Promise<number> {
   signal.throwIfAborted()
   progress.say(`the service listens on ${service.baseUrl}; two workers run`)
 
-  const client = running.use(createClient(service))
+  const client = running.use(createClient({ baseUrl: service.baseUrl, credentials: service.credentials }))
   const sandbox = await openSandbox(service)
   const { accountId } = service
   const plan = await playStory({ db, engine, client, sandbox, victim, progress, people, accountId, signal })
