@@ -154,4 +154,19 @@ describe('the commands that stop and allow sending', async () => {
     expect((await run('adopt-database', '--deployment', 'eu')).stdout).toContain('Adopted, and fenced')
     expect((await doctor()).first.code).toBe('fenced')
   })
+
+  it('say after an adoption which stops still hold, and how to end them', async () => {
+    await host.engine.start()
+    await host.engine.stop()
+    await run('stop', '--account', 'acme')
+    const except = (await run('adopt-database', '--moved')).stdout
+    expect(except).toContain('workers send from this database, except for the accounts that are stopped')
+    expect(except).toContain('"outlay start-sending --account acme" ends it')
+    await run('stop', '--all', '--actor', 'ann', '--reason', 'a drill')
+    const stopped = (await run('adopt-database', '--moved')).stdout
+    expect(stopped).toContain('nothing is sent yet')
+    expect(stopped).not.toContain('workers send')
+    expect(stopped).toMatch(/The stop of everything since \S+ by ann \(a drill\) still holds: "outlay start-sending --all" ends it/)
+    expect((await run('adopt-database')).stdout).toMatch(/Adopted, and fenced.*"outlay start-sending --all" ends it/)
+  })
 })

@@ -1,4 +1,4 @@
-import type { Adoption, OperatorNote, StopTarget } from '@outlay/core'
+import type { Adoption, OperatorNote, SendingState, Stop, StopTarget } from '@outlay/core'
 import { doubtAccount } from './known-account.ts'
 import type { Session } from './session.ts'
 import { printable } from './table.ts'
@@ -57,9 +57,23 @@ export async function adoptDatabase(session: Session, adoption: Adoption): Promi
   const before = await session.engine.sending()
   await session.transaction((tx) => session.engine.adoptDatabase(tx, adoption))
   const after = await session.engine.sending()
-  session.write({ before, after }, () =>
-    after.fence === null
-      ? 'Adopted: workers send from this database. Make sure that no other copy of it has workers.'
-      : 'Adopted, and fenced: the service may be ahead of this database. Nothing is sent until "outlay reconcile --since <time>".',
-  )
+  session.write({ before, after }, () => printable([describeAdopted(after), ...after.stops.map(describeStop)].join(' ')))
+}
+
+/** What is sent from an adopted database. A stop was a row of the copied database too, and holds here as it did there. */
+function describeAdopted({ fence, stops }: SendingState): string {
+  if (fence !== null) {
+    return 'Adopted, and fenced: the service may be ahead of this database. Nothing is sent until "outlay reconcile --since <time>".'
+  }
+  const others = 'Make sure that no other copy of it has workers.'
+  if (stops.some(({ scope }) => scope !== 'account')) return `Adopted, but nothing is sent yet. ${others}`
+  const except = stops.length === 0 ? '' : ', except for the accounts that are stopped'
+  return `Adopted: workers send from this database${except}. ${others}`
+}
+
+function describeStop({ scope, name, since, reason, actor }: Stop): string {
+  const target: StopTarget = scope === 'all' ? { scope } : { scope, name: name ?? '' }
+  const who = actor === null ? '' : ` by ${actor}`
+  const why = reason === null ? '' : ` (${reason})`
+  return `The stop of ${nameOf(target)} since ${since}${who}${why} still holds: "outlay start-sending ${optionOf(target)}" ends it.`
 }
