@@ -85,7 +85,9 @@ describe('an inspection', async () => {
     const { id } = await enqueue()
     await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'rate_limited')
     const [stuck] = await rows('select waits_for, remedy from outlay.stuck_transfers')
-    expect(stuck.waits_for).toBe('the gateway, which sent nothing: the credentials, the throttle or the connection failed')
+    expect(stuck.waits_for).toBe(
+      'the gateway, which sent nothing: the credentials, the throttle or the connection failed',
+    )
     expect(stuck.remedy).toContain('outlay prove')
   })
 

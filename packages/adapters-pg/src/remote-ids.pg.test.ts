@@ -165,7 +165,11 @@ describe('an id at the service', async () => {
 
   it('that a transfer loses after its end leaves it ended and unconfirmed: it is not said to be blocked', async () => {
     const engine = make(confused(['two']))
-    const [wrong] = await adopt({ stage: 'settled', status: 'complete', events: ['transfer.adopted', 'transfer.completed'] })
+    const [wrong] = await adopt({
+      stage: 'settled',
+      status: 'complete',
+      events: ['transfer.adopted', 'transfer.completed'],
+    })
     const two = await enqueue(engine, 'two')
     const received: unknown[] = []
     engine.subscribe('books', ['transfer.blocked', 'transfer.unconfirmed'], async ({ type, transfer }) => {
