@@ -1,6 +1,6 @@
 -- Removes the id at the service from a transfer, since a person says that it belongs to another one. What became of this transfer
--- is then for a person to find out. A settled transfer stays settled, and is unconfirmed: nobody can resolve it here, and whoever
--- handled its end must hear of it. The caller gives the id to the other one.
+-- is then for a person to find out. A settled transfer stays settled, and is unconfirmed: nobody can resolve it here, and every subscriber
+-- that handled its end must be notified. The caller gives the id to the other one.
 create or replace function {{schema}}.release_remote_id(p_id text, p_evidence text, p_actor text) returns void language plpgsql as $$
 declare
   v_sequence integer;

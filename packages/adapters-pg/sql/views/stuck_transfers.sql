@@ -35,7 +35,7 @@ with waiting as (
       when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and call accounts.retryCredentials; without the call, a later probe finds out.'
       when w.reason = 'unauthorized' then 'Get the permission for it, or cancel it; after some more refusals it is blocked.'
       when w.reason = 'rate_limited' and w.unsent
-        then 'Mend what "outlay prove" shows of its last attempt; the same key goes out again without a command.'
+        then 'Fix what "outlay prove" shows of its last attempt; the same key goes out again without a command.'
       when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
       when w.start_after > now() then 'Nothing.'
       else 'Start workers, or more of them.'
