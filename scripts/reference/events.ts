@@ -15,6 +15,8 @@ const engineMeanings: Readonly<Record<string, string>> = {
   'transfer.failed':
     'It failed; the failure says why and whether it may continue. Recorded again when it fails again, or for good.',
   'transfer.canceled': 'It ended without an effect. Final.',
+  'transfer.unconfirmed':
+    'It had ended, and a person then gave its id at the service to another transfer. Its stage and status stay, though they came from that id: a person has to find out what was paid, and to undo what handlers did on its events.',
   'transfer.adopted':
     'A transfer that was created elsewhere is polled here from now on; the first event of such a transfer.',
   'account.credentials_refused': 'The service refuses the credentials of the account; its transfers wait.',

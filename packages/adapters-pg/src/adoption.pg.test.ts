@@ -93,6 +93,23 @@ describe('a transfer of others', async () => {
     })
   })
 
+  it('is still adopted after its account is unwatched, if it was found before and waited for an answer', async () => {
+    const { engine, gateway } = make()
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await pool.query(`select * from outlay.fetch_and_claim(1, 'gone', '')`)
+    const { id: remoteId } = gateway.add({ status: 'complete' })
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [gateway.observe(remoteId)]))
+    expect(await commit((tx) => engine.accounts.unwatch(tx, 'acme'))).toBe(true)
+    expect(await found()).toEqual([{ remote_id: remoteId }])
+    await pool.query(`update outlay.transfer set stage = 'settled', status = 'failed' where id = $1`, [id])
+    await pool.query('delete from outlay_queue.job')
+    await using _ = engine
+    await engine.start()
+    await waitUntil(async () => (await found()).length === 0)
+    expect((await rows()).map((row) => row.remote_id)).toEqual([null, remoteId])
+  })
+
   it('is adopted once, however many workers find it and however often it is reported', async () => {
     const gateway = listedGateway()
     const hosts = [make(gateway), make(gateway), make(gateway)]

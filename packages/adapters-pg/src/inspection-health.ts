@@ -88,6 +88,8 @@ export interface HealthFacts {
   readonly transfers: {
     readonly unknown: Group
     readonly blocked: readonly (Group & { readonly reason: string })[]
+    /** Transfers that ended without an id at the service, which accepted them afterwards: their money moved. */
+    readonly acceptedLate: Group & { readonly lastDetail: string | null }
     readonly awaitingFunds: Group
     /** Transfers that may be sent and are put off again and again, by why; since when they could have been sent. */
     readonly putOff: readonly PutOff[]
@@ -169,6 +171,11 @@ const texts = {
           and t.reason in ('rate_limited', 'account_limited', 'unauthorized')
       ) g group by g.reason
     ) p order by p.reason`,
+  // The index has the late answers alone; most are of transfers that took another one.
+  health_accepted_late: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
+      select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+      where a.late and t.stage = 'settled' and t.remote_id is null
+    ) g`,
   health_missing: `select ${group} from (
       select t.id, t.unknown_since as at from {{schema}}.transfer t
       where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
@@ -243,6 +250,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
     transfers: {
       unknown: readGroup(await one('health_unknown')),
       blocked: (await rows('health_blocked')).map((row) => ({ ...readGroup(row), reason: row['reason'] as string })),
+      acceptedLate: readLate(await one('health_accepted_late')),
       awaitingFunds: readGroup(await one('health_funds')),
       putOff: (await rows('health_put_off')).map((row) => ({
         ...readGroup(row),
@@ -293,6 +301,8 @@ function readGroup(row: Row = {}): Group {
     oldestMs: numberOf(row, 'oldest_ms'),
   }
 }
+
+const readLate = (row: Row) => ({ ...readGroup(row), lastDetail: (row['last_detail'] ?? null) as string | null })
 
 const readUnadopted = (row: Row) => ({ ...readGroup(row), problem: (row['problem'] ?? null) as string | null })
 

@@ -77,6 +77,20 @@ describe('an inspection', async () => {
     expect(attempt).toEqual({ attempt: 1, outcome: 'throttled', http_status: 429 })
   })
 
+  it('does not say that the service asked for a pause when the credentials function or the throttle of the host fails', async () => {
+    const { engine, gateway, enqueue } = open()
+    const detail = 'not sent: the address or the limits of the account could not be found'
+    gateway.script(() => ({ outcome: 'throttled', retryAfterMs: 600_000, detail }))
+    await engine.start()
+    const { id } = await enqueue()
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'rate_limited')
+    const [stuck] = await rows('select waits_for, remedy from outlay.stuck_transfers')
+    expect(stuck.waits_for).toBe(
+      'the gateway, which sent nothing: the credentials, the throttle or the connection failed',
+    )
+    expect(stuck.remedy).toContain('outlay prove')
+  })
+
   it('says in words what each stuck transfer waits for, and leaves out those that wait for their turn', async () => {
     const { enqueue, inspection } = open()
     const names = [

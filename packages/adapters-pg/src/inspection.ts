@@ -4,6 +4,7 @@ import type { Driver } from './driver.ts'
 import { createBacklogReads } from './inspection-backlog.ts'
 import { createEventTail, type EventTail, type EventTailOptions } from './inspection-events.ts'
 import { type HealthFacts, readHealth } from './inspection-health.ts'
+import { createPlaceRead } from './inspection-place.ts'
 import { readSchemaState, type SchemaState } from './inspection-schema.ts'
 import { createTransferReads } from './inspection-transfers.ts'
 
@@ -35,6 +36,7 @@ export function inspect<Tx>(options: InspectionOptions<Tx>) {
   return {
     ...createTransferReads(driver, names),
     ...createBacklogReads(driver, names),
+    ...createPlaceRead(driver, names),
     /** What the schema has and lacks; works on an empty database too. */
     schema: (): Promise<SchemaState> => readSchemaState(driver, names),
     /** The health of the database; needs a schema that is current. */

@@ -163,6 +163,32 @@ describe('an id at the service', async () => {
     expect(await restored.doubled()).toEqual([])
   })
 
+  it('that a transfer loses after its end leaves it ended and unconfirmed: it is not said to be blocked', async () => {
+    const engine = make(confused(['two']))
+    const [wrong] = await adopt({
+      stage: 'settled',
+      status: 'complete',
+      events: ['transfer.adopted', 'transfer.completed'],
+    })
+    const two = await enqueue(engine, 'two')
+    const received: unknown[] = []
+    engine.subscribe('books', ['transfer.blocked', 'transfer.unconfirmed'], async ({ type, transfer }) => {
+      const { id, stage, status, remoteId, reason } = transfer
+      received.push({ type, id, stage, status, remoteId, reason })
+    })
+    await engine.start()
+    await isBlocked(engine, two)
+    await commit((tx) => engine.transfers.resolve(tx, two, { remoteId: 'same', insteadOf: wrong.id }))
+    await waitUntil(() => received.length >= 2)
+    expect(received.slice(1)).toEqual([
+      {
+        ...{ type: 'transfer.unconfirmed', id: wrong.id, stage: 'settled', status: 'complete' },
+        ...{ remoteId: null, reason: 'remote_id_taken' },
+      },
+    ])
+    expect(await rows('select 1 from outlay.stuck_transfers where id = $1', [wrong.id])).toEqual([])
+  })
+
   it('of what cannot be stored keeps nothing else from being adopted, and is named', async () => {
     const warnings: unknown[] = []
     const engine = make(listingGateway(), { warn: (fields) => warnings.push(fields) })

@@ -10,8 +10,8 @@ const freeWatchText = `from (
 const texts = {
   watch: `insert into {{schema}}.watched_account (account_id, since, seen_to) values ($1, $2::timestamptz, $2::timestamptz)
     on conflict do nothing returning account_id`,
-  unwatch: `with forgotten as (delete from {{schema}}.found_transfer f where f.account_id = $1)
-    delete from {{schema}}.watched_account w where w.account_id = $1 returning w.account_id`,
+  // Found transfers stay: nothing would find those again that were seen while the account was watched.
+  unwatch: `delete from {{schema}}.watched_account w where w.account_id = $1 returning w.account_id`,
   lease_watched: `with due as (
       select w.account_id from {{schema}}.watched_account w where w.next_poll_at <= statement_timestamp() and w.account_id <> all ($3::text[])
       order by w.next_poll_at limit $1 for no key update skip locked
@@ -56,7 +56,7 @@ export function createWatchedAccountStore<Tx>(driver: Driver<Tx>, tokens: Readon
     async watch(tx: Tx, accountId: string, since: string): Promise<boolean> {
       return (await driver.execute(tx, sql.watch, [accountId, since])).length > 0
     },
-    /** Forgets found transfers that were not adopted. False when the account is not watched. */
+    /** Finds no more transfers; those that were found are still adopted. False when the account is not watched. */
     async unwatch(tx: Tx, accountId: string): Promise<boolean> {
       return (await driver.execute(tx, sql.unwatch, [accountId])).length > 0
     },

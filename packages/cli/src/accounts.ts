@@ -1,6 +1,7 @@
 import type { AccountBacklog } from '@outlay/adapters-pg'
 import type { AccountLimitsChange, AccountState } from '@outlay/core'
 import { doubtAccount } from './known-account.ts'
+import { formatPlace, readPlace } from './place.ts'
 import type { Session } from './session.ts'
 import { formatTable, plural } from './table.ts'
 
@@ -59,20 +60,26 @@ export async function limitAccount(session: Session, accountId: string, change: 
 export async function pauseAccount(session: Session, accountId: string): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.accounts.pause(tx, accountId))
   const { known, doubt } = await doubtAccount(session, accountId)
-  session.write({ accountId, paused: true, changed, known }, () => {
+  const place = await readPlace(session, accountId)
+  session.write({ accountId, paused: true, changed, known, place }, () => {
     const done = changed
       ? `${accountId} is paused. Requests under way are finished; the rest waits for "outlay accounts resume ${accountId}".`
       : `${accountId} is paused already; nothing changed.`
-    return done + doubt
+    return done + doubt + formatPlace(place, true)
   })
 }
 
 /** Resumes a paused account. */
 export async function resumeAccount(session: Session, accountId: string): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.accounts.resume(tx, accountId))
-  session.write({ accountId, paused: false, changed }, () =>
-    changed ? `${accountId} is resumed; its transfers are due now.` : `${accountId} is not paused; nothing changed.`,
-  )
+  const { known, doubt } = await doubtAccount(session, accountId)
+  const place = await readPlace(session, accountId)
+  session.write({ accountId, paused: false, changed, known, place }, () => {
+    const done = changed
+      ? `${accountId} is resumed; its transfers are due now.`
+      : `${accountId} is not paused; nothing changed.`
+    return done + doubt + formatPlace(place, false)
+  })
 }
 
 /** Probes the refused credentials of an account at once. */

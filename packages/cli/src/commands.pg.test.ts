@@ -115,7 +115,7 @@ describe('the command line', async () => {
     expect((await run('accounts', 'pause', 'acme')).stdout).toContain('acme is paused')
     expect((await run('accounts', 'pause', 'acme')).stdout).toContain('paused already')
     expect(await json('accounts', 'list', '--paused')).toMatchObject([{ accountId: 'acme', paused: true, queued: 1 }])
-    expect(await json('accounts', 'resume', 'acme')).toEqual({ accountId: 'acme', paused: false, changed: true })
+    expect(await json('accounts', 'resume', 'acme')).toMatchObject({ accountId: 'acme', paused: false, changed: true })
     expect((await run('accounts', 'list')).stdout).toMatch(/acme +- +1/)
   })
 

@@ -12,6 +12,7 @@ const well: HealthFacts = {
   transfers: {
     unknown: none,
     blocked: [],
+    acceptedLate: { ...none, lastDetail: null },
     awaitingFunds: none,
     putOff: [],
     missing: none,

@@ -1,4 +1,5 @@
 import type { Group, HealthFacts } from '@outlay/adapters-pg'
+import { diagnoseLate } from './diagnosis-late.ts'
 import { diagnosePutOff, diagnoseUnadopted } from './diagnosis-put-off.ts'
 import { diagnoseSending } from './diagnosis-sending.ts'
 import { formatDuration } from './duration.ts'
@@ -36,6 +37,7 @@ const limits = {
 /** Finds what the facts about a database mean; serious findings first. */
 export function diagnose(facts: HealthFacts, connection: ConnectionFacts): readonly Finding[] {
   const findings = [
+    ...diagnoseLate(facts),
     ...diagnoseSending(facts),
     ...diagnoseServer(facts, connection),
     ...diagnoseWorkers(facts),

@@ -132,6 +132,33 @@ describe('the doctor', async () => {
     expect((await examine()).codes).not.toContain('put_off')
   })
 
+  it.each(['failed', 'canceled'])(
+    'finds first a transfer that ended as %s and was accepted afterwards',
+    async (status) => {
+      const ids = [(await host.enqueue()).id, (await host.enqueue()).id]
+      await sql(`select * from outlay.fetch_and_claim(2, 'w', '')`)
+      const answer = { attempt: 1, outcome: 'accepted', stage: 'submitted', status: 'processing', events: [] }
+      const answers = JSON.stringify(ids.map((id) => ({ ...answer, id, remote_id: `remote of ${id}` })))
+      const settle = async () => (await sql('select result from outlay.settle($1, 2)', [answers])).rows
+      await sql(`update outlay.transfer set stage = 'settled', status = $2 where id = $1`, [ids[0], status])
+      await host.commit((tx) => host.engine.stops.add(tx, { scope: 'account', name: 'acme' }))
+      expect(await settle()).toEqual([{ result: 'stale' }, { result: 'settled' }])
+      // An answer is written again when the answer to its commit was lost.
+      await settle()
+      const { findings, code } = await examine()
+      expect(code).toBe(1)
+      expect(findings[0]).toMatchObject({ code: 'accepted_late', severity: 'serious' })
+      expect(findings[0]?.what).toContain(`1 transfer that ended here without an effect`)
+      expect(findings[0]?.what).toContain(`${ids[0]}. The first: accepted as remote of ${ids[0]}, too late`)
+      expect(findings[0]?.cure).toContain('do not resubmit')
+      const { stdout } = await outlay(['prove', ids[0] ?? ''], { DATABASE_URL: database.url })
+      expect(stdout).toContain('CONTRADICTION')
+      await sql('update outlay.attempt set late = false where transfer_id = $1', [ids[0]])
+      expect((await examine()).codes).not.toContain('accepted_late')
+      await sql('truncate outlay.stop')
+    },
+  )
+
   it('finds what others made and cannot be adopted', async () => {
     await sql(
       `insert into outlay.found_transfer (account_id, remote_id, automated, transfer, problem) values ('acme', 'r9', false, '{}', 'no amount')`,

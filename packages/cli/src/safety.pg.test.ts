@@ -50,7 +50,8 @@ describe('the commands that stop and allow sending', async () => {
     expect((await doctor()).first).toMatchObject({ code: 'account_stopped' })
     expect((await run('stop', '--gateway', 'default')).stdout).toContain('the gateway default')
     expect((await run('start-sending', '--account', 'acme')).stdout).toContain('Stops that are left: default.')
-    expect((await run('stop', '--gateway', 'other')).stderr).toContain('There is one gateway')
+    const other = (await run('stop', '--gateway', 'other')).stderr
+    expect(other).toContain('There is one gateway, "default"; got "other". Nothing was changed.')
     expect((await run('stop')).stderr).toContain('--all')
     expect((await run('stop', '--all', '--account', 'acme')).code).not.toBe(0)
   })
@@ -65,8 +66,62 @@ describe('the commands that stop and allow sending', async () => {
       expect(JSON.parse((await run(...command, 'acmee', '--json')).stdout)).toMatchObject({ known: false })
       expect((await run(...command, 'acme')).stdout).not.toContain('mistyped')
     }
+    for (const command of [
+      ['start-sending', '--account'],
+      ['accounts', 'resume'],
+    ]) {
+      expect((await run(...command, 'acmeee')).stdout).toContain('no transfer of acmeee is known here')
+    }
     expect((await host.engine.stops.list()).map(({ name }) => name)).toEqual(['acme', 'acmee'])
   })
+
+  const commands = [
+    [
+      ['stop', '--all'],
+      ['start-sending', '--all'],
+    ],
+    [
+      ['stop', '--gateway', 'default'],
+      ['start-sending', '--gateway', 'default'],
+    ],
+    [
+      ['stop', '--account', 'acme'],
+      ['start-sending', '--account', 'acme'],
+    ],
+    [
+      ['accounts', 'pause', 'acme'],
+      ['accounts', 'resume', 'acme'],
+    ],
+    [['fence'], ['adopt-database', '--moved']],
+  ]
+  it.each(commands)(
+    'name the database, what waits in it and whether workers run, by %j and %j',
+    async (stop, start) => {
+      const wrong = await outlay(stop, { DATABASE_URL: await database.another() })
+      const { hostname, port, pathname } = new URL(database.url)
+      expect(wrong.stdout).toMatch(
+        new RegExp(`Database: \\S+ on ${hostname}:${port}, schema outlay, deployment not named`),
+      )
+      expect(wrong.stdout).toContain('It holds back 0 transfers of 0 accounts.')
+      expect(wrong.stdout).toContain('No worker has run here in the last minute: is this the right database?')
+
+      await host.enqueue({ notBefore: new Date(Date.now() + 3_600_000) })
+      await host.enqueue({ notBefore: new Date(Date.now() + 3_600_000) })
+      await host.engine.start()
+      await host.pool.query(`update outlay.home set deployment = 'eu', environment = 'testnet'`)
+      const names = `Database: ${pathname.slice(1)} on ${hostname}:${port}, schema outlay, deployment eu, environment testnet.`
+      for (const args of [stop, start]) {
+        const { stdout } = await run(...args)
+        // The fence stays up after an adoption.
+        const isHeld = args === stop || stop[0] === 'fence'
+        expect(stdout).toContain(names)
+        expect(stdout).toContain(`${isHeld ? 'It holds back' : 'To be sent:'} 2 transfers of 1 account.`)
+        expect(stdout).toContain('Workers alive: 1 that listen for work; 0 claimed')
+      }
+      const { place } = JSON.parse((await run(...stop, '--json')).stdout)
+      expect(place).toMatchObject({ server: `${hostname}:${port}`, deployment: 'eu', waiting: { transfers: 2 } })
+    },
+  )
 
   it.each([
     [['stop', '--account', 'a b'], 'outlay accounts list'],
@@ -153,5 +208,22 @@ describe('the commands that stop and allow sending', async () => {
     await waitUntil(async () => (await host.engine.transfers.get(id))?.stage === 'settled')
     expect((await run('adopt-database', '--deployment', 'eu')).stdout).toContain('Adopted, and fenced')
     expect((await doctor()).first.code).toBe('fenced')
+  })
+
+  it('say after an adoption which stops still hold, and how to end them', async () => {
+    await host.engine.start()
+    await host.engine.stop()
+    await run('stop', '--account', 'acme')
+    const except = (await run('adopt-database', '--moved')).stdout
+    expect(except).toContain('workers send from this database, except for the accounts that are stopped')
+    expect(except).toContain('"outlay start-sending --account acme" ends it')
+    await run('stop', '--all', '--actor', 'ann', '--reason', 'a drill')
+    const stopped = (await run('adopt-database', '--moved')).stdout
+    expect(stopped).toContain('nothing is sent yet')
+    expect(stopped).not.toContain('workers send')
+    expect(stopped).toMatch(
+      /The stop of everything since \S+ by ann \(a drill\) still holds: "outlay start-sending --all" ends it/,
+    )
+    expect((await run('adopt-database')).stdout).toMatch(/Adopted, and fenced.*"outlay start-sending --all" ends it/)
   })
 })

@@ -17,6 +17,8 @@ export interface Session {
   readonly pool: pg.Pool
   readonly schema: string
   readonly queueSchema: string | undefined
+  /** Host and port of the database, without what is secret in its URL. */
+  readonly server: string
   readonly backend: Backend<pg.PoolClient>
   readonly engine: Engine<pg.PoolClient>
   readonly inspection: Inspection<pg.PoolClient>
@@ -73,6 +75,7 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
     pool,
     schema: names.schema ?? 'outlay',
     queueSchema: names.queueSchema,
+    server: nameServer(readUrl(options, around)),
     backend,
     engine: createEngine({ backend, gateway: noGateway }),
     inspection: inspect({ driver, ...names }),
@@ -84,6 +87,12 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
     signal: around.signal,
     json,
   }
+}
+
+/** Host and port as Postgres's driver reads them: from the URL, or from the environment. */
+function nameServer(connectionString: string): string {
+  const { host, port } = new pg.Client({ connectionString })
+  return `${host}:${port}`
 }
 
 const schemaPattern = /^[a-z_][a-z0-9_]{0,50}$/

@@ -1,8 +1,10 @@
 -- Removes the id at the service from a transfer, since a person says that it belongs to another one. What became of this transfer
--- is then for a person to find out. A settled transfer stays settled. The caller gives the id to the other one.
+-- is then for a person to find out. A settled transfer stays settled, and is unconfirmed: nobody can resolve it here, and every subscriber
+-- that handled its end must be notified. The caller gives the id to the other one.
 create or replace function {{schema}}.release_remote_id(p_id text, p_evidence text, p_actor text) returns void language plpgsql as $$
 declare
   v_sequence integer;
+  v_type text;
 begin
   with changed as (
     update {{schema}}.transfer t
@@ -12,12 +14,13 @@ begin
         failure = case when t.stage = 'settled' then t.failure end,
         unknown_since = case when t.stage <> 'settled' then {{schema}}.first_request_at(t) end,
         attempt = t.attempt + 1, event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
-    where t.id = p_id returning t.id, t.attempt, t.event_sequence
+    where t.id = p_id returning t.id, t.attempt, t.event_sequence, t.stage
   ), logged as (
     insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail)
     select c.id, c.attempt, 'resolve' || coalesce(' by ' || p_actor, ''), clock_timestamp(), 'id_taken', p_evidence from changed c
   )
-  select c.event_sequence into v_sequence from changed c;
-  perform {{schema}}.record_events(array[p_id], array[v_sequence], array['transfer.blocked']);
+  select c.event_sequence, case when c.stage = 'settled' then 'transfer.unconfirmed' else 'transfer.blocked' end
+  into v_sequence, v_type from changed c;
+  perform {{schema}}.record_events(array[p_id], array[v_sequence], array[v_type]);
 end
 $$;

@@ -81,8 +81,12 @@ create table {{schema}}.attempt (
   detail      text,
   http_status integer,
   request_id  text,
+  -- The service accepted it when the transfer could no longer take the answer.
+  late        boolean,
   primary key (transfer_id, attempt)
 ) with (fillfactor = 50);
+-- There are hardly any, and an answer in time changes no column that this names.
+create index attempt_late on {{schema}}.attempt (transfer_id) where late;
 
 -- Both tables grow in the order of time, so a few bytes per range of pages find what is recent.
 create index event_occurred on {{schema}}.event using brin (occurred_at) with (pages_per_range = 16, autosummarize = on);

@@ -1,7 +1,9 @@
 create or replace view {{schema}}.stuck_transfers as
 with waiting as (
-  select t.*, j.state as job_state, j.start_after from {{schema}}.transfer t
+  -- Of one that is put off, whether its last attempt left this side at all: the detail says so when it did not.
+  select t.*, j.state as job_state, j.start_after, starts_with(a.detail, 'not sent') as unsent from {{schema}}.transfer t
   left join lateral {{schema}}.job_of(t.id) j on true
+  left join {{schema}}.attempt a on t.reason = 'rate_limited' and a.transfer_id = t.id and a.attempt = t.attempt
   where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
     and (t.reason is not null or t.unknown_since is not null or t.updated_at < now() - interval '1 minute')
 ), judged as (
@@ -16,6 +18,8 @@ with waiting as (
       when w.reason = 'client_changed' then 'the client that sent it: the outcome is unknown, and the account sends as another client now'
       when w.reason = 'unauthenticated' then 'credentials: the service refuses those of the account'
       when w.reason = 'unauthorized' then 'permission: the service refuses it alone, and accepts others of its account'
+      when w.reason = 'rate_limited' and w.unsent
+        then 'the gateway, which sent nothing: the credentials, the throttle or the connection failed'
       when w.reason = 'rate_limited' then 'the service, which asked for a pause'
       when w.start_after > now() then 'its next attempt'
       else 'a worker: it is due and no worker has claimed it'
@@ -30,6 +34,8 @@ with waiting as (
       when w.reason = 'client_changed' then 'Give the gateway the credentials of the client that sent it, until its outcome is known; or ask the service.'
       when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and call accounts.retryCredentials; without the call, a later probe finds out.'
       when w.reason = 'unauthorized' then 'Get the permission for it, or cancel it; after some more refusals it is blocked.'
+      when w.reason = 'rate_limited' and w.unsent
+        then 'Fix what "outlay prove" shows of its last attempt; the same key goes out again without a command.'
       when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
       when w.start_after > now() then 'Nothing.'
       else 'Start workers, or more of them.'

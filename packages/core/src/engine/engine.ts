@@ -127,7 +127,10 @@ export interface Accounts<Tx> {
    * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` when `since` is not a date and time.
    */
   watch(tx: Tx, accountId: string, options?: { readonly since?: string | Date | undefined }): Promise<boolean>
-  /** Stops adopting; adopted transfers stay. False when the account is not watched. */
+  /**
+   * Stops watching for transfers of others. Those that were adopted stay, and those that were found and wait for a decision are
+   * still adopted when it is certain whose they are. False when the account is not watched.
+   */
   unwatch(tx: Tx, accountId: string): Promise<boolean>
   /**
    * Changes the limits of an account. An absent member stays as it is; null resets it. The rate (0.01 to 100 000 submissions

@@ -16,6 +16,6 @@ export interface AccountPort<Tx> {
   fundsArrived(tx: Tx, accountId: string): Promise<number>
   /** Adopts transfers of the account that others create, from `since` on (ISO 8601). False when the account is already watched. */
   watch(tx: Tx, accountId: string, since: string): Promise<boolean>
-  /** Stops adopting. False when the account is not watched. */
+  /** Stops watching; what was found before is still decided. False when the account is not watched. */
   unwatch(tx: Tx, accountId: string): Promise<boolean>
 }
