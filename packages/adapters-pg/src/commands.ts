@@ -6,6 +6,7 @@ import { statements } from './statement.ts'
 
 const texts = {
   cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
+  is_accepted_late: 'select 1 as found from {{schema}}.attempt a where a.transfer_id = $1 and a.late',
   resolve: 'select {{schema}}.resolve($1, $2, $3, $4, $5) as obstacle',
   pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
     on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
@@ -33,6 +34,10 @@ export function createCommandStore<Tx>(
     async cancel(tx: Tx, transferId: string): Promise<boolean> {
       const [row] = await driver.execute(tx, sql.cancel, [transferId, Id.toUuid(transferId)])
       return row?.['canceled'] === true
+    },
+    /** True when the service accepted an ended transfer after its end. */
+    async isAcceptedLate(tx: Tx, transferId: string): Promise<boolean> {
+      return (await driver.execute(tx, sql.is_accepted_late, [transferId])).length > 0
     },
     /** Ends the doubt about a blocked transfer as a person says; a remote id of null says that nothing was paid. */
     async resolve(

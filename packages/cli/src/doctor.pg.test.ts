@@ -153,8 +153,14 @@ describe('the doctor', async () => {
       expect(findings[0]?.cure).toContain('do not resubmit')
       const { stdout } = await outlay(['prove', ids[0] ?? ''], { DATABASE_URL: database.url })
       expect(stdout).toContain('CONTRADICTION')
+      const resubmit = () => host.commit((tx) => host.engine.transfers.resubmit(tx, ids[0] ?? ''))
+      await expect(resubmit()).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringContaining('after its end'),
+      })
       await sql('update outlay.attempt set late = false where transfer_id = $1', [ids[0]])
       expect((await examine()).codes).not.toContain('accepted_late')
+      expect(await resubmit()).toMatchObject({ reused: false })
       await sql('truncate outlay.stop')
     },
   )

@@ -33,10 +33,18 @@ export async function cancelTransfer<Tx>(
 }
 
 /** Finds a failed or canceled transfer: only the request of such a transfer may be enqueued again. */
-export async function findEnded<Tx>(backend: TransferReader<Tx>, tx: Tx, transferId: string): Promise<StoredTransfer> {
+export async function findEnded<Tx>(
+  backend: TransferReader<Tx> & Pick<TransferCommandPort<Tx>, 'isAcceptedLate'>,
+  tx: Tx,
+  transferId: string,
+): Promise<StoredTransfer> {
   const transfer = await findTransfer(backend, tx, transferId)
   if (isAdopted(transfer)) {
     throw new OutlayError('conflict', `The transfer ${transferId} was adopted; its creator may create it again.`)
+  }
+  if (await backend.isAcceptedLate(tx, transferId)) {
+    const message = `The service accepted the transfer ${transferId} after its end here, so its money may have moved; "outlay prove" shows the id at the service.`
+    throw new OutlayError('conflict', message)
   }
   if (transfer.stage === 'settled' && transfer.status !== 'complete') return transfer
   const message = `The transfer ${transferId} is ${transfer.status}; only a failed or canceled one is enqueued again.`

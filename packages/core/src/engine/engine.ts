@@ -87,8 +87,9 @@ export interface Transfers<Tx> {
    *
    * The key is derived from the transfer's id by default, so every caller that resubmits the transfer gets the same new one,
    * with `reused`. A key of the caller's own creates another one. If the new transfer fails as well, resubmit it by its own id.
-   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted, or
-   *   when the details of its counterparty are wiped, which they are 30 days after its end.
+   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted,
+   *   when the service accepted it after its end, or when the details of its counterparty are wiped, which they are 30 days after
+   *   its end.
    */
   resubmit(
     tx: Tx,

@@ -6,6 +6,8 @@ export interface TransferCommandPort<Tx> {
   release(tx: Tx, transferId: string): Promise<boolean>
   /** Cancels a transfer that had no effect. False when it may have had one, when it is final, or when it does not exist. */
   cancel(tx: Tx, transferId: string): Promise<boolean>
+  /** True when the service accepted an ended transfer after its end, and nobody has said since that this is dealt with. */
+  isAcceptedLate(tx: Tx, transferId: string): Promise<boolean>
   /**
    * Resolves a blocked transfer: it has this id at the service or, with null, failed as `not_paid`. Does nothing when the
    * transfer is not blocked or does not exist; when `otherId`, a transfer of the same account, has that id at the service; or
