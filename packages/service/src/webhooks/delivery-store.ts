@@ -20,28 +20,6 @@ export interface DeliveryResource {
   readonly created: string
 }
 
-/** A delivery that this process has claimed until its lease ends. */
-export interface ClaimedDelivery {
-  readonly id: string
-  readonly registrationId: string
-  /** One of the clients of the account, whose share of the capacity it uses. */
-  readonly clientId: string | null
-  readonly eventId: string
-  /** 1 for the first attempt; fences the settlement. */
-  readonly attempt: number
-  readonly url: string
-  /** Sealed; null for a notice, which is not signed. */
-  readonly secret: string | null
-  /** Sealed; the secret that `secret` replaced, and until when it signs too. */
-  readonly previousSecret: string | null
-  readonly previousSecretUntil: Date | null
-  readonly active: boolean
-  /** The exact text to send. */
-  readonly body: string
-  /** W3C context of the trace of the event. */
-  readonly traceparent: string | null
-}
-
 /** The result of one attempt. */
 export interface DeliveryOutcome {
   readonly id: string
@@ -51,27 +29,6 @@ export interface DeliveryOutcome {
   readonly nextAttemptAt: string | null
   readonly lastStatus: number | null
   readonly lastError: string | null
-}
-
-/**
- * Claims due deliveries, longest waiting first, for this process alone until `leaseUntil`. One statement, which commits at once:
- * nothing is locked while they are sent.
- */
-export async function claimDeliveries(
-  executor: Executor | Tx,
-  context: ServiceContext,
-  claim: {
-    readonly now: Date
-    readonly leaseUntil: Date
-    readonly limit: number
-    /** Registrations at their limit of deliveries in flight. */
-    readonly exceptRegistrations: readonly string[]
-    /** Clients at theirs. */
-    readonly exceptClients: readonly string[]
-  },
-): Promise<readonly ClaimedDelivery[]> {
-  const values = [claim.now, claim.leaseUntil, claim.limit, claim.exceptRegistrations, claim.exceptClients]
-  return await run<ClaimedDelivery>(executor, context, claimDue, values)
 }
 
 /**
@@ -141,34 +98,6 @@ interface StoredDelivery extends Omit<DeliveryResource, 'last_attempt_at' | 'nex
   readonly next_attempt_at: Date | null
   readonly created: Date
 }
-
-const claimDue = statement(
-  'webhook_delivery_claim',
-  `with theirs as materialized (
-     select account_id from {{schema}}.client_account where client_id = any ($5::text[])
-   ), due as (
-     select id from {{schema}}.webhook_delivery
-      where status = 'pending' and next_attempt_at <= $1 and registration_id <> all ($4::text[])
-        and account_id not in (select account_id from theirs)
-      order by next_attempt_at, id
-      limit $3
-      for update skip locked
-   ), claimed as (
-     update {{schema}}.webhook_delivery d
-        set attempts = d.attempts + 1, last_attempt_at = $1, next_attempt_at = $2
-       from due
-      where d.id = due.id
-     returning d.id, d.registration_id, d.account_id, d.event_id, d.attempts
-   )
-   select c.id::text as id, c.registration_id as "registrationId",
-          (select min(a.client_id) from {{schema}}.client_account a where a.account_id = c.account_id) as "clientId", c.event_id as "eventId", c.attempts as attempt,
-          r.url, r.secret, r.previous_secret as "previousSecret", r.previous_secret_until as "previousSecretUntil",
-          r.status = 'active' as active, e.body, e.traceparent
-     from claimed c
-     join {{schema}}.webhook_registration r on r.id = c.registration_id
-     join {{schema}}.webhook_event e on e.id = c.event_id
-    order by c.id`,
-)
 
 const settle = statement(
   'webhook_delivery_settle',

@@ -2,8 +2,9 @@ import type { Clock } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
 import { attemptDelivery, type Courier, nameOf } from './delivery-attempt.ts'
+import { type ClaimedDelivery, claimDeliveries } from './delivery-claim.ts'
 import { createShares, type Shares } from './delivery-shares.ts'
-import { type ClaimedDelivery, claimDeliveries, type DeliveryOutcome, settleDeliveries } from './delivery-store.ts'
+import { type DeliveryOutcome, settleDeliveries } from './delivery-store.ts'
 import { createOutgoingAgent } from './outgoing-url.ts'
 
 /** Options of webhook delivery. Every member has a default. */
@@ -51,6 +52,7 @@ export function startWebhookDelivery(context: ServiceContext, options: WebhookDe
     underWay: 0,
     slow: 0,
     claims: 0,
+    after: '',
     nothingDue: false,
     settled: [],
     drains: [],
@@ -89,6 +91,8 @@ interface Round {
   /** Slow deliveries, which no longer count against the capacity. */
   slow: number
   claims: number
+  /** Where the next claim continues among the registrations; empty when the last one visited all that it had to. */
+  after: string
   /** True after a claim that was not full, until there is a reason to claim again. */
   nothingDue: boolean
   settled: DeliveryOutcome[]
@@ -136,16 +140,19 @@ async function claim(round: Round): Promise<void> {
   const began = round.claims
   round.claims += 1
   round.nothingDue = true
-  const claimed = await claimDeliveries(asSystem(context), context, {
+  const { deliveries, after } = await claimDeliveries(asSystem(context), context, {
     now,
     leaseUntil,
     limit,
     exceptRegistrations: round.registrations.full(),
     exceptClients: round.clients.full(),
+    after: round.after,
   })
-  if (claimed.length === limit || round.drains.some((drain) => drain.since > began)) round.nothingDue = false
-  for (const delivery of claimed) void carry(round, delivery)
-  if (claimed.length === 0 && round.underWay === 0 && round.settled.length === 0) endDrains(round, began)
+  round.after = after
+  if (deliveries.length === limit || after !== '' || round.drains.some((drain) => drain.since > began))
+    round.nothingDue = false
+  for (const delivery of deliveries) void carry(round, delivery)
+  if (deliveries.length === 0 && round.underWay === 0 && round.settled.length === 0) endDrains(round, began)
 }
 
 async function carry(round: Round, delivery: ClaimedDelivery): Promise<void> {
