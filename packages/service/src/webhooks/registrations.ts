@@ -1,4 +1,4 @@
-import { Id, type Issue, OutlayError, webhookEventTypes } from '@outlay/core'
+import { Id, type Issue, Limits, OutlayError, webhookEventTypes } from '@outlay/core'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
@@ -37,7 +37,7 @@ export const webhookChangeSchema = z.object({
 
 /**
  * Registers a webhook in the caller's transaction. Only this answer contains its secret.
- * @throws OutlayError `invalid_request` with the member.
+ * @throws OutlayError `invalid_request` with the member, `conflict` when the account has as many as it may have.
  */
 export async function createWebhook(
   tx: Tx,
@@ -50,9 +50,11 @@ export async function createWebhook(
   const id = Id.generate(context.clock, context.random)
   const secret = newWebhookSecret(context.random)
   const sealed = context.secrets.seal(secret, webhookSecretPlace(id))
-  const values = [id, accountId, target.href, eventTypes, sealed, context.clock.now()]
+  // Another transaction that registers one for the account commits before this one counts.
+  await run(tx, context, lockAccount, [accountId])
+  const values = [id, accountId, target.href, eventTypes, sealed, context.clock.now(), Limits.webhooksPerAccount]
   const [row] = await run<StoredWebhook>(tx, context, insertWebhook, values)
-  if (row === undefined) throw new Error('The webhook was not written.')
+  if (row === undefined) throw tooManyWebhooks()
   return { ...webhookOf(row), secret }
 }
 
@@ -141,6 +143,11 @@ export function webhookOf(row: StoredWebhook): WebhookResource {
   return { ...rest, created: created_at.toISOString(), updated: updated_at.toISOString() }
 }
 
+function tooManyWebhooks(): OutlayError {
+  const message = `The account has ${Limits.webhooksPerAccount} webhooks, which is the limit. Remove one, then send the request with a new key.`
+  return new OutlayError('conflict', message)
+}
+
 function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
@@ -154,11 +161,19 @@ function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.outpu
 /** Columns of {@link StoredWebhook}. */
 export const webhookColumns = `id, account_id, url, event_types, status, disabled_reason, created_at, updated_at`
 
+const lockAccount = statement(
+  'account_lock_for_webhooks',
+  'select from {{schema}}.account where id = $1 for no key update',
+)
+
 const insertWebhook = statement(
   'webhook_registration_insert',
   `insert into {{schema}}.webhook_registration
      (id, account_id, url, event_types, status, secret, created_at, updated_at)
-   values ($1, $2, $3, $4, 'active', $5, $6, $6)
+   select $1, $2, $3, $4, 'active', $5, $6, $6
+    where (
+      select count(*) from {{schema}}.webhook_registration where account_id = $2 and kind = 'webhook'
+    ) < $7
    returning ${webhookColumns}`,
 )
 
