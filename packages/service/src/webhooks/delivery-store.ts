@@ -33,14 +33,16 @@ export interface DeliveryOutcome {
 
 /**
  * Writes the results of attempts, in one statement. It ignores an attempt whose lease expired and whose delivery was claimed
- * again. A delivery that was canceled in flight is not sent again.
+ * again. A delivery that was canceled in flight is not sent again. It waits for no other transaction: one that disables or removes a
+ * webhook with many deliveries locks them for seconds. Resolves with the ids of those that are locked, to be settled again.
  */
 export async function settleDeliveries(
   executor: Executor | Tx,
   context: ServiceContext,
   settlements: readonly DeliveryOutcome[],
-): Promise<void> {
-  await run(executor, context, settle, [JSON.stringify(settlements)])
+): Promise<ReadonlySet<string>> {
+  const rows = await run<{ id: string }>(executor, context, settle, [JSON.stringify(settlements)])
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Reads the deliveries of an account, newest first. In the direction `backward`, the oldest after the position come first. */
@@ -101,14 +103,24 @@ interface StoredDelivery extends Omit<DeliveryResource, 'last_attempt_at' | 'nex
 
 const settle = statement(
   'webhook_delivery_settle',
-  `update {{schema}}.webhook_delivery d
-      set status = case when d.status = 'canceled' and s.status = 'pending' then d.status else s.status end,
-          next_attempt_at = coalesce(s."nextAttemptAt", d.next_attempt_at),
-          last_status = s."lastStatus",
-          last_error = s."lastError"
-     from jsonb_to_recordset($1::jsonb) as s
+  `with given as materialized (
+     select * from jsonb_to_recordset($1::jsonb) as s
        (id bigint, attempt smallint, status text, "nextAttemptAt" timestamptz, "lastStatus" smallint, "lastError" text)
-    where d.id = s.id and d.attempts = s.attempt and d.status in ('pending', 'canceled')`,
+   ), mine as materialized (
+     select d.id from given s join {{schema}}.webhook_delivery d on d.id = s.id and d.attempts = s.attempt
+      where d.status in ('pending', 'canceled')
+      for update of d skip locked
+   ), settled as (
+     update {{schema}}.webhook_delivery d
+        set status = case when d.status = 'canceled' and s.status = 'pending' then d.status else s.status end,
+            next_attempt_at = coalesce(s."nextAttemptAt", d.next_attempt_at),
+            last_status = s."lastStatus",
+            last_error = s."lastError"
+       from given s join mine using (id)
+      where d.id = s.id
+   )
+   select d.id::text as id from given s join {{schema}}.webhook_delivery d on d.id = s.id and d.attempts = s.attempt
+    where d.status in ('pending', 'canceled') and d.id not in (select id from mine)`,
 )
 
 const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement =>

@@ -55,6 +55,7 @@ export function startWebhookDelivery(context: ServiceContext, options: WebhookDe
     after: '',
     nothingDue: false,
     settled: [],
+    locked: [],
     drains: [],
     ended: false,
     wake: () => undefined,
@@ -96,6 +97,8 @@ interface Round {
   /** True after a claim that was not full, until there is a reason to claim again. */
   nothingDue: boolean
   settled: DeliveryOutcome[]
+  /** Results whose deliveries another transaction had locked at the last writing. */
+  locked: DeliveryOutcome[]
   drains: { readonly since: number; readonly resolve: () => void }[]
   ended: boolean
   /** Ends the current pause. */
@@ -104,12 +107,12 @@ interface Round {
 
 async function runRound(round: Round): Promise<void> {
   const { logger } = round.courier.context
-  while (!round.ended || round.underWay > 0 || round.settled.length > 0) {
+  while (!round.ended || round.underWay > 0 || round.settled.length > 0 || round.locked.length > 0) {
     try {
       await flush(round)
       await claim(round)
       const ready = round.settled.length > 0 || (mayClaim(round) && !round.ended)
-      if (!ready && !(round.ended && round.underWay === 0)) await pause(round, 1)
+      if (!ready && !(round.ended && round.underWay === 0 && round.locked.length === 0)) await pause(round, 1)
     } catch (error) {
       logger.warn({ error: nameOf(error) }, 'Webhook deliveries cannot be read or written now.')
       // Deliveries whose result is not written are sent again when their lease ends.
@@ -152,7 +155,8 @@ async function claim(round: Round): Promise<void> {
   if (deliveries.length === limit || after !== '' || round.drains.some((drain) => drain.since > began))
     round.nothingDue = false
   for (const delivery of deliveries) void carry(round, delivery)
-  if (deliveries.length === 0 && round.underWay === 0 && round.settled.length === 0) endDrains(round, began)
+  if (deliveries.length === 0 && round.underWay === 0 && round.settled.length + round.locked.length === 0)
+    endDrains(round, began)
 }
 
 async function carry(round: Round, delivery: ClaimedDelivery): Promise<void> {
@@ -189,13 +193,15 @@ function giveUpRoom(round: Round): { end(): void } {
   }
 }
 
-/** Writes the results since the last time, in one statement. */
+/** Writes the results since the last time, in one statement, with those that were locked then. */
 async function flush(round: Round): Promise<void> {
-  const settlements = round.settled
+  const settlements = [...round.settled, ...round.locked]
   if (settlements.length === 0) return
   round.settled = []
+  round.locked = []
   try {
-    await settleDeliveries(asSystem(round.courier.context), round.courier.context, settlements)
+    const locked = await settleDeliveries(asSystem(round.courier.context), round.courier.context, settlements)
+    round.locked = settlements.filter(({ id }) => locked.has(id))
   } catch (error) {
     round.settled.unshift(...settlements)
     throw error
