@@ -5,13 +5,15 @@ import { manualClock, silentLogger } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, expect, it } from 'vitest'
+import { inspect } from '../../test/inspection.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
-import { inTransaction } from '../context.ts'
+import { inTransaction, type Tx } from '../context.ts'
 import { migrateService } from '../database/migrations.ts'
+import { asSystem } from '../database/tenant.ts'
 import type { DeliveryResource } from './delivery-store.ts'
 import { startWebhookDelivery } from './delivery-worker.ts'
 import { recordEvent } from './events.ts'
-import { disableWebhook, removeWebhook, type WebhookResource } from './registrations.ts'
+import { cancelSize, changeWebhook, disableWebhook, removeWebhook, type WebhookResource } from './registrations.ts'
 
 const database = await testDatabase({
   role: 'ordinary',
@@ -51,9 +53,7 @@ async function notify() {
   return { accountId, webhook, deliveries }
 }
 
-async function settleWhile(
-  change: (tx: Parameters<typeof disableWebhook>[0], one: Awaited<ReturnType<typeof notify>>) => Promise<unknown>,
-) {
+async function settleWhile(change: (tx: Tx, one: Awaited<ReturnType<typeof notify>>) => Promise<unknown>) {
   held.length = 0
   const locked = await notify()
   const free = await notify()
@@ -70,7 +70,9 @@ async function settleWhile(
 }
 
 it('writes the results of others while a transaction disables a webhook, and that of the webhook afterwards', async () => {
-  const deliveries = await settleWhile((tx, { webhook }) => disableWebhook(tx, context, webhook.id, 'A test.'))
+  const deliveries = await settleWhile((tx, { accountId, webhook }) =>
+    changeWebhook(tx, context, accountId, webhook.id, { status: 'disabled' }),
+  )
   expect(deliveries).toMatchObject([{ status: 'delivered', last_status: 204 }])
 })
 
@@ -79,4 +81,23 @@ it('writes the results of others while a transaction removes a webhook', async (
     removeWebhook(tx, context, accountId, webhook.id),
   )
   expect(deliveries).toEqual([])
+})
+
+it('cancels the many deliveries of an endpoint that is gone in small transactions', async () => {
+  const { webhook, deliveries } = await notify()
+  const { query } = inspect(pool)
+  await query(
+    `insert into ${testSchema}.webhook_delivery (registration_id, event_id, account_id, created_at)
+     select registration_id, event_id, account_id, created_at
+       from ${testSchema}.webhook_delivery cross join generate_series(1, $2) where registration_id = $1`,
+    [webhook.id, 2 * cancelSize + 10],
+  )
+  await disableWebhook(asSystem(context), context, webhook.id, 'A test.')
+  const { rows } = await query(
+    `select status, count(*)::integer as count from ${testSchema}.webhook_delivery where registration_id = $1
+      group by xmin, status order by count`,
+    [webhook.id],
+  )
+  expect(rows).toEqual([11, cancelSize, cancelSize].map((count) => ({ status: 'canceled', count })))
+  expect((await deliveries())[0]).toMatchObject({ status: 'canceled' })
 })

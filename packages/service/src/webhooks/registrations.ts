@@ -109,16 +109,25 @@ export async function removeWebhook(
   return (await run(tx, context, deleteWebhook, [accountId, webhookId])).length > 0
 }
 
-/** Disables a webhook whose endpoint is gone, and cancels its pending deliveries. */
+/**
+ * Disables a webhook whose endpoint is gone, and cancels its pending deliveries. Not in a transaction: it commits after each
+ * {@link cancelSize} deliveries, so that it never locks many. The worker cancels what a crash leaves. A webhook that another caller
+ * disables is left to that one.
+ */
 export async function disableWebhook(
-  tx: Tx,
+  executor: Executor,
   context: ServiceContext,
   webhookId: string,
   reason: string,
 ): Promise<void> {
-  await run(tx, context, disable, [webhookId, reason, context.clock.now()])
-  await run(tx, context, cancelDeliveries, [webhookId])
+  const disabled = await run(executor, context, disable, [webhookId, reason, context.clock.now()])
+  if (disabled.length === 0) return
+  for (let canceled = cancelSize; canceled === cancelSize; )
+    canceled = (await run(executor, context, cancelSome, [webhookId, cancelSize])).length
 }
+
+/** Number of deliveries that one statement cancels for a webhook whose endpoint is gone. */
+export const cancelSize = 2_000
 
 /** Place of the sealed secret of a webhook. */
 export function webhookSecretPlace(webhookId: string) {
@@ -208,10 +217,24 @@ const disable = statement(
   'webhook_registration_disable',
   `update {{schema}}.webhook_registration
       set status = 'disabled', disabled_reason = $2, updated_at = $3
-    where id = $1 and status = 'active'`,
+    where id = $1 and status = 'active'
+   returning true as disabled`,
 )
 
 const cancelDeliveries = statement(
   'webhook_delivery_cancel',
   `update {{schema}}.webhook_delivery set status = 'canceled' where registration_id = $1 and status = 'pending'`,
+)
+
+const cancelSome = statement(
+  'webhook_delivery_cancel_some',
+  `with chosen as materialized (
+     select id from {{schema}}.webhook_delivery
+      where status = 'pending' and registration_id between $1 and $1
+        and exists (select from {{schema}}.webhook_registration where id = $1 and status = 'disabled')
+      order by registration_id, next_attempt_at, id
+      limit $2
+      for update skip locked
+   )
+   update {{schema}}.webhook_delivery d set status = 'canceled' from chosen where d.id = chosen.id returning true as canceled`,
 )
