@@ -36,7 +36,7 @@ export interface DeliveryClaim {
   readonly after: string
 }
 
-/** Number of the longest waiting deliveries among which a claim looks for free ones first. */
+/** Number of the longest waiting deliveries that a claim searches for free ones first. */
 export const frontSize = 500
 
 /** Maximum number of registrations that one claim visits when too few of the longest waiting deliveries are free. */

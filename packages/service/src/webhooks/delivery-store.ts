@@ -90,9 +90,27 @@ export async function resendEvent(
   return row === undefined || row.found === 0 ? undefined : row.resent
 }
 
-/** Deletes events, with their deliveries, that are older than `before` and have no pending delivery. Returns how many. */
-export async function pruneEvents(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
-  return (await run(executor, context, deleteEvents, [before])).length
+/** Number of events that one statement deletes. */
+export const pruneSize = 1_000
+
+/**
+ * Deletes events, with their deliveries, that are older than `before` and have no pending delivery. Returns how many. It commits after
+ * each {@link pruneSize} of them: while a long transaction runs, Postgres keeps the index entries of all claims.
+ */
+export async function pruneEvents(executor: Executor, context: ServiceContext, before: Date): Promise<number> {
+  let total = 0
+  for (let after: string | null = ''; after !== null; ) {
+    const [row]: readonly Pruned[] = await run<Pruned>(executor, context, deleteEvents, [before, after, pruneSize])
+    total += row?.count ?? 0
+    after = row?.last ?? null
+  }
+  return total
+}
+
+interface Pruned {
+  readonly count: number
+  /** The event with the highest id among the deleted; null when there are no more. */
+  readonly last: string | null
 }
 
 interface StoredDelivery extends Omit<DeliveryResource, 'last_attempt_at' | 'next_attempt_at' | 'created'> {
@@ -165,10 +183,16 @@ const resend = statement(
 
 const deleteEvents = statement(
   'webhook_event_prune',
-  `delete from {{schema}}.webhook_event e
-    where e.created_at < $1
-      and not exists (
-        select from {{schema}}.webhook_delivery d where d.event_id = e.id and d.status = 'pending'
-      )
-   returning true as deleted`,
+  `with old as materialized (
+     select e.id from {{schema}}.webhook_event e
+      where e.created_at < $1 and e.id > $2
+        and (
+          select true from {{schema}}.webhook_delivery d where d.event_id = e.id and d.status = 'pending' limit 1
+        ) is null
+      order by e.id
+      limit $3
+   ), deleted as (
+     delete from {{schema}}.webhook_event e using old where e.id = old.id
+   )
+   select count(*)::int as count, case when count(*) = $3 then max(id) end as last from old`,
 )
