@@ -37,7 +37,7 @@ export interface DeliveryClaim {
 }
 
 /** Number of the longest waiting deliveries that a claim searches for free ones first. */
-export const frontSize = 500
+const frontSize = 500
 
 /** Maximum number of registrations that one claim visits when too few of the longest waiting deliveries are free. */
 export const turnSize = 500
