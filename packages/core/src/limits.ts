@@ -22,6 +22,8 @@ export const Limits = Object.freeze({
   idempotencyKeyCharacters: 255,
   /** Longest name of anything, in characters. */
   nameCharacters: 255,
+  /** Most webhooks of an account, disabled ones included. The specification has no limit; each event has a delivery for each webhook. */
+  webhooksPerAccount: 50,
   /** Longest integer part of an amount, in digits. */
   amountIntegerDigits: 30,
   /** Longest fraction of an amount, in digits, where a value type does not set fewer. */

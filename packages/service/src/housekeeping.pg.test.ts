@@ -7,6 +7,7 @@ import { sampleAccount, testContext, testSchema, testService } from '../test/ser
 import { inTransaction } from './context.ts'
 import { migrateService } from './database/migrations.ts'
 import { keepHouse, migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
+import { pruneSize } from './webhooks/delivery-store.ts'
 import { recordEvent } from './webhooks/events.ts'
 
 const database = await testDatabase({
@@ -48,6 +49,25 @@ it('deletes expired keys, tokens and events, and no event with a pending deliver
   await service.signIn()
   await keepHouse(context)
   expect([await count('access_token'), await count('idempotency_key'), await count('webhook_event')]).toEqual([1, 0, 1])
+})
+
+it('deletes many events in small transactions, each once', async () => {
+  const { query } = inspect(pool)
+  const deleted = async () =>
+    (await query(`select count(distinct at)::integer as transactions, count(*)::integer as rows from deleted_event`))
+      .rows[0]
+  await query(`create table deleted_event (at bigint)`)
+  await query(`create function note_deletion() returns trigger language plpgsql as $$
+    begin insert into deleted_event values (txid_current()); return old; end $$`)
+  await query(`create trigger note_deletion after delete on ${testSchema}.webhook_event
+    for each row execute function note_deletion()`)
+  await query(
+    `insert into ${testSchema}.webhook_event (id, account_id, type, body, created_at)
+     select 'old-' || n, 'any', 'transfer.created', '{}', $2 from generate_series(1, $1) n`,
+    [2 * pruneSize + 1, new Date(0)],
+  )
+  await keepHouse(context)
+  expect(await deleted()).toEqual({ transactions: 3, rows: 2 * pruneSize + 1 })
 })
 
 it('keeps what was created: only its key is forgotten', async () => {

@@ -55,6 +55,8 @@ create table {{schema}}.client_account (
   primary key (client_id, account_id)
 );
 
+create index client_account_of_account on {{schema}}.client_account (account_id, client_id);
+
 comment on column {{schema}}.client_account.position is 'the lowest is the account that the client owns';
 
 -- A registration of the kind `notice` stands for the URL that the notices of a bank link go to: nobody reads or changes it as a
@@ -116,10 +118,15 @@ create table {{schema}}.webhook_delivery (
 
 create index webhook_delivery_due on {{schema}}.webhook_delivery (next_attempt_at, id) where status = 'pending';
 
+-- A claim steps from one registration to the next, however many deliveries each of them has.
+create index webhook_delivery_pending on {{schema}}.webhook_delivery (registration_id, next_attempt_at, id)
+  where status = 'pending';
+
 create index webhook_delivery_account on {{schema}}.webhook_delivery (account_id, id);
 
 create index webhook_delivery_event on {{schema}}.webhook_delivery (event_id);
 
+-- Of all statuses: a registration is deleted with its deliveries.
 create index webhook_delivery_registration on {{schema}}.webhook_delivery (registration_id);
 
 -- One link of an account at the bank-linking provider.

@@ -1,8 +1,10 @@
 import type { Clock } from '@outlay/core'
 import { type Agent, request } from 'undici'
-import { inTransaction, type ServiceContext } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
+import { asSystem } from '../database/tenant.ts'
 import { traceDelivery } from '../telemetry.ts'
-import type { ClaimedDelivery, DeliveryOutcome } from './delivery-store.ts'
+import type { ClaimedDelivery } from './delivery-claim.ts'
+import type { DeliveryOutcome } from './delivery-store.ts'
 import { disableWebhook, webhookSecretPlace } from './registrations.ts'
 import { signDelivery } from './signature.ts'
 
@@ -114,10 +116,8 @@ function retryOf(
   return { ...result, status: 'pending', nextAttemptAt: new Date(at).toISOString() }
 }
 
-async function disableGone(courier: Courier, delivery: ClaimedDelivery): Promise<void> {
-  await inTransaction(courier.context, (tx) =>
-    disableWebhook(tx, courier.context, delivery.registrationId, 'The endpoint answered 410.'),
-  )
+async function disableGone({ context }: Courier, { registrationId }: ClaimedDelivery): Promise<void> {
+  await disableWebhook(asSystem(context), context, registrationId, 'The endpoint answered 410.')
 }
 
 function retryAfterOf(header: string | string[] | undefined, now: Date): number {

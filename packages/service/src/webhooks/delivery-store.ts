@@ -20,28 +20,6 @@ export interface DeliveryResource {
   readonly created: string
 }
 
-/** A delivery that this process has claimed until its lease ends. */
-export interface ClaimedDelivery {
-  readonly id: string
-  readonly registrationId: string
-  /** One of the clients of the account, whose share of the capacity it uses. */
-  readonly clientId: string | null
-  readonly eventId: string
-  /** 1 for the first attempt; fences the settlement. */
-  readonly attempt: number
-  readonly url: string
-  /** Sealed; null for a notice, which is not signed. */
-  readonly secret: string | null
-  /** Sealed; the secret that `secret` replaced, and until when it signs too. */
-  readonly previousSecret: string | null
-  readonly previousSecretUntil: Date | null
-  readonly active: boolean
-  /** The exact text to send. */
-  readonly body: string
-  /** W3C context of the trace of the event. */
-  readonly traceparent: string | null
-}
-
 /** The result of one attempt. */
 export interface DeliveryOutcome {
   readonly id: string
@@ -54,36 +32,17 @@ export interface DeliveryOutcome {
 }
 
 /**
- * Claims due deliveries, longest waiting first, for this process alone until `leaseUntil`. One statement, which commits at once:
- * nothing is locked while they are sent.
- */
-export async function claimDeliveries(
-  executor: Executor | Tx,
-  context: ServiceContext,
-  claim: {
-    readonly now: Date
-    readonly leaseUntil: Date
-    readonly limit: number
-    /** Registrations at their limit of deliveries in flight. */
-    readonly exceptRegistrations: readonly string[]
-    /** Clients at theirs. */
-    readonly exceptClients: readonly string[]
-  },
-): Promise<readonly ClaimedDelivery[]> {
-  const values = [claim.now, claim.leaseUntil, claim.limit, claim.exceptRegistrations, claim.exceptClients]
-  return await run<ClaimedDelivery>(executor, context, claimDue, values)
-}
-
-/**
  * Writes the results of attempts, in one statement. It ignores an attempt whose lease expired and whose delivery was claimed
- * again. A delivery that was canceled in flight is not sent again.
+ * again. A delivery that was canceled in flight is not sent again. It waits for no other transaction: one that disables or removes a
+ * webhook with many deliveries locks them for seconds. Resolves with the ids of those that are locked, to be settled again.
  */
 export async function settleDeliveries(
   executor: Executor | Tx,
   context: ServiceContext,
   settlements: readonly DeliveryOutcome[],
-): Promise<void> {
-  await run(executor, context, settle, [JSON.stringify(settlements)])
+): Promise<ReadonlySet<string>> {
+  const rows = await run<{ id: string }>(executor, context, settle, [JSON.stringify(settlements)])
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Reads the deliveries of an account, newest first. In the direction `backward`, the oldest after the position come first. */
@@ -131,9 +90,27 @@ export async function resendEvent(
   return row === undefined || row.found === 0 ? undefined : row.resent
 }
 
-/** Deletes events, with their deliveries, that are older than `before` and have no pending delivery. Returns how many. */
-export async function pruneEvents(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
-  return (await run(executor, context, deleteEvents, [before])).length
+/** Number of events that one statement deletes. */
+export const pruneSize = 1_000
+
+/**
+ * Deletes events, with their deliveries, that are older than `before` and have no pending delivery. Returns how many. It commits after
+ * each {@link pruneSize} of them: while a long transaction runs, Postgres keeps the index entries of all claims.
+ */
+export async function pruneEvents(executor: Executor, context: ServiceContext, before: Date): Promise<number> {
+  let total = 0
+  for (let after: string | null = ''; after !== null; ) {
+    const [row]: readonly Pruned[] = await run<Pruned>(executor, context, deleteEvents, [before, after, pruneSize])
+    total += row?.count ?? 0
+    after = row?.last ?? null
+  }
+  return total
+}
+
+interface Pruned {
+  readonly count: number
+  /** The event with the highest id among the deleted; null when there are no more. */
+  readonly last: string | null
 }
 
 interface StoredDelivery extends Omit<DeliveryResource, 'last_attempt_at' | 'next_attempt_at' | 'created'> {
@@ -142,44 +119,26 @@ interface StoredDelivery extends Omit<DeliveryResource, 'last_attempt_at' | 'nex
   readonly created: Date
 }
 
-const claimDue = statement(
-  'webhook_delivery_claim',
-  `with theirs as materialized (
-     select account_id from {{schema}}.client_account where client_id = any ($5::text[])
-   ), due as (
-     select id from {{schema}}.webhook_delivery
-      where status = 'pending' and next_attempt_at <= $1 and registration_id <> all ($4::text[])
-        and account_id not in (select account_id from theirs)
-      order by next_attempt_at, id
-      limit $3
-      for update skip locked
-   ), claimed as (
-     update {{schema}}.webhook_delivery d
-        set attempts = d.attempts + 1, last_attempt_at = $1, next_attempt_at = $2
-       from due
-      where d.id = due.id
-     returning d.id, d.registration_id, d.account_id, d.event_id, d.attempts
-   )
-   select c.id::text as id, c.registration_id as "registrationId",
-          (select min(a.client_id) from {{schema}}.client_account a where a.account_id = c.account_id) as "clientId", c.event_id as "eventId", c.attempts as attempt,
-          r.url, r.secret, r.previous_secret as "previousSecret", r.previous_secret_until as "previousSecretUntil",
-          r.status = 'active' as active, e.body, e.traceparent
-     from claimed c
-     join {{schema}}.webhook_registration r on r.id = c.registration_id
-     join {{schema}}.webhook_event e on e.id = c.event_id
-    order by c.id`,
-)
-
 const settle = statement(
   'webhook_delivery_settle',
-  `update {{schema}}.webhook_delivery d
-      set status = case when d.status = 'canceled' and s.status = 'pending' then d.status else s.status end,
-          next_attempt_at = coalesce(s."nextAttemptAt", d.next_attempt_at),
-          last_status = s."lastStatus",
-          last_error = s."lastError"
-     from jsonb_to_recordset($1::jsonb) as s
+  `with given as materialized (
+     select * from jsonb_to_recordset($1::jsonb) as s
        (id bigint, attempt smallint, status text, "nextAttemptAt" timestamptz, "lastStatus" smallint, "lastError" text)
-    where d.id = s.id and d.attempts = s.attempt and d.status in ('pending', 'canceled')`,
+   ), mine as materialized (
+     select d.id from given s join {{schema}}.webhook_delivery d on d.id = s.id and d.attempts = s.attempt
+      where d.status in ('pending', 'canceled')
+      for update of d skip locked
+   ), settled as (
+     update {{schema}}.webhook_delivery d
+        set status = case when d.status = 'canceled' and s.status = 'pending' then d.status else s.status end,
+            next_attempt_at = coalesce(s."nextAttemptAt", d.next_attempt_at),
+            last_status = s."lastStatus",
+            last_error = s."lastError"
+       from given s join mine using (id)
+      where d.id = s.id
+   )
+   select d.id::text as id from given s join {{schema}}.webhook_delivery d on d.id = s.id and d.attempts = s.attempt
+    where d.status in ('pending', 'canceled') and d.id not in (select id from mine)`,
 )
 
 const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement =>
@@ -224,10 +183,16 @@ const resend = statement(
 
 const deleteEvents = statement(
   'webhook_event_prune',
-  `delete from {{schema}}.webhook_event e
-    where e.created_at < $1
-      and not exists (
-        select from {{schema}}.webhook_delivery d where d.event_id = e.id and d.status = 'pending'
-      )
-   returning true as deleted`,
+  `with old as materialized (
+     select e.id from {{schema}}.webhook_event e
+      where e.created_at < $1 and e.id > $2
+        and (
+          select true from {{schema}}.webhook_delivery d where d.event_id = e.id and d.status = 'pending' limit 1
+        ) is null
+      order by e.id
+      limit $3
+   ), deleted as (
+     delete from {{schema}}.webhook_event e using old where e.id = old.id
+   )
+   select count(*)::int as count, case when count(*) = $3 then max(id) end as last from old`,
 )

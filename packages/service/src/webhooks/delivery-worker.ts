@@ -2,8 +2,9 @@ import type { Clock } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
 import { attemptDelivery, type Courier, nameOf } from './delivery-attempt.ts'
+import { type ClaimedDelivery, claimDeliveries } from './delivery-claim.ts'
 import { createShares, type Shares } from './delivery-shares.ts'
-import { type ClaimedDelivery, claimDeliveries, type DeliveryOutcome, settleDeliveries } from './delivery-store.ts'
+import { type DeliveryOutcome, settleDeliveries } from './delivery-store.ts'
 import { createOutgoingAgent } from './outgoing-url.ts'
 
 /** Options of webhook delivery. Every member has a default. */
@@ -51,8 +52,10 @@ export function startWebhookDelivery(context: ServiceContext, options: WebhookDe
     underWay: 0,
     slow: 0,
     claims: 0,
+    after: '',
     nothingDue: false,
     settled: [],
+    locked: [],
     drains: [],
     ended: false,
     wake: () => undefined,
@@ -89,9 +92,13 @@ interface Round {
   /** Slow deliveries, which no longer count against the capacity. */
   slow: number
   claims: number
+  /** Where the next claim continues among the registrations; empty when the last one visited all that it had to. */
+  after: string
   /** True after a claim that was not full, until there is a reason to claim again. */
   nothingDue: boolean
   settled: DeliveryOutcome[]
+  /** Results whose deliveries another transaction had locked at the last writing. */
+  locked: DeliveryOutcome[]
   drains: { readonly since: number; readonly resolve: () => void }[]
   ended: boolean
   /** Ends the current pause. */
@@ -100,12 +107,12 @@ interface Round {
 
 async function runRound(round: Round): Promise<void> {
   const { logger } = round.courier.context
-  while (!round.ended || round.underWay > 0 || round.settled.length > 0) {
+  while (!round.ended || round.underWay > 0 || round.settled.length > 0 || round.locked.length > 0) {
     try {
       await flush(round)
       await claim(round)
       const ready = round.settled.length > 0 || (mayClaim(round) && !round.ended)
-      if (!ready && !(round.ended && round.underWay === 0)) await pause(round, 1)
+      if (!ready && !(round.ended && round.underWay === 0 && round.locked.length === 0)) await pause(round, 1)
     } catch (error) {
       logger.warn({ error: nameOf(error) }, 'Webhook deliveries cannot be read or written now.')
       // Deliveries whose result is not written are sent again when their lease ends.
@@ -136,16 +143,20 @@ async function claim(round: Round): Promise<void> {
   const began = round.claims
   round.claims += 1
   round.nothingDue = true
-  const claimed = await claimDeliveries(asSystem(context), context, {
+  const { deliveries, after } = await claimDeliveries(asSystem(context), context, {
     now,
     leaseUntil,
     limit,
     exceptRegistrations: round.registrations.full(),
     exceptClients: round.clients.full(),
+    after: round.after,
   })
-  if (claimed.length === limit || round.drains.some((drain) => drain.since > began)) round.nothingDue = false
-  for (const delivery of claimed) void carry(round, delivery)
-  if (claimed.length === 0 && round.underWay === 0 && round.settled.length === 0) endDrains(round, began)
+  round.after = after
+  if (deliveries.length === limit || after !== '' || round.drains.some((drain) => drain.since > began))
+    round.nothingDue = false
+  for (const delivery of deliveries) void carry(round, delivery)
+  if (deliveries.length === 0 && round.underWay === 0 && round.settled.length + round.locked.length === 0)
+    endDrains(round, began)
 }
 
 async function carry(round: Round, delivery: ClaimedDelivery): Promise<void> {
@@ -182,13 +193,15 @@ function giveUpRoom(round: Round): { end(): void } {
   }
 }
 
-/** Writes the results since the last time, in one statement. */
+/** Writes the results since the last time, in one statement, with those that were locked then. */
 async function flush(round: Round): Promise<void> {
-  const settlements = round.settled
+  const settlements = [...round.settled, ...round.locked]
   if (settlements.length === 0) return
   round.settled = []
+  round.locked = []
   try {
-    await settleDeliveries(asSystem(round.courier.context), round.courier.context, settlements)
+    const locked = await settleDeliveries(asSystem(round.courier.context), round.courier.context, settlements)
+    round.locked = settlements.filter(({ id }) => locked.has(id))
   } catch (error) {
     round.settled.unshift(...settlements)
     throw error

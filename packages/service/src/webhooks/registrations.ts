@@ -1,4 +1,4 @@
-import { Id, type Issue, OutlayError, webhookEventTypes } from '@outlay/core'
+import { Id, type Issue, Limits, OutlayError, webhookEventTypes } from '@outlay/core'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
@@ -37,7 +37,7 @@ export const webhookChangeSchema = z.object({
 
 /**
  * Registers a webhook in the caller's transaction. Only this answer contains its secret.
- * @throws OutlayError `invalid_request` with the member.
+ * @throws OutlayError `invalid_request` with the member, `conflict` when the account has as many as it may have.
  */
 export async function createWebhook(
   tx: Tx,
@@ -50,9 +50,11 @@ export async function createWebhook(
   const id = Id.generate(context.clock, context.random)
   const secret = newWebhookSecret(context.random)
   const sealed = context.secrets.seal(secret, webhookSecretPlace(id))
-  const values = [id, accountId, target.href, eventTypes, sealed, context.clock.now()]
+  // Another transaction that registers one for the account commits before this one counts.
+  await run(tx, context, lockAccount, [accountId])
+  const values = [id, accountId, target.href, eventTypes, sealed, context.clock.now(), Limits.webhooksPerAccount]
   const [row] = await run<StoredWebhook>(tx, context, insertWebhook, values)
-  if (row === undefined) throw new Error('The webhook was not written.')
+  if (row === undefined) throw tooManyWebhooks()
   return { ...webhookOf(row), secret }
 }
 
@@ -107,16 +109,25 @@ export async function removeWebhook(
   return (await run(tx, context, deleteWebhook, [accountId, webhookId])).length > 0
 }
 
-/** Disables a webhook whose endpoint is gone, and cancels its pending deliveries. */
+/**
+ * Disables a webhook whose endpoint is gone, and cancels its pending deliveries. Not in a transaction: it commits after each
+ * {@link cancelSize} deliveries, so that it never locks many. The worker cancels what a crash leaves. A webhook that another caller
+ * disables is left to that one.
+ */
 export async function disableWebhook(
-  tx: Tx,
+  executor: Executor,
   context: ServiceContext,
   webhookId: string,
   reason: string,
 ): Promise<void> {
-  await run(tx, context, disable, [webhookId, reason, context.clock.now()])
-  await run(tx, context, cancelDeliveries, [webhookId])
+  const disabled = await run(executor, context, disable, [webhookId, reason, context.clock.now()])
+  if (disabled.length === 0) return
+  for (let canceled = cancelSize; canceled === cancelSize; )
+    canceled = (await run(executor, context, cancelSome, [webhookId, cancelSize])).length
 }
+
+/** Number of deliveries that one statement cancels for a webhook whose endpoint is gone. */
+export const cancelSize = 2_000
 
 /** Place of the sealed secret of a webhook. */
 export function webhookSecretPlace(webhookId: string) {
@@ -141,6 +152,11 @@ export function webhookOf(row: StoredWebhook): WebhookResource {
   return { ...rest, created: created_at.toISOString(), updated: updated_at.toISOString() }
 }
 
+function tooManyWebhooks(): OutlayError {
+  const message = `The account has ${Limits.webhooksPerAccount} webhooks, which is the limit. Remove one, then send the request with a new key.`
+  return new OutlayError('conflict', message)
+}
+
 function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
@@ -154,11 +170,19 @@ function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.outpu
 /** Columns of {@link StoredWebhook}. */
 export const webhookColumns = `id, account_id, url, event_types, status, disabled_reason, created_at, updated_at`
 
+const lockAccount = statement(
+  'account_lock_for_webhooks',
+  'select from {{schema}}.account where id = $1 for no key update',
+)
+
 const insertWebhook = statement(
   'webhook_registration_insert',
   `insert into {{schema}}.webhook_registration
      (id, account_id, url, event_types, status, secret, created_at, updated_at)
-   values ($1, $2, $3, $4, 'active', $5, $6, $6)
+   select $1, $2, $3, $4, 'active', $5, $6, $6
+    where (
+      select count(*) from {{schema}}.webhook_registration where account_id = $2 and kind = 'webhook'
+    ) < $7
    returning ${webhookColumns}`,
 )
 
@@ -193,10 +217,24 @@ const disable = statement(
   'webhook_registration_disable',
   `update {{schema}}.webhook_registration
       set status = 'disabled', disabled_reason = $2, updated_at = $3
-    where id = $1 and status = 'active'`,
+    where id = $1 and status = 'active'
+   returning true as disabled`,
 )
 
 const cancelDeliveries = statement(
   'webhook_delivery_cancel',
   `update {{schema}}.webhook_delivery set status = 'canceled' where registration_id = $1 and status = 'pending'`,
+)
+
+const cancelSome = statement(
+  'webhook_delivery_cancel_some',
+  `with chosen as materialized (
+     select id from {{schema}}.webhook_delivery
+      where status = 'pending' and registration_id between $1 and $1
+        and exists (select from {{schema}}.webhook_registration where id = $1 and status = 'disabled')
+      order by registration_id, next_attempt_at, id
+      limit $2
+      for update skip locked
+   )
+   update {{schema}}.webhook_delivery d set status = 'canceled' from chosen where d.id = chosen.id returning true as canceled`,
 )

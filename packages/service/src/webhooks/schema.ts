@@ -1,4 +1,4 @@
-import { webhookEventTypes } from '@outlay/core'
+import { Limits, webhookEventTypes } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
@@ -146,6 +146,7 @@ export const webhooksOperations: readonly Operation[] = [
     path: base,
     tag: 'Webhooks',
     summary: 'Register a webhook',
+    description: `An account has at most ${Limits.webhooksPerAccount} webhooks, disabled ones included.`,
     access: 'webhooks:write',
     keyed: true,
     body: { schema: newWebhook, check: 'route' },

@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { manualClock, silentLogger } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { Pool } from 'pg'
+import { afterAll, expect, it } from 'vitest'
+import { inspect } from '../../test/inspection.ts'
+import { testContext, testSchema, testService } from '../../test/service.ts'
+import { inTransaction, type Tx } from '../context.ts'
+import { migrateService } from '../database/migrations.ts'
+import { asSystem } from '../database/tenant.ts'
+import type { DeliveryResource } from './delivery-store.ts'
+import { startWebhookDelivery } from './delivery-worker.ts'
+import { recordEvent } from './events.ts'
+import { cancelSize, changeWebhook, disableWebhook, removeWebhook, type WebhookResource } from './registrations.ts'
+
+const database = await testDatabase({
+  role: 'ordinary',
+  key: 'service-http',
+  prepare: async (url) => {
+    const pool = new Pool({ connectionString: url })
+    await migrateService({ pool, schema: testSchema })
+    await pool.end()
+  },
+})
+const pool = new Pool({ connectionString: database.url, max: 8 })
+afterAll(() => pool.end())
+
+const held: ServerResponse[] = []
+const receiver = createServer((request, response) => {
+  request.resume()
+  held.push(response)
+})
+receiver.listen(0, '127.0.0.1')
+await once(receiver, 'listening')
+afterAll(() => receiver.close())
+const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+
+const context = testContext({ pool, clock: manualClock(), logger: silentLogger, allowPrivateWebhooks: true })
+const service = testService(context)
+const { token } = await service.signIn()
+
+/** Registers a webhook of a new account and records an event for it. */
+async function notify() {
+  const accountId = await service.createAccount(token)
+  const path = `/accounts/${accountId}/webhooks`
+  const call = { method: 'POST', token, key: `webhook-${accountId}`, body: { url } }
+  const { json: webhook } = await service.call<WebhookResource>(path, call)
+  await inTransaction(context, (tx) => recordEvent(tx, context, { accountId, type: 'transfer.created', data: {} }))
+  const deliveries = async () =>
+    (await service.call<{ deliveries: DeliveryResource[] }>(`${path}/deliveries`, { token })).json.deliveries
+  return { accountId, webhook, deliveries }
+}
+
+async function settleWhile(change: (tx: Tx, one: Awaited<ReturnType<typeof notify>>) => Promise<unknown>) {
+  held.length = 0
+  const locked = await notify()
+  const free = await notify()
+  const delivery = startWebhookDelivery(context, { clock: manualClock(new Date().toISOString()) })
+  await expect.poll(() => held.length, { timeout: 10_000 }).toBe(2)
+  await inTransaction(context, async (tx) => {
+    await change(tx, locked)
+    for (const response of held) response.writeHead(204).end()
+    await expect.poll(() => free.deliveries(), { timeout: 10_000 }).toMatchObject([{ status: 'delivered' }])
+  })
+  await delivery.drain()
+  await delivery.stop()
+  return await locked.deliveries()
+}
+
+it('writes the results of others while a transaction disables a webhook, and that of the webhook afterwards', async () => {
+  const deliveries = await settleWhile((tx, { accountId, webhook }) =>
+    changeWebhook(tx, context, accountId, webhook.id, { status: 'disabled' }),
+  )
+  expect(deliveries).toMatchObject([{ status: 'delivered', last_status: 204 }])
+})
+
+it('writes the results of others while a transaction removes a webhook', async () => {
+  const deliveries = await settleWhile((tx, { accountId, webhook }) =>
+    removeWebhook(tx, context, accountId, webhook.id),
+  )
+  expect(deliveries).toEqual([])
+})
+
+it('cancels the many deliveries of an endpoint that is gone in small transactions', async () => {
+  const { webhook, deliveries } = await notify()
+  const { query } = inspect(pool)
+  await query(
+    `insert into ${testSchema}.webhook_delivery (registration_id, event_id, account_id, created_at)
+     select registration_id, event_id, account_id, created_at
+       from ${testSchema}.webhook_delivery cross join generate_series(1, $2) where registration_id = $1`,
+    [webhook.id, 2 * cancelSize + 10],
+  )
+  await disableWebhook(asSystem(context), context, webhook.id, 'A test.')
+  const { rows } = await query(
+    `select status, count(*)::integer as count from ${testSchema}.webhook_delivery where registration_id = $1
+      group by xmin, status order by count`,
+    [webhook.id],
+  )
+  expect(rows).toEqual([11, cancelSize, cancelSize].map((count) => ({ status: 'canceled', count })))
+  expect((await deliveries())[0]).toMatchObject({ status: 'canceled' })
+})
