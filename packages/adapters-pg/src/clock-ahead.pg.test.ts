@@ -71,29 +71,50 @@ describe('after a clock that was three hours ahead', async () => {
     ])
   })
 
-  it('no key is sent beyond its life', async () => {
+  it('nor is it after a small step back, whose times nobody moves', async () => {
+    const { inner } = await lose()
+    const engine = make(inner)
+    await commit((tx) => engine.accounts.watch(tx, 'acme', { since: new Date(Date.now() - 60_000) }))
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [inner.observe('remote-1')]))
+    await pool.query(`
+      update outlay.attempt set claimed_at = now() - interval '1 second';
+      update outlay.transfer set unknown_since = now() - interval '1 second';
+      update outlay.found_transfer set seen_at = now() - interval '26 seconds'`)
+    expect((await pool.query('select * from outlay.adopt_found(10)')).rows).toEqual([])
+  })
+
+  it.each([
+    ['soon after the request', 0],
+    ['later than it was ahead', 4],
+  ])('no key is sent beyond its life, when it is set right %s', async (_, hours) => {
     const keyLifetimeMs = 24 * 3_600_000
     const { id, inner } = await lose({ keyLifetimeMs })
+    const pass = (passed: number) =>
+      pool.query(`
+        update outlay.home set seen_at = seen_at - interval '${passed} hours';
+        update outlay.attempt set claimed_at = claimed_at - interval '${passed} hours', answered_at = answered_at - interval '${passed} hours';
+        update outlay.transfer set unknown_since = unknown_since - interval '${passed} hours',
+          updated_at = updated_at - interval '${passed} hours', created_at = created_at - interval '${passed} hours'`)
+    await pass(hours)
+    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
     const sooner = make({ ...inner, keyLifetimeMs })
     await commit((tx) => sooner.accounts.pause(tx, 'acme'))
     await sooner.start()
     await pause(5_000)
     await stopAll()
-    // A day passes, in which the account is paused and no worker runs. The service forgets the key.
-    await pool.query(`
-      update outlay.home set seen_at = seen_at - interval '24 hours';
-      update outlay.attempt set claimed_at = claimed_at - interval '24 hours', answered_at = answered_at - interval '24 hours';
-      update outlay.transfer set unknown_since = unknown_since - interval '24 hours', updated_at = updated_at - interval '24 hours',
-        created_at = created_at - interval '24 hours'`)
+    // The rest of a day passes, in which the account is paused and no worker runs. The service forgets the key.
+    await pass(24 - hours)
     const later = listedGateway()
     const engine = make({ ...later, keyLifetimeMs })
     await commit((tx) => engine.accounts.resume(tx, 'acme'))
+    await pool.query('update outlay_queue.job set start_after = now() where id = outlay.job_id($1)', [id])
     await engine.start()
     await waitUntil(async () => ['submitted', 'blocked'].includes((await engine.transfers.get(id))?.stage ?? ''), {
       timeoutMs: 60_000,
     })
     expect([...later.transfers.keys()]).toEqual([])
     expect(await engine.transfers.get(id)).toMatchObject({ stage: 'blocked' })
+    expect(await engine.sending()).toMatchObject({ fence: null })
   })
 
   it('each time is moved once, however many workers notice it and whenever they start', async () => {

@@ -36,13 +36,17 @@ const jumpTexts = {
       where t.next_poll_at > statement_timestamp() + $2 * interval '1 millisecond' and t.stage = 'submitted' for no key update skip locked
     )
     update {{schema}}.transfer t set next_poll_at = ${moved('t.next_poll_at')} from late l where t.id = l.id returning t.id`,
-  // What is unknown would be too young until the clock reaches these, and what was sent would seem to have left later than it was found.
+  // No doubt becomes younger: it may have begun while the clock was ahead, even if that time is past by now. What was sent would seem
+  // to have left later than it was found.
   move_unknown: `with late as (
       select t.id from {{schema}}.transfer t
-      where t.remote_id is null and t.status = 'pending'
-        and greatest(t.unknown_since, t.updated_at) > clock_timestamp() + $2 * interval '1 millisecond' for no key update skip locked
+      where t.remote_id is null and t.status = 'pending' and ($2 = 0 and t.unknown_since is not null
+        or greatest(t.unknown_since, t.updated_at) > clock_timestamp() + $2 * interval '1 millisecond') for no key update skip locked
     )
-    update {{schema}}.transfer t set unknown_since = ${asBefore('t.unknown_since')}, updated_at = ${asBefore('t.updated_at')}
+    update {{schema}}.transfer t
+    set unknown_since = least(clock_timestamp(), t.unknown_since - case when $2 = 0 or t.unknown_since > clock_timestamp()
+        then $1 else 0 end * interval '1 millisecond'),
+      updated_at = ${asBefore('t.updated_at')}
     from late l where t.id = l.id returning t.id`,
   move_attempts: `update {{schema}}.attempt a
     set claimed_at = ${asBefore('a.claimed_at')}, answered_at = ${asBefore('a.answered_at')}
