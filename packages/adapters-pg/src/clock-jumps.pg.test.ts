@@ -75,7 +75,11 @@ describe('a clock that was set back by three hours', async () => {
   })
 
   /** Runs a watch for six readings of a clock; returns the jumps that it noticed, in hours. */
-  const watchSix = async (readNth: (nth: number) => { nowMs: number; seenMs: number }, monotonicMs: () => number) => {
+  const watchSix = async (
+    readNth: (nth: number) => { nowMs: number; seenMs: number },
+    monotonicMs: () => number,
+    isFirst = true,
+  ) => {
     let reads = 0
     const noticed: number[] = []
     const clockJumps = {
@@ -83,6 +87,7 @@ describe('a clock that was set back by three hours', async () => {
         reads += 1
         return readNth(reads)
       },
+      take: async () => isFirst,
       setBack: async (byMs: number, fromMs = 0) => (fromMs === 0 ? noticed.push(byMs) : 0),
     }
     const watch = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs })
@@ -103,7 +108,7 @@ describe('a clock that was set back by three hours', async () => {
       monotonicMs += 1_000
       // The third reading finds it set back; the fifth one's answer is on its way for a minute.
       if (nth === 3) behindMs = 3 * hourMs
-      const nowMs = monotonicMs - behindMs
+      const nowMs = 10 * hourMs + monotonicMs - behindMs
       if (nth === 5) monotonicMs += 60_000
       return { nowMs, seenMs: 0 }
     }
@@ -114,9 +119,18 @@ describe('a clock that was set back by three hours', async () => {
     let monotonicMs = 0
     const readNth = (nth: number) => {
       monotonicMs += 1_000
-      return { nowMs: monotonicMs, seenMs: nth < 3 ? 0 : 3 * hourMs }
+      return { nowMs: monotonicMs, seenMs: nth < 3 ? 0 : nth === 3 ? 3 * hourMs : monotonicMs }
     }
     expect(await watchSix(readNth, () => monotonicMs)).toEqual([3])
+  })
+
+  it('is left to the worker that has taken it', async () => {
+    let monotonicMs = 0
+    const readNth = (nth: number) => {
+      monotonicMs += 1_000
+      return { nowMs: monotonicMs, seenMs: nth < 3 ? 0 : nth === 3 ? 3 * hourMs : monotonicMs - 1_000 }
+    }
+    expect(await watchSix(readNth, () => monotonicMs, false)).toEqual([])
   })
 
   it('is noticed by the time that a worker has recorded', async () => {

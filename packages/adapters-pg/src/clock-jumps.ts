@@ -5,6 +5,10 @@ import { statements } from './statement.ts'
 /** A time that was written before the clock was set back by `$1` milliseconds, as the clock reads now; past times stay past. */
 const moved = (column: string) => `greatest(clock_timestamp(), ${column} - $1 * interval '1 millisecond')`
 
+/** When something happened before the clock was set back, as the clock reads now; times in the past stay. */
+const asBefore = (column: string) =>
+  `case when ${column} > clock_timestamp() then least(clock_timestamp(), ${column} - $1 * interval '1 millisecond') else ${column} end`
+
 /**
  * Moves times that rows wait for. Skips locked rows: it waits for no host. Keeps times that a host has asked for.
  */
@@ -32,6 +36,23 @@ const jumpTexts = {
       where t.next_poll_at > statement_timestamp() + $2 * interval '1 millisecond' and t.stage = 'submitted' for no key update skip locked
     )
     update {{schema}}.transfer t set next_poll_at = ${moved('t.next_poll_at')} from late l where t.id = l.id returning t.id`,
+  // No doubt becomes younger: it may have begun while the clock was ahead, even if that time is past by now. What was sent would seem
+  // to have left later than it was found.
+  move_unknown: `with late as (
+      select t.id from {{schema}}.transfer t
+      where t.remote_id is null and t.status = 'pending' and ($2 = 0 and t.unknown_since is not null
+        or greatest(t.unknown_since, t.updated_at) > clock_timestamp() + $2 * interval '1 millisecond') for no key update skip locked
+    )
+    update {{schema}}.transfer t
+    set unknown_since = least(clock_timestamp(), t.unknown_since - case when $2 = 0 or t.unknown_since > clock_timestamp()
+        then $1 else 0 end * interval '1 millisecond'),
+      updated_at = ${asBefore('t.updated_at')}
+    from late l where t.id = l.id returning t.id`,
+  move_attempts: `update {{schema}}.attempt a
+    set claimed_at = ${asBefore('a.claimed_at')}, answered_at = ${asBefore('a.answered_at')}
+    from {{schema}}.transfer t
+    where t.remote_id is null and t.status = 'pending' and a.transfer_id = t.id
+      and a.claimed_at > clock_timestamp() + $2 * interval '1 millisecond' returning a.transfer_id`,
   move_readings: `update {{schema}}.list_reading r set leased_until = ${moved('r.leased_until')}
     where r.leased_until > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_watches: `update {{schema}}.watched_account w set next_poll_at = ${moved('w.next_poll_at')}
@@ -54,6 +75,10 @@ const jumpTexts = {
 const readTexts = {
   read_clock: `select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
     (select (extract(epoch from h.seen_at) * 1000)::float8 from {{schema}}.home h) as seen_ms`,
+  // For one worker only: a second one would move the times again that the first has moved.
+  take_jump: `update {{schema}}.home h set seen_at = clock_timestamp()
+    where h.seen_at > clock_timestamp() + interval '10 seconds'
+      and exists (select 1 from {{schema}}.home x where x.only_row for no key update skip locked) returning h.only_row`,
 } as const
 
 /** What is done about the clock of the database. */
@@ -69,6 +94,10 @@ export function createClockJumpStore<Tx>(driver: Driver<Tx>, names: Pick<Databas
     async read(): Promise<{ readonly nowMs: number; readonly seenMs: number }> {
       const [row] = await driver.query(read.read_clock, [])
       return { nowMs: Number(row?.['now_ms']), seenMs: Number(row?.['seen_ms'] ?? 0) }
+    },
+    /** True for the first worker that finds the recorded time in the future; it is recorded anew. */
+    async take(): Promise<boolean> {
+      return (await driver.query(read.take_jump, [])).length > 0
     },
     /**
      * Brings times forward that were written before the clock was set back, if they are further away than `fromMs` milliseconds.

@@ -139,13 +139,19 @@ describe('the database that transfers are sent from', () => {
     await standby.stop()
   })
 
-  it('is fenced after a restore, until a reconciliation', async () => {
+  it.each([
+    ['', '0 hours'],
+    [', also when the clock was ahead for a while before', '3 hours'],
+  ])('is fenced after a restore, until a reconciliation%s', async (_, ahead) => {
+    const name = `restored-${ahead.at(0)}`
     const id = await workOn(at(primary, 'app'))
-    await clusters.backUp(primary, 'primary', 'restored')
-    await clusters.restoreNext('restored')
-    const restored = await clusters.start('restored', restoring)
+    await clusters.backUp(primary, 'primary', name)
+    await clusters.restoreNext(name)
+    const restored = await clusters.start(name, restoring)
     await waitForPrimary(restored.url)
     await using host = open(at(restored, 'app'))
+    await host.pool.query('update outlay.home set seen_at = seen_at + $1::interval', [ahead])
+    if (ahead !== '0 hours') expect(await host.engine.sending()).toMatchObject({ fence: { reason: 'restored' } })
     await expectNothingSent(host, { unfamiliar: null, fence: { reason: 'restored' }, home: { timeline: 2 } }, id)
     // The fence stays when everything is started once more.
     await host.engine.stop()

@@ -81,6 +81,38 @@ describe('a request that waits for its turn', async () => {
     expect([counts.waiting, inner.submissions]).toEqual([1, []])
   })
 
+  it('does not leave once its own worker has the job again, since the clock of Postgres went forward', async () => {
+    const inner = memoryGateway()
+    let go = () => {}
+    const gone = new Promise<void>((resolve) => (go = resolve))
+    const counts = { first: 0, asked: 0 }
+    const engine = open({
+      ...inner,
+      async submit(submission: Submission, options: SendOptions): Promise<SubmitResult> {
+        if (submission.attempt > 1) return { outcome: 'insufficient_balance', detail: 'none', keyEvaluated: true }
+        counts.first += 1
+        await gone
+        counts.asked += 1
+        if (options.mayBegin?.() === false) return { outcome: 'throttled', detail: 'not sent' }
+        return inner.submit(submission, options)
+      },
+    })
+    await engine.start()
+    const { id } = await enqueue(engine)
+    await waitUntil(() => counts.first === 1)
+    // What the supervision does then, since the last heartbeat seems to be hours old.
+    await pool.query(`update outlay_queue.job set state = 'retry', start_after = now() where id = outlay.job_id($1)`, [
+      id,
+    ])
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'awaiting_funds', { timeoutMs: 60_000 })
+    await driver.transaction((tx) => engine.transfers.cancel(tx, id))
+    await pause(4_000)
+    go()
+    await waitUntil(() => counts.asked > 0)
+    await stopAll()
+    expect(inner.submissions).toEqual([])
+  })
+
   it('does not leave once its key may be forgotten', async () => {
     const inner = memoryGateway()
     inner.script(() => ({ outcome: 'unknown', detail: 'no answer' }))

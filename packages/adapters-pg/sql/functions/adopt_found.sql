@@ -42,8 +42,10 @@ begin
     where f.problem is null
       and not exists (select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = f.account_id)
       and (f.automated or not exists (
-        -- A margin, for a server's clock that was set back.
-        select 1 from uncertain u where u.account_id = f.account_id and u.left_at < f.seen_at + interval '5 seconds'))
+        -- A margin, for a server's clock that was set back by less than what the watch of the clock notices. A time in the future
+        -- shows that it was set back by more; then nothing is certain until the watch has moved it.
+        select 1 from uncertain u
+        where u.account_id = f.account_id and (u.left_at < f.seen_at + interval '35 seconds' or u.left_at > clock_timestamp())))
     order by 1, 2 limit p_limit for update skip locked
   )
   select array_agg(r.account_id), array_agg(r.remote_id) into v_account_ids, v_remote_ids from ready r;

@@ -3,10 +3,11 @@
 --
 -- A new timeline is a fail-over when the server started before the recorded `seen_at`: it was a standby then, and that row was
 -- streamed to it. A server that started later was restored, and the service may be ahead of it. So was one of the same timeline
--- that has forgotten a `seen_at` which this worker knows of. The fence counts from the last
--- `seen_at`. This waits for no lock: a locked row is left for the next turn, and
--- while another transaction is about to write the first row there is no home. A worker of another environment names no
--- deployment: it is about to be refused, and those that belong here go on.
+-- that has forgotten a `seen_at` which this worker knows of. One in the future is from a clock that was ahead and proves nothing: a
+-- fail-over counts as a restore then, and the watch of the clock may have recorded a new one. The fence counts from the last
+-- `seen_at`. This waits for no lock: a locked row is left for the next turn, and while another transaction is about to write the
+-- first row there is no home. A worker of another environment names no deployment: it is about to be refused, and those that belong
+-- here go on.
 create or replace function {{schema}}.recognize(p_deployment text, p_environment text, p_known_seen_at timestamptz)
 returns jsonb language plpgsql set lock_timeout = '250ms' as $$
 declare
@@ -34,18 +35,20 @@ begin
   v_strange := {{schema}}.strangeness(v_home, v_here.system_identifier, v_here.database_oid, p_deployment, true);
   if v_home.only_row is not null and v_strange is null and v_here.timeline is not null then
     v_news := case
-      when v_here.timeline <> v_home.timeline and v_here.started_at < v_home.seen_at then 'failed_over'
+      when v_here.timeline <> v_home.timeline and v_here.started_at < v_home.seen_at
+        and v_home.seen_at < clock_timestamp() + interval '30 seconds' then 'failed_over'
       when v_here.timeline <> v_home.timeline then 'restored'
-      when v_home.seen_at < p_known_seen_at then 'rewound'
+      when v_home.seen_at < case when p_known_seen_at > clock_timestamp() then clock_timestamp() - interval '1 minute'
+        else p_known_seen_at end then 'rewound'
     end;
     if v_news is not null or v_home.seen_at < clock_timestamp() - interval '5 seconds'
       or (v_home.deployment is null and v_named is not null) or (v_home.environment is null and p_environment is not null) then
       update {{schema}}.home h
-      -- A clock that is set back must not make `seen_at` older than one that a worker knows of.
+      -- A clock that is set back must not make `seen_at` older than one that a worker knows of; only the watch of the clock does.
       set timeline = v_here.timeline, database_name = v_here.database_name, seen_at = greatest(h.seen_at, clock_timestamp()),
           system_identifier = coalesce(h.system_identifier, v_here.system_identifier),
           deployment = coalesce(h.deployment, v_named), environment = coalesce(h.environment, p_environment),
-          fenced_since = case when v_news in ('restored', 'rewound') then coalesce(h.fenced_since, v_home.seen_at) else h.fenced_since end,
+          fenced_since = case when v_news in ('restored', 'rewound') then coalesce(h.fenced_since, least(v_home.seen_at, clock_timestamp())) else h.fenced_since end,
           fence_reason = case when v_news in ('restored', 'rewound') and h.fenced_since is null then v_news else h.fence_reason end
       where h.only_row and h.timeline = v_home.timeline
         and exists (select 1 from {{schema}}.home x where x.only_row for no key update skip locked);

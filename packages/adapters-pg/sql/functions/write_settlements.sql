@@ -14,7 +14,10 @@ begin
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
-        reason = s.reason, unknown_since = case when s.unknown_since is not null then coalesce(t.unknown_since, s.unknown_since) end,
+        reason = s.reason,
+        -- Never in the future: the clock may have been set back since the claim.
+        unknown_since = case when s.unknown_since is not null
+          then least(coalesce(t.unknown_since, s.unknown_since), clock_timestamp()) end,
         -- A transfer that a stop kept from leaving goes back as it was, a release included.
         released_at = case when s.outcome = 'stopped' then t.released_at end, reached_at = s.reached_at,
         next_poll_at = clock_timestamp() + s.poll_after_ms * interval '1 millisecond',

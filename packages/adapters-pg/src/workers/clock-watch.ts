@@ -11,6 +11,9 @@ const toleranceMs = 30_000
 /** How long rows that were locked or not committed when the clock was set back are searched for again, in milliseconds. */
 const stragglersMs = 60_000
 
+/** How old the recorded time may be while workers record it, in milliseconds. */
+const recordedMs = 15_000
+
 /** What a watch of the clock works with. */
 export interface ClockWatchOptions {
   readonly clockJumps: ClockJumpStore
@@ -30,8 +33,9 @@ export function startClockWatch({
   monotonicMs = () => performance.now(),
 }: ClockWatchOptions): Loop {
   let last: { readonly nowMs: number; readonly answeredMs: number } | undefined
-  let knownMs = 0
   let jump: { readonly byMs: number; readonly untilMs: number } | undefined
+  let untaken = 0
+  let unmoved = 0
   return startLoop({
     name: 'watch clock',
     logger,
@@ -40,18 +44,23 @@ export function startClockWatch({
       const { nowMs, seenMs } = await clockJumps.read()
       // At least so much has passed between the two readings, however long the answers took.
       const sinceLastMs = last === undefined ? 0 : last.nowMs + (askedMs - last.answeredMs) - nowMs
-      // A recorded time stays in the future until the clock reaches it, and says the same each time.
-      const backMs = Math.max(sinceLastMs, seenMs === knownMs ? 0 : seenMs - nowMs)
-      knownMs = seenMs
+      const backMs = Math.max(sinceLastMs, seenMs - nowMs)
       last = { nowMs, answeredMs: monotonicMs() }
       if (jump !== undefined && last.answeredMs < jump.untilMs) await clockJumps.setBack(jump.byMs, jump.byMs / 2)
-      if (backMs > toleranceMs) {
-        jump = { byMs: Math.round(backMs), untilMs: last.answeredMs + stragglersMs }
-        const moved = await clockJumps.setBack(jump.byMs)
+      if (backMs > toleranceMs) untaken = Math.round(backMs)
+      if (untaken > 0) {
+        if (untaken > 2 * stragglersMs) jump = { byMs: untaken, untilMs: last.answeredMs + stragglersMs }
+        // Where nobody has recorded a time lately, nothing says that another worker has moved the times, so this one does.
+        if ((await clockJumps.take()) || seenMs < nowMs - recordedMs) unmoved = untaken
+        untaken = 0
+      }
+      if (unmoved > 0) {
+        const moved = await clockJumps.setBack(unmoved)
         logger.warn(
-          { backMs: Math.round(backMs), moved },
+          { backMs: unmoved, moved },
           'The clock of Postgres was set back; the engine moved the times that rows wait for.',
         )
+        unmoved = 0
       }
       return pauseMs
     },

@@ -38,3 +38,37 @@ it('does not take a job back for the heartbeat of a new one that another worker 
   await held.keepAlive()
   expect(held.isOurs(one)).toBe(false)
 })
+
+it('holds a job for no longer than one lease when the clock of Postgres is set back between its heartbeat and the read of it', async () => {
+  let now = 1_000
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  let ages = new Map([['one', -3 * 3_600_000]])
+  const held = createHeldJobs({ touch: async () => ages })
+  const one = { id: 'one', retryCount: 0, claim: undefined }
+  held.add(one, now)
+  await held.keepAlive()
+  expect(held.isOurs(one)).toBe(true)
+  // The process stands still, and another worker gets the job.
+  now += 15_000
+  ages = new Map()
+  await held.keepAlive()
+  expect(held.isOurs(one)).toBe(false)
+})
+
+it('loses a job as soon as the database says so, or the worker itself has fetched it again', async () => {
+  let ages = new Map([['one', 0]])
+  const held = createHeldJobs({ touch: async () => ages })
+  const one = { id: 'one', retryCount: 0, claim: undefined }
+  const again = { id: 'one', retryCount: 1, claim: undefined }
+  held.add(one, performance.now())
+  await held.keepAlive()
+  expect(held.isOurs(one)).toBe(true)
+  held.add(again, performance.now())
+  expect([held.isOurs(one), held.isOurs(again), held.size()]).toEqual([false, true, 2])
+  held.delete(one)
+  await held.keepAlive()
+  expect([held.isOurs(one), held.isOurs(again), held.size()]).toEqual([false, true, 1])
+  ages = new Map()
+  await held.keepAlive()
+  expect(held.isOurs(again)).toBe(false)
+})

@@ -19,13 +19,23 @@ const leaseMs = heartbeatSeconds * 1000 - 500
 /** Makes the list, empty. */
 export function createHeldJobs(attempts: Pick<AttemptStore, 'touch'>): HeldJobs {
   const aliveAt = new Map<FetchedJob, number>()
+  const latest = new Map<string, FetchedJob>()
+  const lose = (job: FetchedJob) => void aliveAt.set(job, Number.NEGATIVE_INFINITY)
   const wasOurs = (job: FetchedJob, at: number) => at - (aliveAt.get(job) ?? Number.NEGATIVE_INFINITY) < leaseMs
-  const isOurs = (job: FetchedJob) => wasOurs(job, performance.now())
   return {
-    add: (job, askedAt) => void aliveAt.set(job, askedAt),
-    delete: (job) => void aliveAt.delete(job),
+    add(job, askedAt) {
+      // This worker itself may have fetched a job that it lost.
+      const earlier = latest.get(job.id)
+      if (earlier !== undefined) lose(earlier)
+      latest.set(job.id, job)
+      aliveAt.set(job, askedAt)
+    },
+    delete(job) {
+      aliveAt.delete(job)
+      if (latest.get(job.id) === job) latest.delete(job.id)
+    },
     size: () => aliveAt.size,
-    isOurs,
+    isOurs: (job) => wasOurs(job, performance.now()),
     async keepAlive() {
       const jobs = [...aliveAt.keys()]
       if (jobs.length === 0) return
@@ -33,9 +43,12 @@ export function createHeldJobs(attempts: Pick<AttemptStore, 'touch'>): HeldJobs 
       const askedAt = performance.now()
       const ages = await attempts.touch(jobs)
       for (const job of jobs) {
-        const ageMs = ages.get(job.id)
         // The heartbeat of a job that was lost may be that of a new job of the transfer, which another worker has.
-        if (ageMs !== undefined && wasOurs(job, askedAt)) aliveAt.set(job, askedAt - ageMs)
+        if (!aliveAt.has(job) || !wasOurs(job, askedAt)) continue
+        // A clock that goes forward takes jobs away at once, and one that was set back makes heartbeats younger than they are.
+        const ageMs = ages.get(job.id)
+        if (ageMs === undefined) lose(job)
+        else aliveAt.set(job, askedAt - Math.max(0, ageMs))
       }
     },
   }
