@@ -9,9 +9,7 @@ const texts = {
   fetch: 'select * from {{schema}}.fetch_and_claim($1, $2, $3)',
   touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
   // A statement of its own: it has to see what was touched.
-  heartbeats: `select j.id, (extract(epoch from clock_timestamp() - j.heartbeat_on) * 1000)::float8 as age_ms
-    from unnest($1::uuid[], $2::integer[]) as h (id, retry_count)
-    join {{queue_table}} j on j.name = '{{queue}}' and j.id = h.id and j.retry_count = h.retry_count and j.state = 'active'`,
+  heartbeats: 'select id, age_ms from {{schema}}.heartbeats_of($1::uuid[], $2::integer[])',
   claim: 'select * from {{schema}}.claim($1::text[], $2::uuid[], $3, $4)',
   settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb, $2)',
   unsubmitted: `select t.id from {{schema}}.transfer t

@@ -7,6 +7,8 @@
 create or replace function {{schema}}.defer_unauthorized(p_ids text[], p_jobs uuid[]) returns text[] language plpgsql as $$
 declare
   v_deferred text[];
+  v_deferred_jobs uuid[];
+  v_start_after timestamptz[];
   v_due text[];
 begin
   -- A locked row belongs to a claim that probes it, or to a host that retries its credentials: the sweep wakes a probe then.
@@ -38,11 +40,10 @@ begin
     from mine m
     where t.id = m.id and m.id not in (select p.id from probe p)
     returning t.id, m.job
-  ), back as (
-    update {{queue_table}} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '10 years'
-    from deferred p where j.name = '{{queue}}' and j.id = p.job
   )
-  select array_agg(p.id) into v_deferred from deferred p;
+  select array_agg(p.id), array_agg(p.job), array_agg(clock_timestamp() + interval '10 years')
+  into v_deferred, v_deferred_jobs, v_start_after from deferred p;
+  perform {{schema}}.queue_defer(v_deferred_jobs, v_start_after);
   return coalesce(v_deferred, '{}');
 end
 $$;

@@ -7,6 +7,8 @@ declare
   v_accounts text[];
   v_busy text[];
   v_held text[];
+  v_held_jobs uuid[];
+  v_start_after timestamptz[];
 begin
   select array_agg(distinct t.account_id) into v_accounts from {{schema}}.transfer t
   where t.id = any (p_ids) and (
@@ -60,13 +62,12 @@ begin
     set stage = 'queued', reason = 'account_limited', updated_at = clock_timestamp(),
         unknown_since = {{schema}}.unknown_since_of(t)
     from verdict v where t.id = v.id and not v.goes and v.stage <> 'awaiting_funds'
-  ), back as (
-    update {{queue_table}} j
-    set state = 'retry', heartbeat_on = null,
-        start_after = clock_timestamp() + case when v.stage = 'awaiting_funds' then interval '5 seconds' else interval '10 years' end
-    from verdict v where not v.goes and j.name = '{{queue}}' and j.id = v.job
   )
-  select array_agg(v.id) into v_held from verdict v where not v.goes;
+  select array_agg(v.id), array_agg(v.job),
+    array_agg(clock_timestamp() + case when v.stage = 'awaiting_funds' then interval '5 seconds' else interval '10 years' end)
+  into v_held, v_held_jobs, v_start_after
+  from verdict v where not v.goes;
+  perform {{schema}}.queue_defer(v_held_jobs, v_start_after);
   return coalesce(v_held, '{}') || v_busy;
 end
 $$;

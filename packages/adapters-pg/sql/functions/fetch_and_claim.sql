@@ -18,6 +18,8 @@ set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_s
 set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
 declare
+  v_job uuid;
+  v_retry_count integer;
   v_jobs uuid[];
   v_retry_counts integer[];
   v_ids text[];
@@ -28,33 +30,36 @@ begin
     return;
   end if;
 
-  with next as (
+  v_jobs := array(
     select j.id from {{queue_table}} j
     where j.name = '{{queue}}' and j.state < 'active' and not j.blocked and j.start_after <= now()
     order by j.priority desc, j.created_on limit p_limit
-    for update of j skip locked
-  ), fetched as (
+    for update of j skip locked);
+  -- One by one: joined to a set, a plan for a queue that Postgres believes to be empty reads all jobs.
+  foreach v_job in array v_jobs loop
     update {{queue_table}} j
     set state = 'active', started_on = now(), heartbeat_on = now(),
         retry_count = case when j.started_on is not null then j.retry_count + 1 else j.retry_count end
-    from next n where j.name = '{{queue}}' and j.id = n.id
-    returning j.id, j.retry_count, -j.priority as tag
-  ), digits as materialized (
-    select f.*, replace(f.id::text, '-', '') as hex from fetched f
+    where j.name = '{{queue}}' and j.id = v_job
+    returning j.retry_count, greatest(v_tag, -j.priority) into v_retry_count, v_tag;
+    v_retry_counts := v_retry_counts || v_retry_count;
+  end loop;
+  if cardinality(v_jobs) = 0 then
+    return;
+  end if;
+
+  with digits as materialized (
+    select f.id, f.position, replace(f.id::text, '-', '') as hex from unnest(v_jobs) with ordinality as f (id, position)
   ), parts as materialized (
-    select d.id, d.retry_count, d.tag, ('x' || left(d.hex, 2))::bit(8)::bigint as first,
+    select d.position, ('x' || left(d.hex, 2))::bit(8)::bigint as first,
       ('x' || substr(d.hex, 3, 10))::bit(40)::bigint as second, ('x' || substr(d.hex, 13, 10))::bit(40)::bigint as third,
       ('x' || substr(d.hex, 23, 10))::bit(40)::bigint as fourth
     from digits d
   )
-  select array_agg(p.id), array_agg(p.retry_count), max(p.tag), array_agg(right({{schema}}.id_part(p.first), 2)
-    || {{schema}}.id_part(p.second) || {{schema}}.id_part(p.third) || {{schema}}.id_part(p.fourth))
-  into v_jobs, v_retry_counts, v_tag, v_ids
+  select array_agg(right({{schema}}.id_part(p.first), 2)
+    || {{schema}}.id_part(p.second) || {{schema}}.id_part(p.third) || {{schema}}.id_part(p.fourth) order by p.position)
+  into v_ids
   from parts p;
-
-  if v_jobs is null then
-    return;
-  end if;
 
   v_free := array(
     select t.id from {{schema}}.transfer t

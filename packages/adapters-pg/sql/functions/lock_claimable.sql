@@ -5,6 +5,8 @@ create or replace function {{schema}}.lock_claimable(p_ids text[], p_jobs uuid[]
 language plpgsql as $$
 declare
   v_over uuid[];
+  v_later uuid[];
+  v_start_after timestamptz[];
 begin
   with free as materialized (
     select t.id, t.stage, t.not_before from {{schema}}.transfer t where t.id = any (p_ids) order by t.id for no key update skip locked
@@ -15,21 +17,22 @@ begin
     from unnest(p_ids, p_jobs) as n (id, job) left join free f on f.id = n.id
   ), later as materialized (
     -- The transaction that has locked a transfer may have locked its job.
-    select j.id, m.is_free, m.not_before, j.retry_count from mine m join {{queue_table}} j on j.name = '{{queue}}' and j.id = m.job
-    where j.state = 'active' and (not m.is_free or m.is_open and m.is_early) and not m.is_gone
-    for update of j skip locked
-  ), back as (
-    update {{queue_table}} j
-    set state = 'retry', heartbeat_on = null,
-        start_after = case when l.is_free then l.not_before
-          else clock_timestamp() + least(5, 0.25 * power(2, least(l.retry_count, 10))) * (0.5 + random()) * interval '1 second' end
-    from later l where j.name = '{{queue}}' and j.id = l.id
+    select j.id, case when m.is_free then m.not_before
+      else clock_timestamp() + least(5, 0.25 * power(2, least(j.retry_count, 10))) * (0.5 + random()) * interval '1 second' end as start_after
+    from mine m
+    cross join lateral (
+      select x.id, x.retry_count from {{queue_table}} x where x.name = '{{queue}}' and x.id = m.job and x.state = 'active'
+      offset 0 for update skip locked
+    ) j
+    where (not m.is_free or m.is_open and m.is_early) and not m.is_gone
   )
   select array_agg(m.id) filter (where m.is_free and m.is_open and m.is_early is not true),
     array_agg(m.job) filter (where m.is_free and m.is_open and m.is_early is not true),
-    array_agg(m.job) filter (where m.is_gone or m.is_free and not m.is_open)
-  into ids, jobs, v_over
+    array_agg(m.job) filter (where m.is_gone or m.is_free and not m.is_open),
+    (select array_agg(l.id) from later l), (select array_agg(l.start_after) from later l)
+  into ids, jobs, v_over, v_later, v_start_after
   from mine m;
+  perform {{schema}}.queue_defer(v_later, v_start_after);
   if v_over is not null then
     delete from {{queue_table}} j where j.name = '{{queue}}' and j.id in (
       select o.id from {{queue_table}} o where o.name = '{{queue}}' and o.id = any (v_over) for update skip locked);

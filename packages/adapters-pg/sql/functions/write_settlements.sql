@@ -6,6 +6,9 @@ declare
   v_event_ids text[];
   v_sequences integer[];
   v_types text[];
+  v_done uuid[];
+  v_again uuid[];
+  v_start_after timestamptz[];
 begin
   with s as materialized (
     select * from jsonb_to_recordset(p_settlements) as s (
@@ -27,26 +30,26 @@ begin
     where t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
     returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.credentials, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
   ), again as (
-    update {{queue_table}} j
-    set state = 'retry', heartbeat_on = null,
-        start_after = clock_timestamp() + case
+    select c.job, clock_timestamp() + case
           when c.stage = 'awaiting_funds' and exists (
             select 1 from {{schema}}.account f, {{schema}}.attempt a
             where f.account_id = c.account_id and a.transfer_id = c.id and a.attempt = c.attempt and f.funds_arrived_at > a.claimed_at
           ) then interval '1 second'
           -- The next probe is another transfer; the sweep wakes it.
           when c.credentials = 'refused' then interval '10 years'
-          else c.retry_ms * interval '1 millisecond' end
-    from changed c where j.name = '{{queue}}' and j.id = c.job and c.retry_ms is not null
-  ), done as (
-    delete from {{queue_table}} j using changed c where j.name = '{{queue}}' and j.id = c.job and c.retry_ms is null
+          else c.retry_ms * interval '1 millisecond' end as start_after
+    from changed c where c.retry_ms is not null
   ), subscribed as (
     select c.id, c.base + e.ordinality::integer as sequence, e.type
     from changed c cross join lateral unnest(c.events) with ordinality as e (type, ordinality)
   )
-  select (select array_agg(c.id) from changed c), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
-  into v_ids, v_event_ids, v_sequences, v_types
+  select (select array_agg(c.id) from changed c), (select array_agg(c.job) from changed c where c.retry_ms is null),
+    (select array_agg(a.job) from again a), (select array_agg(a.start_after) from again a),
+    array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
+  into v_ids, v_done, v_again, v_start_after, v_event_ids, v_sequences, v_types
   from subscribed t;
+  perform {{schema}}.queue_remove(v_done);
+  perform {{schema}}.queue_defer(v_again, v_start_after);
 
   if v_event_ids is not null then
     perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);

@@ -1,0 +1,10 @@
+-- Removes jobs. One by one: joined to a set, a plan for a queue that Postgres believes to be empty reads all jobs.
+create or replace function {{schema}}.queue_remove(p_jobs uuid[]) returns void language plpgsql as $$
+declare
+  v_job uuid;
+begin
+  foreach v_job in array coalesce(p_jobs, '{}') loop
+    delete from {{queue_table}} j where j.name = '{{queue}}' and j.id = v_job;
+  end loop;
+end
+$$;
