@@ -133,7 +133,8 @@ describe('the commands that stop and allow sending', async () => {
     expect((await run('reconcile', '--since', '1h', '--gateway-module', join(folder, 'none.mjs'))).stderr).toContain(
       'cannot be loaded',
     )
-    expect((await run('reconcile', '--since', 'soon', '--gateway-module', module)).code).toBe(2)
+    for (const since of ['soon', '2026-03-01 12:00', '2026-03-01T12:00', '62'])
+      expect((await run('reconcile', '--since', since, '--gateway-module', module)).code, since).toBe(2)
   })
 
   it('report a copy as one, and adopt it', async () => {
