@@ -28,7 +28,15 @@ import {
 } from './migrate.ts'
 import { createOperations, createRecognize, type Recognize } from './operations.ts'
 import { createPollStore, type PollStore } from './polls.ts'
-import { checkQueue, queueCreateSql, queueInstallSql, queueReadySql, queueTrimSql, startQueue } from './queue.ts'
+import {
+  checkQueue,
+  checkSameQueue,
+  queueCreateSql,
+  queueInstallSql,
+  queueReadySql,
+  queueTrimSql,
+  startQueue,
+} from './queue.ts'
 import { systemRuntime } from './runtime.ts'
 import { createSubmissionStore, type SubmissionStore } from './submissions.ts'
 import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
@@ -146,6 +154,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
 
 async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parameters<typeof applyMigrations>[1]) {
   await driver.session(async (session) => {
+    await checkSameQueue((text, values) => session.query(text, [...values]), plan.schema, queueSchema)
     if (!(await isQueueReady(session, queueSchema))) await migrateQueue(session, queueSchema, plan)
     await applyMigrations(session, plan)
   })
@@ -203,6 +212,7 @@ async function check<Tx>(
       `The schema "${schema}" lacks ${missing.join(', ')}; run "outlay migrate" or engine.migrate(), or engine.migrationSql() with your own migration tool, then start again.`,
     )
   }
+  await checkSameQueue((text, values) => driver.run(text, values), schema, queueSchema)
   await checkQueue(driver, queueSchema)
 }
 
