@@ -52,7 +52,7 @@ export async function limitAccount(session: Session, accountId: string, change: 
   const { known, doubt } = await doubtAccount(session, accountId)
   session.write({ ...state, changed, known }, () => {
     const limits = formatLimits(state) ?? 'no limits'
-    return (changed ? `${accountId} has from now on: ${limits}.` : `${accountId} has: ${limits}.`) + doubt
+    return changed ? `${accountId} has from now on: ${limits}.${doubt}` : `${accountId} has: ${limits}.`
   })
 }
 
