@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import type { Backend, Logger, WorkOptions } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
-import { checkNames, type Workers, type WorkHandlers } from '@outlay/core/adapter'
+import { checkFlag, checkNames, type Workers, type WorkHandlers } from '@outlay/core/adapter'
 import { createAccountWeights } from './account-weights.ts'
 import { type ArchiveStore, createArchiveStore } from './archive.ts'
 import { type AttemptStore, createAttemptStore } from './attempts.ts'
@@ -89,6 +89,7 @@ const optionNames = ['driver', 'schema', 'queueSchema', 'notify', 'deployment', 
 export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   checkNames(options, optionNames)
   const { driver, notify = true } = options
+  checkFlag(notify, 'notify')
   checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = locate(options)
   const runtime = systemRuntime(options.logger)

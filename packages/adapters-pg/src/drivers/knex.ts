@@ -1,9 +1,8 @@
-import { checkNames } from '@outlay/core/adapter'
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../driver.ts'
 import type { Row, Statement } from '../statement.ts'
-import { type PgDriverOptions, runOn } from './pool.ts'
+import { checkDriverOptions, type PgDriverOptions, runOn } from './pool.ts'
 
 /** What Knex's own client offers to callers that need a connection of its pool. */
 interface KnexClient {
@@ -24,7 +23,7 @@ interface KnexClient {
  * const engine = createEngine({ backend: postgres({ driver: knexDriver(db) }), gateway })
  */
 export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Knex.Transaction> {
-  checkNames(options, ['prepared'])
+  checkDriverOptions(options)
   const client = knex.client as KnexClient
   const max = client.pool?.max
   const inSession = async <T>(work: (connection: Client) => Promise<T>): Promise<T> => {
