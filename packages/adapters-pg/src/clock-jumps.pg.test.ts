@@ -130,7 +130,7 @@ describe('a clock that was set back by three hours', async () => {
     expect((await store().read()).seenMs).toBe(0)
   })
 
-  it('takes a longer pause from nobody: several workers notice it, and look for stragglers again and again', async () => {
+  it('takes a longer pause from nobody: several workers notice it, and search for stragglers again and again', async () => {
     await enqueue('paused')
     await pool.query(`update outlay_queue.job set start_after = now() + interval '20 minutes'`)
     await pool.query(`insert into outlay.account_throttle (account_id, rate, throttled_until, changed_at)

@@ -121,7 +121,7 @@ export function queueReadySql(queueSchema: string): string {
 
 /**
  * Refuses a queue that the functions of the engine's schema do not use. Where only some of the code uses it, what waits there is never
- * woken, and each looks healthy alone.
+ * woken, and no worker reports it.
  * @throws OutlayError `invalid_request`
  */
 export async function checkSameQueue(
