@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import type { Backend, Logger, WorkOptions } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
-import { checkNames, type Workers, type WorkHandlers } from '@outlay/core/adapter'
+import { checkFlag, checkNames, type Workers, type WorkHandlers } from '@outlay/core/adapter'
 import { createAccountWeights } from './account-weights.ts'
 import { type ArchiveStore, createArchiveStore } from './archive.ts'
 import { type AttemptStore, createAttemptStore } from './attempts.ts'
@@ -28,7 +28,15 @@ import {
 } from './migrate.ts'
 import { createOperations, createRecognize, type Recognize } from './operations.ts'
 import { createPollStore, type PollStore } from './polls.ts'
-import { checkQueue, queueCreateSql, queueInstallSql, queueReadySql, queueTrimSql, startQueue } from './queue.ts'
+import {
+  checkQueue,
+  checkSameQueue,
+  queueCreateSql,
+  queueInstallSql,
+  queueReadySql,
+  queueTrimSql,
+  startQueue,
+} from './queue.ts'
 import { systemRuntime } from './runtime.ts'
 import { createSubmissionStore, type SubmissionStore } from './submissions.ts'
 import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
@@ -81,6 +89,7 @@ const optionNames = ['driver', 'schema', 'queueSchema', 'notify', 'deployment', 
 export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   checkNames(options, optionNames)
   const { driver, notify = true } = options
+  checkFlag(notify, 'notify')
   checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = locate(options)
   const runtime = systemRuntime(options.logger)
@@ -146,6 +155,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
 
 async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parameters<typeof applyMigrations>[1]) {
   await driver.session(async (session) => {
+    await checkSameQueue((text, values) => session.query(text, [...values]), plan.schema, queueSchema)
     if (!(await isQueueReady(session, queueSchema))) await migrateQueue(session, queueSchema, plan)
     await applyMigrations(session, plan)
   })
@@ -203,6 +213,7 @@ async function check<Tx>(
       `The schema "${schema}" lacks ${missing.join(', ')}; run "outlay migrate" or engine.migrate(), or engine.migrationSql() with your own migration tool, then start again.`,
     )
   }
+  await checkSameQueue((text, values) => driver.run(text, values), schema, queueSchema)
   await checkQueue(driver, queueSchema)
 }
 

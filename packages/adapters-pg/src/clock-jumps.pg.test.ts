@@ -143,4 +143,65 @@ describe('a clock that was set back by three hours', async () => {
     expect(Math.round((seenMs - nowMs) / hourMs)).toBe(3)
     expect((await store().read()).seenMs).toBe(0)
   })
+
+  it('takes a longer pause from nobody: several workers notice it, and search for stragglers again and again', async () => {
+    await enqueue('paused')
+    await pool.query(`update outlay_queue.job set start_after = now() + interval '20 minutes'`)
+    await pool.query(`insert into outlay.account_throttle (account_id, rate, throttled_until, changed_at)
+      values ('paused', 1, now() + interval '20 minutes', now())`)
+    const minuteMs = 60_000
+    const watch = async () => {
+      let [reads, monotonicMs] = [0, 0]
+      const clockJumps = {
+        ...store(),
+        read: async () => {
+          reads += 1
+          monotonicMs += 2_000
+          return { nowMs: monotonicMs - (reads < 3 ? 0 : minuteMs), seenMs: 0 }
+        },
+      }
+      const loop = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs: () => monotonicMs })
+      await waitUntil(
+        () => {
+          loop.wake()
+          return reads >= 20
+        },
+        { timeoutMs: 60_000 },
+      )
+      await loop.stop()
+    }
+    await Promise.all([watch(), watch()])
+    expect((await minutes('j.start_after', jobs))['paused']).toBeGreaterThanOrEqual(18)
+    const throttles = await minutes('t.throttled_until', 'outlay.account_throttle t')
+    expect(throttles['paused']).toBeGreaterThanOrEqual(18)
+  })
+
+  it('takes no pause from anybody when workers start, until the recorded time has come', async () => {
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+    await engine.start()
+    await engine.stop()
+    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    const watchTwice = async () => {
+      let reads = 0
+      const read = () => {
+        reads += 1
+        return store().read()
+      }
+      const loop = startClockWatch({ clockJumps: { ...store(), read }, logger: recordingLogger() })
+      await waitUntil(
+        () => {
+          loop.wake()
+          return reads >= 2
+        },
+        { timeoutMs: 60_000 },
+      )
+      await loop.stop()
+    }
+    await watchTwice()
+    await pool.query(`insert into outlay.account_throttle (account_id, rate, throttled_until, changed_at)
+      values ('paused', 1, now() + interval '20 minutes', now())`)
+    await watchTwice()
+    const throttles = await minutes('t.throttled_until', 'outlay.account_throttle t')
+    expect(throttles['paused']).toBeGreaterThanOrEqual(18)
+  })
 })

@@ -27,6 +27,9 @@ it.each<[string, () => unknown]>([
     () => kyselyDriver({ db: unused, pool, ...{ prepare: false } }),
   ],
   ['prepare: is no option', () => prismaDriver({ prisma: unused, pool, ...{ prepare: false } })],
+  ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],
+  ['prepared: must be true or false', () => pgDriver(pool, { ...{ prepared: 'false' as never } })],
+  ['prepared: must be true or false', () => knexDriver(unused, { ...{ prepared: 'false' as never } })],
 ])('%s', (message, act) => {
   expect(act).toThrow(message)
 })

@@ -158,4 +158,45 @@ describe('a probe of refused credentials', () => {
     const { rows } = await pool.query(`select 1 from outlay.unauthorized_account where account_id = 'together'`)
     expect(rows).toEqual([])
   })
+
+  it('passes a transfer that waits for a permit and that a host has locked', async () => {
+    const memory = memoryGateway()
+    let isRefused = true
+    memory.script(() => (isRefused ? { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 } : undefined))
+    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
+    const commit = pgDriver(pool).transaction
+    await commit((tx) => engine.accounts.configure(tx, 'bounded', { concurrency: 2 }))
+    const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('bounded')))
+    const [limited = '', ...others] = [(await enqueue()).id, (await enqueue()).id, (await enqueue()).id].sort()
+    const waiting = async () => {
+      const { rows } = await pool.query(
+        `select id from outlay.transfer where id = any ($1) and stage = 'queued' and reason = 'unauthenticated'`,
+        [others],
+      )
+      return rows.length
+    }
+    await engine.start()
+    await waitUntil(async () => (await waiting()) === 2)
+    await engine.stop()
+    isRefused = false
+    await pool.query(`update outlay.transfer set stage = 'queued', reason = 'account_limited' where id = $1`, [limited])
+    await pool.query(`update outlay_queue.job set state = 'retry', start_after = now() + interval '10 years'
+      where id in (select outlay.job_id(t.id) from outlay.transfer t where t.account_id = 'bounded')`)
+    await pool.query(`update outlay.account_throttle set waiting = true where account_id = 'bounded'`)
+    await pool.query(`update outlay.unauthorized_account set probe_at = clock_timestamp() where account_id = 'bounded'`)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await host.query('select 1 from outlay.transfer where id = $1 for update', [limited])
+      await engine.start()
+      const isSent = async (id: string) => (await engine.transfers.get(id))?.remoteId != null
+      await waitUntil(async () => (await isSent(others[0] ?? '')) && (await isSent(others[1] ?? '')), {
+        timeoutMs: 30_000,
+      })
+      expect(await isSent(limited)).toBe(false)
+    } finally {
+      await host.query('rollback')
+      host.release()
+    }
+  })
 })

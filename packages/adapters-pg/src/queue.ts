@@ -3,6 +3,7 @@ import type { Logger } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
 import { getConstructionPlans, PgBoss } from 'pg-boss'
 import type { Driver } from './driver.ts'
+import type { Row } from './statement.ts'
 
 /** Version of pg-boss's own schema that this release was tested with. */
 export const queueSchemaVersion = 43
@@ -121,6 +122,28 @@ export function queueReadySql(queueSchema: string): string {
       where conrelid = to_regclass('${table}') and (contype = 'f' or conname = 'cjc'))
     and not exists (select 1 from pg_index i join pg_class c on c.oid = i.indexrelid
       where i.indrelid = to_regclass('${table}') and c.relname ~ '_i(4|7|9|12)$') as ready`
+}
+
+/**
+ * Refuses a queue that the functions of the engine's schema do not use. Where only some of the code uses it, what waits there is never
+ * woken, and no worker reports it.
+ * @throws OutlayError `invalid_request`
+ */
+export async function checkSameQueue(
+  run: (text: string, values: readonly unknown[]) => Promise<{ rows: readonly Row[] }>,
+  schema: string,
+  queueSchema: string,
+): Promise<void> {
+  const own = queueTokens(queueSchema)['queue_table'] ?? ''
+  const table = own.slice(own.indexOf('.'))
+  const { rows } = await run(
+    `select p.proname::text as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname = $1 and position($2 in p.prosrc) > 0 and position($3 in p.prosrc) = 0 limit 1`,
+    [schema, table, own],
+  )
+  if (rows.length === 0) return
+  const message = `is not that of the schema "${schema}", whose functions use another queue than the one in "${queueSchema}"; give the name with which the schema was migrated`
+  throw OutlayError.fromIssues([{ field: 'queueSchema', code: 'invalid_request', message }])
 }
 
 /** Throws `not_migrated` or `queue_version_untested` unless pg-boss's schema is the one that our SQL was written for. */

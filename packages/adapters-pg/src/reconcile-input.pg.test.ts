@@ -1,4 +1,4 @@
-import { createEngine, type Gateway, type ReconcileOptions } from '@outlay/core'
+import { createEngine, type Gateway, type Observation, type ReconcileOptions } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
@@ -63,5 +63,24 @@ describe('a reconciliation', async () => {
     expect(differences.filter(({ kind }) => kind === 'unreadable')).toMatchObject([
       { accountId: 'endless', open: true },
     ])
+  })
+
+  it.each([
+    ['a day ahead', 24 * 3_600_000],
+    ['as late as the reconciliation itself', 0],
+  ])('compares from the fence on when it is asked for a later time, %s', async (_, aheadMs) => {
+    const memory = memoryGateway()
+    const createdAt = new Date(Date.now() - 3_600_000).toISOString()
+    const { amount, source, destination } = samplePayout('acme')
+    const lost = { id: 'lost', amount, source, destination, note: null, status: 'processing', failure: null } as const
+    const transfer = { ...lost, createdAt, updatedAt: createdAt }
+    const observation = { remoteId: 'lost', status: 'processing', failure: null, transfer } as unknown as Observation
+    const gateway: Gateway = { ...memory, list: async () => ({ observations: [observation] }) }
+    const engine = createEngine({ backend: postgres({ driver }), gateway })
+    await driver.transaction((tx) => engine.fence(tx))
+    // Workers were last here two hours ago, before the lost one was sent.
+    await pool.query(`update outlay.home set fenced_since = now() - interval '2 hours'`)
+    const found = await engine.reconcile({ since: new Date(Date.now() + aheadMs), accounts: ['acme'] })
+    expect(found).toMatchObject({ read: 1, differences: [{ kind: 'adopted', remoteId: 'lost' }] })
   })
 })

@@ -50,9 +50,10 @@ export async function limitAccount(session: Session, accountId: string, change: 
   const changed = Object.values(change).some((value) => value !== undefined)
   if (changed) await session.transaction((tx) => session.engine.accounts.configure(tx, accountId, change))
   const state = await session.engine.accounts.get(accountId)
-  session.write({ ...state, changed }, () => {
+  const { known, doubt } = await doubtAccount(session, accountId)
+  session.write({ ...state, changed, known }, () => {
     const limits = formatLimits(state) ?? 'no limits'
-    return changed ? `${accountId} has from now on: ${limits}.` : `${accountId} has: ${limits}.`
+    return changed ? `${accountId} has from now on: ${limits}.${doubt}` : `${accountId} has: ${limits}.`
   })
 }
 

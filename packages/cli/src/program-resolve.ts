@@ -46,6 +46,14 @@ function readResolution(options: ResolveOptions): Resolution {
     }
     return { remoteId, insteadOf, ...note }
   }
-  if (remoteId === undefined && notPaid) return { notPaid, ...note }
+  if (remoteId === undefined && notPaid) {
+    if ((gatewayModule ?? unchecked ?? insteadOf) !== undefined) {
+      throw new Refusal(
+        'Nothing can be asked about a transfer that the service does not have, and no id is moved.',
+        'Give --gateway-module, --unchecked and --instead-of with --remote-id only.',
+      )
+    }
+    return { notPaid, ...note }
+  }
   throw new Refusal('The outcome of the transfer is missing.', 'Give either --remote-id <id> or --not-paid.')
 }

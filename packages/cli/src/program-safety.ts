@@ -120,9 +120,12 @@ function collectPair(value: string, before: [string, string][]): [string, string
   return [...before, [transfer, remote]]
 }
 
+/** A time without a zone would be one of the zone of whoever types it. */
+const timeWithZone = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
+
 function parseSince(text: string): Date {
   const ms = parseDuration(text)
-  const time = ms === undefined ? Date.parse(text) : Date.now() - ms
+  const time = ms !== undefined ? Date.now() - ms : timeWithZone.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(time))
     throw new InvalidArgumentError('Write it as 2026-03-01T12:00:00Z, or as 2h for two hours ago.')
   return new Date(time)

@@ -6,6 +6,8 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
 
+const nobody = '01J0000000000000000000000Z'
+
 describe('the commands that stop and allow sending', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   let host: Host
@@ -123,7 +125,24 @@ describe('the commands that stop and allow sending', async () => {
     },
   )
 
+  it('limit an account that nobody knows yet, and say that it may be mistyped', async () => {
+    await host.enqueue()
+    for (const [account, doubted] of [
+      ['acmee', true],
+      ['acme', false],
+    ] as const) {
+      const command = ['accounts', 'limit', account, '--rate', '1']
+      expect((await run(...command)).stdout.includes(`no transfer of ${account} is known here`)).toBe(doubted)
+      expect(JSON.parse((await run(...command, '--json')).stdout)).toMatchObject({ known: !doubted })
+    }
+  })
+
   it.each([
+    [['transfers', 'resolve', nobody, '--not-paid', '--gateway-module', 'none.mjs'], '--remote-id'],
+    [['transfers', 'resolve', nobody, '--not-paid', '--instead-of', nobody], '--remote-id'],
+    [['transfers', 'resolve', nobody, '--not-paid', '--unchecked'], '--remote-id'],
+    [['reconcile', '--since', '1h', '--gateway-module', 'none.mjs', '--match', `${nobody}=aXk=`], 'none.mjs'],
+    [['reconcile', '--since', '1h', '--gateway-module', 'none.mjs', '--match', `${nobody}`], '<transfer>=<id'],
     [['stop', '--account', 'a b'], 'outlay accounts list'],
     [['accounts', 'pause', ''], 'outlay accounts list'],
     [['events', 'tail', '--once', '--type', 'transfer.paid'], 'transfer.failed'],
@@ -188,7 +207,8 @@ describe('the commands that stop and allow sending', async () => {
     expect((await run('reconcile', '--since', '1h', '--gateway-module', join(folder, 'none.mjs'))).stderr).toContain(
       'cannot be loaded',
     )
-    expect((await run('reconcile', '--since', 'soon', '--gateway-module', module)).code).toBe(2)
+    for (const since of ['soon', '2026-03-01 12:00', '2026-03-01T12:00', '62'])
+      expect((await run('reconcile', '--since', since, '--gateway-module', module)).code, since).toBe(2)
   })
 
   it('report a copy as one, and adopt it', async () => {

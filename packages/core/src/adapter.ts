@@ -1,4 +1,5 @@
 // For authors of backends and gateways: hosts need none of it.
+export { checkFlag } from './engine/checked-text.ts'
 export { foreignTelemetry } from './engine/foreign-runtime.ts'
 export * from './number-option.ts'
 export { checkNames } from './option-names.ts'

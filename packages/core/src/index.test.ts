@@ -62,6 +62,7 @@ describe('the package', () => {
 
   it('exports exactly these values to authors of backends and gateways', () => {
     expect(Object.keys(adapter).sort()).toEqual([
+      'checkFlag',
       'checkNames',
       'checkNumbers',
       'classifyAnswer',

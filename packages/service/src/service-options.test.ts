@@ -19,3 +19,9 @@ it('a service refuses an invalid number by the name of its option, before it doe
   expect(make({ webhooks: { timeoutMs: 2 ** 31 } })).toThrow('webhooks.timeoutMs')
   expect(make({ retention: { idempotencyKeyDays: -1 } })).toThrow('retention.idempotencyKeyDays')
 })
+
+it('a service refuses a text for true or false: "false" would let webhooks reach private addresses', () => {
+  for (const allowPrivateWebhooks of ['false', '', 0, null]) {
+    expect(make({ allowPrivateWebhooks })).toThrow('allowPrivateWebhooks: must be true or false')
+  }
+})

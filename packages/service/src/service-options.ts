@@ -1,5 +1,5 @@
 import type { Catalog, Clock, Logger, Telemetry, WorkOptions } from '@outlay/core'
-import { checkNames, checkNumbers, type NumberRange, timerRange } from '@outlay/core/adapter'
+import { checkFlag, checkNames, checkNumbers, type NumberRange, timerRange } from '@outlay/core/adapter'
 import type { Pool } from 'pg'
 import type { BankLinkingOptions } from './bank-links/linking.ts'
 import type { KybReview, ServiceContext } from './context.ts'
@@ -82,12 +82,13 @@ const webhookRanges = {
 }
 
 /**
- * Checks the names and the numbers that a service is configured with; those of the engine's workers are checked when it starts.
+ * Checks the names, flags and numbers that a service is configured with; those of the engine's workers are checked when it starts.
  * @throws Error with a sentence that names the option
  */
 export function checkServiceOptions(options: ServiceOptions): void {
-  const { rateLimit, webhooks, retention } = options
   checkNames(options, names)
+  const { rateLimit, webhooks, retention, allowPrivateWebhooks } = options
+  if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
   checkNames(retention, Object.keys(retentionRanges), 'retention')

@@ -1,5 +1,6 @@
 -- Defers transfers beyond what their accounts may send now, and returns the deferred ones. The oldest go first, and none passes
--- one that waits already. Those that await funds, or whose throttle is locked, come again soon; the others when there are permits.
+-- one that waits already, but for a probe of refused credentials: the others wait for it too, and one that a host has locked would
+-- keep it from being sent. Those that await funds, or whose throttle is locked, come again soon; the others when there are permits.
 -- The caller has locked the transfers.
 create or replace function {{schema}}.enforce_limits(p_ids text[], p_jobs uuid[], p_without text[])
 returns text[] language plpgsql as $$
@@ -33,7 +34,8 @@ begin
     where p.account_id = any (v_accounts)
   ), mine as (
     select n.id, n.job, t.stage, a.*,
-      a.oldest_waiting is null or t.id < a.oldest_waiting or t.stage <> 'queued' or t.reason is not distinct from 'account_limited' as is_next
+      a.oldest_waiting is null or t.id < a.oldest_waiting or t.stage <> 'queued'
+        or t.reason is not distinct from 'account_limited' or t.reason is not distinct from 'unauthenticated' as is_next
     from unnest(p_ids, p_jobs) as n (id, job)
     join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
     join account a on a.account_id = t.account_id

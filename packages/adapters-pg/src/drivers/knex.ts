@@ -1,9 +1,8 @@
-import { checkNames } from '@outlay/core/adapter'
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../driver.ts'
 import type { Row, Statement } from '../statement.ts'
-import { type PgDriverOptions, runOn } from './pool.ts'
+import { checkDriverOptions, type PgDriverOptions, runOn } from './pool.ts'
 
 /** What Knex's own client offers to callers that need a connection of its pool. */
 interface KnexClient {
@@ -16,15 +15,17 @@ interface KnexClient {
  * A driver on Knex with its client `pg`. The transaction is the one that `knex.transaction` gives, nested ones included.
  *
  * Statements go to the connection of the transaction itself, so that `postProcessResponse` and `wrapIdentifier` of the
- * host do not touch them. Listening uses one connection of Knex's pool for as long as the engine runs.
+ * host do not touch them. Listening uses one connection of Knex's pool for as long as the engine runs; with a pool of one, the
+ * engine polls instead.
  *
  * @example
  * const db = knex({ client: 'pg', connection: url })
  * const engine = createEngine({ backend: postgres({ driver: knexDriver(db) }), gateway })
  */
 export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Knex.Transaction> {
-  checkNames(options, ['prepared'])
+  checkDriverOptions(options)
   const client = knex.client as KnexClient
+  const max = client.pool?.max
   const inSession = async <T>(work: (connection: Client) => Promise<T>): Promise<T> => {
     const connection = await client.acquireConnection()
     try {
@@ -43,7 +44,8 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
   }
   return {
     name: 'knex',
-    maxConnections: client.pool?.max,
+    // One of them listens.
+    maxConnections: max === undefined ? undefined : Math.max(1, max - 1),
     async execute(tx, statement, values) {
       // By now another caller may have the connection.
       if (tx.isCompleted()) throw new Error('The Knex transaction has ended; nothing can be written in it any more.')
@@ -53,7 +55,8 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
     query: (statement, values) => inSession((connection) => send(connection, statement, values)),
     run: (text, values) => inSession((connection) => runOn(connection, text, values)),
     session: inSession,
-    listen: (listen) => listenInPool(client, listen),
+    // The only connection may not be kept: the host and the engine would wait for it for ever. Without it, workers poll.
+    ...(max === 1 ? {} : { listen: (listen: ListenOptions) => listenInPool(client, listen) }),
     // Knex handles the errors of its idle connections and replaces them.
     onError: () => () => undefined,
   }

@@ -1,4 +1,4 @@
-import { checkNames } from '@outlay/core/adapter'
+import { checkFlag, checkNames } from '@outlay/core/adapter'
 import { Client, type Pool, type PoolClient } from 'pg'
 import type { Driver, Listener, ListenOptions, SqlSession } from '../driver.ts'
 import type { Row } from '../statement.ts'
@@ -12,12 +12,18 @@ export interface PgDriverOptions {
 /** What a driver does outside the host's transactions. */
 export type PoolDriver = Pick<Driver<never>, 'maxConnections' | 'query' | 'run' | 'session' | 'listen' | 'onError'>
 
+/** Checks the options of a driver; `others` are those that its library's driver has besides. */
+export function checkDriverOptions(options: PgDriverOptions, others: readonly string[] = []): void {
+  checkNames(options, ['prepared', ...others])
+  if (options.prepared !== undefined) checkFlag(options.prepared, 'prepared')
+}
+
 /**
  * The part of a driver that works on a pool of node-postgres, for any library of the host's transactions. `others` are the
  * options that the library's driver has besides.
  */
 export function poolDriver(pool: Pool, options: PgDriverOptions = {}, others: readonly string[] = []): PoolDriver {
-  checkNames(options, ['prepared', ...others])
+  checkDriverOptions(options, others)
   guardClients(pool)
   return {
     maxConnections: pool.options.max,

@@ -35,6 +35,17 @@ describe('the runtime of a host', () => {
     }
   })
 
+  it.each<[string, object]>([
+    ['runtime.loger: is no option', { loger: silent }],
+    ['runtime: must be an object of options', silent.info],
+    ['runtime.logger: must have the methods debug, info, warn, error', { logger: {} }],
+    ['runtime.logger: must have the methods', { logger: { ...silent, error: undefined } }],
+    ['runtime.logger: must have the methods', { logger: silent.info }],
+    ['runtime.logger: must have the methods', { logger: null }],
+  ])('is refused where it would say nothing: %s', (message, given) => {
+    expect(() => foreignRuntime(own, given)).toThrow(message)
+  })
+
   it('may have a logger that throws or rejects', async () => {
     const rejects = (() => Promise.reject(new Error('full disk'))) as unknown as () => void
     const { logger } = foreignRuntime(own, { logger: { debug: fail, info: fail, warn: rejects, error: fail } })

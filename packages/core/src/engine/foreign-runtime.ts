@@ -1,3 +1,5 @@
+import { OutlayError } from '../error.ts'
+import { checkNames } from '../option-names.ts'
 import type { Logger, Runtime } from '../ports/runtime.ts'
 import type { Span, Telemetry } from '../ports/telemetry.ts'
 
@@ -6,8 +8,10 @@ import type { Span, Telemetry } from '../ports/telemetry.ts'
  * replace a clock that shows no time and a fraction out of range; what a logger throws is ignored.
  */
 export function foreignRuntime(own: Runtime, given: Partial<Runtime> = {}): Runtime {
+  checkNames(given, ['clock', 'random', 'timer', 'logger', 'yieldToEventLoop', 'digest'], 'runtime')
   const runtime: Runtime = { ...own, ...dropUndefined(given) }
   const { clock, random } = runtime
+  checkLogger(runtime.logger)
   return {
     ...runtime,
     clock: { now: () => readTime(() => clock.now()) ?? own.clock.now() },
@@ -17,6 +21,15 @@ export function foreignRuntime(own: Runtime, given: Partial<Runtime> = {}): Runt
     },
     logger: foreignLogger(runtime.logger),
   }
+}
+
+const levels = ['debug', 'info', 'warn', 'error'] as const
+
+/** What a logger throws is ignored, so one that lacks a method would say nothing, for ever. */
+function checkLogger(logger: Partial<Record<keyof Logger, unknown>> | null): void {
+  if (levels.every((level) => typeof logger?.[level] === 'function')) return
+  const message = `must have the methods ${levels.join(', ')}`
+  throw OutlayError.fromIssues([{ field: 'runtime.logger', code: 'invalid_request', message }])
 }
 
 const dropUndefined = <T extends object>(given: T): T =>

@@ -27,10 +27,12 @@ export async function reconcile(
   now: Date,
   options: ReconcileOptions,
 ): Promise<Reconciliation> {
-  const { since, given, dryRun, acknowledge, uniqueNotes, ...input } = readReconcileOptions(options, now)
+  const { since: asked, given, dryRun, acknowledge, uniqueNotes, ...input } = readReconcileOptions(options, now)
   const { actor } = options
   const { keyLifetimeMs = defaultKeyLifetimeMs } = gateway
   const fencedAtMs = await checkReady(operations, gateway, dryRun)
+  // Nothing is known here from the fence on: a later time, mistyped or of another zone, would find no difference and lift it.
+  const since = fencedAtMs < Date.parse(asked) ? new Date(fencedAtMs).toISOString() : asked
   const matching = { given, keyLifetimeMs, uniqueNotes, fencedAtMs, nowMs: now.getTime() }
   const context = { operations, gateway, rules, since, options, matching }
   const accounts = new Set([...(await operations.accounts()), ...input.accounts])

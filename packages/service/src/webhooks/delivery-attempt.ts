@@ -16,6 +16,8 @@ export interface Courier {
   readonly agent: Agent
   /** Time limit for an endpoint's answer, in milliseconds. */
   readonly timeoutMs: number
+  /** Disables a webhook whose endpoint is gone. */
+  readonly disable: (registrationId: string) => Promise<void>
 }
 
 const seconds = 1_000
@@ -55,7 +57,7 @@ export async function attemptDelivery(courier: Courier, delivery: ClaimedDeliver
     const { status, retryAfterMs } = await traceDelivery(telemetry, delivery, (trace) => send(courier, delivery, trace))
     if (status >= 200 && status < 300)
       return { id, attempt, status: 'delivered', nextAttemptAt: null, lastStatus: status, lastError: null }
-    if (status === 410) await disableGone(courier, delivery)
+    if (status === 410) await courier.disable(delivery.registrationId)
     return retryOf(courier, delivery, { status, error: `The endpoint answered ${status}.`, retryAfterMs })
   } catch (error) {
     return retryOf(courier, delivery, { status: null, error: nameOf(error), retryAfterMs: 0 })
@@ -116,8 +118,24 @@ function retryOf(
   return { ...result, status: 'pending', nextAttemptAt: new Date(at).toISOString() }
 }
 
-async function disableGone({ context }: Courier, { registrationId }: ClaimedDelivery): Promise<void> {
-  await disableWebhook(asSystem(context), context, registrationId, 'The endpoint answered 410.')
+/**
+ * Disables webhooks one after another. Each cancels what waits for it, which takes long for a long backlog, and its other deliveries
+ * under way would wait for that with a connection each: one client would take those of all.
+ */
+export function createDisabler(context: ServiceContext): Courier['disable'] {
+  const underWay = new Map<string, Promise<void>>()
+  let last: Promise<void> = Promise.resolve()
+  return (registrationId) => {
+    const known = underWay.get(registrationId)
+    if (known !== undefined) return known
+    const disabling = last
+      .catch(() => undefined)
+      .then(() => disableWebhook(asSystem(context), context, registrationId, 'The endpoint answered 410.'))
+      .finally(() => underWay.delete(registrationId))
+    underWay.set(registrationId, disabling)
+    last = disabling
+    return disabling
+  }
 }
 
 function retryAfterOf(header: string | string[] | undefined, now: Date): number {

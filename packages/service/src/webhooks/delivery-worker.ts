@@ -1,7 +1,7 @@
 import type { Clock } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
-import { attemptDelivery, type Courier, nameOf } from './delivery-attempt.ts'
+import { attemptDelivery, type Courier, createDisabler, nameOf } from './delivery-attempt.ts'
 import { type ClaimedDelivery, claimDeliveries } from './delivery-claim.ts'
 import { createShares, type Shares } from './delivery-shares.ts'
 import { type DeliveryOutcome, settleDeliveries } from './delivery-store.ts'
@@ -44,7 +44,7 @@ export function startWebhookDelivery(context: ServiceContext, options: WebhookDe
   const agent = createOutgoingAgent({ allowPrivate: context.allowPrivateWebhooks ?? false }, timeoutMs)
   const clock = options.clock ?? { now: () => new Date() }
   const round: Round = {
-    courier: { context, clock, agent, timeoutMs },
+    courier: { context, clock, agent, timeoutMs, disable: createDisabler(context) },
     concurrency: options.concurrency ?? 128,
     pollIntervalMs: options.pollIntervalMs ?? 250,
     registrations: createShares(() => batchOf(round)),
