@@ -67,8 +67,7 @@ begin
   )
   select array_agg(v.id), array_agg(v.job),
     array_agg(clock_timestamp() + case when v.stage = 'awaiting_funds' then interval '5 seconds' else interval '10 years' end)
-  into v_held, v_held_jobs, v_start_after
-  from verdict v where not v.goes;
+  into v_held, v_held_jobs, v_start_after from verdict v where not v.goes;
   perform {{schema}}.queue_defer(v_held_jobs, v_start_after);
   return coalesce(v_held, '{}') || v_busy;
 end

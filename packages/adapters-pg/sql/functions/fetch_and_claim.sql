@@ -4,10 +4,6 @@
 -- A host that cancels holds the transfer and waits for its job. So this waits for no lock while it holds jobs: it skips locked
 -- transfers, and transfers that claim() may have to defer, to limit or to register. For those it returns the job alone, and the
 -- worker claims them with claim().
---
--- It finds jobs as pg-boss's own fetch finds them for a queue of the standard policy. pg-boss sends that as text without a name,
--- planned for each run, which takes four times as long as running it. A kept plan could be one from when the tables were
--- empty, so these plans are held to the index with the jobs in the order of dispatch, and to those of the transfers' ids.
 create or replace function {{schema}}.fetch_and_claim(p_limit integer, p_worker text, p_client text)
 returns table (
   job uuid, retry_count integer, id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text,
@@ -18,8 +14,6 @@ set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_s
 set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
 declare
-  v_job uuid;
-  v_retry_count integer;
   v_jobs uuid[];
   v_retry_counts integer[];
   v_ids text[];
@@ -30,20 +24,7 @@ begin
     return;
   end if;
 
-  v_jobs := array(
-    select j.id from {{queue_table}} j
-    where j.name = '{{queue}}' and j.state < 'active' and not j.blocked and j.start_after <= now()
-    order by j.priority desc, j.created_on limit p_limit
-    for update of j skip locked);
-  -- One by one: joined to a set, a plan for a queue that Postgres believes to be empty reads all jobs.
-  foreach v_job in array v_jobs loop
-    update {{queue_table}} j
-    set state = 'active', started_on = now(), heartbeat_on = now(),
-        retry_count = case when j.started_on is not null then j.retry_count + 1 else j.retry_count end
-    where j.name = '{{queue}}' and j.id = v_job
-    returning j.retry_count, greatest(v_tag, -j.priority) into v_retry_count, v_tag;
-    v_retry_counts := v_retry_counts || v_retry_count;
-  end loop;
+  select f.jobs, f.retry_counts, f.tag into v_jobs, v_retry_counts, v_tag from {{schema}}.queue_fetch(p_limit) f;
   if cardinality(v_jobs) = 0 then
     return;
   end if;
