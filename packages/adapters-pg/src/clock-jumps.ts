@@ -52,7 +52,7 @@ const jumpTexts = {
     set claimed_at = ${asBefore('a.claimed_at')}, answered_at = ${asBefore('a.answered_at')}
     from {{schema}}.transfer t
     where t.remote_id is null and t.status = 'pending' and a.transfer_id = t.id
-      and a.claimed_at > clock_timestamp() + $2 * interval '1 millisecond' returning a.transfer_id`,
+      and a.claimed_at > statement_timestamp() + $2 * interval '1 millisecond' returning a.transfer_id`,
   move_readings: `update {{schema}}.list_reading r set leased_until = ${moved('r.leased_until')}
     where r.leased_until > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_watches: `update {{schema}}.watched_account w set next_poll_at = ${moved('w.next_poll_at')}
