@@ -4,30 +4,29 @@ import { setTimeout } from 'node:timers/promises'
 import type { Backend, Logger, WorkOptions } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
 import { checkFlag, checkNames, type Workers, type WorkHandlers } from '@outlay/core/adapter'
-import { createAccountWeights } from './account-weights.ts'
-import { type ArchiveStore, createArchiveStore } from './archive.ts'
-import { type AttemptStore, createAttemptStore } from './attempts.ts'
-import { createBacklog } from './backlog.ts'
-import { type ClockJumpStore, createClockJumpStore } from './clock-jumps.ts'
-import { createCommandStore } from './commands.ts'
-import { type CounterpartyStore, createCounterpartyStore } from './counterparties.ts'
-import { type CredentialStore, createCredentialStore } from './credentials.ts'
-import { locate, sqlFolder } from './database-names.ts'
-import { createDelays } from './delays.ts'
-import type { Driver, SqlSession } from './driver.ts'
-import { createEnqueue } from './enqueueing.ts'
-import { createListReadingStore, type ListReadingStore } from './list-readings.ts'
-import {
-  applyMigrations,
-  type Migration,
-  migrationScript,
-  readMigrationsSync,
-  retryWhileLocked,
-  unknownNumbered,
-  withMigrationLock,
-} from './migrate.ts'
-import { createOperations, createRecognize, type Recognize } from './operations.ts'
-import { createPollStore, type PollStore } from './polls.ts'
+import { createWatchedAccountStore, type WatchedAccountStore } from './adoption/watched-accounts.ts'
+import { startWatcher } from './adoption/watcher.ts'
+import { type ArchiveStore, createArchiveStore } from './archive/archive.ts'
+import { startArchiver } from './archive/archiver.ts'
+import { type ClockJumpStore, createClockJumpStore } from './clock/clock-jumps.ts'
+import { startClockWatch } from './clock/clock-watch.ts'
+import type { Driver, SqlSession } from './database/driver.ts'
+import { systemRuntime } from './database/runtime.ts'
+import { type AttemptStore, createAttemptStore } from './dispatch/attempts.ts'
+import { startDispatcher } from './dispatch/dispatcher.ts'
+import { createSubmissionStore, type SubmissionStore } from './dispatch/submissions.ts'
+import { createEnqueue } from './enqueue/enqueue.ts'
+import { createBacklog } from './inspection/backlog.ts'
+import { createDelays } from './inspection/delays.ts'
+import { createAccountWeights } from './limits/account-weights.ts'
+import { type CredentialStore, createCredentialStore } from './limits/credentials.ts'
+import { startThrottler } from './limits/throttler.ts'
+import { createThrottleStore, type ThrottleStore } from './limits/throttles.ts'
+import { type Guard, startGuard } from './operations/guard.ts'
+import { createOperations, createRecognize, type Recognize } from './operations/operations.ts'
+import { createListReadingStore, type ListReadingStore } from './polling/list-readings.ts'
+import { startPoller } from './polling/poller.ts'
+import { createPollStore, type PollStore } from './polling/polls.ts'
 import {
   checkQueue,
   checkSameQueue,
@@ -36,25 +35,26 @@ import {
   queueReadySql,
   queueTrimSql,
   startQueue,
-} from './queue.ts'
-import { systemRuntime } from './runtime.ts'
-import { createSubmissionStore, type SubmissionStore } from './submissions.ts'
-import { createSubscriptionStore, type SubscriptionStore } from './subscriptions.ts'
-import { createThrottleStore, type ThrottleStore } from './throttles.ts'
-import { createTransferStore, type TransferStore } from './transfers.ts'
-import { createWatchedAccountStore, type WatchedAccountStore } from './watched-accounts.ts'
-import { startArchiver } from './workers/archiver.ts'
-import { startClockWatch } from './workers/clock-watch.ts'
-import { startDispatcher } from './workers/dispatcher.ts'
-import { type Guard, startGuard } from './workers/guard.ts'
-import { countHandlerLoops } from './workers/handler-loops.ts'
-import { startPoller } from './workers/poller.ts'
-import { startSubscriber } from './workers/subscriber.ts'
-import { startSweeper } from './workers/sweeper.ts'
-import { startThrottler } from './workers/throttler.ts'
-import { startUnknownSweeper } from './workers/unknown-sweeper.ts'
+} from './queue/queue.ts'
+import { locate, sqlFolder } from './schema/database-names.ts'
+import {
+  applyMigrations,
+  type Migration,
+  migrationScript,
+  readMigrationsSync,
+  retryWhileLocked,
+  unknownNumbered,
+  withMigrationLock,
+} from './schema/migrate.ts'
+import { countHandlerLoops } from './subscriptions/handler-loops.ts'
+import { startSubscriber } from './subscriptions/subscriber.ts'
+import { createSubscriptionStore, type SubscriptionStore } from './subscriptions/subscriptions.ts'
+import { startSweeper } from './sweeps/sweeper.ts'
+import { startUnknownSweeper } from './sweeps/unknown-sweeper.ts'
+import { createCommandStore } from './transfers/commands.ts'
+import { type CounterpartyStore, createCounterpartyStore } from './transfers/counterparties.ts'
+import { createTransferStore, type TransferStore } from './transfers/transfers.ts'
 import { startWakeup } from './workers/wakeup.ts'
-import { startWatcher } from './workers/watcher.ts'
 
 /** Where the engine keeps its tables. */
 export interface PostgresOptions<Tx> {

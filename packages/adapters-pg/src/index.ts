@@ -1,13 +1,19 @@
 export * from './backend.ts'
-export * from './driver.ts'
+export * from './database/driver.ts'
+export type { Row, Statement } from './database/statement.ts'
 export * from './drivers/pg.ts'
-export * from './inspection.ts'
-export * from './inspection-backlog.ts'
-export * from './inspection-events.ts'
-export * from './inspection-health.ts'
-export type { PlaceFacts } from './inspection-place.ts'
-export * from './inspection-schema.ts'
-export * from './inspection-transfers.ts'
-export { applyMigrations, type MigrateOptions, type Migration, readMigrations, readMigrationsSync } from './migrate.ts'
-export { type RoleNames, type RolesOptions, rolesSql } from './roles.ts'
-export type { Row, Statement } from './statement.ts'
+export * from './inspection/account-backlog.ts'
+export * from './inspection/event-tail.ts'
+export * from './inspection/health.ts'
+export * from './inspection/inspection.ts'
+export type { PlaceFacts } from './inspection/place.ts'
+export * from './inspection/schema-state.ts'
+export * from './inspection/transfer-reads.ts'
+export {
+  applyMigrations,
+  type MigrateOptions,
+  type Migration,
+  readMigrations,
+  readMigrationsSync,
+} from './schema/migrate.ts'
+export { type RoleNames, type RolesOptions, rolesSql } from './schema/roles.ts'

@@ -5,12 +5,12 @@ import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
-import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
-import { createCredentialStore } from './credentials.ts'
-import { locate } from './database-names.ts'
+import { createAttemptStore } from './dispatch/attempts.ts'
 import { pgDriver } from './drivers/pg.ts'
-import { createThrottleStore } from './throttles.ts'
+import { createCredentialStore } from './limits/credentials.ts'
+import { createThrottleStore } from './limits/throttles.ts'
+import { locate } from './schema/database-names.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 

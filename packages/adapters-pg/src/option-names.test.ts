@@ -6,8 +6,8 @@ import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { prismaDriver } from './drivers/prisma.ts'
-import { inspect } from './inspection.ts'
-import { rolesSql } from './roles.ts'
+import { inspect } from './inspection/inspection.ts'
+import { rolesSql } from './schema/roles.ts'
 
 const pool = new Pool()
 const driver = pgDriver(pool)

@@ -5,10 +5,10 @@ import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
-import { createAttemptStore } from './attempts.ts'
 import { postgres } from './backend.ts'
-import { locate } from './database-names.ts'
+import { createAttemptStore } from './dispatch/attempts.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { locate } from './schema/database-names.ts'
 
 const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
 // One session, so that the plans of the first round are those of the last.

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
-import type { Driver } from './driver.ts'
+import type { Driver } from './database/driver.ts'
 import { pgDriver } from './drivers/pg.ts'
 
 describe('a start', async () => {

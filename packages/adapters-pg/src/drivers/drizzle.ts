@@ -2,8 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { NodePgDatabase, NodePgTransaction } from 'drizzle-orm/node-postgres'
 import type { ExtractTablesWithRelations } from 'drizzle-orm/relations'
 import type { Pool } from 'pg'
-import type { Driver } from '../driver.ts'
-import type { Row } from '../statement.ts'
+import type { Driver } from '../database/driver.ts'
+import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
 /** The transaction that Drizzle hands to `db.transaction(async (tx) => …)`. */

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
-import type { Driver, Listener, ListenOptions } from '../driver.ts'
-import type { Row, Statement } from '../statement.ts'
+import type { Driver, Listener, ListenOptions } from '../database/driver.ts'
+import type { Row, Statement } from '../database/statement.ts'
 import { checkDriverOptions, type PgDriverOptions, runOn } from './pool.ts'
 
 /** What Knex's own client offers to callers that need a connection of its pool. */

@@ -1,7 +1,7 @@
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
 import type { Pool } from 'pg'
-import type { Driver } from '../driver.ts'
-import type { Row } from '../statement.ts'
+import type { Driver } from '../database/driver.ts'
+import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
 /** What {@link kyselyDriver} works on. */

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
-import type { Driver } from '../driver.ts'
-import type { Row } from '../statement.ts'
+import type { Driver } from '../database/driver.ts'
+import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
 export type { PgDriverOptions }

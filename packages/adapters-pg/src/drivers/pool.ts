@@ -1,7 +1,7 @@
 import { checkFlag, checkNames } from '@outlay/core/adapter'
 import { Client, type Pool, type PoolClient } from 'pg'
-import type { Driver, Listener, ListenOptions, SqlSession } from '../driver.ts'
-import type { Row } from '../statement.ts'
+import type { Driver, Listener, ListenOptions, SqlSession } from '../database/driver.ts'
+import type { Row } from '../database/statement.ts'
 
 /** How a driver talks to the server. */
 export interface PgDriverOptions {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import type { Driver, TransactionOptions } from '../driver.ts'
-import type { Row } from '../statement.ts'
+import type { Driver, TransactionOptions } from '../database/driver.ts'
+import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
 /** Members of a Prisma client that the client of an interactive transaction lacks. */

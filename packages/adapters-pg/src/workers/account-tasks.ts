@@ -1,5 +1,5 @@
 import type { Logger } from '@outlay/core'
-import { thrownText } from '../thrown-text.ts'
+import { thrownText } from '../database/thrown-text.ts'
 
 /** Tasks under way, one per account at most, in a bounded number that slow accounts cannot use up. */
 export interface AccountTasks {

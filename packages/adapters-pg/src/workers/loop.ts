@@ -1,5 +1,5 @@
 import type { Logger } from '@outlay/core'
-import { thrownText } from '../thrown-text.ts'
+import { thrownText } from '../database/thrown-text.ts'
 import { type Alarm, createAlarm } from './alarm.ts'
 
 /** A loop that goes on until it is stopped, through every error. */

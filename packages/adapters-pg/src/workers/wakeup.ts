@@ -1,6 +1,6 @@
 import type { Logger } from '@outlay/core'
-import type { Driver, Listener } from '../driver.ts'
-import { thrownText } from '../thrown-text.ts'
+import type { Driver, Listener } from '../database/driver.ts'
+import { thrownText } from '../database/thrown-text.ts'
 
 /** Keeps a listening connection open; opens another when it is lost. Until then, workers poll. */
 export interface Wakeup {

@@ -1,0 +1,309 @@
+import { createEngine, type EngineOptions, type EventType, isAdopted, type TransferEvent } from '@outlay/core'
+import { drain, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { listedGateway } from '../../test/listed-gateway.ts'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+
+const types: readonly EventType[] = ['transfer.adopted', 'transfer.processing', 'transfer.completed', 'transfer.failed']
+
+describe('a transfer of others', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 30 })
+  })
+  afterEach(() => emptyOutbox(pool))
+  afterAll(() => pool.end())
+
+  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
+
+  function make(gateway = listedGateway(), options: Partial<EngineOptions<pg.PoolClient>> = {}) {
+    const backend = postgres({ driver: pgDriver(pool) })
+    // Without a wake-up the refused transfer goes out again after half a minute.
+    const random = { ...backend.runtime.random, fraction: () => 0.99 }
+    const engine = createEngine({ backend, gateway, polling: { maxDelayMs: 50 }, runtime: { random }, ...options })
+    const received: TransferEvent[] = []
+    engine.subscribe('books', types, async (event) => {
+      received.push(event)
+    })
+    return { engine, gateway, received }
+  }
+  const rows = async () => (await pool.query('select * from outlay.transfer order by created_at')).rows
+  const found = async () => (await pool.query('select remote_id from outlay.found_transfer order by 1')).rows
+  /** Reads whole lists of a watched account twice from now on, so that everything which is there now has been found. */
+  const readings = async ({ requests }: ReturnType<typeof listedGateway>) => {
+    const before = requests.list
+    await waitUntil(() => requests.list >= before + 2)
+  }
+
+  it('becomes a transfer here, with its events, and is polled to its end', async () => {
+    const { engine, gateway, received } = make()
+    await using _ = engine
+    expect(await commit((tx) => engine.accounts.watch(tx, 'acme'))).toBe(true)
+    expect(await commit((tx) => engine.accounts.watch(tx, 'acme'))).toBe(false)
+    const { id: remoteId } = gateway.add()
+    await engine.start()
+    const event = await waitUntil(() => received.find(({ type }) => type === 'transfer.adopted'))
+    expect(event).toMatchObject({ accountId: 'acme', sequence: 1 })
+    expect(event.transfer).toMatchObject({
+      idempotencyKey: `adopted ${remoteId}`,
+      remoteId,
+      stage: 'submitted',
+      attempt: 0,
+      request: { amount: { value: '250.00', currency: 'USD' }, destination: { transferType: 'base' } },
+    })
+    gateway.setStatus(remoteId, 'processing')
+    await waitUntil(() => received.some(({ type }) => type === 'transfer.processing'))
+    gateway.setStatus(remoteId, 'complete')
+    await drain(engine)
+    expect(received.map(({ type }) => type)).toEqual(['transfer.adopted', 'transfer.processing', 'transfer.completed'])
+    expect(await pool.query('select 1 from outlay_queue.job')).toMatchObject({ rowCount: 0 })
+    const transfer = await engine.transfers.get(event.transferId)
+    expect(transfer).toMatchObject({ stage: 'settled', status: 'complete' })
+    expect(transfer && isAdopted(transfer)).toBe(true)
+  })
+
+  it('is not there before the account is watched from, and not after it is unwatched', async () => {
+    const { engine, gateway, received } = make()
+    await using _ = engine
+    gateway.add({ status: 'complete' })
+    const since = new Date(Date.now() + 3_600_000)
+    await commit((tx) => engine.accounts.watch(tx, 'acme', { since }))
+    const { id: remoteId } = gateway.add({ createdAt: since.toISOString(), status: 'complete' })
+    await engine.start()
+    await waitUntil(() => received.length === 2)
+    expect((await rows()).map((row) => row.remote_id)).toEqual([remoteId])
+    expect(await commit((tx) => engine.accounts.unwatch(tx, 'acme'))).toBe(true)
+    expect(await commit((tx) => engine.accounts.unwatch(tx, 'acme'))).toBe(false)
+    const late = gateway.add({ createdAt: new Date(since.getTime() + 1).toISOString() })
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [gateway.observe(late.id)]))
+    expect(await found()).toEqual([])
+    await expect(commit((tx) => engine.accounts.watch(tx, 'acme', { since: 'soon' }))).rejects.toMatchObject({
+      code: 'invalid_request',
+      issues: [{ field: 'since' }],
+    })
+    await expect(commit((tx) => engine.accounts.watch(tx, ''))).rejects.toMatchObject({
+      code: 'invalid_id',
+      issues: [{ field: 'accountId' }],
+    })
+  })
+
+  it('is still adopted after its account is unwatched, if it was found before and waited for an answer', async () => {
+    const { engine, gateway } = make()
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await pool.query(`select * from outlay.fetch_and_claim(1, 'gone', '')`)
+    const { id: remoteId } = gateway.add({ status: 'complete' })
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [gateway.observe(remoteId)]))
+    expect(await commit((tx) => engine.accounts.unwatch(tx, 'acme'))).toBe(true)
+    expect(await found()).toEqual([{ remote_id: remoteId }])
+    await pool.query(`update outlay.transfer set stage = 'settled', status = 'failed' where id = $1`, [id])
+    await pool.query('delete from outlay_queue.job')
+    await using _ = engine
+    await engine.start()
+    await waitUntil(async () => (await found()).length === 0)
+    expect((await rows()).map((row) => row.remote_id)).toEqual([null, remoteId])
+  })
+
+  it('is adopted once, however many workers find it and however often it is reported', async () => {
+    const gateway = listedGateway()
+    const hosts = [make(gateway), make(gateway), make(gateway)]
+    const [first] = hosts
+    if (first === undefined) throw new Error('There are three hosts.')
+    await commit((tx) => first.engine.accounts.watch(tx, 'acme'))
+    const made = Array.from({ length: 150 }, () => gateway.add({ status: 'complete' }))
+    const seen = made.map(({ id }) => gateway.observe(id))
+    await Promise.all(hosts.map(({ engine }) => engine.start()))
+    await Promise.all(
+      hosts.flatMap(({ engine }) => [1, 2, 3].map(() => commit((tx) => engine.transfers.observe(tx, 'acme', seen)))),
+    )
+    await waitUntil(async () => (await rows()).length === 150 && (await found()).length === 0)
+    await readings(gateway)
+    await drain(first.engine)
+    await Promise.all(hosts.map(({ engine }) => engine.stop()))
+    expect(new Set((await rows()).map((row) => row.remote_id)).size).toBe(150)
+    const events = await pool.query('select type, count(*)::integer as n from outlay.event group by 1 order by 1')
+    expect(events.rows).toEqual([
+      { type: 'transfer.adopted', n: 150 },
+      { type: 'transfer.completed', n: 150 },
+    ])
+    expect(hosts.flatMap(({ received }) => received).length).toBe(300)
+  })
+
+  it('is none while it may be what became of a request from here whose answer is lost', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    const answered = Promise.withResolvers<void>()
+    gateway.answer = async ({ attempt }, moment) => {
+      if (moment === 'before') return undefined
+      if (attempt === 1) return { outcome: 'unknown', detail: 'lost' }
+      await answered.promise
+      return undefined
+    }
+    await engine.start()
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await waitUntil(() => gateway.transfers.size === 1)
+    // The service lists it and reports it, and no row here has its id.
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [gateway.observe('remote-1')]))
+    expect(await found()).toEqual([{ remote_id: 'remote-1' }])
+    // A transfer of an automation is certain, and does not wait.
+    const { id: deposit } = gateway.add({ automationId: 'automation', status: 'complete' })
+    await waitUntil(async () => (await rows()).length === 2)
+    expect((await rows()).map((row) => row.remote_id)).toEqual([null, deposit])
+    expect(await found()).toContainEqual({ remote_id: 'remote-1' })
+    answered.resolve()
+    await waitUntil(async () => (await engine.transfers.get(id))?.remoteId === 'remote-1')
+    await waitUntil(async () => (await found()).length === 0)
+    expect((await rows()).map((row) => row.remote_id)).toEqual(['remote-1', deposit])
+  })
+
+  it('is none while the key of a request from here is in flight at the service, whatever its account waits for', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    gateway.answer = async ({ attempt }, moment) =>
+      moment === 'after' && attempt === 1
+        ? { outcome: 'throttled', detail: 'in flight', httpStatus: 409, retryAfterMs: 1 }
+        : undefined
+    await commit((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await engine.start()
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'account_limited')
+    await readings(gateway)
+    expect((await rows()).map((row) => row.id)).toEqual([id])
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
+      code: 'transfer_not_cancelable',
+    })
+    await commit((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: null }))
+    await waitUntil(async () => (await engine.transfers.get(id))?.remoteId === 'remote-1')
+    await waitUntil(async () => (await found()).length === 0)
+    expect((await rows()).map((row) => row.id)).toEqual([id])
+  })
+
+  it('is adopted as soon as every request that left before it was seen is answered', async () => {
+    const { engine, gateway, received } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    const answered = Promise.withResolvers<undefined>()
+    const slow = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    gateway.answer = (submission, moment) =>
+      submission.transferId === slow.id && moment === 'after' ? answered.promise : undefined
+    await engine.start()
+    await waitUntil(() => gateway.transfers.size === 1)
+    const { id: foreign } = gateway.add()
+    await waitUntil(async () => (await found()).length === 2)
+    expect(received).toEqual([])
+    answered.resolve(undefined)
+    await waitUntil(() => received.some(({ type }) => type === 'transfer.adopted'))
+    expect(received.map(({ transfer }) => transfer.remoteId)).toEqual([foreign])
+    expect((await rows()).map((row) => row.remote_id)).toEqual(['remote-1', foreign])
+  })
+
+  it('can be neither canceled, nor released, nor enqueued again', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    const open = gateway.add()
+    const canceled = gateway.add({ status: 'canceled' })
+    await engine.start()
+    await waitUntil(async () => (await rows()).length === 2)
+    const idOf = async (remoteId: string) => (await rows()).find((row) => row.remote_id === remoteId)?.id
+    const id = await idOf(open.id)
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
+      code: 'transfer_not_cancelable',
+    })
+    expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(false)
+    const ended = await idOf(canceled.id)
+    await expect(commit((tx) => engine.transfers.resubmit(tx, ended))).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('releases the transfers that await what it brings to their wallet, and no others', async () => {
+    const { engine, gateway, received } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    let funded = false
+    gateway.answer = async (_submission, moment) =>
+      moment === 'before' && !funded ? { outcome: 'insufficient_balance', detail: 'short' } : undefined
+    await engine.start()
+    const [{ id }, { id: other }] = await commit(async (tx) => [
+      await engine.transfers.enqueue(tx, samplePayout('acme')),
+      await engine.transfers.enqueue(
+        tx,
+        samplePayout('acme', {
+          source: { addressId: '01J0000000000000000000000C', valueType: 'USDC', transferType: 'base' },
+        }),
+      ),
+    ])
+    await waitUntil(async () => (await engine.backlog()).awaitingFunds === 2)
+    const deposit = gateway.add({ automationId: 'automation' })
+    await waitUntil(() => received.some(({ type }) => type === 'transfer.adopted'))
+    funded = true
+    gateway.setStatus(deposit.id, 'complete')
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitted')
+    expect(await engine.transfers.get(id)).toMatchObject({ attempt: 2 })
+    expect(await engine.transfers.get(other)).toMatchObject({ stage: 'awaiting_funds', attempt: 1 })
+  })
+
+  it('that completes while a refusal for lack of funds is on its way releases that transfer too', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    const refused = Promise.withResolvers<void>()
+    gateway.answer = async ({ attempt }, moment) => {
+      if (moment === 'after' || attempt > 1) return undefined
+      await refused.promise
+      return { outcome: 'insufficient_balance', detail: 'short' }
+    }
+    await engine.start()
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitting')
+    gateway.add({ automationId: 'automation', status: 'complete' })
+    await waitUntil(async () => (await rows()).some((row) => row.status === 'complete'))
+    refused.resolve()
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitted')
+    expect(await engine.transfers.get(id)).toMatchObject({ attempt: 2 })
+  })
+
+  it('is found behind any number of pages after one with a time in the future', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    gateway.add({ status: 'complete', createdAt: '2099-01-01T00:00:00.000Z' })
+    await engine.start()
+    await waitUntil(async () => (await rows()).length === 1)
+    await readings(gateway)
+    for (let count = 0; count < 250; count += 1) gateway.add({ status: 'complete' })
+    await waitUntil(async () => (await rows()).length === 251)
+  })
+
+  it('is found behind any number of pages although the list could not be read at first', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    const since = new Date(Date.now() - 3_600_000)
+    await commit((tx) => engine.accounts.watch(tx, 'acme', { since }))
+    const createdAt = new Date(Date.now() - 1_800_000).toISOString()
+    for (let count = 0; count < 250; count += 1) gateway.add({ status: 'complete', createdAt })
+    let failures = 0
+    gateway.onList = () => (++failures > 2 ? undefined : Promise.reject(new Error('The service is away.')))
+    await engine.start()
+    await waitUntil(async () => (await rows()).length === 250)
+  })
+
+  it('is found behind any number of pages, in turns', async () => {
+    const { engine, gateway } = make()
+    await using _ = engine
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    for (let count = 0; count < 2_500; count += 1) gateway.add({ status: 'complete' })
+    await engine.start()
+    await waitUntil(async () => (await rows()).length === 2_500, { timeoutMs: 100_000 })
+    // Each reading overlaps the one before, so some are seen again as they are adopted.
+    await waitUntil(async () => (await found()).length === 0)
+    expect(new Set((await rows()).map((row) => row.remote_id)).size).toBe(2_500)
+  })
+})

@@ -1,0 +1,120 @@
+import type { Logger, Observation } from '@outlay/core'
+import { thrownText } from '../database/thrown-text.ts'
+import { readingLeaseMs, turnMs } from '../polling/list-reader.ts'
+import { applyPage, type PageApplierOptions } from '../polling/page-applier.ts'
+import { createAccountTasks } from '../workers/account-tasks.ts'
+import { type Loop, startLoop } from '../workers/loop.ts'
+import type { WatchedAccount, WatchedAccountStore } from './watched-accounts.ts'
+
+/** What a watcher works with. */
+export interface WatcherOptions<Tx> extends PageApplierOptions<Tx> {
+  readonly watched: WatchedAccountStore<Tx>
+  readonly logger: Logger
+  /** A poll that takes longer is slow, in milliseconds. */
+  readonly slowAfterMs: number
+}
+
+/** Accounts that are read side by side, not counting slow ones. */
+const accountsAtOnce = 4
+
+/** Most pages of one account's list that one turn reads. */
+const maxPages = 20
+
+/** Pause between checks for due accounts, in milliseconds. */
+const pauseMs = 500
+
+/** How far a reading overlaps the one before, by the service's clock, in milliseconds: a list may show a transfer late. */
+const overlapMs = 60_000
+
+/**
+ * Starts the loop that reads the lists of watched accounts, each back to the newest transfer of the previous reading. Each account
+ * has its own task, and none waits for another.
+ */
+export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
+  const { watched, logger, slowAfterMs } = options
+  const abort = new AbortController()
+  let isMore = false
+  const onFree = () => {
+    if (isMore) loop.wake()
+  }
+  const tasks = createAccountTasks({ logger, size: accountsAtOnce, slowAfterMs, onFree })
+  const loop = startLoop({
+    name: 'watch',
+    logger,
+    async turn() {
+      const free = tasks.free()
+      isMore = free === 0
+      if (isMore) return pauseMs
+      const due = await watched.lease(free, readingLeaseMs, tasks.excluded())
+      for (const account of due) {
+        if (tasks.mayBegin(account.accountId)) {
+          tasks.begin(account.accountId, () => watchAccount(options, account, abort.signal))
+        } else {
+          await watched.keep(account)
+        }
+      }
+      isMore = due.length === free
+      return pauseMs
+    },
+  })
+  return {
+    wake: () => loop.wake(),
+    async stop() {
+      abort.abort(new Error('The engine stops.'))
+      await loop.stop()
+      await tasks.ended()
+    },
+  }
+}
+
+async function watchAccount<Tx>(
+  options: WatcherOptions<Tx>,
+  account: WatchedAccount,
+  signal: AbortSignal,
+): Promise<void> {
+  const { handlers, watched, logger } = options
+  const { accountId, seenTo } = account
+  const until = Date.parse(seenTo) - overlapMs
+  let { cursor, readingFrom } = account
+  let found = false
+  const untilMs = performance.now() + turnMs(options)
+  try {
+    for (let count = 0; count < maxPages && (count === 0 || performance.now() < untilMs); count += 1) {
+      if (signal.aborted) break
+      const page = await handlers.readPage(accountId, cursor, signal)
+      const observations = page?.observations ?? []
+      const created = observations.map(createdAt).filter((time) => !Number.isNaN(time))
+      readingFrom ??= created.length === 0 ? null : new Date(Math.max(...created)).toISOString()
+      if (page !== undefined) found = (await applyPage(options, accountId, page)).found || found
+      // A page without times has nothing to adopt either.
+      if (page?.next === undefined || created.length === 0 || Math.min(...created) < until) {
+        return await endReading(options, account, readingFrom, found)
+      }
+      cursor = page.next
+    }
+    await watched.keep({ accountId, seenTo, cursor, readingFrom, idle: found ? 0 : account.idle })
+  } catch (error) {
+    if (signal.aborted) return await watched.keep({ accountId, seenTo, cursor, readingFrom, idle: account.idle })
+    const message = thrownText(error)
+    logger.warn(
+      { accountId, error: message },
+      'The list of a watched account could not be read; the worker reads it again later.',
+    )
+    // From the beginning: the service may have refused the cursor.
+    await watched.end(accountId, null, account.idle + 1, handlers.nextWatchMs(account.idle + 1))
+  }
+}
+
+async function endReading<Tx>(
+  { handlers, watched }: WatcherOptions<Tx>,
+  { accountId, idle }: WatchedAccount,
+  readingFrom: string | null,
+  found: boolean,
+): Promise<void> {
+  // A transfer that awaits funds waits for a transfer of others.
+  const isAwaited = found || (await watched.isWaiting(accountId))
+  const next = isAwaited ? 0 : idle + 1
+  await watched.end(accountId, readingFrom, next, handlers.nextWatchMs(next))
+}
+
+const createdAt = ({ transfer }: Observation): number => Date.parse(transfer?.createdAt ?? '')

@@ -1,0 +1,34 @@
+import { Id } from '@outlay/core'
+import type { ArchivedStep, ArchiveStep } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { statements } from '../database/statement.ts'
+
+const texts = {
+  archive_history: 'select last_id, archived, held, held_by from {{schema}}.archive_history($1, $2, $3, $4, $5)',
+} as const
+
+/** The store of the archive. */
+export type ArchiveStore = ReturnType<typeof createArchiveStore>
+
+/** Makes the store of the archive on a driver. */
+export function createArchiveStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Moves the histories of the next transfers that ended long ago to one row of the archive. */
+    async archive({ olderThanMs, after, limit, dryRun }: ArchiveStep): Promise<ArchivedStep> {
+      // A transfer that ended before has an id from before; the database's own clock decides.
+      const before = Id.lowest(new Date(Math.max(0, Date.now() - olderThanMs + clockSlackMs)))
+      const values = [after, before, Math.round(olderThanMs), limit, dryRun]
+      const [row] = await driver.query(sql.archive_history, values)
+      return {
+        archived: (row?.['archived'] ?? 0) as number,
+        held: (row?.['held'] ?? 0) as number,
+        heldBy: (row?.['held_by'] ?? []) as readonly string[],
+        last: (row?.['last_id'] ?? null) as string | null,
+      }
+    },
+  }
+}
+
+/** How far the clock behind an id may be ahead of this process's, in milliseconds. */
+const clockSlackMs = 3_600_000

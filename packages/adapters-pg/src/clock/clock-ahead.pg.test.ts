@@ -1,0 +1,139 @@
+import { createEngine, type Gateway } from '@outlay/core'
+import { waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { listedGateway } from '../../test/listed-gateway.ts'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** What a clock that was three hours ahead wrote, and was then set right. */
+const writeAhead = `
+  update outlay.home set seen_at = seen_at + interval '3 hours';
+  update outlay.attempt set claimed_at = claimed_at + interval '3 hours', answered_at = answered_at + interval '3 hours';
+  update outlay.transfer set unknown_since = unknown_since + interval '3 hours', updated_at = updated_at + interval '3 hours',
+    created_at = created_at + interval '3 hours';
+  update outlay_queue.job set start_after = start_after + interval '3 hours'`
+
+describe('after a clock that was three hours ahead', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+  const engines: { stop(): Promise<void> }[] = []
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 30 })
+  })
+  const stopAll = () => Promise.all(engines.splice(0).map((engine) => engine.stop()))
+  afterEach(async () => {
+    await stopAll()
+    await emptyOutbox(pool)
+  })
+  afterAll(() => pool.end())
+
+  function make(gateway: Gateway) {
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
+    engines.push(engine)
+    return engine
+  }
+  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
+  const rows = async () => (await pool.query('select * from outlay.transfer order by created_at')).rows
+
+  /** A payout that the service made, and whose answer was lost. */
+  async function lose(more: Partial<Gateway> = {}) {
+    const inner = listedGateway()
+    inner.answer = async (_, moment) => (moment === 'after' ? { outcome: 'unknown', detail: 'lost' } : undefined)
+    const engine = make({ ...inner, ...more })
+    await engine.start()
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'outcome_unknown')
+    await stopAll()
+    await pool.query(writeAhead)
+    return { id, inner }
+  }
+
+  it('no transfer that was sent from here is adopted as one of others', async () => {
+    const { id, inner } = await lose()
+    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 seconds'`)
+    const engine = make(inner)
+    await commit((tx) => engine.accounts.watch(tx, 'acme', { since: new Date(Date.now() - 60_000) }))
+    await engine.start()
+    await waitUntil(async () => (await pool.query('select 1 from outlay.found_transfer')).rowCount === 1)
+    await pause(4_000)
+    inner.answer = () => undefined
+    await waitUntil(async () => ['submitted', 'blocked'].includes((await engine.transfers.get(id))?.stage ?? ''), {
+      timeoutMs: 60_000,
+    })
+    expect((await rows()).map((row) => [row.id, row.stage, row.reason, row.remote_id])).toEqual([
+      [id, 'submitted', null, 'remote-1'],
+    ])
+  })
+
+  it('nor is it after a small step back, whose times nobody moves', async () => {
+    const { inner } = await lose()
+    const engine = make(inner)
+    await commit((tx) => engine.accounts.watch(tx, 'acme', { since: new Date(Date.now() - 60_000) }))
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [inner.observe('remote-1')]))
+    await pool.query(`
+      update outlay.attempt set claimed_at = now() - interval '1 second';
+      update outlay.transfer set unknown_since = now() - interval '1 second';
+      update outlay.found_transfer set seen_at = now() - interval '26 seconds'`)
+    expect((await pool.query('select * from outlay.adopt_found(10)')).rows).toEqual([])
+  })
+
+  it.each([
+    ['soon after the request', 0],
+    ['later than it was ahead', 4],
+  ])('no key is sent beyond its life, when it is set right %s', async (_, hours) => {
+    const keyLifetimeMs = 24 * 3_600_000
+    const { id, inner } = await lose({ keyLifetimeMs })
+    const pass = (passed: number) =>
+      pool.query(`
+        update outlay.home set seen_at = seen_at - interval '${passed} hours';
+        update outlay.attempt set claimed_at = claimed_at - interval '${passed} hours', answered_at = answered_at - interval '${passed} hours';
+        update outlay.transfer set unknown_since = unknown_since - interval '${passed} hours',
+          updated_at = updated_at - interval '${passed} hours', created_at = created_at - interval '${passed} hours'`)
+    await pass(hours)
+    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    const sooner = make({ ...inner, keyLifetimeMs })
+    await commit((tx) => sooner.accounts.pause(tx, 'acme'))
+    await sooner.start()
+    await pause(5_000)
+    await stopAll()
+    // The rest of a day passes, in which the account is paused and no worker runs. The service forgets the key.
+    await pass(24 - hours)
+    const later = listedGateway()
+    const engine = make({ ...later, keyLifetimeMs })
+    await commit((tx) => engine.accounts.resume(tx, 'acme'))
+    await pool.query('update outlay_queue.job set start_after = now() where id = outlay.job_id($1)', [id])
+    await engine.start()
+    await waitUntil(async () => ['submitted', 'blocked'].includes((await engine.transfers.get(id))?.stage ?? ''), {
+      timeoutMs: 60_000,
+    })
+    expect([...later.transfers.keys()]).toEqual([])
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'blocked' })
+    expect(await engine.sending()).toMatchObject({ fence: null })
+  })
+
+  it('each time is moved once, however many workers notice it and whenever they start', async () => {
+    await pool.query(`insert into outlay.stop (scope) values ('all')`)
+    const first = make(listedGateway())
+    await first.start()
+    const { id } = await commit((tx) => first.transfers.enqueue(tx, samplePayout('acme')))
+    await pool.query(`update outlay_queue.job set start_after = now() + interval '3 hours 30 minutes'`)
+    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    const minutes = async () =>
+      (
+        await pool.query(
+          'select round(extract(epoch from start_after - now()) / 60)::integer as wait from outlay_queue.job where id = outlay.job_id($1)',
+          [id],
+        )
+      ).rows[0]?.wait
+    await waitUntil(async () => (await minutes()) === 30)
+    await make(listedGateway()).start()
+    await pause(5_000)
+    expect(await minutes()).toBe(30)
+  })
+})

@@ -1,0 +1,207 @@
+import { createEngine } from '@outlay/core'
+import { memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { locate } from '../schema/database-names.ts'
+import { createClockJumpStore } from './clock-jumps.ts'
+import { startClockWatch } from './clock-watch.ts'
+
+const hourMs = 3_600_000
+
+describe('a clock that was set back by three hours', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 4, options: '-c lock_timeout=20000' })
+  })
+  afterEach(() => emptyOutbox(pool))
+  afterAll(() => pool.end())
+
+  const store = () => createClockJumpStore(pgDriver(pool), locate({}))
+  const enqueue = async (accountId: string, notBefore?: Date) => {
+    const driver = pgDriver(pool)
+    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    return driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, { notBefore })))
+  }
+  /** Minutes from now until the given time of each row, by account. */
+  const minutes = async (column: string, from: string) => {
+    const { rows } = await pool.query(
+      `select t.account_id as name, round(extract(epoch from ${column} - now()) / 60)::integer as wait from ${from} order by 1`,
+    )
+    return Object.fromEntries(rows.map(({ name, wait }) => [name, wait]))
+  }
+  const jobs = 'outlay_queue.job j join outlay.transfer t on outlay.job_id(t.id) = j.id'
+
+  it('delays nothing by three hours: each time is as far away as it was', async () => {
+    for (const name of ['due', 'backing-off', 'deferred', 'polled']) await enqueue(name)
+    await enqueue('scheduled', new Date(Date.now() + 2 * hourMs))
+    const start = (name: string, at: string) =>
+      pool.query(
+        `update outlay_queue.job j set start_after = now() + $2::interval from outlay.transfer t
+         where t.account_id = $1 and outlay.job_id(t.id) = j.id`,
+        [name, at],
+      )
+    await start('due', '3 hours')
+    await start('backing-off', '3 hours 5 minutes')
+    await start('deferred', '10 years')
+    await pool.query(`delete from outlay_queue.job j using outlay.transfer t
+      where t.account_id = 'polled' and outlay.job_id(t.id) = j.id`)
+    await pool.query(`update outlay.transfer set stage = 'submitted', remote_id = 'r', next_poll_at = now() + interval '3 hours 10 minutes'
+      where account_id = 'polled'`)
+    await pool.query(
+      `insert into outlay.list_reading (account_id, patience, leased_until) values ('acme', 1, now() + interval '3 hours')`,
+    )
+    await pool.query(`update outlay_queue.queue set monitor_on = now() + interval '3 hours'`)
+
+    expect(await store().setBack(3 * hourMs)).toBeGreaterThan(0)
+    expect(await minutes('j.start_after', jobs)).toMatchObject({ due: 0, 'backing-off': 5, scheduled: 120 })
+    expect((await minutes('j.start_after', jobs))['deferred']).toBeGreaterThan(5_000_000)
+    expect(await minutes('t.next_poll_at', 'outlay.transfer t where next_poll_at is not null')).toEqual({ polled: 10 })
+    expect(await minutes('t.leased_until', 'outlay.list_reading t')).toEqual({ acme: 0 })
+    const { rows } = await pool.query(
+      `select count(*)::integer as count from outlay_queue.queue where monitor_on > now()`,
+    )
+    expect(rows).toEqual([{ count: 0 }])
+    // A row that was locked is found the next time, and the others stay as they are.
+    await start('due', '3 hours')
+    await store().setBack(3 * hourMs, 1.5 * hourMs)
+    expect(await minutes('j.start_after', jobs)).toMatchObject({ due: 0, 'backing-off': 5, scheduled: 120 })
+    await pool.query('delete from outlay.list_reading')
+  })
+
+  /** Runs a watch for six readings of a clock; returns the jumps that it noticed, in hours. */
+  const watchSix = async (
+    readNth: (nth: number) => { nowMs: number; seenMs: number },
+    monotonicMs: () => number,
+    isFirst = true,
+  ) => {
+    let reads = 0
+    const noticed: number[] = []
+    const clockJumps = {
+      read: async () => {
+        reads += 1
+        return readNth(reads)
+      },
+      take: async () => isFirst,
+      setBack: async (byMs: number, fromMs = 0) => (fromMs === 0 ? noticed.push(byMs) : 0),
+    }
+    const watch = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs })
+    await waitUntil(
+      () => {
+        watch.wake()
+        return reads >= 6
+      },
+      { timeoutMs: 60_000 },
+    )
+    await watch.stop()
+    return noticed.map((ms) => Math.round(ms / hourMs))
+  }
+
+  it('is noticed by every worker, and slow answers do not count as one', async () => {
+    let [monotonicMs, behindMs] = [0, 0]
+    const readNth = (nth: number) => {
+      monotonicMs += 1_000
+      // The third reading finds it set back; the fifth one's answer is on its way for a minute.
+      if (nth === 3) behindMs = 3 * hourMs
+      const nowMs = 10 * hourMs + monotonicMs - behindMs
+      if (nth === 5) monotonicMs += 60_000
+      return { nowMs, seenMs: 0 }
+    }
+    expect(await watchSix(readNth, () => monotonicMs)).toEqual([3])
+  })
+
+  it('is noticed once where a worker has recorded a time in the future that no reading has seen', async () => {
+    let monotonicMs = 0
+    const readNth = (nth: number) => {
+      monotonicMs += 1_000
+      return { nowMs: monotonicMs, seenMs: nth < 3 ? 0 : nth === 3 ? 3 * hourMs : monotonicMs }
+    }
+    expect(await watchSix(readNth, () => monotonicMs)).toEqual([3])
+  })
+
+  it('is left to the worker that has taken it', async () => {
+    let monotonicMs = 0
+    const readNth = (nth: number) => {
+      monotonicMs += 1_000
+      return { nowMs: monotonicMs, seenMs: nth < 3 ? 0 : nth === 3 ? 3 * hourMs : monotonicMs - 1_000 }
+    }
+    expect(await watchSix(readNth, () => monotonicMs, false)).toEqual([])
+  })
+
+  it('is noticed by the time that a worker has recorded', async () => {
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+    await engine.start()
+    await engine.stop()
+    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    const { nowMs, seenMs } = await store().read()
+    await pool.query('delete from outlay.home')
+    expect(Math.round((seenMs - nowMs) / hourMs)).toBe(3)
+    expect((await store().read()).seenMs).toBe(0)
+  })
+
+  it('takes a longer pause from nobody: several workers notice it, and search for stragglers again and again', async () => {
+    await enqueue('paused')
+    await pool.query(`update outlay_queue.job set start_after = now() + interval '20 minutes'`)
+    await pool.query(`insert into outlay.account_throttle (account_id, rate, throttled_until, changed_at)
+      values ('paused', 1, now() + interval '20 minutes', now())`)
+    const minuteMs = 60_000
+    const watch = async () => {
+      let [reads, monotonicMs] = [0, 0]
+      const clockJumps = {
+        ...store(),
+        read: async () => {
+          reads += 1
+          monotonicMs += 2_000
+          return { nowMs: monotonicMs - (reads < 3 ? 0 : minuteMs), seenMs: 0 }
+        },
+      }
+      const loop = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs: () => monotonicMs })
+      await waitUntil(
+        () => {
+          loop.wake()
+          return reads >= 20
+        },
+        { timeoutMs: 60_000 },
+      )
+      await loop.stop()
+    }
+    await Promise.all([watch(), watch()])
+    expect((await minutes('j.start_after', jobs))['paused']).toBeGreaterThanOrEqual(18)
+    const throttles = await minutes('t.throttled_until', 'outlay.account_throttle t')
+    expect(throttles['paused']).toBeGreaterThanOrEqual(18)
+  })
+
+  it('takes no pause from anybody when workers start, until the recorded time has come', async () => {
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+    await engine.start()
+    await engine.stop()
+    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    const watchTwice = async () => {
+      let reads = 0
+      const read = () => {
+        reads += 1
+        return store().read()
+      }
+      const loop = startClockWatch({ clockJumps: { ...store(), read }, logger: recordingLogger() })
+      await waitUntil(
+        () => {
+          loop.wake()
+          return reads >= 2
+        },
+        { timeoutMs: 60_000 },
+      )
+      await loop.stop()
+    }
+    await watchTwice()
+    await pool.query(`insert into outlay.account_throttle (account_id, rate, throttled_until, changed_at)
+      values ('paused', 1, now() + interval '20 minutes', now())`)
+    await watchTwice()
+    const throttles = await minutes('t.throttled_until', 'outlay.account_throttle t')
+    expect(throttles['paused']).toBeGreaterThanOrEqual(18)
+  })
+})

@@ -1,0 +1,217 @@
+import { setTimeout } from 'node:timers/promises'
+import { createEngine, type EnqueueRequest, Id } from '@outlay/core'
+import { memoryGateway } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { createThrottleStore } from '../limits/throttles.ts'
+import { locate } from '../schema/database-names.ts'
+import { createCommandStore } from '../transfers/commands.ts'
+import { createTransferStore } from '../transfers/transfers.ts'
+import { createAttemptStore } from './attempts.ts'
+
+const wallet = { kind: 'wallet', name: 'Ada', address: `0x${'1'.repeat(40)}`, transferTypes: ['base'] } as const
+
+describe('a claim', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const { tokens } = locate({})
+  let pool: pg.Pool
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  })
+  afterEach(() => emptyOutbox(pool))
+  afterAll(() => pool.end())
+
+  const make = () => {
+    const driver = pgDriver(pool)
+    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const enqueue = (accountId: string, overrides: Partial<EnqueueRequest> = {}) =>
+      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
+    return { driver, engine, enqueue, attempts: createAttemptStore(driver, tokens), transaction: driver.transaction }
+  }
+  const jobs = async () =>
+    (await pool.query('select id, state, start_after, xmin::text as version from outlay_queue.job order by id')).rows
+
+  it('leaves a transfer free to be canceled that a limit defers after its worker died while registering', async () => {
+    const { engine, enqueue, attempts, transaction } = make()
+    const destination = { address: wallet, valueType: 'USDC', transferType: 'base' } as const
+    const { id } = await enqueue('acme', { amount: { value: '1', currency: 'USDC' }, destination })
+    await attempts.claim([id], 'dead')
+    await transaction((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
+    const { id: other } = await enqueue('acme')
+    expect((await attempts.claim([other], 'alive')).map(({ transferId }) => transferId)).toEqual([other])
+    expect(await attempts.claim([id], 'alive')).toEqual([])
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', reason: 'account_limited' })
+    await transaction((tx) => engine.transfers.cancel(tx, id))
+    expect(await engine.transfers.get(id)).toMatchObject({ status: 'canceled' })
+  })
+
+  it('comes with the fetch of the job, as one attempt of a transfer that nothing holds', async () => {
+    const { enqueue, attempts } = make()
+    const { id } = await enqueue('acme')
+    const [job] = await attempts.fetch(10, 'worker')
+    expect(job).toMatchObject({ id: Id.toUuid(id), claim: { transferId: id, accountId: 'acme', attempt: 1 } })
+    expect((await jobs()).map(({ state }) => state)).toEqual(['active'])
+    const log = await pool.query('select transfer_id, attempt, worker, step from outlay.attempt')
+    expect(log.rows).toEqual([{ transfer_id: id, attempt: 1, worker: 'worker', step: null }])
+    // Its worker dies, so the outcome of the attempt is unknown.
+    await pool.query(`update outlay_queue.job set state = 'retry'`)
+    const [again] = await attempts.fetch(10, 'next')
+    expect(again?.claim).toMatchObject({ attempt: 2, unknownSince: expect.any(String) })
+    expect(await attempts.fetch(10, 'worker')).toEqual([])
+  })
+
+  it('is left to a separate statement when a host holds the transfer, and no fetch keeps the host from canceling', async () => {
+    const { engine, enqueue, attempts } = make()
+    const [canceled, free] = [await enqueue('acme'), await enqueue('other')]
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await host.query('select 1 from outlay.transfer where id = $1 for update', [canceled.id])
+      const fetching = attempts.fetch(10, 'worker')
+      const cancelMeanwhile = () => setTimeout(200).then(() => engine.transfers.cancel(host, canceled.id))
+      const [fetched] = await Promise.all([fetching, cancelMeanwhile()])
+      const claimed = Object.fromEntries(fetched.map(({ id, claim }) => [Id.fromUuid(id), claim?.transferId]))
+      expect(claimed).toEqual({ [canceled.id]: undefined, [free.id]: free.id })
+      await host.query('commit')
+      expect(await attempts.claim([canceled.id], 'worker')).toEqual([])
+    } finally {
+      host.release(true)
+    }
+  })
+
+  it('does not come with the job where an account is paused, limited, throttled or refused, or a counterparty is unknown', async () => {
+    const { engine, enqueue, attempts, transaction } = make()
+    const destination = { address: wallet, valueType: 'USDC', transferType: 'base' } as const
+    await enqueue('unregistered', { amount: { value: '1', currency: 'USDC' }, destination })
+    for (const account of ['paused', 'limited', 'throttled', 'refused', 'free']) await enqueue(account)
+    await transaction((tx) => engine.accounts.pause(tx, 'paused'))
+    await transaction((tx) => engine.accounts.configure(tx, 'limited', { ratePerSecond: 1 }))
+    await pool.query(`insert into outlay.account_throttle (account_id) values ('throttled')`)
+    await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('refused', now())`)
+    await pool.query('update outlay_queue.job set start_after = now()')
+    const fetched = await attempts.fetch(10, 'worker')
+    expect(fetched).toHaveLength(6)
+    expect(fetched.flatMap(({ claim }) => claim?.accountId ?? [])).toEqual(['free'])
+    expect((await pool.query('select 1 from outlay.attempt')).rowCount).toBe(1)
+  })
+
+  it('is kept alive by its worker alone, which waits for no settlement of one', async () => {
+    const { enqueue, attempts } = make()
+    for (const accountId of ['acme', 'other']) await enqueue(accountId)
+    const fetched = await attempts.fetch(2, 'worker')
+    const [settled, free] = fetched.map(({ id }) => id)
+    const age = () => pool.query(`update outlay_queue.job set heartbeat_on = now() - interval '9 seconds'`)
+    const alive = async () =>
+      (await pool.query(`select id from outlay_queue.job where heartbeat_on > now() - interval '5 seconds'`)).rows
+    await age()
+    const settler = await pool.connect()
+    try {
+      await settler.query('begin')
+      await settler.query('delete from outlay_queue.job where id = $1', [settled])
+      await attempts.touch(fetched)
+      await settler.query('rollback')
+    } finally {
+      settler.release(true)
+    }
+    expect(await alive()).toEqual([{ id: free }])
+    await age()
+    await attempts.touch(fetched.map((job) => ({ ...job, retryCount: job.retryCount + 1 })))
+    expect(await alive()).toEqual([])
+    await attempts.touch(fetched)
+    expect(await alive()).toHaveLength(2)
+  })
+
+  it('waits for no transaction of a host: what it has locked comes again soon, and the rest is claimed', async () => {
+    const { enqueue, attempts } = make()
+    const [locked, free] = [await enqueue('acme'), await enqueue('other')]
+    expect(await attempts.fetch(0, 'worker')).toEqual([])
+    await pool.query(`update outlay_queue.job set state = 'active', started_on = now()`)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await host.query('select 1 from outlay.transfer where id = $1 for update', [locked.id])
+      expect(await attempts.claim([locked.id, free.id], 'worker')).toMatchObject([{ transferId: free.id }])
+      const states = (await jobs()).map(({ state, start_after }) => [state, start_after > new Date()])
+      expect(states).toEqual([
+        ['retry', true],
+        ['active', false],
+      ])
+      await host.query('rollback')
+      expect(await attempts.claim([locked.id], 'worker')).toMatchObject([{ transferId: locked.id }])
+    } finally {
+      host.release(true)
+    }
+  })
+
+  it('does not wait for a host that retries credentials in an open transaction; the probe comes later', async () => {
+    const { engine, enqueue, attempts } = make()
+    const { id } = await enqueue('acme')
+    await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('acme', now())`)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await engine.accounts.retryCredentials(host, 'acme')
+      expect(await attempts.claim([id], 'worker')).toEqual([])
+      await host.query('commit')
+    } finally {
+      host.release(true)
+    }
+    expect(await engine.transfers.get(id)).toMatchObject({ reason: 'unauthenticated' })
+    expect(await attempts.claim([id], 'worker')).toMatchObject([{ transferId: id, reason: 'unauthenticated' }])
+  })
+
+  it('leaves no slot behind when its transfer went back to wait and was canceled', async () => {
+    const { driver, engine, enqueue, attempts, transaction } = make()
+    await transaction((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 1 }))
+    const [first, second] = [await enqueue('acme'), await enqueue('acme')]
+    await attempts.claim([first.id], 'dead')
+    await transaction((tx) => createCommandStore(driver, tokens, neverWeighted).pause(tx, 'acme'))
+    await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [first.id])
+    await transaction((tx) => engine.transfers.cancel(tx, first.id))
+    await transaction((tx) => engine.accounts.resume(tx, 'acme'))
+    await attempts.claim([second.id], 'alive')
+    await createThrottleStore(driver, tokens).forget()
+    const slots = await pool.query('select transfer_id from outlay.submission_slot')
+    expect(slots.rows).toEqual([{ transfer_id: second.id }])
+  })
+
+  it('leaves a job that the sweep finds in place untouched, and one that is missing comes back at its time', async () => {
+    const { enqueue, attempts } = make()
+    const notBefore = new Date(Date.now() + 86_400_000)
+    const [there, early] = [await enqueue('acme'), await enqueue('acme', { notBefore })]
+    await pool.query('delete from outlay_queue.job where id = $1', [Id.toUuid(early.id)])
+    await pool.query(`update outlay.transfer set updated_at = now() - interval '1 minute'`)
+    const [before] = await jobs()
+    const ids = await attempts.unsubmittedAfter('', 10)
+    expect(ids).toEqual([there.id, early.id])
+    expect(await attempts.ensureJobs(ids)).toBe(1)
+    const after = await jobs()
+    const untouched = await pool.query('select xmax::text as locked from outlay_queue.job where id = $1', [
+      Id.toUuid(there.id),
+    ])
+    expect(untouched.rows).toEqual([{ locked: '0' }])
+    expect(after[0]).toEqual(before)
+    expect(after[1]?.start_after.getTime()).toBe(notBefore.getTime())
+  })
+
+  it('and a pause over many transfers leave the sweep for resumed accounts nothing but those', async () => {
+    const { driver, engine, enqueue, attempts, transaction } = make()
+    const store = createTransferStore(driver, tokens)
+    const [paused, resumed] = [await enqueue('paused'), await enqueue('resumed')]
+    for (const account of ['paused', 'resumed']) await transaction((tx) => engine.accounts.pause(tx, account))
+    await attempts.claim([paused.id, resumed.id], 'worker')
+    await pool.query(`update outlay.account set paused = false where account_id = 'resumed'`)
+    await pool.query(`update outlay_queue.job set state = 'retry'`)
+    expect(await store.releaseResumed()).toBe(1)
+    expect(await engine.transfers.get(resumed.id)).toMatchObject({ reason: null })
+    expect(await engine.transfers.get(paused.id)).toMatchObject({ reason: 'account_paused' })
+    expect(await store.releaseResumed()).toBe(0)
+  })
+})
+
+const neverWeighted = { of: () => 1, note: () => undefined, refresh: () => undefined }

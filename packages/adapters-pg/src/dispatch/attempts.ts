@@ -1,0 +1,156 @@
+import { Id } from '@outlay/core'
+import type { Claim, Settlement, WorkHandlers } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { statements, storableJson } from '../database/statement.ts'
+import { withTraceContext } from '../transfers/trace-contexts.ts'
+import { readClaim } from '../transfers/transfer-row.ts'
+
+const texts = {
+  fetch: 'select * from {{schema}}.fetch_and_claim($1, $2, $3)',
+  touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
+  // A statement of its own: it has to see what was touched.
+  heartbeats: 'select id, age_ms from {{schema}}.heartbeats_of($1::uuid[], $2::integer[])',
+  claim: 'select * from {{schema}}.claim($1::text[], $2::uuid[], $3, $4)',
+  settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb, $2)',
+  unsubmitted: `select t.id from {{schema}}.transfer t
+    where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
+    order by t.id limit $2`,
+  // Only for those without one: an upsert would lock every job, and write for each lock. A scheduled transfer stays so. The
+  // transaction that has locked a transfer may be about to give it a job. A worker that had the lost job of a claimed transfer may
+  // send until its last heartbeat is too old.
+  give_jobs: `with free as materialized (
+      select t.id, n.job, greatest(t.not_before, case when t.stage = 'submitting'
+        then clock_timestamp() + 2 * {{heartbeat_seconds}} * interval '1 second' end) as not_before from unnest($1::text[], $2::uuid[]) as n (id, job) join {{schema}}.transfer t on t.id = n.id
+      where t.stage in ('queued', 'submitting', 'awaiting_funds') and not exists (
+        select 1 from {{queue_table}} x where x.name = '{{queue}}' and x.id = n.job and x.state <= 'active')
+      order by t.id for no key update of t skip locked
+    )
+    insert into {{queue_table}} as j
+      (id, name, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
+    select f.job, '{{queue}}', greatest(clock_timestamp(), f.not_before), {{retry_limit}}, {{expire_seconds}},
+      {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard' from free f
+    on conflict (name, id) do update set state = 'retry', start_after = excluded.start_after, completed_on = null
+    where j.state > 'active'
+    returning j.id`,
+  rewind_clock: 'select {{schema}}.rewind_clock($1, $2)::text',
+} as const
+
+/** The rules by which outcomes are decided here; the functions refuse those of other code. */
+const settlementRules = 2
+
+/** The same claims with the trace context and the time of their enqueue. That time never changes, so any version of the row will do. */
+const traced = (claims: string) =>
+  withTraceContext(
+    `select c.*, (select {{schema}}.iso(t.created_at) from {{schema}}.transfer t where t.id = c.id) as created_at from (${claims}) c`,
+    'id',
+  )
+
+const tracedTexts = { ...texts, traced_fetch: traced(texts.fetch), traced_claim: traced(texts.claim) } as const
+
+/** A job that this worker has; the count distinguishes a later fetch of the same job, by any worker. */
+export interface FetchedJob {
+  /** The id of the transfer, as a UUID. */
+  readonly id: string
+  readonly retryCount: number
+  /** The claim of its transfer in the same transaction; undefined when the transfer has to be claimed separately. */
+  readonly claim: Claim | undefined
+}
+
+/** What a claim is made with: the members of the same names of the handlers. */
+type ClaimOptions = Pick<Partial<WorkHandlers<unknown>>, 'traced' | 'client'>
+/** What became of an outcome: it is written, a newer attempt has its transfer, or another transaction has it locked. */
+export type SettleResult = 'settled' | 'stale' | 'locked'
+
+/** What became of outcomes, by the transfer's id and the attempt with a space between. */
+export type SettleResults = ReadonlyMap<string, SettleResult>
+
+/** The store of attempts: what workers claim, and what became of it. */
+export type AttemptStore = ReturnType<typeof createAttemptStore>
+
+/** Makes the store of attempts on a driver. */
+export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, tracedTexts)
+  return {
+    /**
+     * Claims up to `limit` due jobs, in the order of dispatch, and with them their transfers, for one attempt each. Locked
+     * transfers, and those of limited or paused accounts, come without a claim. `traced` adds trace context and time of enqueue.
+     */
+    async fetch(
+      limit: number,
+      worker: string,
+      { traced = false, client }: ClaimOptions = {},
+    ): Promise<readonly FetchedJob[]> {
+      const rows = await driver.query(traced ? sql.traced_fetch : sql.fetch, [limit, worker, client ?? null])
+      return rows.map((row) => ({
+        id: row['job'] as string,
+        retryCount: row['retry_count'] as number,
+        claim: row['id'] === null ? undefined : readClaim(row),
+      }))
+    },
+    /**
+     * Renews the heartbeat of these jobs. Skips a job that another worker has by now. Returns the age of the last heartbeat by the
+     * id of the job, in milliseconds, for those that are still this worker's.
+     */
+    async touch(jobs: readonly FetchedJob[]): Promise<ReadonlyMap<string, number>> {
+      const values = [jobs.map((job) => job.id), jobs.map((job) => job.retryCount)]
+      await driver.query(sql.touch, values)
+      const rows = await driver.query(sql.heartbeats, values)
+      return new Map(rows.map((row) => [row['id'] as string, row['age_ms'] as number]))
+    },
+    /** Claims those of these transfers that may be submitted, one attempt each; `traced` adds trace context and time of enqueue. */
+    async claim(
+      ids: readonly string[],
+      worker: string,
+      { traced = false, client }: ClaimOptions = {},
+    ): Promise<readonly Claim[]> {
+      const statement = traced ? sql.traced_claim : sql.claim
+      return (await driver.query(statement, [ids, ids.map(Id.toUuid), worker, client ?? null])).map(readClaim)
+    },
+    /** Writes outcomes, except those of locked transfers; returns what became of each. */
+    async settle(settlements: readonly Settlement[]): Promise<SettleResults> {
+      const rows = await driver.query(sql.settle, [storableJson(settlements.map(writeSettlement)), settlementRules])
+      return new Map(rows.map((row) => [`${row['id']} ${row['attempt']}`, row['result'] as SettleResult]))
+    },
+    /** Transfers that have not been submitted and did not change recently, in the order of their ids. */
+    async unsubmittedAfter(id: string, limit: number): Promise<readonly string[]> {
+      return (await driver.query(sql.unsubmitted, [id, limit])).map((row) => row['id'] as string)
+    },
+    /** Gives a job to each of these transfers that has none; returns how many had none. */
+    async ensureJobs(ids: readonly string[]): Promise<number> {
+      return (await driver.query(sql.give_jobs, [ids, ids.map(Id.toUuid)])).length
+    },
+    /** Sets the virtual time of the dispatch back when it is high and nothing waits. */
+    async rewindClock(): Promise<void> {
+      await driver.query(sql.rewind_clock, [1_000_000_000, 5_000])
+    },
+  }
+}
+
+function writeSettlement(settlement: Settlement) {
+  return {
+    id: settlement.transferId,
+    job: Id.toUuid(settlement.transferId),
+    attempt: settlement.attempt,
+    stage: settlement.stage,
+    status: settlement.status,
+    failure: settlement.failure,
+    remote_id: settlement.remoteId,
+    // Left out of nearly all settlements: what is undefined does not get into the JSON.
+    address_id: settlement.addressId,
+    forget: settlement.forgetCounterparty,
+    registration_unknown_since: settlement.registrationUnknownSince,
+    reason: settlement.reason,
+    unknown_since: settlement.unknownSince,
+    reached_at: settlement.reachedAt,
+    credentials: settlement.credentials,
+    refusals: settlement.credentialRefusals,
+    own_refusals: settlement.ownRefusals,
+    retry_ms: settlement.retryAfterMs === null ? null : Math.round(settlement.retryAfterMs),
+    poll_after_ms: settlement.pollAfterMs === null ? null : Math.round(settlement.pollAfterMs),
+    events: settlement.events.map((event) => event.type),
+    outcome: settlement.answer.outcome,
+    detail: settlement.answer.detail,
+    http_status: settlement.answer.httpStatus,
+    request_id: settlement.answer.requestId,
+  }
+}

@@ -1,0 +1,34 @@
+import type { Claim } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { statements } from '../database/statement.ts'
+
+const texts = {
+  record_client: 'select {{schema}}.record_client($1, $2, $3) as recorded',
+  block_unknown: 'select * from {{schema}}.block_unknown($1, $2, $3)',
+} as const
+
+/** The store of how transfers are sent: as which client, and until when. */
+export type SubmissionStore = ReturnType<typeof createSubmissionStore>
+
+/** Makes the store of submissions on a driver. */
+export function createSubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Records the client that a claimed transfer is about to be sent as; false when it may not be sent as that client. */
+    async recordClient(
+      { transferId, attempt }: Pick<Claim, 'transferId' | 'attempt'>,
+      client: string,
+    ): Promise<boolean> {
+      const [row] = await driver.query(sql.record_client, [transferId, attempt, client])
+      return row?.['recorded'] === true
+    },
+    /**
+     * Blocks waiting transfers whose outcome is unknown for so long, among the next `limit` behind an id. `last` is the last
+     * one that was read; null when none is left.
+     */
+    async blockUnknown(after: string, limit: number, olderThanMs: number) {
+      const [row] = await driver.query(sql.block_unknown, [after, limit, Math.round(olderThanMs)])
+      return { blocked: Number(row?.['blocked'] ?? 0), last: (row?.['last_id'] ?? null) as string | null }
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import { type EnqueuedTransfer, OutlayError } from '@outlay/core'
+import type { NewTransfer } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { type Statement, statements } from '../database/statement.ts'
+
+const texts = {
+  begin: 'savepoint outlay_enqueue',
+  undo: 'rollback to savepoint outlay_enqueue',
+  end: 'release savepoint outlay_enqueue',
+  other_requests: `select n.position::integer as position
+    from unnest($1::text[], $2::text[], $3::text[]) with ordinality as n (account_id, key, fingerprint, position)
+    join {{schema}}.transfer t on t.account_id = n.account_id and t.idempotency_key = n.key
+    where t.fingerprint <> n.fingerprint`,
+  stored_ids: `select n.position::integer as position from unnest($1::text[], $2::text[], $3::text[]) with ordinality as n (account_id, key, id, position)
+    join {{schema}}.transfer t on t.id = n.id
+    where not exists (select 1 from {{schema}}.transfer k where k.account_id = n.account_id and k.idempotency_key = n.key)`,
+} as const
+
+/** Most transfers in one statement: its arrays are what memory has to hold beside the transfers themselves. */
+export const chunkSize = 2_000
+
+/** Most broken elements that one refusal names. */
+const maxIssues = 100
+
+/** Prepares the transfers at these positions and returns what sends them, which gives `undefined` when it refuses them and writes none. */
+type PrepareChunk = (positions: readonly number[]) => () => Promise<readonly EnqueuedTransfer[] | undefined>
+
+/** Writes more than one statement should hold, and reports what is wrong with it. */
+interface EnqueueChunks<Tx> {
+  /** Writes all of them or none, and leaves the host's transaction usable. Results are in the order given. */
+  write(tx: Tx, transfers: readonly NewTransfer[], prepare: PrepareChunk): Promise<readonly EnqueuedTransfer[]>
+  /** The refusal of transfers whose key or id another request has; none of them is written. */
+  explain(tx: Tx, transfers: readonly NewTransfer[]): Promise<OutlayError>
+}
+
+/** Makes the writing in chunks on a driver. */
+export function createEnqueueChunks<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+): EnqueueChunks<Tx> {
+  const sql = statements(tokens, texts)
+  const explain = (tx: Tx, transfers: readonly NewTransfer[]) => explainRefusal(driver, sql, tx, transfers)
+  return {
+    explain,
+    async write(tx, transfers, prepare) {
+      // One order for every batch, so that two of them cannot wait for each other.
+      const order = transfers
+        .map((_, position) => position)
+        .sort((a, b) => compareKeys(transfers[a], transfers[b]) || a - b)
+      const written = new Array<EnqueuedTransfer>(transfers.length)
+      await driver.execute(tx, sql.begin, [])
+      const chunkFrom = (from: number) => {
+        const positions = order.slice(from, from + chunkSize)
+        return { positions, send: prepare(positions) }
+      }
+      let next = chunkFrom(0)
+      for (let from = 0; from < order.length; from += chunkSize) {
+        const { positions, send } = next
+        const sent = send()
+        // Prepares the next chunk while Postgres writes this one.
+        if (from + chunkSize < order.length) next = chunkFrom(from + chunkSize)
+        const chunk = await sent
+        if (chunk === undefined) {
+          await driver.execute(tx, sql.undo, [])
+          await driver.execute(tx, sql.end, [])
+          throw await explain(tx, transfers)
+        }
+        for (const [index, position] of positions.entries()) written[position] = chunk[index] as EnqueuedTransfer
+      }
+      await driver.execute(tx, sql.end, [])
+      return written
+    },
+  }
+}
+
+function compareKeys(a: NewTransfer | undefined, b: NewTransfer | undefined): number {
+  if (a === undefined || b === undefined) return 0
+  if (a.accountId !== b.accountId) return a.accountId < b.accountId ? -1 : 1
+  if (a.idempotencyKey === b.idempotencyKey) return 0
+  return a.idempotencyKey < b.idempotencyKey ? -1 : 1
+}
+
+async function explainRefusal<Tx>(
+  driver: Driver<Tx>,
+  sql: { readonly [K in keyof typeof texts]: Statement },
+  tx: Tx,
+  transfers: readonly NewTransfer[],
+): Promise<OutlayError> {
+  const { keys, ids } = findRepeated(transfers)
+  for (let from = 0; from < transfers.length; from += chunkSize) {
+    const chunk = transfers.slice(from, from + chunkSize)
+    const columns = [chunk.map((one) => one.accountId), chunk.map((one) => one.idempotencyKey)]
+    const fingerprints = chunk.map((one) => one.fingerprint)
+    const others = await driver.execute(tx, sql.other_requests, [...columns, fingerprints])
+    const stored = await driver.execute(tx, sql.stored_ids, [...columns, chunk.map((one) => one.id)])
+    for (const row of others) keys.add(from + (row['position'] as number) - 1)
+    for (const row of stored) ids.add(from + (row['position'] as number) - 1)
+  }
+  const issues = transfers.flatMap((transfer, position) => [
+    ...(keys.has(position) ? [keyIssue(position)] : []),
+    ...(ids.has(position) ? [idIssue(position, transfer.id)] : []),
+  ])
+  const [first, ...rest] = issues.slice(0, maxIssues)
+  if (first !== undefined) return OutlayError.fromIssues([first, ...rest])
+  // The conflicting rows are gone again.
+  return new OutlayError(
+    'conflict',
+    'Another transaction had one of these keys or ids a moment ago; enqueue them again.',
+  )
+}
+
+/** Positions of transfers whose key, or whose id, an earlier one of the same call has for another request. */
+function findRepeated(transfers: readonly NewTransfer[]) {
+  const keys = new Set<number>()
+  const ids = new Set<number>()
+  const byKey = new Map<string, NewTransfer>()
+  const byId = new Map<string, NewTransfer>()
+  for (const [position, transfer] of transfers.entries()) {
+    const key = `${transfer.accountId}\n${transfer.idempotencyKey}`
+    const earlier = byKey.get(key)
+    if (earlier === undefined) {
+      byKey.set(key, transfer)
+      if (byId.has(transfer.id)) ids.add(position)
+      else byId.set(transfer.id, transfer)
+    } else if (earlier.fingerprint !== transfer.fingerprint) keys.add(position)
+  }
+  return { keys, ids }
+}
+
+const keyIssue = (position: number) => ({
+  field: `${position}.idempotencyKey`,
+  code: 'idempotency_key_mismatch' as const,
+  message: 'The account has a transfer with this key and another request; use a new key for a new request.',
+})
+
+const idIssue = (position: number, id: string) => ({
+  field: `${position}.id`,
+  code: 'conflict' as const,
+  message: `Another transfer has the id ${id}; leave the id out or generate a new one.`,
+})

@@ -1,0 +1,210 @@
+import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@outlay/core'
+import type { NewTransfer } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { type Statement, statements } from '../database/statement.ts'
+import type { AccountWeights } from '../limits/account-weights.ts'
+import { createCounterpartyStore } from '../transfers/counterparties.ts'
+import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
+import { readOne, readTransfer, transferColumns } from '../transfers/transfer-row.ts'
+import { type AccountTags, createAccountTags } from './account-tags.ts'
+import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
+
+const texts = {
+  enqueue_one: 'select {{schema}}.enqueue_one($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11) as written',
+  enqueue_many: `select written, at, tag, stored_position from {{schema}}.enqueue_many(
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[], $9, $10::text[], $11::text[], $12)`,
+  stored_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
+  stored_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
+    join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
+} as const
+
+const tracedTexts = {
+  ...texts,
+  enqueue_one_traced: keepTraceOfOne(texts.enqueue_one),
+  enqueue_many_traced: keepTraceOfMany(texts.enqueue_many),
+} as const
+
+/** Shortest time between two notifications of one process, in milliseconds; commits that notify hold one lock in turn. */
+const notifyIntervalMs = 10
+
+/** Writes transfers, their events and their jobs in the host's transaction. */
+export type Enqueue<Tx> = (
+  tx: Tx,
+  transfers: readonly NewTransfer[],
+  traceparent?: string | undefined,
+) => Promise<readonly EnqueuedTransfer[]>
+
+/** Makes the enqueue of one process, on a driver. */
+export function createEnqueue<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+  weights: AccountWeights,
+  notifies = true,
+): Enqueue<Tx> {
+  const sql = statements(tokens, tracedTexts)
+  const chunks = createEnqueueChunks(driver, tokens)
+  const tags = createAccountTags(weights.of)
+  const counterparties = createCounterpartyStore(driver, tokens)
+  let notifiedAt = 0
+  const shouldNotify = () => {
+    const now = performance.now()
+    if (!notifies || now - notifiedAt < notifyIntervalMs) return false
+    notifiedAt = now
+    return true
+  }
+  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean, traceparent?: string) => {
+    const places = tags.reserveMany(transfers.map((transfer) => transfer.accountId))
+    const prepare = (part: readonly NewTransfer[], at: Places) =>
+      prepareMany(driver, sql, tags, tx, part, at, notify, traceparent)
+    if (transfers.length > chunkSize) {
+      return chunks.write(tx, transfers, (positions) => {
+        const pick = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
+        return prepare(pick(transfers), { ...places, bases: pick(places.bases), offsets: pick(places.offsets) })
+      })
+    }
+    const written = await prepare(transfers, places)()
+    if (written === undefined) throw await chunks.explain(tx, transfers)
+    return written
+  }
+  return async (tx, transfers, traceparent) => {
+    const [only] = transfers
+    if (only === undefined) return []
+    weights.refresh()
+    const notify = shouldNotify()
+    const enqueued = await (transfers.length === 1
+      ? enqueueOne(driver, sql, tags, tx, only, notify, traceparent)
+      : writeMany(tx, transfers, notify, traceparent))
+    const inline = transfers.filter(({ counterparty }, at) => counterparty !== undefined && !enqueued[at]?.reused)
+    if (inline.length > 0) await counterparties.keep(tx, inline)
+    return enqueued
+  }
+}
+
+/** Where jobs go in the order of dispatch; the counts are those of the whole call. */
+type Places = ReturnType<AccountTags['reserveMany']>
+
+type Sql = { readonly [K in keyof typeof tracedTexts]: Statement }
+
+async function enqueueOne<Tx>(
+  driver: Driver<Tx>,
+  sql: Sql,
+  tags: AccountTags,
+  tx: Tx,
+  transfer: NewTransfer,
+  notify: boolean,
+  traceparent: string | undefined,
+): Promise<readonly EnqueuedTransfer[]> {
+  const { id, accountId, idempotencyKey, fingerprint } = transfer
+  const request = JSON.stringify(transfer.request)
+  const base = tags.reserve(accountId)
+  const values = [
+    id,
+    Id.toUuid(id),
+    accountId,
+    idempotencyKey,
+    fingerprint,
+    request,
+    base,
+    notify,
+    transfer.notBefore,
+    transfer.expiresAt,
+    transfer.environment ?? null,
+  ]
+  const [row] =
+    traceparent === undefined
+      ? await driver.execute(tx, sql.enqueue_one, values)
+      : await driver.execute(tx, sql.enqueue_one_traced, [...values, traceparent])
+  const written = row?.['written']
+  if (typeof written === 'string') {
+    const [tag = '0', at = ''] = written.split(' ')
+    tags.advance(accountId, Number(tag))
+    return [fresh(transfer, at)]
+  }
+  const stored = readOne(await driver.execute(tx, sql.stored_key, [accountId, idempotencyKey]))
+  if (stored === undefined) throw storedId(id)
+  return [{ ...stored, reused: true }]
+}
+
+/** Makes one statement of these transfers; it gives `undefined` and writes none when one has the key or the id of another request. */
+function prepareMany<Tx>(
+  driver: Driver<Tx>,
+  sql: Sql,
+  tags: AccountTags,
+  tx: Tx,
+  transfers: readonly NewTransfer[],
+  { bases, offsets, spans }: Places,
+  notify: boolean,
+  traceparent: string | undefined,
+): () => Promise<readonly EnqueuedTransfer[] | undefined> {
+  const values = [
+    transfers.map((transfer) => transfer.id),
+    transfers.map((transfer) => Id.toUuid(transfer.id)),
+    transfers.map((transfer) => transfer.accountId),
+    transfers.map((transfer) => transfer.idempotencyKey),
+    transfers.map((transfer) => transfer.fingerprint),
+    transfers.map((transfer) => JSON.stringify(transfer.request)),
+    bases,
+    offsets,
+    notify,
+    transfers.map((transfer) => transfer.notBefore ?? ''),
+    transfers.map((transfer) => transfer.expiresAt ?? ''),
+    // One engine has one gateway.
+    transfers[0]?.environment ?? null,
+  ]
+  return async () => {
+    const rows =
+      traceparent === undefined
+        ? await driver.execute(tx, sql.enqueue_many, values)
+        : await driver.execute(tx, sql.enqueue_many_traced, [...values, traceparent])
+    const written = rows.find((row) => typeof row['at'] === 'string')
+    const at = written?.['at']
+    if (typeof at !== 'string') return undefined
+    tags.advanceMany(spans, written?.['tag'] as number)
+    const positions = rows.map((row) => row['stored_position']).filter((position) => typeof position === 'number')
+    const conflicting = new Set(positions.map((position) => position - 1))
+    const stored = await readStored(driver, sql, tx, transfers, conflicting)
+    return transfers.map((transfer, index) => {
+      if (!conflicting.has(index)) return fresh(transfer, at)
+      const found = stored.get(keyOf(transfer))
+      if (found === undefined) throw storedId(transfer.id)
+      return { ...found, reused: true }
+    })
+  }
+}
+
+async function readStored<Tx>(
+  driver: Driver<Tx>,
+  sql: Sql,
+  tx: Tx,
+  transfers: readonly NewTransfer[],
+  conflicting: ReadonlySet<number>,
+): Promise<ReadonlyMap<string, StoredTransfer>> {
+  if (conflicting.size === 0) return new Map()
+  const wanted = transfers.filter((_, index) => conflicting.has(index))
+  const values = [wanted.map((transfer) => transfer.accountId), wanted.map((transfer) => transfer.idempotencyKey)]
+  const rows = await driver.execute(tx, sql.stored_keys, values)
+  return new Map(rows.map(readTransfer).map((transfer) => [keyOf(transfer), transfer]))
+}
+
+const keyOf = (transfer: NewTransfer) => `${transfer.accountId}\n${transfer.idempotencyKey}`
+
+function fresh({ counterparty: _, ...transfer }: NewTransfer, at: string): EnqueuedTransfer {
+  return {
+    ...transfer,
+    stage: 'queued',
+    status: 'pending',
+    failure: null,
+    remoteId: null,
+    attempt: 0,
+    reason: null,
+    createdAt: at,
+    updatedAt: at,
+    reused: false,
+  }
+}
+
+function storedId(id: string): OutlayError {
+  return new OutlayError('conflict', `Another transfer has the id ${id}; leave the id out or generate a new one.`, {
+    field: 'id',
+  })
+}

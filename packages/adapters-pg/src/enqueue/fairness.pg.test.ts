@@ -1,0 +1,136 @@
+import { createEngine } from '@outlay/core'
+import { drain, memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { createAttemptStore } from '../dispatch/attempts.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { createAccountWeights } from '../limits/account-weights.ts'
+import { queueTokens } from '../queue/queue.ts'
+
+describe('the order of dispatch', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  })
+  afterAll(async () => {
+    await pool.end()
+  })
+  const host = () => {
+    const gateway = memoryGateway()
+    return { gateway, engine: createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway }) }
+  }
+  const payouts = (accountId: string, count: number) => Array.from({ length: count }, () => samplePayout(accountId))
+
+  it('lets ten payouts of each of ten accounts pass a flood of another', async () => {
+    const flooding = host()
+    const late = host()
+    await pgDriver(pool).transaction((tx) => flooding.engine.transfers.enqueueMany(tx, payouts('flood', 3_000)))
+    for (let account = 0; account < 10; account += 1) {
+      await pgDriver(pool).transaction(async (tx) => {
+        for (const request of payouts(`small-${account}`, 10)) await late.engine.transfers.enqueue(tx, request)
+      })
+    }
+    const { engine, gateway } = host()
+    await engine.start({ concurrency: 10 })
+    await drain(engine)
+    await engine.stop()
+    const order = gateway.submissions.map((submission) => submission.accountId)
+    expect(order).toHaveLength(3_100)
+    const lastSmall = order.findLastIndex((accountId) => accountId !== 'flood')
+    expect(lastSmall).toBeLessThan(150)
+    // The flood is not starved either: it has its own share from the start.
+    expect(order.slice(0, lastSmall).filter((accountId) => accountId === 'flood').length).toBeGreaterThan(5)
+  })
+
+  it('lets ten payouts of each of ten accounts pass a hundred thousand of another, which goes on all along', async () => {
+    const flooding = host()
+    for (let batch = 0; batch < 10; batch += 1) {
+      await pgDriver(pool).transaction((tx) => flooding.engine.transfers.enqueueMany(tx, payouts('flood', 10_000)))
+    }
+    const late = host()
+    const accounts = [...'bcdefghijk'].map((name) => `small-${name}`)
+    for (const accountId of accounts) {
+      await pgDriver(pool).transaction((tx) => late.engine.transfers.enqueueMany(tx, payouts(accountId, 10)))
+    }
+    const { engine, gateway } = host()
+    await engine.start({ concurrency: 20 })
+    const flooded = () => gateway.submissions.filter(({ accountId }) => accountId === 'flood').length
+    const smalls = () => gateway.submissions.length - flooded()
+    await waitUntil(() => smalls() === 100, { timeoutMs: 120_000 })
+    const soFar = flooded()
+    await waitUntil(() => flooded() >= soFar + 200, { timeoutMs: 120_000 })
+    await engine.stop()
+    const order = gateway.submissions.map(({ accountId }) => accountId)
+    const lastSmall = order.findLastIndex((accountId) => accountId !== 'flood')
+    const before = order.slice(0, lastSmall).filter((accountId) => accountId === 'flood').length
+    expect(before).toBeLessThan(2_000)
+    expect(before).toBeGreaterThan(5)
+    expect(new Set(order)).toEqual(new Set([...accounts, 'flood']))
+    await emptyOutbox(pool)
+  }, 240_000)
+
+  it('gives an account of weight two two thirds beside one of weight one', async () => {
+    const { engine, gateway } = host()
+    await pgDriver(pool).transaction((tx) => engine.accounts.configure(tx, 'heavy', { weight: 2 }))
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('light', 150)))
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('heavy', 200)))
+    for (let count = 0; count < 100; count += 1) {
+      await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('heavy')))
+    }
+    await engine.start({ concurrency: 5 })
+    await drain(engine)
+    await engine.stop()
+    const order = gateway.submissions.map(({ accountId }) => accountId)
+    expect(order).toHaveLength(450)
+    for (const length of [150, 300, 420]) {
+      const heavy = order.slice(0, length).filter((accountId) => accountId === 'heavy').length
+      expect(Math.abs(heavy - (length * 2) / 3)).toBeLessThan(12)
+    }
+    await emptyOutbox(pool)
+  })
+
+  it('knows the weights that another process gave', async () => {
+    const { engine } = host()
+    await pgDriver(pool).transaction((tx) => engine.accounts.configure(tx, 'heavy', { weight: 4 }))
+    const weights = createAccountWeights(pgDriver(pool), { schema: '"outlay"' })
+    expect(weights.of('heavy')).toBe(1)
+    weights.refresh()
+    await waitUntil(() => weights.of('heavy') === 4)
+    expect(weights.of('light')).toBe(1)
+  })
+
+  it('goes on counting from the start when the virtual time was set back', async () => {
+    const { engine } = host()
+    await pool.query('delete from outlay_queue.job')
+    await pool.query('update outlay.dispatch_clock set tag = 1500000000')
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('old')))
+    await pool.query('delete from outlay_queue.job')
+    await createAttemptStore(pgDriver(pool), { ...queueTokens('outlay_queue'), schema: '"outlay"' }).rewindClock()
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('old', 2)))
+    const { rows } = await pool.query('select -j.priority as tag from outlay_queue.job j order by tag')
+    expect(rows.map((row) => row.tag)).toEqual([1, 2])
+    await pool.query('delete from outlay_queue.job')
+  })
+
+  it('counts an account that comes back from now, neither from its past nor from the start', async () => {
+    const { engine } = host()
+    await pool.query('update outlay.dispatch_clock set tag = 5000')
+    const tags = async () => {
+      const { rows } = await pool.query(
+        `select -j.priority as tag from outlay_queue.job j where j.name = 'submit' order by j.created_on desc, tag`,
+      )
+      return rows.map((row) => row.tag as number)
+    }
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('back', 3)))
+    expect(await tags()).toEqual([5001, 5002, 5003])
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('back')))
+    expect((await tags())[0]).toBe(5004)
+    await pool.query('update outlay.dispatch_clock set tag = 9000')
+    await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('back')))
+    expect((await tags())[0]).toBe(9001)
+  })
+})

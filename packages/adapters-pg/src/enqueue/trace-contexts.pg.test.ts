@@ -1,0 +1,137 @@
+import { Id, type StoredRequest } from '@outlay/core'
+import type { ChangingTransfer, DecideChange, NewTransfer } from '@outlay/core/adapter'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { fillTokens } from '../database/statement.ts'
+import { createAttemptStore } from '../dispatch/attempts.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { locate } from '../schema/database-names.ts'
+import { withTraceContext } from '../transfers/trace-contexts.ts'
+import { chunkSize } from './enqueue-chunks.ts'
+
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+const other = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-00'
+
+describe('trace contexts', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const pool = new pg.Pool({ connectionString: database.url })
+  const driver = pgDriver(pool)
+  const backend = postgres({ driver })
+  const attempts = createAttemptStore(driver, locate({}).tokens)
+  afterEach(async () => {
+    await emptyOutbox(pool)
+    await pool.query('truncate outlay.trace_context')
+  })
+  afterAll(() => pool.end())
+
+  const transfer = (key?: string): NewTransfer => {
+    const { accountId, ...request } = samplePayout('acme') as StoredRequest & { readonly accountId: string }
+    const id = Id.generate(backend.runtime.clock, backend.runtime.random)
+    return { id, accountId, idempotencyKey: key ?? id, fingerprint: 'f', request, notBefore: null, expiresAt: null }
+  }
+  const enqueue = (transfers: readonly NewTransfer[], trace?: string) =>
+    driver.transaction((tx) => backend.enqueue(tx, transfers, trace))
+  const kept = async () =>
+    Object.fromEntries(
+      (await pool.query('select transfer_id, traceparent from outlay.trace_context')).rows.map((row) => [
+        row['transfer_id'],
+        row['traceparent'],
+      ]),
+    )
+
+  it('are kept with a transfer, in its transaction', async () => {
+    const one = transfer()
+    expect(await enqueue([one], traceparent)).toMatchObject([{ id: one.id, stage: 'queued', reused: false }])
+    expect(await kept()).toEqual({ [one.id]: traceparent })
+    const lost = new Error('The host changed its mind.')
+    const failing = driver.transaction(async (tx) => {
+      await backend.enqueue(tx, [transfer()], traceparent)
+      throw lost
+    })
+    await expect(failing).rejects.toBe(lost)
+    expect(await kept()).toEqual({ [one.id]: traceparent })
+  })
+
+  it('are not kept where there are none', async () => {
+    await enqueue([transfer()])
+    await enqueue([transfer(), transfer()])
+    expect(await kept()).toEqual({})
+  })
+
+  it('stay those of the first enqueue when a key is used again', async () => {
+    const one = transfer('key-1')
+    await enqueue([one], traceparent)
+    expect(await enqueue([transfer('key-1')], other)).toMatchObject([{ id: one.id, reused: true }])
+    const [new1, new2] = [transfer(), transfer()]
+    expect(await enqueue([new1, transfer('key-1'), new2], other)).toMatchObject([
+      { id: new1.id, reused: false },
+      { id: one.id, reused: true },
+      { id: new2.id, reused: false },
+    ])
+    expect(await kept()).toEqual({ [one.id]: traceparent, [new1.id]: other, [new2.id]: other })
+  })
+
+  it('are kept for every transfer of a batch that needs several statements', async () => {
+    const [used, ...batch] = Array.from({ length: 2 * chunkSize + 3 }, (_, n) => transfer(`key-${n}`))
+    if (used === undefined) throw new Error('There is no transfer.')
+    await enqueue([used], other)
+    await enqueue([...batch, { ...used, id: transfer().id }], traceparent)
+    const { [used.id]: first, ...rest } = await kept()
+    expect(first).toBe(other)
+    expect(rest).toEqual(Object.fromEntries(batch.map(({ id }) => [id, traceparent])))
+  })
+
+  it('are not kept when a batch is refused', async () => {
+    await enqueue([transfer('key-1')])
+    const mismatch = { ...transfer('key-1'), fingerprint: 'other' }
+    await expect(enqueue([transfer(), mismatch], traceparent)).rejects.toMatchObject({
+      code: 'idempotency_key_mismatch',
+    })
+    expect(await kept()).toEqual({})
+  })
+
+  it('are handed out with claims to those who ask', async () => {
+    const [one, two] = [transfer(), transfer()]
+    const [{ createdAt } = { createdAt: '' }] = await enqueue([one], traceparent)
+    await enqueue([two])
+    const claims = await attempts.claim([one.id, two.id], 'worker', { traced: true })
+    const byId = new Map(claims.map((claim) => [claim.transferId, claim]))
+    expect(byId.get(one.id)).toMatchObject({ attempt: 1, traceparent, createdAt })
+    expect(byId.get(two.id)?.traceparent).toBeUndefined()
+    const again = await attempts.claim([one.id], 'worker')
+    expect(again[0]).toMatchObject({ attempt: 2, transferId: one.id })
+    expect(again[0]?.traceparent).toBeUndefined()
+  })
+
+  it('are none for an adopted transfer, and neither is the time of an enqueue', async () => {
+    const [own, adopted] = [transfer(), transfer('adopted remote-2')]
+    const [{ createdAt } = { createdAt: '' }] = await enqueue([own, adopted])
+    const set = `update outlay.transfer set stage = 'submitted', remote_id = $2 where id = $1`
+    for (const [index, { id }] of [own, adopted].entries()) await pool.query(set, [id, `remote-${index + 1}`])
+    const origins = new Map<string, ChangingTransfer['origin']>()
+    const decide: DecideChange = ({ origin }, { remoteId }) => void origins.set(remoteId, origin)
+    const seen = ['remote-1', 'remote-2'].map((remoteId) => ({ remoteId, status: 'complete', failure: null }) as const)
+    const rules = { decide, describe: () => undefined }
+    await driver.transaction((tx) => backend.observe(tx, 'acme', seen, rules))
+    expect(Object.fromEntries(origins)).toEqual({
+      'remote-1': { createdAt, transferType: 'ach_credit' },
+      'remote-2': undefined,
+    })
+  })
+
+  it('are read one by one, however many there are', async () => {
+    await pool.query(
+      `insert into outlay.trace_context select 'T' || n, $1 from generate_series(1, 50000) n on conflict do nothing`,
+      [traceparent],
+    )
+    await pool.query('analyze outlay.trace_context')
+    const text = withTraceContext('select * from {{schema}}.lease_due_polls(500, 1, array[]::text[])', 'id')
+    const { rows } = await pool.query(`explain ${fillTokens(text, locate({}).tokens)}`)
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    expect(plan).toContain('trace_context_pkey')
+    expect(plan).not.toContain('Seq Scan')
+  })
+})

@@ -1,0 +1,44 @@
+import type { Backlog } from '@outlay/core'
+import type { Driver } from '../database/driver.ts'
+import { type Row, statements } from '../database/statement.ts'
+
+const texts = {
+  // One statement sees one moment: in two reads, a transfer could be settled already and its events not yet recorded.
+  // Partial indexes have the unsettled transfers. Of the rest only the number matters, and large numbers are estimated.
+  backlog: `with live as materialized (
+      select t.stage from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending'
+      union all
+      select t.stage from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted'
+    )
+    select l.stage as place, count(*)::integer as count from live l group by l.stage
+    union all
+    select 'settled', greatest(0, (case when c.reltuples < 100000 then (select count(*) from {{schema}}.transfer)
+      else c.reltuples::bigint end) - (select count(*) from live l where l.stage <> 'settled'))::integer
+    from pg_class c where c.oid = '{{schema}}.transfer'::regclass
+    union all
+    select case when d.dead then 'dead_letters' else 'undelivered' end, count(*)::integer from {{schema}}.delivery d group by d.dead`,
+} as const
+
+/** Makes the read of the backlog. */
+export function createBacklog<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+): () => Promise<Backlog> {
+  const sql = statements(tokens, texts)
+  return async () => readBacklog(await driver.query(sql.backlog, []))
+}
+
+function readBacklog(rows: readonly Row[]): Backlog {
+  const counts = new Map(rows.map((row) => [row['place'], row['count'] as number]))
+  const at = (names: string) => counts.get(names) ?? 0
+  return {
+    queued: at('queued'),
+    submitting: at('submitting'),
+    awaitingFunds: at('awaiting_funds'),
+    submitted: at('submitted'),
+    blocked: at('blocked'),
+    settled: at('settled'),
+    undelivered: at('undelivered'),
+    deadLetters: at('dead_letters'),
+  }
+}

@@ -1,0 +1,327 @@
+import type { SendingState } from '@outlay/core'
+import type { Driver } from '../database/driver.ts'
+import { type Row, type Statement, statements } from '../database/statement.ts'
+import type { DatabaseNames } from '../schema/database-names.ts'
+import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './account-backlog.ts'
+
+/** Transfers in the same condition. */
+export interface Group {
+  readonly count: number
+  /** The oldest of them, at most five. */
+  readonly samples: readonly string[]
+  /** Milliseconds since the oldest has been in it; null when there is none. */
+  readonly oldestMs: number | null
+}
+
+/** Transfers that one reason keeps from being sent. */
+export interface PutOff extends Group {
+  /** `rate_limited`, `account_limited` or `unauthorized`. */
+  readonly reason: string
+  /** Accounts that they are of, at most five. */
+  readonly accounts: readonly string[]
+  /** What the last attempt of the oldest of them came to; null when it says nothing. */
+  readonly lastDetail: string | null
+}
+
+/** A session, or something like one, that keeps old row versions from being cleaned up. */
+export interface SnapshotHolder {
+  readonly kind: 'session' | 'prepared transaction' | 'replication slot'
+  /** Process id, transaction id or slot name. */
+  readonly name: string
+  /** Its application, user and state. */
+  readonly detail: string
+  /** Milliseconds; null when the server does not report since when. */
+  readonly ageMs: number | null
+  /** Transactions that began since. */
+  readonly transactions: number
+}
+
+/** An account whose credentials the service refuses; its transfers wait while one at a time probes. */
+export interface RefusedAccount {
+  readonly accountId: string
+  /** Milliseconds since the first refusal. */
+  readonly refusedMs: number
+  readonly refusals: number
+}
+
+/** How well a table is kept. */
+export interface TableUpkeep {
+  readonly table: string
+  readonly liveRows: number
+  readonly deadRows: number
+  /** Milliseconds since it was cleaned up; null when it never was. */
+  readonly vacuumedMs: number | null
+  readonly autovacuum: boolean
+}
+
+/** The health of an engine's database, as numbers for the reader to judge. */
+export interface HealthFacts {
+  readonly server: {
+    readonly version: string
+    /** The server's clock less this machine's, in milliseconds. */
+    readonly clockSkewMs: number
+    /** How exact that is: half of the time that the query took, in milliseconds. */
+    readonly clockErrorMs: number
+    readonly autovacuum: boolean
+    readonly readOnly: boolean
+  }
+  readonly workers: {
+    /** Milliseconds since a running engine supervised the queue, which it does every five seconds; null when none ever did. */
+    readonly supervisedMs: number | null
+    /** Milliseconds since a worker claimed a transfer, within the last hour; null when none did. */
+    readonly claimedMs: number | null
+    /** Names of the workers that claimed a transfer within the last five minutes. */
+    readonly names: readonly string[]
+    /** Sessions that listen for wake-ups. */
+    readonly listening: number
+  }
+  readonly jobs: {
+    /** Transfers that wait to be submitted and whose job is missing or ended. */
+    readonly missing: Group
+    /** Jobs whose transfer does not exist. */
+    readonly stray: Group
+    /** Jobs of a worker that has sent no heartbeat for 30 seconds. */
+    readonly silent: Group
+    /** Jobs that are due and that no worker has claimed. */
+    readonly due: Group
+  }
+  readonly transfers: {
+    readonly unknown: Group
+    readonly blocked: readonly (Group & { readonly reason: string })[]
+    /** Transfers that ended without an id at the service, which accepted them afterwards: their money moved. */
+    readonly acceptedLate: Group & { readonly lastDetail: string | null }
+    readonly awaitingFunds: Group
+    /** Transfers that may be sent and are put off again and again, by why; since when they could have been sent. */
+    readonly putOff: readonly PutOff[]
+    /** Submitted transfers that the service does not know any more. */
+    readonly missing: Group
+    /** Submitted transfers whose poll is overdue. */
+    readonly overduePolls: Group
+    /** Submitted transfers, by when they were enqueued. */
+    readonly submitted: Group
+  }
+  /** Whether anything may be sent from here, as far as the database knows: it does not know how a process is configured. */
+  readonly sending: SendingState
+  /** Accounts whose credentials the service refuses, the longest first; at most 100. */
+  readonly refusedAccounts: readonly RefusedAccount[]
+  readonly pausedAccounts: readonly AccountBacklog[]
+  readonly subscriptions: readonly SubscriptionLag[]
+  /** Deliveries for subscriptions that are gone. */
+  readonly orphanDeliveries: number
+  /** Transfers of others on watched accounts that cannot be adopted as they were found, by their ids at the service. */
+  readonly unadopted: Group & { readonly problem: string | null }
+  readonly snapshots: readonly SnapshotHolder[]
+  readonly tables: readonly TableUpkeep[]
+}
+
+const ms = (interval: string) => `round(extract(epoch from ${interval}) * 1000)::float8`
+
+/** Selects a group from rows `g (id, at)`. */
+const group = `count(*)::integer as count, ${ms('clock_timestamp() - min(g.at)')} as oldest_ms,
+  coalesce((array_agg(g.id order by g.at, g.id))[1:5], '{}') as samples`
+
+const texts = {
+  health_server: `select current_setting('server_version') as version, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
+    current_setting('autovacuum')::boolean as autovacuum, pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as read_only`,
+  health_sending: 'select {{schema}}.sending_state() as state',
+  health_supervised: `select ${ms('clock_timestamp() - greatest(q.monitor_claim_on, q.monitor_on)')} as supervised_ms
+    from {{queue_info}} q where q.name = '{{queue}}'`,
+  health_claims: `select ${ms('clock_timestamp() - max(a.claimed_at)')} as claimed_ms,
+      coalesce(array_agg(distinct a.worker) filter (where a.claimed_at > statement_timestamp() - interval '5 minutes'), '{}') as names
+    from {{schema}}.attempt a where a.claimed_at > statement_timestamp() - interval '1 hour'`,
+  health_listening: `select count(*)::integer as count from pg_stat_activity s
+    where s.datname = current_database() and s.query = 'listen "{{channel}}"'`,
+  // One statement sees transfers and jobs at one moment; in two reads, a transfer submitted in between would seem a fault.
+  health_jobs: `with waiting as materialized (
+      select t.id, {{schema}}.job_id(t.id) as job, t.updated_at from {{schema}}.transfer t
+      where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
+    ), paired as (
+      select w.id, w.updated_at, j.id as job, j.state::text as state, j.created_on, j.start_after, j.heartbeat_on
+      from waiting w full join (select * from {{queue_table}} x where x.name = '{{queue}}') j on j.id = w.job
+    ), sorted as (
+      select case
+          when p.id is not null and (p.state is null or p.state not in ('created', 'retry', 'active')) then 'missing'
+          when p.id is null then 'stray'
+          when p.state = 'active' and p.heartbeat_on < clock_timestamp() - interval '30 seconds' then 'silent'
+          when p.state in ('created', 'retry') and p.start_after < clock_timestamp() then 'due'
+        end as kind,
+        coalesce(p.id, p.job::text) as id, p.job,
+        case when p.state in ('created', 'retry') and p.id is not null then p.start_after
+          when p.state = 'active' then p.heartbeat_on else coalesce(p.updated_at, p.created_on) end as at
+      from paired p
+    )
+    select g.kind, ${group} from sorted g
+    where g.kind is not null and (g.kind <> 'stray' or not exists (select 1 from {{schema}}.transfer t where t.id = {{schema}}.transfer_of_job(g.job)))
+    group by g.kind`,
+  health_unknown: `select ${group} from (
+      select t.id, t.unknown_since as at from {{schema}}.transfer t
+      where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.unknown_since is not null
+    ) g`,
+  health_blocked: `select g.reason, ${group} from (
+      select t.id, coalesce(t.reason, 'unspecified') as reason, t.updated_at as at from {{schema}}.transfer t
+      where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
+    ) g group by g.reason order by g.reason`,
+  health_put_off: `select p.*, (
+      select a.detail from {{schema}}.attempt a where a.transfer_id = p.samples[1] and a.answered_at is not null
+      order by a.attempt desc limit 1) as last_detail
+    from (
+      select g.reason, ${group}, (array_agg(distinct g.account_id))[1:5] as accounts from (
+        select t.id, t.account_id, t.reason, greatest(t.created_at, t.not_before) as at from {{schema}}.transfer t
+        where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting') and t.unknown_since is null
+          and t.reason in ('rate_limited', 'account_limited', 'unauthorized')
+      ) g group by g.reason
+    ) p order by p.reason`,
+  // The index has the late answers alone; most are of transfers that took another one.
+  health_accepted_late: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
+      select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+      where a.late and t.stage = 'settled' and t.remote_id is null
+    ) g`,
+  health_missing: `select ${group} from (
+      select t.id, t.unknown_since as at from {{schema}}.transfer t
+      where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
+    ) g`,
+  health_funds: `select ${group} from (
+      select t.id, t.created_at as at from {{schema}}.transfer t
+      where t.remote_id is null and t.status = 'pending' and t.stage = 'awaiting_funds'
+    ) g`,
+  health_credentials: `select r.account_id, ${ms('clock_timestamp() - r.since')} as refused_ms, r.refusals
+    from {{schema}}.unauthorized_account r order by r.since limit 100`,
+  health_overdue_polls: `select ${group} from (
+      select t.id, t.next_poll_at as at from {{schema}}.transfer t where t.stage = 'submitted' and t.next_poll_at < statement_timestamp()
+    ) g`,
+  health_submitted: `select ${group} from (
+      select t.id, t.created_at as at from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted'
+    ) g`,
+  health_unadopted: `select ${group}, min(g.problem) as problem from (
+      select f.remote_id as id, f.seen_at as at, f.problem from {{schema}}.found_transfer f where f.problem is not null
+    ) g`,
+  health_orphans: `select count(*)::integer as count from {{schema}}.delivery d
+    where not exists (select 1 from {{schema}}.subscription s where s.name = d.subscription)`,
+  health_snapshots: `select 'session' as kind, s.pid::text as name,
+      concat_ws(', ', nullif(s.application_name, ''), s.usename, s.state) as detail,
+      ${ms('clock_timestamp() - coalesce(s.xact_start, s.query_start)')} as age_ms, greatest(age(s.backend_xmin), age(s.backend_xid))::float8 as transactions
+    from pg_stat_activity s
+    where (s.backend_xmin is not null or s.backend_xid is not null) and s.pid <> pg_backend_pid() and s.backend_type <> 'walsender'
+      and s.datname = current_database()
+    union all
+    select 'prepared transaction', p.gid, p.owner, ${ms('clock_timestamp() - p.prepared')}, age(p.transaction)::float8
+    from pg_prepared_xacts p where p.database = current_database()
+    union all
+    select 'replication slot', r.slot_name, case when r.active then 'active' else 'inactive' end, null,
+      greatest(age(r.xmin), age(r.catalog_xmin))::float8
+    from pg_replication_slots r where r.xmin is not null
+    order by age_ms desc nulls last limit 20`,
+  health_tables: `select c.oid::regclass::text as table, s.n_live_tup::float8 as live, s.n_dead_tup::float8 as dead,
+      ${ms('clock_timestamp() - greatest(s.last_autovacuum, s.last_vacuum)')} as vacuumed_ms,
+      not coalesce(c.reloptions, '{}') @> array['autovacuum_enabled=false'] as autovacuum
+    from pg_class c join pg_stat_user_tables s on s.relid = c.oid
+    where c.oid = any (array['{{schema}}.transfer', '{{schema}}.delivery', '{{schema}}.attempt', '{{schema}}.event', '{{queue_table}}']::regclass[])
+    order by 1`,
+} as const
+
+type Sql = { readonly [K in keyof typeof texts]: Statement }
+
+/** Reads the health of an engine's database. Every read is of live rows or of the last hour, or of the catalogs. */
+export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: DatabaseNames): Promise<HealthFacts> {
+  const sql = statements(
+    { ...databaseNames.tokens, channel: databaseNames.channel, queue_info: `"${databaseNames.queueSchema}".queue` },
+    texts,
+  )
+  const rows = (name: keyof typeof texts) => driver.query(sql[name], [])
+  const one = async (name: keyof typeof texts): Promise<Row> => (await rows(name))[0] ?? {}
+  const { accounts, subscriptions } = createBacklogReads(driver, databaseNames)
+  const server = await readServer(driver, sql)
+  const claims = await one('health_claims')
+  const jobs = new Map((await rows('health_jobs')).map((row) => [row['kind'], row]))
+  return {
+    server,
+    workers: {
+      supervisedMs: numberOf(await one('health_supervised'), 'supervised_ms'),
+      claimedMs: numberOf(claims, 'claimed_ms'),
+      names: claims['names'] as string[],
+      listening: numberOf(await one('health_listening'), 'count') ?? 0,
+    },
+    jobs: {
+      missing: readGroup(jobs.get('missing')),
+      stray: readGroup(jobs.get('stray')),
+      silent: readGroup(jobs.get('silent')),
+      due: readGroup(jobs.get('due')),
+    },
+    transfers: {
+      unknown: readGroup(await one('health_unknown')),
+      blocked: (await rows('health_blocked')).map((row) => ({ ...readGroup(row), reason: row['reason'] as string })),
+      acceptedLate: readLate(await one('health_accepted_late')),
+      awaitingFunds: readGroup(await one('health_funds')),
+      putOff: (await rows('health_put_off')).map((row) => ({
+        ...readGroup(row),
+        reason: row['reason'] as string,
+        accounts: row['accounts'] as string[],
+        lastDetail: row['last_detail'] as string | null,
+      })),
+      missing: readGroup(await one('health_missing')),
+      overduePolls: readGroup(await one('health_overdue_polls')),
+      submitted: readGroup(await one('health_submitted')),
+    },
+    sending: (await one('health_sending'))['state'] as SendingState,
+    refusedAccounts: (await rows('health_credentials')).map((row) => ({
+      accountId: row['account_id'] as string,
+      refusedMs: row['refused_ms'] as number,
+      refusals: row['refusals'] as number,
+    })),
+    pausedAccounts: await accounts({ paused: true }),
+    subscriptions: await subscriptions(),
+    orphanDeliveries: numberOf(await one('health_orphans'), 'count') ?? 0,
+    unadopted: readUnadopted(await one('health_unadopted')),
+    snapshots: (await rows('health_snapshots')).map(readHolder),
+    tables: (await rows('health_tables')).map(readUpkeep),
+  }
+}
+
+async function readServer<Tx>(driver: Driver<Tx>, sql: Sql): Promise<HealthFacts['server']> {
+  // The first query may open a connection, which takes longer than the query.
+  await driver.query(sql.health_server, [])
+  const asked = Date.now()
+  const [row = {}] = await driver.query(sql.health_server, [])
+  const half = (Date.now() - asked) / 2
+  return {
+    version: row['version'] as string,
+    clockSkewMs: Math.round((row['now_ms'] as number) - (asked + half)),
+    clockErrorMs: Math.ceil(half),
+    autovacuum: row['autovacuum'] as boolean,
+    readOnly: row['read_only'] as boolean,
+  }
+}
+
+const numberOf = (row: Row, column: string) => (row[column] ?? null) as number | null
+
+function readGroup(row: Row = {}): Group {
+  return {
+    count: numberOf(row, 'count') ?? 0,
+    samples: (row['samples'] ?? []) as string[],
+    oldestMs: numberOf(row, 'oldest_ms'),
+  }
+}
+
+const readLate = (row: Row) => ({ ...readGroup(row), lastDetail: (row['last_detail'] ?? null) as string | null })
+
+const readUnadopted = (row: Row) => ({ ...readGroup(row), problem: (row['problem'] ?? null) as string | null })
+
+function readHolder(row: Row): SnapshotHolder {
+  return {
+    kind: row['kind'] as SnapshotHolder['kind'],
+    name: row['name'] as string,
+    detail: row['detail'] as string,
+    ageMs: numberOf(row, 'age_ms'),
+    transactions: numberOf(row, 'transactions') ?? 0,
+  }
+}
+
+function readUpkeep(row: Row): TableUpkeep {
+  return {
+    table: row['table'] as string,
+    liveRows: row['live'] as number,
+    deadRows: row['dead'] as number,
+    vacuumedMs: numberOf(row, 'vacuumed_ms'),
+    autovacuum: row['autovacuum'] as boolean,
+  }
+}

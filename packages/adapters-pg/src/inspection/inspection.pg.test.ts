@@ -1,0 +1,286 @@
+import { createEngine, type EnqueuedTransfer, Id } from '@outlay/core'
+import { drain, memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { inspect } from './inspection.ts'
+
+/** For reads that a long transaction in another database of the server can delay. */
+const patience = { timeoutMs: 150_000 }
+
+describe('an inspection', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+  const engines: { stop(): Promise<void> }[] = []
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  })
+  afterEach(async () => {
+    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
+    await emptyOutbox(pool)
+    await pool.query('truncate outlay.account')
+  })
+  afterAll(() => pool.end())
+
+  function open() {
+    const driver = pgDriver(pool)
+    const gateway = memoryGateway()
+    const engine = createEngine({ backend: postgres({ driver }), gateway })
+    engines.push(engine)
+    const enqueue = (accountId = 'acme') =>
+      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
+    return { driver, gateway, engine, enqueue, inspection: inspect({ driver }) }
+  }
+  const rows = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rows
+
+  it('finds the job of a transfer by the same bits that the engine gives it, both ways', async () => {
+    const ids = ['00000000000000000000000000', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', '01J9ZQ3M8X5K7TQVWXYZABCDEF']
+    for (const id of ids) {
+      const [row] = await rows('select outlay.job_id($1) as job, outlay.transfer_of_job(outlay.job_id($1)) as back', [
+        id,
+      ])
+      expect(row).toEqual({ job: Id.toUuid(id), back: id })
+    }
+  })
+
+  it('reads a transfer with its job, its next attempt and its timeline in SQL', async () => {
+    const { engine, gateway, enqueue } = open()
+    gateway.script(() => ({
+      outcome: 'throttled',
+      retryAfterMs: 600_000,
+      detail: 'slow down',
+      httpStatus: 429,
+      requestId: 'r-1',
+    }))
+    await engine.start()
+    const { id } = await enqueue()
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'rate_limited')
+    const [row] = await rows('select * from outlay.transfers where id = $1', [id])
+    expect(row).toMatchObject({
+      stage: 'queued',
+      reason: 'rate_limited',
+      job_state: 'retry',
+      attempts: 1,
+      currency: 'USD',
+    })
+    expect(row.next_attempt_at.getTime() - Date.now()).toBeGreaterThan(500_000)
+    const [stuck] = await rows('select waits_for, remedy from outlay.stuck_transfers')
+    expect(stuck.waits_for).toBe('the service, which asked for a pause')
+    const timeline = await rows('select what, detail from outlay.timeline_of($1)', [id])
+    expect(timeline.map((one) => one.what)).toEqual(['transfer.enqueued', 'attempt 1', 'attempt 1 throttled'])
+    expect(timeline[2].detail).toBe('HTTP 429, request r-1, slow down')
+    const [attempt] = await rows('select attempt, outcome, http_status from outlay.attempts_of($1)', [id])
+    expect(attempt).toEqual({ attempt: 1, outcome: 'throttled', http_status: 429 })
+  })
+
+  it('does not say that the service asked for a pause when the credentials function or the throttle of the host fails', async () => {
+    const { engine, gateway, enqueue } = open()
+    const detail = 'not sent: the address or the limits of the account could not be found'
+    gateway.script(() => ({ outcome: 'throttled', retryAfterMs: 600_000, detail }))
+    await engine.start()
+    const { id } = await enqueue()
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'rate_limited')
+    const [stuck] = await rows('select waits_for, remedy from outlay.stuck_transfers')
+    expect(stuck.waits_for).toBe(
+      'the gateway, which sent nothing: the credentials, the throttle or the connection failed',
+    )
+    expect(stuck.remedy).toContain('outlay prove')
+  })
+
+  it('says in words what each stuck transfer waits for, and leaves out those that wait for their turn', async () => {
+    const { enqueue, inspection } = open()
+    const names = [
+      'fresh',
+      'jobless',
+      'unsure',
+      'poor',
+      'paused',
+      'refused',
+      'lost',
+      'overdue',
+      'blocked',
+      'overduePolls',
+      'missing',
+    ]
+    const ids = new Map<string, string>()
+    for (const name of names) ids.set(name, (await enqueue(name)).id)
+    const set = (name: string, change: string) =>
+      pool.query(`update outlay.transfer set ${change} where account_id = $1`, [name])
+    await set('unsure', `reason = 'outcome_unknown', unknown_since = now() - interval '1 hour'`)
+    await set('poor', `stage = 'awaiting_funds', reason = 'insufficient_balance'`)
+    await set('paused', `reason = 'account_paused'`)
+    await set('refused', `reason = 'unauthenticated'`)
+    await set('lost', `stage = 'submitting', updated_at = now() - interval '1 hour'`)
+    await set('blocked', `stage = 'blocked', reason = 'outcome_unknown'`)
+    await set('overduePolls', `stage = 'submitted', next_poll_at = now() - interval '1 hour'`)
+    await set(
+      'missing',
+      `stage = 'submitted', reason = 'missing_at_service', unknown_since = now(), next_poll_at = now() + interval '1 hour'`,
+    )
+    await set('overdue', `updated_at = now() - interval '1 hour'`)
+    await set('jobless', `updated_at = now() - interval '1 hour'`)
+    const job = (name: string) => Id.toUuid(ids.get(name) ?? '')
+    await pool.query(`update outlay_queue.job set start_after = now() - interval '1 hour' where id = $1`, [
+      job('overdue'),
+    ])
+    await pool.query('delete from outlay_queue.job where id = $1', [job('jobless')])
+    const stuck = await inspection.stuck()
+    const words = Object.fromEntries(stuck.map((one) => [one.accountId, one.waitsFor.split(/[:,]/)[0]]))
+    expect(words).toEqual({
+      jobless: 'a job',
+      unsure: 'certainty',
+      poor: 'funds',
+      paused: 'its account',
+      refused: 'credentials',
+      lost: 'the answer to an attempt that its worker holds',
+      overdue: 'a worker',
+      blocked: 'a person',
+      overduePolls: 'a poll of its status',
+      missing: 'a person',
+    })
+    expect(stuck.every((one) => one.remedy !== '')).toBe(true)
+    expect(await inspection.stuck({ accountId: 'poor' })).toHaveLength(1)
+  })
+
+  it('counts what each account has, and names paused ones', async () => {
+    const { driver, engine, enqueue, inspection } = open()
+    await enqueue()
+    await enqueue()
+    await enqueue('other')
+    await driver.transaction((tx) => engine.accounts.pause(tx, 'idle'))
+    await pool.query(`update outlay.transfer set stage = 'settled', status = 'complete' where account_id = 'other'`)
+    expect(await inspection.accounts()).toMatchObject([
+      { accountId: 'acme', queued: 2, paused: false },
+      { accountId: 'idle', queued: 0, paused: true },
+    ])
+    expect(await inspection.accounts({ paused: true })).toHaveLength(1)
+  })
+
+  it('streams events without skipping those of a transaction that committed late', async () => {
+    const { engine, enqueue, inspection } = open()
+    const before = await enqueue('before')
+    const tail = inspection.tail()
+    const past = inspection.tail({ sinceMs: 60_000 })
+    expect(await tail.next()).toEqual([])
+    // A transaction that is open in any database of the server holds the stream up, so each read may be early.
+    const first = await waitUntil(async () => (await past.next())[0], patience)
+    expect(first.transferId).toBe(before.id)
+    // For the same reason the first event may count as one after the start of the stream.
+    const seen: string[] = []
+    const poll = async () => {
+      const found = (await tail.next()).map((event) => event.transferId)
+      seen.push(...found.filter((id) => id !== before.id))
+      return seen.length
+    }
+    const late = await pool.connect()
+    let quick: EnqueuedTransfer
+    let slow: EnqueuedTransfer
+    try {
+      await late.query('begin')
+      slow = await engine.transfers.enqueue(late, samplePayout('slow'))
+      quick = await enqueue('quick')
+      // Events after the open transaction wait for it, or the order would not be final.
+      expect(await poll()).toBe(0)
+      await late.query('commit')
+    } finally {
+      await late.query('rollback')
+      late.release()
+    }
+    await waitUntil(async () => (await poll()) >= 2, patience)
+    expect(seen).toEqual([slow.id, quick.id])
+    expect(await poll()).toBe(2)
+    const only = inspection.tail({
+      sinceMs: 60_000,
+      transferId: quick.id,
+      type: 'transfer.enqueued',
+      accountId: 'quick',
+    })
+    const found = await waitUntil(async () => (await only.next())[0], patience)
+    expect(found).toMatchObject({ transferId: quick.id, sequence: 1, accountId: 'quick' })
+  }, 300_000)
+
+  it('streams more events than one page has, each once', async () => {
+    const { driver, engine, inspection } = open()
+    const tail = inspection.tail()
+    await tail.next()
+    const requests = Array.from({ length: 2_300 }, () => samplePayout('acme'))
+    await driver.transaction((tx) => engine.transfers.enqueueMany(tx, requests))
+    const seen: string[] = []
+    await waitUntil(async () => {
+      seen.push(...(await tail.next()).map((event) => event.transferId))
+      return seen.length >= 2_300
+    }, patience)
+    seen.push(...(await tail.next()).map((event) => event.transferId))
+    expect(seen).toHaveLength(2_300)
+    expect(new Set(seen).size).toBe(2_300)
+  }, 300_000)
+
+  it('gathers the evidence about one transfer, and none about one that is not there', async () => {
+    const { engine, enqueue, inspection } = open()
+    engine.subscribe('books', ['transfer.completed'], async () => undefined)
+    await engine.start()
+    const { id } = await enqueue()
+    const twin = await enqueue()
+    await drain(engine)
+    expect(await inspection.evidence(id)).toMatchObject({
+      transfer: { id, status: 'complete' },
+      attempts: [{ attempt: 1, outcome: 'accepted' }],
+      events: [{ sequence: 1 }, { sequence: 2 }, { sequence: 3, type: 'transfer.completed' }],
+      deliveries: [],
+      subscriptions: ['books'],
+      sameRemoteId: [],
+      sameRequest: [twin.id],
+    })
+    expect(await inspection.evidence('01J0000000000000000000000Z')).toBeUndefined()
+  })
+
+  it('names the session that keeps old rows, and the tables with their upkeep', async () => {
+    const { inspection } = open()
+    const holder = await pool.connect()
+    await holder.query('begin isolation level repeatable read')
+    const { rows: found } = await holder.query('select pg_backend_pid()::text as pid')
+    const { snapshots, tables, server } = await inspection.health()
+    await holder.query('rollback')
+    holder.release()
+    expect(snapshots.find((one) => one.name === found[0].pid)).toMatchObject({ kind: 'session' })
+    expect(tables.map((table) => table.table)).toContain('outlay.transfer')
+    expect(tables).toHaveLength(5)
+    expect(server).toMatchObject({ autovacuum: true, readOnly: false })
+    expect(Math.abs(server.clockSkewMs)).toBeLessThanOrEqual(server.clockErrorMs + 100)
+  })
+
+  it('reads live transfers by partial indexes, never the history', async () => {
+    const client = await pool.connect()
+    try {
+      await client.query('set enable_seqscan = off')
+      for (const view of [
+        'stuck_transfers',
+        'account_backlog',
+        `transfers where stage = 'blocked' and remote_id is null and status = 'pending'`,
+        `transfers where next_poll_at is not null`,
+      ]) {
+        const { rows: lines } = await client.query(`explain select * from outlay.${view}`)
+        const plan = lines.map((line) => line['QUERY PLAN']).join('\n')
+        expect(plan).not.toMatch(/Seq Scan on transfer\b|transfer_pkey|transfer_key/)
+      }
+    } finally {
+      await client.query('reset enable_seqscan')
+      client.release()
+    }
+  })
+
+  it('documents every view and function that operators read', async () => {
+    const bare = await rows(
+      `select c.relname as name from pg_class c where c.relnamespace = 'outlay'::regnamespace and c.relkind = 'v'
+         and obj_description(c.oid) is null
+       union all
+       select p.proname from pg_proc p where p.pronamespace = 'outlay'::regnamespace and obj_description(p.oid) is null
+         and p.proname in ('job_id', 'job_of', 'transfer_of_job', 'attempts_of', 'timeline_of')`,
+    )
+    expect(bare).toEqual([])
+  })
+})

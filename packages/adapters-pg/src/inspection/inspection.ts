@@ -1,0 +1,47 @@
+import { checkNames } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { locate } from '../schema/database-names.ts'
+import { createBacklogReads } from './account-backlog.ts'
+import { createEventTail, type EventTail, type EventTailOptions } from './event-tail.ts'
+import { type HealthFacts, readHealth } from './health.ts'
+import { createPlaceRead } from './place.ts'
+import { readSchemaState, type SchemaState } from './schema-state.ts'
+import { createTransferReads } from './transfer-reads.ts'
+
+/** Where to read. */
+export interface InspectionOptions<Tx> {
+  readonly driver: Driver<Tx>
+  /** Schema of the engine's tables. Default `outlay`. */
+  readonly schema?: string | undefined
+  /** Schema of the queue's tables. Default the engine's with `_queue` behind it. */
+  readonly queueSchema?: string | undefined
+}
+
+/** What operators read: typed reads over the engine's views, none of which changes anything. */
+export type Inspection<Tx> = ReturnType<typeof inspect<Tx>>
+
+/**
+ * Makes the reads that operators need: what is stuck and why, how far accounts and subscriptions are behind, what is wrong with
+ * the database.
+ * They read the views of the schema, so dashboards that read those see the same.
+ *
+ * @example
+ * const inspection = inspect({ driver: pgDriver(pool) })
+ * for (const { id, waitsFor, remedy } of await inspection.stuck({ limit: 20 })) console.log(id, waitsFor, remedy)
+ */
+export function inspect<Tx>(options: InspectionOptions<Tx>) {
+  checkNames(options, ['driver', 'schema', 'queueSchema'])
+  const { driver } = options
+  const names = locate(options)
+  return {
+    ...createTransferReads(driver, names),
+    ...createBacklogReads(driver, names),
+    ...createPlaceRead(driver, names),
+    /** What the schema has and lacks; works on an empty database too. */
+    schema: (): Promise<SchemaState> => readSchemaState(driver, names),
+    /** The health of the database; needs a schema that is current. */
+    health: (): Promise<HealthFacts> => readHealth(driver, names),
+    /** Streams events as they are committed. */
+    tail: (tail: EventTailOptions = {}): EventTail => createEventTail(driver, names, tail),
+  }
+}

@@ -1,0 +1,60 @@
+import type { Driver } from '../database/driver.ts'
+import { statements } from '../database/statement.ts'
+import type { DatabaseNames } from '../schema/database-names.ts'
+
+/** A database as an operator recognizes it: its names, what waits in it, and whether workers run. */
+export interface PlaceFacts {
+  /** Name of the database on its server. */
+  readonly database: string
+  /** Where workers said that they run; null before any has started, or when they named none. */
+  readonly deployment: string | null
+  readonly environment: string | null
+  /** Transfers that wait to be sent, and their accounts. */
+  readonly waiting: { readonly transfers: number; readonly accounts: number }
+  readonly workers: {
+    /** Milliseconds since a running engine supervised the queue, which it does every five seconds; null when none ever did. */
+    readonly supervisedMs: number | null
+    /** Sessions that listen for wake-ups: one for each engine that runs, unless it only polls. */
+    readonly listening: number
+    /** Workers that claimed a transfer within the last five minutes. */
+    readonly claiming: number
+  }
+}
+
+const texts = {
+  place: `select current_database()::text as database, h.deployment, h.environment, w.transfers, w.accounts,
+      (select round(extract(epoch from clock_timestamp() - greatest(q.monitor_claim_on, q.monitor_on)) * 1000)::float8
+        from {{queue_info}} q where q.name = '{{queue}}') as supervised_ms,
+      (select count(*)::integer from pg_stat_activity s
+        where s.datname = current_database() and s.query = 'listen "{{channel}}"') as listening,
+      (select count(distinct a.worker)::integer from {{schema}}.attempt a
+        where a.claimed_at > statement_timestamp() - interval '5 minutes') as claiming
+    from (
+      select count(*)::integer as transfers, count(distinct t.account_id)::integer as accounts from {{schema}}.transfer t
+      where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
+        and ($1::text is null or t.account_id = $1)
+    ) w
+    left join {{schema}}.home h on true`,
+} as const
+
+/** Makes the read that shows where a command acts. */
+export function createPlaceRead<Tx>(driver: Driver<Tx>, { tokens, channel, queueSchema }: DatabaseNames) {
+  const sql = statements({ ...tokens, channel, queue_info: `"${queueSchema}".queue` }, texts)
+  return {
+    /** Which database this is, what waits in it, of one account or of all, and whether workers run. Reads live rows. */
+    async place(accountId?: string): Promise<PlaceFacts> {
+      const [row = {}] = await driver.query(sql.place, [accountId ?? null])
+      return {
+        database: row['database'] as string,
+        deployment: (row['deployment'] ?? null) as string | null,
+        environment: (row['environment'] ?? null) as string | null,
+        waiting: { transfers: row['transfers'] as number, accounts: row['accounts'] as number },
+        workers: {
+          supervisedMs: (row['supervised_ms'] ?? null) as number | null,
+          listening: row['listening'] as number,
+          claiming: row['claiming'] as number,
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import type { Driver } from '../database/driver.ts'
+import { queueSchemaVersion } from '../queue/queue.ts'
+import { type DatabaseNames, sqlFolder } from '../schema/database-names.ts'
+import { checksum, readMigrations, unknownNumbered } from '../schema/migrate.ts'
+
+/** How one migration of this release stands. */
+export interface MigrationState {
+  /** File name without its ending. */
+  readonly name: string
+  /**
+   * - `applied`: has run as it is, or is a function whose text a later release has replaced
+   * - `pending`: has not run, or has to run again since its text is another now
+   * - `changed`: has run with another text and may not run again: the files are not the ones that were released
+   */
+  readonly state: 'applied' | 'pending' | 'changed'
+}
+
+/** What the schema has and lacks. */
+export interface SchemaState {
+  readonly schema: string
+  readonly queueSchema: string
+  /** False when the engine's schema has never been migrated. */
+  readonly exists: boolean
+  readonly migrations: readonly MigrationState[]
+  /** Migrations that ran and that this release does not know: a newer release was here. */
+  readonly unknown: readonly string[]
+  /** Version of pg-boss's schema; null when there is none. */
+  readonly queueVersion: number | null
+  /** Version of pg-boss's schema that this release was tested with. */
+  readonly testedQueueVersion: number
+  /** True when the queue that transfers go through is there. */
+  readonly queueExists: boolean
+}
+
+/** Reads what the schema has and lacks. */
+export async function readSchemaState<Tx>(driver: Driver<Tx>, databaseNames: DatabaseNames): Promise<SchemaState> {
+  const { schema, queueSchema, tokens } = databaseNames
+  const exists = await hasTable(driver, `"${schema}".migration`)
+  const applied = new Map<string, unknown>()
+  if (exists) {
+    const { rows } = await driver.run(`select name, checksum from "${schema}".migration`)
+    for (const row of rows) applied.set(row['name'] as string, row['checksum'])
+  }
+  const known = await readMigrations(sqlFolder)
+  const isAhead = unknownNumbered(applied.keys(), known).length > 0
+  const migrations = known.map((migration): MigrationState => {
+    const { name, repeatable } = migration
+    if (isAhead && repeatable && applied.has(name)) return { name, state: 'applied' }
+    if (applied.get(name) === checksum(migration)) return { name, state: 'applied' }
+    return { name, state: applied.has(name) && !repeatable ? 'changed' : 'pending' }
+  })
+  const names = new Set(known.map((migration) => migration.name))
+  return {
+    schema,
+    queueSchema,
+    exists,
+    migrations,
+    unknown: [...applied.keys()].filter((name) => !names.has(name)).sort(),
+    queueVersion: await readQueueVersion(driver, queueSchema),
+    testedQueueVersion: queueSchemaVersion,
+    queueExists: await hasTable(driver, tokens['queue_table'] ?? ''),
+  }
+}
+
+async function readQueueVersion<Tx>(driver: Driver<Tx>, queueSchema: string): Promise<number | null> {
+  if (!(await hasTable(driver, `"${queueSchema}".version`))) return null
+  const { rows } = await driver.run(`select version from "${queueSchema}".version`)
+  const version = rows[0]?.['version']
+  return typeof version === 'number' ? version : null
+}
+
+async function hasTable<Tx>(driver: Driver<Tx>, name: string): Promise<boolean> {
+  const { rows } = await driver.run('select to_regclass($1) is not null as found', [name])
+  return rows[0]?.['found'] === true
+}

@@ -1,0 +1,340 @@
+import { Id, type Stage, type StoredTransfer, type TransferStatus } from '@outlay/core'
+import type { Driver } from '../database/driver.ts'
+import { type Row, statements } from '../database/statement.ts'
+import type { DatabaseNames } from '../schema/database-names.ts'
+import { readOne, transferColumns } from '../transfers/transfer-row.ts'
+
+/** Which transfers to list. Members that are absent do not narrow the list. */
+export interface TransferFilter {
+  readonly accountId?: string | undefined
+  readonly stage?: Stage | undefined
+  readonly status?: TransferStatus | undefined
+  readonly reason?: string | undefined
+  /** Only transfers older than the one with this id: the last one of the page before. */
+  readonly before?: string | undefined
+  /** At most so many. Default 50. */
+  readonly limit?: number | undefined
+}
+
+/** One transfer in a list. Times are ISO 8601, UTC. */
+export interface TransferSummary {
+  readonly id: string
+  readonly accountId: string
+  readonly idempotencyKey: string
+  /** The idempotency key that is sent; null before the first attempt. */
+  readonly submissionKey: string | null
+  /** The client of its last request; null when none has left, or when the gateway does not distinguish clients. */
+  readonly client: string | null
+  readonly stage: Stage
+  readonly status: TransferStatus
+  readonly reason: string | null
+  /** Decimal string. */
+  readonly amount: string
+  readonly currency: string
+  /** Value type and rail or chain, for example `USDC base`. */
+  readonly source: string
+  readonly destination: string
+  readonly failureCode: string | null
+  readonly failureDetail: string | null
+  readonly remoteId: string | null
+  readonly attempts: number
+  /** Milliseconds since it was enqueued. */
+  readonly ageMs: number
+  /** Since when the outcome of an attempt is unknown. */
+  readonly unknownSince: string | null
+  readonly nextAttemptAt: string | null
+  readonly nextPollAt: string | null
+  /** State of its job in the queue; null when it has none. */
+  readonly jobState: string | null
+  readonly notBefore: string | null
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/** One transfer that waits for something other than its turn. */
+export interface StuckTransfer {
+  readonly id: string
+  readonly accountId: string
+  readonly stage: Stage
+  readonly reason: string | null
+  /** What it waits for, in words. */
+  readonly waitsFor: string
+  /** What a person can do about it. */
+  readonly remedy: string
+  /** ISO 8601, UTC. */
+  readonly since: string
+  readonly waitingMs: number
+  readonly attempts: number
+  readonly nextAttemptAt: string | null
+}
+
+/** One attempt, as the log has it. */
+export interface AttemptRecord {
+  readonly attempt: number
+  readonly worker: string
+  readonly claimedAt: string
+  /** Null when no answer was written: its outcome is not known. */
+  readonly answeredAt: string | null
+  readonly outcome: string | null
+  readonly detail: string | null
+  readonly httpStatus: number | null
+  readonly requestId: string | null
+  /** Given for an attempt that registered the counterparty under its own key; it could move no money. */
+  readonly step?: 'registration' | undefined
+}
+
+/** One event, as it was recorded. */
+export interface EventRecord {
+  readonly sequence: number
+  readonly type: string
+  readonly stage: Stage
+  readonly status: TransferStatus
+  readonly reason: string | null
+  readonly remoteId: string | null
+  readonly attempt: number
+  readonly occurredAt: string
+}
+
+/** One event that a subscription has yet to handle. */
+export interface DeliveryRecord {
+  readonly subscription: string
+  readonly sequence: number
+  readonly dueAt: string
+  readonly failures: number
+  readonly dead: boolean
+  readonly lastError: string | null
+}
+
+/** All that the database knows about one transfer, read at one moment. */
+export interface TransferEvidence {
+  readonly transfer: StoredTransfer
+  readonly summary: TransferSummary
+  /** Since when the outcome of an attempt is unknown. */
+  readonly unknownSince: string | null
+  /** Number of events by the transfer's row. */
+  readonly eventSequence: number
+  readonly attempts: readonly AttemptRecord[]
+  readonly events: readonly EventRecord[]
+  /** Events still to be delivered; handled ones are gone. */
+  readonly deliveries: readonly DeliveryRecord[]
+  /** Subscriptions that get at least one of its events. */
+  readonly subscriptions: readonly string[]
+  /** When its events and attempts went to the archive; null while they are live. */
+  readonly archivedAt: string | null
+  /** Transfers of the account that have the same id at the service. */
+  readonly sameRemoteId: readonly string[]
+  /** Transfers of the account with the same request and another key, enqueued within a day; at most 20. */
+  readonly sameRequest: readonly string[]
+}
+
+const iso = (column: string) => `{{schema}}.iso(${column})`
+const ms = (interval: string) => `round(extract(epoch from ${interval}) * 1000)::float8`
+
+const summaryColumns = `v.id, v.account_id, v.idempotency_key, v.stage, v.status, v.reason, v.amount, v.currency, v.source, v.destination,
+  v.failure_code, v.failure_detail, v.remote_id, v.attempts, ${ms('v.age')} as age_ms, ${iso('v.unknown_since')} as unknown_since,
+  ${iso('v.next_attempt_at')} as next_attempt_at, ${iso('v.next_poll_at')} as next_poll_at, v.job_state,
+  ${iso('v.not_before')} as not_before, ${iso('v.expires_at')} as expires_at, ${iso('v.created_at')} as created_at,
+  ${iso('v.updated_at')} as updated_at,
+  case when v.attempts > 0 then coalesce(v.submission_key, v.idempotency_key) end as sent_key, nullif(v.client, '') as client`
+
+const texts = {
+  evidence_summary: `select ${summaryColumns} from {{schema}}.transfers v where v.id = $1`,
+  evidence_transfer: `select ${transferColumns}, ${iso('t.unknown_since')} as unknown_since, t.event_sequence
+    from {{schema}}.transfer t where t.id = $1`,
+  evidence_attempts: `select a.attempt, a.worker, ${iso('a.claimed_at')} as claimed_at, ${iso('a.answered_at')} as answered_at, a.outcome,
+    a.detail, a.http_status, a.request_id, a.step from {{schema}}.logged_attempts_of($1) a order by a.attempt`,
+  evidence_events: `select e.sequence, e.type, e.stage, e.status, e.reason, e.remote_id, e.attempt, ${iso('e.occurred_at')} as occurred_at
+    from {{schema}}.events_of($1) e order by e.sequence`,
+  evidence_deliveries: `select d.subscription, d.sequence, ${iso('d.due_at')} as due_at, d.failures, d.dead, d.last_error
+    from {{schema}}.subscription s join {{schema}}.delivery d on d.subscription = s.name
+    where d.transfer_id = $1 order by d.subscription, d.sequence`,
+  evidence_subscriptions: `select distinct s.name from {{schema}}.subscription s join {{schema}}.events_of($1) e on s.types @> array[e.type]
+    order by s.name`,
+  evidence_archive: `select ${iso('a.archived_at')} as archived_at from {{schema}}.transfer t
+    join {{schema}}.archive a on a.page = t.archive_page where t.id = $1`,
+  evidence_remote: `select t.id from {{schema}}.transfer t where t.remote_id = $1 and t.account_id = $2 order by t.id`,
+  evidence_request: `select t.id from {{schema}}.transfer t
+    where t.id > $1 and t.id < $2 and t.account_id = $3 and t.fingerprint = $4 and t.id <> $5 order by t.id limit 20`,
+  stuck: `select v.id, v.account_id, v.stage, v.reason, v.waits_for, v.remedy, ${iso('v.since')} as since, ${ms('v.waiting')} as waiting_ms,
+    v.attempts, ${iso('v.next_attempt_at')} as next_attempt_at from {{schema}}.stuck_transfers v
+    where ($1::text is null or v.account_id = $1) and ($2::text is null or v.id = $2) order by v.since limit $3`,
+} as const
+
+/** Longest that two enqueues of one request are apart to be shown as alike, in milliseconds. */
+const alikeMs = 24 * 3_600_000
+
+/** Makes the reads that concern transfers. */
+export function createTransferReads<Tx>(driver: Driver<Tx>, { tokens }: DatabaseNames) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Transfers, newest first. */
+    async transfers(filter: TransferFilter = {}): Promise<readonly TransferSummary[]> {
+      const { text, values } = listStatement(filter)
+      const { list } = statements(tokens, { list: text })
+      // Each combination of filters has its own text, so it is not prepared under one name.
+      return (await driver.run(list.text, values)).rows.map(readSummary)
+    },
+    /** Transfers that wait for something other than their turn, the longest first. */
+    async stuck(
+      filter: {
+        readonly accountId?: string | undefined
+        readonly id?: string | undefined
+        readonly limit?: number
+      } = {},
+    ): Promise<readonly StuckTransfer[]> {
+      const values = [filter.accountId ?? null, filter.id ?? null, filter.limit ?? 50]
+      return (await driver.query(sql.stuck, values)).map(readStuck)
+    },
+    /** All that is known about one transfer; `undefined` when there is none. */
+    async evidence(transferId: string): Promise<TransferEvidence | undefined> {
+      return driver.transaction(async (tx) => {
+        // One snapshot for all of it.
+        await driver.execute(
+          tx,
+          { name: 'outlay_snapshot', text: 'set transaction isolation level repeatable read, read only' },
+          [],
+        )
+        const read = (name: keyof typeof texts, ...values: unknown[]) => driver.execute(tx, sql[name], values)
+        return gatherEvidence(read, transferId)
+      })
+    },
+  }
+}
+
+type Read = (name: keyof typeof texts, ...values: unknown[]) => Promise<readonly Row[]>
+
+async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence | undefined> {
+  const rows = await read('evidence_transfer', id)
+  const transfer = readOne(rows)
+  const [row] = rows
+  const [summary] = await read('evidence_summary', id)
+  if (transfer === undefined || row === undefined || summary === undefined) return undefined
+  const { accountId, remoteId, fingerprint } = transfer
+  const enqueuedAt = Date.parse(transfer.createdAt)
+  const from = lowestId(enqueuedAt - alikeMs)
+  const to = lowestId(enqueuedAt + alikeMs)
+  const named = (found: readonly Row[], column: string) => found.map((one) => one[column] as string)
+  return {
+    transfer,
+    summary: readSummary(summary),
+    unknownSince: (row['unknown_since'] ?? null) as string | null,
+    eventSequence: row['event_sequence'] as number,
+    attempts: (await read('evidence_attempts', id)).map(readAttempt),
+    events: (await read('evidence_events', id)).map(readEventRecord),
+    deliveries: (await read('evidence_deliveries', id)).map(readDelivery),
+    subscriptions: named(await read('evidence_subscriptions', id), 'name'),
+    archivedAt: named(await read('evidence_archive', id), 'archived_at')[0] ?? null,
+    sameRemoteId:
+      remoteId === null
+        ? []
+        : named(await read('evidence_remote', remoteId, accountId), 'id').filter((one) => one !== id),
+    sameRequest: named(await read('evidence_request', from, to, accountId, fingerprint, id), 'id'),
+  }
+}
+
+const lowestId = (atMs: number): string => Id.lowest(new Date(Math.max(0, atMs)))
+
+/** Only the filters that are given stand in the text, so that the planner sees which partial index fits. */
+function listStatement(filter: TransferFilter): { readonly text: string; readonly values: readonly unknown[] } {
+  const wanted = [
+    ['v.account_id =', filter.accountId],
+    ['v.stage =', filter.stage],
+    ['v.status =', filter.status],
+    ['v.reason =', filter.reason],
+    ['v.id <', filter.before],
+  ].filter(([, value]) => value !== undefined)
+  const conditions = wanted.map(([condition], index) => `${condition} $${index + 1}`)
+  // The place of a stage says which index has it.
+  if (filter.stage === 'submitted') conditions.push('v.next_poll_at is not null')
+  else if (filter.stage !== undefined && filter.stage !== 'settled')
+    conditions.push("v.remote_id is null and v.status = 'pending'")
+  const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
+  const text = `select ${summaryColumns} from {{schema}}.transfers v ${where} order by v.id desc limit $${wanted.length + 1}`
+  return { text, values: [...wanted.map(([, value]) => value), filter.limit ?? 50] }
+}
+
+const textOf = (row: Row, column: string) => (row[column] ?? null) as string | null
+
+function readSummary(row: Row): TransferSummary {
+  return {
+    id: row['id'] as string,
+    accountId: row['account_id'] as string,
+    idempotencyKey: row['idempotency_key'] as string,
+    submissionKey: textOf(row, 'sent_key'),
+    client: textOf(row, 'client'),
+    stage: row['stage'] as Stage,
+    status: row['status'] as TransferStatus,
+    reason: textOf(row, 'reason'),
+    amount: row['amount'] as string,
+    currency: row['currency'] as string,
+    source: row['source'] as string,
+    destination: row['destination'] as string,
+    failureCode: textOf(row, 'failure_code'),
+    failureDetail: textOf(row, 'failure_detail'),
+    remoteId: textOf(row, 'remote_id'),
+    attempts: row['attempts'] as number,
+    ageMs: row['age_ms'] as number,
+    unknownSince: textOf(row, 'unknown_since'),
+    nextAttemptAt: textOf(row, 'next_attempt_at'),
+    nextPollAt: textOf(row, 'next_poll_at'),
+    jobState: textOf(row, 'job_state'),
+    notBefore: textOf(row, 'not_before'),
+    expiresAt: textOf(row, 'expires_at'),
+    createdAt: row['created_at'] as string,
+    updatedAt: row['updated_at'] as string,
+  }
+}
+
+function readStuck(row: Row): StuckTransfer {
+  return {
+    id: row['id'] as string,
+    accountId: row['account_id'] as string,
+    stage: row['stage'] as Stage,
+    reason: textOf(row, 'reason'),
+    waitsFor: row['waits_for'] as string,
+    remedy: row['remedy'] as string,
+    since: row['since'] as string,
+    waitingMs: row['waiting_ms'] as number,
+    attempts: row['attempts'] as number,
+    nextAttemptAt: textOf(row, 'next_attempt_at'),
+  }
+}
+
+function readAttempt(row: Row): AttemptRecord {
+  return {
+    attempt: row['attempt'] as number,
+    worker: row['worker'] as string,
+    claimedAt: row['claimed_at'] as string,
+    answeredAt: textOf(row, 'answered_at'),
+    outcome: textOf(row, 'outcome'),
+    detail: textOf(row, 'detail'),
+    httpStatus: (row['http_status'] ?? null) as number | null,
+    requestId: textOf(row, 'request_id'),
+    ...(row['step'] === 'registration' ? { step: 'registration' as const } : {}),
+  }
+}
+
+function readEventRecord(row: Row): EventRecord {
+  return {
+    sequence: row['sequence'] as number,
+    type: row['type'] as string,
+    stage: row['stage'] as Stage,
+    status: row['status'] as TransferStatus,
+    reason: textOf(row, 'reason'),
+    remoteId: textOf(row, 'remote_id'),
+    attempt: row['attempt'] as number,
+    occurredAt: row['occurred_at'] as string,
+  }
+}
+
+function readDelivery(row: Row): DeliveryRecord {
+  return {
+    subscription: row['subscription'] as string,
+    sequence: row['sequence'] as number,
+    dueAt: row['due_at'] as string,
+    failures: row['failures'] as number,
+    dead: row['dead'] as boolean,
+    lastError: textOf(row, 'last_error'),
+  }
+}

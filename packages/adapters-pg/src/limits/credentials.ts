@@ -1,0 +1,107 @@
+import type { Driver } from '../database/driver.ts'
+import { withLockTimeout } from '../database/lock-timeout.ts'
+import { statements } from '../database/statement.ts'
+
+const texts = {
+  // Behind the last probe first, and then from the beginning. One that a host has locked cannot be woken, nor one that has no job.
+  // The limit counts accounts that have one to wake: those without one stay due, and others would wait behind them.
+  due_probes: `select w.id from (
+      select r.account_id, r.probed_id from {{schema}}.unauthorized_account r
+      where r.probe_at <= clock_timestamp()
+        and not exists (select 1 from {{schema}}.account f where f.account_id = r.account_id and f.paused)
+      order by r.probe_at
+    ) r cross join lateral (
+      select n.id from (
+        select t.id from {{schema}}.transfer t
+        where t.account_id = r.account_id and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id > coalesce(r.probed_id, '')
+          and exists (
+            select from {{queue_table}} j where j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active')
+        order by t.id limit 1 for no key update skip locked
+      ) n
+      union all
+      select n.id from (
+        select t.id from {{schema}}.transfer t
+        where t.account_id = r.account_id and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id <= r.probed_id
+          and exists (
+            select from {{queue_table}} j where j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active')
+        order by t.id limit 1 for no key update skip locked
+      ) n
+      limit 1
+    ) w limit 1000`,
+  lock_restored: `select t.id from {{schema}}.transfer t
+    where t.stage = 'queued' and t.reason = 'unauthenticated'
+      and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = t.account_id)
+    order by t.id limit $1 for no key update skip locked`,
+  // From one account to the next, since those that wait may have very many.
+  any_restored: `with recursive waiting as (
+      (select t.account_id from {{schema}}.transfer t where t.reason = 'unauthenticated' order by t.account_id limit 1)
+      union all
+      select (select t.account_id from {{schema}}.transfer t
+        where t.reason = 'unauthenticated' and t.account_id > w.account_id order by t.account_id limit 1)
+      from waiting w where w.account_id is not null
+    )
+    select 1 from waiting w where not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = w.account_id)
+      and exists (
+        select 1 from {{schema}}.transfer t
+        where t.account_id = w.account_id and t.stage = 'queued' and t.reason = 'unauthenticated') limit 1`,
+  clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
+  wake_waiting: `with free as (
+      select j.id, greatest(clock_timestamp(), t.not_before) as start_after
+      from {{schema}}.transfer t join {{queue_table}} j on j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id)
+      where t.id = any ($1::text[]) and j.state < 'active' and j.start_after > greatest(clock_timestamp(), t.not_before)
+      for update of j skip locked
+    )
+    update {{queue_table}} j set start_after = f.start_after from free f where j.name = '{{queue}}' and j.id = f.id
+    returning j.id`,
+  // Every claim does more work while there is a row, so none stays for an account that is no longer used.
+  forget_unused: `with unused as (
+      select r.account_id from {{schema}}.unauthorized_account r
+      where r.probe_at < clock_timestamp() - interval '7 days' and not exists (
+        select 1 from {{schema}}.transfer t where t.account_id = r.account_id and t.reason = 'unauthenticated')
+        and not exists (select 1 from {{schema}}.account f where f.account_id = r.account_id and f.paused)
+      for update skip locked
+    ), ended as (
+      select o.transfer_id from {{schema}}.unauthorized_transfer o join {{schema}}.transfer t on t.id = o.transfer_id
+      where t.stage in ('submitted', 'settled') for update of o skip locked
+    ), forgotten as (
+      delete from {{schema}}.unauthorized_transfer o using ended e where o.transfer_id = e.transfer_id
+    )
+    delete from {{schema}}.unauthorized_account r using unused u where r.account_id = u.account_id`,
+  notify: `select pg_notify('{{channel}}', '')::text`,
+} as const
+
+/** The store of refused credentials: which of the transfers that wait for them are sent. */
+export type CredentialStore = ReturnType<typeof createCredentialStore>
+
+/** Transfers that are released in one transaction. */
+const pageSize = 5_000
+
+/** Makes the store of refused credentials on a driver. */
+export function createCredentialStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  const wake = async (tx: Tx, ids: readonly string[]): Promise<void> => {
+    const woken = await driver.execute(tx, sql.wake_waiting, [ids])
+    if (woken.length > 0) await driver.execute(tx, sql.notify, [])
+  }
+  return {
+    /** Wakes the next waiting transfer of each account that is due for a probe; the claim lets one per account through. */
+    async wakeProbes(): Promise<void> {
+      const ids = (await driver.query(sql.due_probes, [])).map((row) => row['id'] as string)
+      if (ids.length > 0) await withLockTimeout(driver, (tx) => wake(tx, ids))
+    },
+    /** Forgets refusals that no transfer waits for and that were not probed for a week; the next claim probes again. */
+    async forgetUnused(): Promise<void> {
+      await driver.query(sql.forget_unused, [])
+    },
+    /** Releases transfers whose account has good credentials again. True when there may be more. */
+    async releaseRestored(): Promise<boolean> {
+      if ((await driver.query(sql.any_restored, [])).length === 0) return false
+      return withLockTimeout(driver, async (tx) => {
+        const ids = (await driver.execute(tx, sql.lock_restored, [pageSize])).map((row) => row['id'] as string)
+        await driver.execute(tx, sql.clear_reason, [ids])
+        await wake(tx, ids)
+        return ids.length === pageSize
+      })
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import { type Logger, OutlayError } from '@outlay/core'
+import { type Loop, startLoop } from '../workers/loop.ts'
+import type { Recognition, Recognize } from './operations.ts'
+
+/** Knows whether anything may be sent, from a read at most a second old. */
+export interface Guard extends Pick<Loop, 'wake' | 'stop'> {
+  /** True when this is the database that workers know, and no restore of it. */
+  isAtHome(): boolean
+  /** True when transfers may be claimed. */
+  mayClaim(): boolean
+  /** True when a request for the account may begin now. Asked as late as possible. */
+  mayBegin(accountId: string): boolean
+  /** Resolves when the last read is recent enough, or when that takes too long. */
+  ready(): Promise<void> | undefined
+}
+
+/** What a guard works with. */
+export interface GuardOptions {
+  readonly recognize: Recognize
+  readonly deployment: string | undefined
+  readonly environment: string | undefined
+  readonly logger: Logger
+}
+
+/** Pause between two reads, in milliseconds. */
+const pauseMs = 400
+
+/** For how long a read counts, from its start, in milliseconds: after that, a stop holds in every worker. */
+const validMs = 1_000
+
+/** How long a request waits for a newer read before its transfer goes back to the queue, in milliseconds. */
+const patienceMs = 5_000
+
+/**
+ * Starts a guard with a first read.
+ * @throws OutlayError `environment_mismatch` when the database belongs to another environment than the gateway.
+ */
+export async function startGuard(options: GuardOptions): Promise<Guard> {
+  const { recognize, deployment, environment, logger } = options
+  let known: Recognition | undefined
+  let knownAt = Number.NEGATIVE_INFINITY
+  let reported = ''
+  let waiting: (() => void)[] = []
+  const stopped = new Set<string>()
+  let isAllStopped = true
+
+  const read = async () => {
+    const askedAt = performance.now()
+    known = await recognize(deployment, environment, known?.home?.seenAt ?? null)
+    knownAt = askedAt
+    const { unfamiliar, fence, stops, home } = known
+    const isMisplaced = environment !== undefined && home !== null && home.environment !== environment
+    // While another transaction is about to write the first home, this database is not identified.
+    isAllStopped =
+      home === null ||
+      unfamiliar !== null ||
+      fence !== null ||
+      isMisplaced ||
+      stops.some(({ scope }) => scope !== 'account')
+    stopped.clear()
+    for (const { scope, name } of stops) if (scope === 'account' && name !== null) stopped.add(name)
+    reported = report(known, deployment, reported, logger)
+    const notified = waiting
+    waiting = []
+    for (const done of notified) done()
+  }
+  const isYoung = () => performance.now() - knownAt <= validMs
+  await read()
+  checkEnvironment(known, environment)
+  const loop = startLoop({
+    name: 'guard',
+    logger,
+    async turn() {
+      await read()
+      return pauseMs
+    },
+  })
+  return {
+    wake: () => loop.wake(),
+    stop: () => loop.stop(),
+    isAtHome: () => known?.unfamiliar === null && known.fence === null && isYoung(),
+    mayClaim: () => !isAllStopped && isYoung(),
+    mayBegin: (accountId) => !isAllStopped && isYoung() && !stopped.has(accountId),
+    ready() {
+      if (isYoung()) return undefined
+      loop.wake()
+      return new Promise((resolve) => {
+        const timer = setTimeout(resolve, patienceMs)
+        waiting.push(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    },
+  }
+}
+
+function checkEnvironment(known: Recognition | undefined, environment: string | undefined): void {
+  const stored = known?.home?.environment ?? null
+  if (stored === null || stored === environment) return
+  const declared = environment === undefined ? 'declares no environment' : `is for ${environment}`
+  throw new OutlayError(
+    'environment_mismatch',
+    `This database belongs to ${stored}, and the gateway of this engine ${declared}; give the engine the gateway of ${stored}, or a database of its own.`,
+    { field: 'gateway.environment' },
+  )
+}
+
+/** Logs once what keeps everything from being sent, and once when that is over. Returns what it logged. */
+function report(known: Recognition, deployment: string | undefined, reported: string, logger: Logger): string {
+  const { unfamiliar, fence, stops, home, news } = known
+  if (news === 'failed_over')
+    logger.warn({ timeline: home?.timeline }, 'A standby has become the primary; sending goes on.')
+  const now =
+    unfamiliar ?? (fence !== null ? 'fenced' : stops.some(({ scope }) => scope !== 'account') ? 'stopped' : '')
+  if (now === reported) return reported
+  if (unfamiliar !== null) {
+    const fields = { why: unfamiliar, home: home?.database, deployment: home?.deployment, configured: deployment }
+    // A mistyped name stops only its own worker.
+    const isUnnamed = unfamiliar === 'other_deployment' && home?.deployment === null
+    logger.error(
+      fields,
+      isUnnamed
+        ? 'Workers without the name of a deployment are at work here, so this worker, which has a name, sends nothing. It goes on when they have stopped, or when "outlay adopt-database --moved --deployment <name>" gives them the name.'
+        : 'This database is a copy, or it was moved: nothing is sent from here. If it is the one to pay from, run "outlay adopt-database".',
+    )
+  } else if (fence !== null) {
+    logger.error(
+      { ...fence },
+      'This database was restored or fenced, so the service may be ahead of it: nothing is sent. Run "outlay reconcile --since <time>".',
+    )
+  } else if (now === 'stopped') {
+    logger.warn({ stops: stops.length }, 'Sending is stopped by an operator. It goes on after "outlay start-sending".')
+  } else {
+    logger.info({}, 'Transfers are sent again.')
+  }
+  return now
+}

@@ -1,0 +1,76 @@
+import type { Adoption, OperatorNote, SendingState, StopTarget } from '@outlay/core'
+import type { Operations } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { statements } from '../database/statement.ts'
+import type { TransferStore } from '../transfers/transfers.ts'
+import { createReconciliationStore } from './reconciliation.ts'
+
+const texts = {
+  sending_state: 'select {{schema}}.sending_state() as state',
+  recognize: 'select {{schema}}.recognize($1, $2, $3::timestamptz) as state',
+  add_stop: `insert into {{schema}}.stop (scope, name, reason, actor) values ($1, $2, $3, $4)
+    on conflict do nothing returning scope`,
+  end_stop: 'delete from {{schema}}.stop s where s.scope = $1 and s.name = $2 returning s.scope',
+  adopt_database: 'select {{schema}}.adopt_database($1, $2, $3, $4) as done',
+  fence: 'select {{schema}}.fence($1, $2) as done',
+  notify: `select pg_notify('{{channel}}', '')::text`,
+} as const
+
+/** What a worker learned about its database. */
+export interface Recognition extends SendingState {
+  /** What changed since it was last seen: a fail-over to a standby, a restore, or a history without what was seen. */
+  readonly news: 'failed_over' | 'restored' | 'rewound' | null
+}
+
+/** Reads what may be sent from here, for a worker. */
+export type Recognize = (
+  deployment: string | undefined,
+  environment: string | undefined,
+  knownSeenAt: string | null,
+) => Promise<Recognition>
+
+/** Makes the read with which workers find out whether anything may be sent from here. */
+export function createRecognize<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): Recognize {
+  const sql = statements(tokens, texts)
+  return async (deployment, environment, knownSeenAt) => {
+    const values = [deployment ?? null, environment ?? null, knownSeenAt]
+    const [row] = await driver.query(sql.recognize, values)
+    return row?.['state'] as Recognition
+  }
+}
+
+/** Makes the store of what may be sent, on a driver. */
+export function createOperations<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+  transfers: TransferStore<Tx>,
+): Operations<Tx> {
+  const sql = statements(tokens, texts)
+  const nameOf = (target: StopTarget) => (target.scope === 'all' ? '' : target.name)
+  const noteOf = ({ reason, actor }: OperatorNote) => [reason ?? null, actor ?? null]
+  return {
+    ...createReconciliationStore(driver, tokens, transfers),
+    async state() {
+      const [row] = await driver.query(sql.sending_state, [])
+      return row?.['state'] as SendingState
+    },
+    async addStop(tx, target, note) {
+      const values = [target.scope, nameOf(target), ...noteOf(note)]
+      const added = await driver.execute(tx, sql.add_stop, values)
+      await driver.execute(tx, sql.notify, [])
+      return added.length > 0
+    },
+    async endStop(tx, target) {
+      const ended = await driver.execute(tx, sql.end_stop, [target.scope, nameOf(target)])
+      await driver.execute(tx, sql.notify, [])
+      return ended.length > 0
+    },
+    async adoptDatabase(tx, { deployment, moved = false, ...note }: Adoption) {
+      await driver.execute(tx, sql.adopt_database, [deployment ?? null, moved, ...noteOf(note)])
+    },
+    async fence(tx, note) {
+      const [row] = await driver.execute(tx, sql.fence, noteOf(note))
+      return row?.['done'] === true
+    },
+  }
+}

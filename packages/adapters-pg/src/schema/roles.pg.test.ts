@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto'
+import { createEngine } from '@outlay/core'
+import { addresses, drain, memoryGateway, recordingTelemetry, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { inspect } from '../inspection/inspection.ts'
+import { createAccountWeights } from '../limits/account-weights.ts'
+import { rolesSql } from './roles.ts'
+
+// Roles belong to the server, which other tests share.
+const suffix = randomBytes(6).toString('hex')
+const parts = ['enqueue', 'worker', 'migrator', 'reader'] as const
+type Part = (typeof parts)[number]
+const nameOf = (part: Part) => `${part}-${suffix}`
+const roles = {
+  enqueue: nameOf('enqueue'),
+  worker: nameOf('worker'),
+  migrator: nameOf('migrator'),
+  reader: nameOf('reader'),
+}
+
+describe('the roles', async () => {
+  const database = await testDatabase()
+  const admin = new pg.Pool({ connectionString: database.url, max: 2 })
+  const pools = new Map<Part, pg.Pool>()
+  const as = (part: Part) => pools.get(part) as pg.Pool
+  const gateway = memoryGateway()
+  const engineOf = (part: Part) => createEngine({ backend: postgres({ driver: pgDriver(as(part)) }), gateway })
+  const commit = <T>(part: Part, work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(as(part)).transaction(work)
+
+  beforeAll(async () => {
+    await admin.query(rolesSql({ roles }))
+    for (const part of parts) {
+      const password = randomBytes(12).toString('hex')
+      await admin.query(`create role "login-${nameOf(part)}" login password '${password}' in role "${nameOf(part)}"`)
+      await admin.query(`alter role "login-${nameOf(part)}" set role = "${nameOf(part)}"`)
+      const url = Object.assign(new URL(database.url), { username: `login-${nameOf(part)}`, password })
+      pools.set(part, new pg.Pool({ connectionString: url.toString(), max: 12 }))
+    }
+    await engineOf('migrator').migrate()
+    await admin.query(rolesSql({ roles }))
+  })
+  afterAll(async () => {
+    await Promise.all([...pools.values()].map((pool) => pool.end()))
+    for (const part of parts) {
+      await admin.query(`drop owned by "${nameOf(part)}" cascade`)
+      await admin.query(`drop role "login-${nameOf(part)}", "${nameOf(part)}"`)
+    }
+    await admin.end()
+  })
+
+  /** Expects a statement to be refused for lack of a privilege. */
+  const forbid = async (part: Part, text: string) => {
+    await expect(as(part).query(text), `${part}: ${text}`).rejects.toMatchObject({ code: '42501' })
+  }
+  const changes = [
+    'create table outlay.more (id integer)',
+    'create function outlay.more() returns integer language sql as $$ select 1 $$',
+    'alter table outlay.transfer add column more text',
+    'drop table outlay.event',
+    'truncate outlay.delivery',
+    'create schema more',
+    `update outlay.migration set checksum = ''`,
+  ]
+
+  it('let everybody who reads migrate where there is nothing to do', async () => {
+    for (const part of ['worker', 'reader', 'migrator'] as const) await engineOf(part).migrate()
+    const stale = `begin; set local outlay.migrating = 'yes'; update outlay.migration set checksum = 'older' where name = 'views/transfers'; commit`
+    await admin.query(stale)
+    await expect(engineOf('worker').migrate()).rejects.toMatchObject({ code: '42501' })
+    await engineOf('migrator').migrate()
+  })
+
+  it('let the one that enqueues do that and read transfers, and no more', async () => {
+    const engine = engineOf('enqueue')
+    const request = samplePayout('acme', { idempotencyKey: 'INV-1' })
+    const [transfer, again] = await commit('enqueue', async (tx) => [
+      await engine.transfers.enqueue(tx, request),
+      await engine.transfers.enqueue(tx, request),
+    ])
+    expect(again).toMatchObject({ id: transfer?.id, reused: true })
+    const many = Array.from({ length: 3 }, (_, n) => samplePayout('acme', { idempotencyKey: `many-${n}` }))
+    expect(await commit('enqueue', (tx) => engine.transfers.enqueueMany(tx, many))).toHaveLength(3)
+    expect(await engine.transfers.getByKey('acme', 'INV-1')).toMatchObject({ id: transfer?.id })
+    await expect(commit('enqueue', (tx) => engine.transfers.cancel(tx, transfer?.id ?? ''))).rejects.toMatchObject({
+      code: '42501',
+    })
+    await expect(engine.start()).rejects.toThrow()
+    for (const text of [
+      ...changes,
+      'select * from outlay.event',
+      'select * from outlay.attempt',
+      'select * from outlay.archive',
+      'select * from outlay.delivery',
+      'select * from outlay.unauthorized_account',
+      'select data from outlay_queue.job',
+      'select * from outlay.stuck_transfers',
+      `update outlay.transfer set status = 'complete'`,
+      'delete from outlay.transfer',
+      'delete from outlay.event',
+      'delete from outlay_queue.job',
+      `insert into outlay.stop (scope) values ('all')`,
+      'delete from outlay.stop',
+      'update outlay.home set fenced_since = null',
+      `select outlay.claim('{}', '{}', 'me', null)`,
+      `select outlay.archive_history('', 'Z', 0, 1, false)`,
+      `select outlay_queue.create_queue('mine', '{}')`,
+    ]) {
+      await forbid('enqueue', text)
+    }
+  })
+
+  it('let the one that enqueues give counterparties whole and keep the trace it does that in', async () => {
+    const telemetry = recordingTelemetry()
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(as('enqueue')) }), gateway, telemetry })
+    const address = { name: 'Grace', address: addresses.evm[1], transferTypes: ['base'] }
+    const destination = { address, valueType: 'USDC', transferType: 'base' }
+    const { id } = await commit('enqueue', (tx) =>
+      engine.transfers.enqueue(tx, samplePayout('acme', { amount: { value: '12.50', currency: 'USDC' }, destination })),
+    )
+    const many = await commit('enqueue', (tx) =>
+      engine.transfers.enqueueMany(tx, [samplePayout('acme'), samplePayout('acme')]),
+    )
+    const kept = await as('reader').query('select transfer_id from outlay.counterparty_details')
+    expect(kept.rows).toEqual([{ transfer_id: id }])
+    const contexts = await as('reader').query('select transfer_id, traceparent from outlay.trace_context')
+    const [one, batch] = telemetry.spans.map(({ traceparent }) => traceparent)
+    expect(Object.fromEntries(contexts.rows.map((row) => [row.transfer_id, row.traceparent]))).toEqual({
+      [id]: one,
+      ...Object.fromEntries(many.map((transfer) => [transfer.id, batch])),
+    })
+    for (const table of ['counterparty_details', 'trace_context']) {
+      await forbid('enqueue', `select * from outlay.${table}`)
+      await forbid('enqueue', `delete from outlay.${table}`)
+    }
+  })
+
+  it('let the one that enqueues know the weights of accounts, and nothing else about them', async () => {
+    await commit('worker', (tx) => engineOf('worker').accounts.configure(tx, 'heavy', { weight: 4 }))
+    const weights = createAccountWeights(pgDriver(as('enqueue')), { schema: '"outlay"' })
+    weights.refresh()
+    await waitUntil(() => weights.of('heavy') === 4)
+    await forbid('enqueue', 'select paused from outlay.account')
+    await forbid('enqueue', 'update outlay.account set weight = 9')
+  })
+
+  it('let the one that works send, deliver and archive, and change no schema and delete no transfer', async () => {
+    const engine = engineOf('worker')
+    const received: string[] = []
+    engine.subscribe('books', ['transfer.completed'], async (event) => void received.push(event.transferId))
+    await engine.start()
+    const { id } = await commit('enqueue', (tx) => engineOf('enqueue').transfers.enqueue(tx, samplePayout('acme')))
+    await drain(engine)
+    await engine.stop()
+    expect(received).toContain(id)
+    const operate = engineOf('worker')
+    await commit('worker', async (tx) => {
+      const transfer = await operate.transfers.enqueue(tx, samplePayout('acme'))
+      await operate.transfers.cancel(tx, transfer.id)
+      expect(await operate.accounts.pause(tx, 'acme')).toBe(true)
+      expect(await operate.accounts.resume(tx, 'acme')).toBe(true)
+      expect(await operate.transfers.observe(tx, 'acme', [{ remoteId: 'r', status: 'complete', failure: null }])).toBe(
+        0,
+      )
+    })
+    await as('worker').query(
+      `update outlay.transfer set created_at = now() - interval '2 hours', updated_at = now() - interval '2 hours'`,
+    )
+    expect((await operate.archive({ olderThanMs: 0 })).archived).toBeGreaterThan(3)
+    for (const text of [...changes, 'delete from outlay.transfer']) await forbid('worker', text)
+  })
+
+  it('let the one that reads see what operators see, and change nothing', async () => {
+    const inspection = inspect({ driver: pgDriver(as('reader')) })
+    const [transfer] = await inspection.transfers({ limit: 1 })
+    expect(await inspection.evidence(transfer?.id ?? '')).toMatchObject({ summary: { status: expect.any(String) } })
+    await inspection.stuck()
+    await inspection.health()
+    expect((await inspection.schema()).migrations.every((migration) => migration.state === 'applied')).toBe(true)
+    await postgres({ driver: pgDriver(as('reader')) }).check()
+    const insert = `insert into outlay.account (account_id) values ('mine')`
+    for (const text of [
+      ...changes,
+      insert,
+      'delete from outlay_queue.job',
+      `select outlay.claim('{}', '{}', 'me', null)`,
+    ]) {
+      await forbid('reader', text)
+    }
+  })
+
+  it('let the one that migrates do that again, and what it makes is there for the others', async () => {
+    await engineOf('migrator').migrate()
+    await as('migrator').query('create table outlay.later (id integer generated always as identity)')
+    await as('worker').query('insert into outlay.later default values')
+    expect((await as('reader').query('select * from outlay.later')).rows).toHaveLength(1)
+    await forbid('enqueue', 'select * from outlay.later')
+    await as('migrator').query('drop table outlay.later')
+  })
+
+  it('are given names that need no quotes to be safe', () => {
+    expect(() => rolesSql({ roles: { worker: 'x"; drop table y' } })).toThrow('role name')
+    expect(rolesSql({ schema: 'payments' })).toContain(
+      'grant select, insert on "payments".transfer to "outlay_enqueue"',
+    )
+  })
+})

@@ -1,0 +1,186 @@
+import type { Logger } from '@outlay/core'
+import type { Subscription } from '@outlay/core/adapter'
+import { thrownText } from '../database/thrown-text.ts'
+import { type Loop, startLoop } from '../workers/loop.ts'
+import { createAttendance, defaultHoldMs } from './attendance.ts'
+import { createIdleLoops, type IdleLoops } from './idle-loops.ts'
+import type { DeliveryOutcome, SubscriptionStore } from './subscriptions.ts'
+import { createTroubledAccounts } from './troubled-accounts.ts'
+
+/** What the loops of one subscription work with. */
+export interface SubscriberOptions<Tx> {
+  readonly store: SubscriptionStore<Tx>
+  readonly subscription: Subscription<Tx>
+  readonly logger: Logger
+  /** Events being handled at once. */
+  readonly concurrency: number
+  readonly pollIntervalMs: number
+  /** An event that takes longer is slow, in milliseconds. */
+  readonly slowAfterMs: number
+  /** Adds the trace contexts to events. */
+  readonly traced?: boolean | undefined
+  /** How long a type that no process attends defers later events of its transfers, in milliseconds. Default ten minutes. */
+  readonly holdMs?: number | undefined
+}
+
+/** The loops of one subscription. */
+export interface Subscriber {
+  /** Makes a loop check for events. */
+  wake(): void
+  /** Waits for handlers for so long, in milliseconds, then ends their transactions; they do not count as failed. */
+  stop(withinMs: number): Promise<void>
+}
+
+/** Shortest time between two checks for deliveries to defer, when the last one found none, in milliseconds. */
+const deferPauseMs = 1_000
+
+/**
+ * Starts the loops that hand events to one subscription. Of the idle loops, one at a time polls for events; a loop that fetches
+ * a full batch wakes another, so that few events cost few polls. A loop that hangs in a handler is not idle, so nothing waits for
+ * it. Half of the loops skip accounts whose last event failed. The last loop also skips those whose last event was slow or whose
+ * first one is being handled, and leaves those that it does not know as quick to the other loops while one of these is free: however
+ * many events such an account has, that loop is free for the others. A loop that skips accounts wakes one that does not.
+ */
+export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber {
+  const { subscription, concurrency } = options
+  const stopping = new AbortController()
+  const loops: Loop[] = []
+  const idle = createIdleLoops((index) => loops[index]?.wake(), options.pollIntervalMs)
+  const shared = createShared(options)
+  for (let index = 0; index < concurrency; index += 1) {
+    const turn = createTurn(options, shared, { index, care: careOf(index, concurrency), idle, signal: stopping.signal })
+    loops.push(startLoop({ name: `subscription ${subscription.name} ${index}`, logger: options.logger, turn }))
+  }
+  return {
+    wake: () => idle.wake(),
+    async stop(withinMs) {
+      idle.stop()
+      const timer = setTimeout(() => stopping.abort(), withinMs)
+      await Promise.all(loops.map((loop) => loop.stop()))
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** What the loops of one subscription share. */
+function createShared<Tx>({ store, subscription, slowAfterMs, holdMs = defaultHoldMs }: SubscriberOptions<Tx>) {
+  let nextDeferAt = 0
+  const attendance = createAttendance(store, subscription, holdMs)
+  return {
+    attendance,
+    troubled: createTroubledAccounts(slowAfterMs),
+    /** How many loops have events. */
+    handling: 0,
+    /** Transfers with an event that has failed and is not deferred yet. */
+    failing: new Set<string>(),
+    /** Defers due deliveries that cannot be leased; true when another fetch is worth it. */
+    async deferDue(accounts: readonly string[]): Promise<boolean> {
+      if (performance.now() < nextDeferAt) return false
+      const found = await store.deferDue(subscription.name, subscription.types, attendance.holding(), accounts)
+      nextDeferAt = found ? 0 : performance.now() + deferPauseMs
+      return found
+    },
+  }
+}
+
+/** Which accounts a loop leaves to the others: those that rest, those that failed, or all that may hold it for long. */
+type Care = 'resting' | 'all' | 'doubtful'
+
+function careOf(index: number, concurrency: number): Care {
+  if (index < Math.ceil(concurrency / 2)) return 'resting'
+  return index === concurrency - 1 ? 'doubtful' : 'all'
+}
+
+interface LoopPlace {
+  readonly index: number
+  readonly care: Care
+  readonly idle: IdleLoops
+  readonly signal: AbortSignal
+}
+
+function createTurn<Tx>(
+  options: SubscriberOptions<Tx>,
+  shared: ReturnType<typeof createShared<Tx>>,
+  { index, care, idle, signal }: LoopPlace,
+): () => Promise<number> {
+  const { store, subscription } = options
+  const { attendance, troubled, failing } = shared
+  // After a failed batch its events go one by one, so that only the failing one is deferred.
+  let singly = 0
+  return async () => {
+    idle.leave(index)
+    await attendance.keep()
+    const limit = singly > 0 ? 1 : subscription.batchSize
+    const begunAt = performance.now()
+    const exceptAccounts = troubled[care]()
+    let hasLeft = exceptAccounts.length > 0
+    let end: () => void = () => undefined
+    const outcome = await store
+      .deliver(subscription, {
+        limit,
+        holding: attendance.holding(),
+        exceptAccounts,
+        exceptTransfers: [...failing],
+        onLeased(accountIds) {
+          if (accountIds.length === limit) idle.wake()
+          if (care === 'doubtful' && isForOthers(options, shared, accountIds)) {
+            hasLeft = true
+            return false
+          }
+          const done = troubled.begin(accountIds)
+          shared.handling += 1
+          end = () => {
+            shared.handling -= 1
+            done()
+          }
+          return true
+        },
+        onFailed: (event) => failing.add(event.transferId),
+        signal,
+        traced: options.traced,
+      })
+      .finally(() => end())
+    if (outcome.kind === 'none') {
+      singly = 0
+      if (await shared.deferDue(exceptAccounts)) return 0
+      // The wake-up may have been for an event that this loop leaves to others.
+      if (hasLeft && care !== 'resting') idle.wakeBelow(care === 'all' ? Math.ceil(options.concurrency / 2) : index)
+      return idle.enter(index)
+    }
+    singly = Math.max(0, singly - 1)
+    if (outcome.kind === 'stopped') return idle.enter(index)
+    if (outcome.kind === 'handled') for (const [accountId, ms] of outcome.tookMs) troubled.handled(accountId, ms)
+    if (outcome.kind === 'failed') {
+      if (outcome.isItsOwn) troubled.failed(outcome.event.accountId, performance.now() - begunAt)
+      if (outcome.count > 1) singly = outcome.count
+      try {
+        if (outcome.isItsOwn) await recordFailure(options, outcome)
+      } finally {
+        failing.delete(outcome.event.transferId)
+      }
+    }
+    return 0
+  }
+}
+
+/** Whether the last loop leaves events to the others: another loop may have leased one of the same account at the same time. */
+function isForOthers<Tx>(
+  { concurrency }: SubscriberOptions<Tx>,
+  { troubled, handling }: ReturnType<typeof createShared<Tx>>,
+  accountIds: readonly string[],
+): boolean {
+  const isAnotherFree = handling < concurrency - 1
+  if (isAnotherFree && accountIds.some((accountId) => !troubled.isQuick(accountId))) return true
+  return troubled.doubtful().some((one) => accountIds.includes(one))
+}
+
+async function recordFailure<Tx>(
+  { store, subscription, logger }: SubscriberOptions<Tx>,
+  { event, error }: Extract<DeliveryOutcome, { kind: 'failed' }>,
+): Promise<void> {
+  const { dead } = await store.fail(subscription.name, event, error)
+  const message = thrownText(error)
+  const fields = { subscription: subscription.name, event: event.id, error: message }
+  if (dead) logger.error(fields, 'A handler failed too often; the event is a dead letter now.')
+  else logger.warn(fields, 'A handler failed; the worker delivers the event again later.')
+}

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto'
+import { createEngine, type EventType, OutlayError } from '@outlay/core'
+import { drain, memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { locate } from '../schema/database-names.ts'
+import { startSubscriber } from './subscriber.ts'
+import { createSubscriptionStore } from './subscriptions.ts'
+
+type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+
+describe('types of a subscription', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+  const engines: HostEngine[] = []
+  const log: string[] = []
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 40 })
+  })
+  afterEach(async () => {
+    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
+    log.length = 0
+    await emptyOutbox(pool)
+    await pool.query('truncate outlay.subscription')
+  })
+  afterAll(() => pool.end())
+
+  /** A process of one release of the host. */
+  function release(name: string, types: readonly EventType[]) {
+    const engine = createEngine({
+      backend: postgres({ driver: pgDriver(pool) }),
+      gateway: memoryGateway({ idPrefix: randomUUID() }),
+    })
+    engines.push(engine)
+    if (types.length > 0) engine.subscribe('books', types, async ({ type }) => void log.push(`${name} ${type}`))
+    return engine
+  }
+  const inTransaction = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
+  const enqueue = (engine: HostEngine) => inTransaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+  const storedTypes = async () =>
+    (
+      await pool.query<{ types: string[] }>(
+        `select array(select t from unnest(types) t order by t) as types from outlay.subscription where name = 'books'`,
+      )
+    ).rows[0]?.types
+  const pending = async () =>
+    (await pool.query<{ type: string }>('select type from outlay.delivery order by sequence')).rows.map(
+      (row) => row.type,
+    )
+  /** Leaves the events of one transfer to handle: enqueued, submitted, completed. */
+  async function leaveEvents() {
+    const all = release('first', ['transfer.enqueued', 'transfer.submitted', 'transfer.completed'])
+    await all.start()
+    await all.stop()
+    const feeder = release('feeder', [])
+    await feeder.start()
+    await enqueue(feeder)
+    await waitUntil(async () => (await feeder.backlog()).settled === 1)
+    await feeder.stop()
+    expect(await pending()).toEqual(['transfer.enqueued', 'transfer.submitted', 'transfer.completed'])
+    return feeder
+  }
+
+  it('are those that its own handler asked for, in each of two releases at once', async () => {
+    const earlier = release('earlier', ['transfer.completed'])
+    const later = release('later', ['transfer.enqueued'])
+    await later.start()
+    await earlier.start()
+    for (let round = 0; round < 10; round += 1) await enqueue(earlier)
+    await drain(earlier)
+    expect(new Set(log)).toEqual(new Set(['earlier transfer.completed', 'later transfer.enqueued']))
+    expect(log).toHaveLength(20)
+  })
+
+  it('stay when an earlier release starts again, so that no event is lost', async () => {
+    const later = release('later', ['transfer.enqueued', 'transfer.completed'])
+    await later.start()
+    await later.stop()
+    const earlier = release('earlier', ['transfer.completed'])
+    await earlier.start()
+    expect(await storedTypes()).toEqual(['transfer.completed', 'transfer.enqueued'])
+    await enqueue(earlier)
+    await waitUntil(async () => (await earlier.backlog()).settled === 1)
+    // The completion waits behind the enqueue, which is for the later release.
+    expect(await pending()).toEqual(['transfer.enqueued', 'transfer.completed'])
+    const again = release('again', ['transfer.enqueued', 'transfer.completed'])
+    await again.start()
+    await drain(again)
+    expect(log.map((line) => line.split(' ')[1])).toEqual(['transfer.enqueued', 'transfer.completed'])
+  })
+
+  it('that no process attends defer later events of their transfers for a while and no longer', async () => {
+    await leaveEvents()
+    const store = createSubscriptionStore(pgDriver(pool), locate({}).tokens)
+    const subscription = {
+      name: 'books',
+      types: ['transfer.completed'] as const,
+      batchSize: 1,
+      timeoutMs: 10_000,
+      handler: async ({ type }: { readonly type: string }) => void log.push(type),
+    }
+    const options = {
+      limit: 1,
+      holding: ['transfer.completed', 'transfer.submitted'],
+      exceptAccounts: [],
+      exceptTransfers: [],
+      onLeased: () => true,
+      onFailed: () => undefined,
+      signal: new AbortController().signal,
+    }
+    expect(await store.deliver(subscription, options)).toEqual({ kind: 'none' })
+    // Deferred behind the earlier event, and due again when that is no longer waited for.
+    expect(await store.deferDue('books', subscription.types, null, [])).toBe(true)
+    const shared = {
+      store,
+      subscription,
+      logger: recordingLogger(),
+      concurrency: 1,
+      slowAfterMs: 5_000,
+      pollIntervalMs: 20,
+    }
+    const subscriber = startSubscriber({ ...shared, holdMs: 300 })
+    await waitUntil(() => log.length === 1)
+    await subscriber.stop(1_000)
+    expect(log).toEqual(['transfer.completed'])
+    expect(await pending()).toEqual(['transfer.enqueued', 'transfer.submitted'])
+  })
+
+  it('that some process attends are known to all of them', async () => {
+    const store = createSubscriptionStore(pgDriver(pool), locate({}).tokens)
+    await store.register('books', ['transfer.completed', 'transfer.failed'])
+    await store.attend('books', ['transfer.failed'], 60_000)
+    expect([...(await store.attend('books', ['transfer.completed'], 60_000))].sort()).toEqual([
+      'transfer.completed',
+      'transfer.failed',
+    ])
+    expect(await store.attend('books', ['transfer.completed'], 0)).toEqual(['transfer.completed'])
+  })
+
+  it('that wait behind an event are due with its acknowledgement, although they were deferred', async () => {
+    await leaveEvents()
+    const types = ['transfer.enqueued', 'transfer.submitted', 'transfer.completed'] as const
+    const store = createSubscriptionStore(pgDriver(pool), locate({}).tokens)
+    while (await store.deferDue('books', types, null, []));
+    const due = await pool.query('select 1 from outlay.delivery where due_at <= clock_timestamp()')
+    expect(due.rowCount).toBe(1)
+    const all = release('all', types)
+    await all.start()
+    await drain(all)
+    expect(log).toEqual(types.map((type) => `all ${type}`))
+  })
+
+  it('are removed on request, and not while events would be lost by that', async () => {
+    const engine = await leaveEvents()
+    const remove = (options?: Parameters<HostEngine['unsubscribe']>[2]) =>
+      inTransaction((tx) => engine.unsubscribe(tx, 'books', options))
+    const refused = await inTransaction(async (tx) => {
+      const error = await engine.unsubscribe(tx, 'books').catch((thrown: unknown) => thrown)
+      await tx.query('select 1')
+      return error
+    })
+    expect(OutlayError.is(refused, 'events_undelivered')).toBe(true)
+    expect(String(refused)).toContain('3 events')
+    await expect(remove({ types: ['transfer.submitted'] })).rejects.toThrow('1 event ')
+    expect(await remove({ types: ['transfer.failed'] })).toEqual({ removed: false, discarded: 0 })
+    expect(await remove({ types: ['transfer.submitted'], discard: true })).toEqual({ removed: true, discarded: 1 })
+    expect(await storedTypes()).toEqual(['transfer.completed', 'transfer.enqueued'])
+    expect(await pending()).toEqual(['transfer.enqueued', 'transfer.completed'])
+    await inTransaction(async (tx) => {
+      await engine.unsubscribe(tx, 'books', { discard: true })
+      throw new Error('The host thinks better of it.')
+    }).catch(() => undefined)
+    expect(await pending()).toHaveLength(2)
+    expect(await remove({ discard: true })).toEqual({ removed: true, discarded: 2 })
+    expect(await storedTypes()).toBeUndefined()
+    expect(await remove({ discard: true })).toEqual({ removed: false, discarded: 0 })
+  })
+
+  it('are nothing that a running process stores again, but its next start does', async () => {
+    const engine = release('old', ['transfer.completed'])
+    await engine.start()
+    await inTransaction((tx) => engine.unsubscribe(tx, 'books'))
+    await enqueue(engine)
+    await waitUntil(async () => (await engine.backlog()).settled === 1)
+    expect(await pending()).toEqual([])
+    await engine.stop()
+    await engine.start()
+    expect(await storedTypes()).toEqual(['transfer.completed'])
+  })
+
+  it('and options that make no sense are refused before anything starts', () => {
+    const engine = release('x', [])
+    const subscribe = (types: readonly string[], options?: { batchSize?: number; timeoutMs?: number }) => () =>
+      engine.subscribe('odd', types as readonly EventType[], async () => undefined, options)
+    expect(subscribe([])).toThrow(/at least one type/)
+    expect(subscribe(['transfer.complete'])).toThrow(/no type of event/)
+    for (const value of [0, Number.NaN, 1.5, -1, Number.POSITIVE_INFINITY]) {
+      expect(subscribe(['transfer.completed'], { batchSize: value })).toThrow(/batchSize/)
+      expect(subscribe(['transfer.completed'], { timeoutMs: value })).toThrow(/timeoutMs/)
+    }
+  })
+})

@@ -1,0 +1,240 @@
+import type { EventType, StoredTransfer, SubscriptionRemoval, TransferEvent } from '@outlay/core'
+import type { Subscription } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { type Row, statements } from '../database/statement.ts'
+import { namedThrownText } from '../database/thrown-text.ts'
+import { readTransfer } from '../transfers/transfer-row.ts'
+import { createHandlerRun, type HandlerRun } from './handler-run.ts'
+import { createNextStatements } from './next-deliveries.ts'
+
+const texts = {
+  register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
+  attend: 'select {{schema}}.attend_subscription($1, $2::text[], $3::bigint) as attended',
+  defer_due: 'select {{schema}}.defer_deliveries($1, $2::text[], $3::text[], $4::text[], {{window}}) as count',
+  resume_deferred: 'select {{schema}}.resume_deferred_deliveries($1)::text',
+  remove: 'select r.known, r.removed, r.pending from {{schema}}.remove_subscription($1, $2::text[], $3) r',
+  fail: `update {{schema}}.delivery d
+    set failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5,
+        due_at = clock_timestamp() + least(3600, power(2, least(d.failures, 12))) * interval '1 second' * (0.5 + random())
+    from (
+      select f.subscription, f.transfer_id, f.sequence from {{schema}}.delivery f
+      where f.subscription = $1 and f.transfer_id = $2 and f.sequence = $3 for no key update skip locked
+    ) f
+    where d.subscription = f.subscription and d.transfer_id = f.transfer_id and d.sequence = f.sequence
+    returning d.failures, d.dead`,
+} as const
+
+const handlingTexts = {
+  acknowledge: 'select {{schema}}.acknowledge_deliveries($1, $2, $3::text[], $4::integer[]) as acknowledged',
+  terminate: `select pg_terminate_backend(a.pid, 2000) as ended from pg_stat_activity a
+    where a.pid = $1 and a.backend_xid::text::bigint = $2::bigint & 4294967295`,
+} as const
+
+/** Failures of one event after which it becomes a dead letter: about a day and a half of backoff. */
+const maxFailures = 40
+
+/** Most due events that one statement reads. */
+const windowSize = 1_000
+
+/** The result of one fetch of events. */
+export type DeliveryOutcome =
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'handled'
+      /** How long the slowest event of each account took, in milliseconds. */
+      readonly tookMs: ReadonlyMap<string, number>
+    }
+  | {
+      readonly kind: 'failed'
+      /** Events that shared the transaction. */
+      readonly count: number
+      readonly event: TransferEvent
+      readonly error: unknown
+      /** True when the failure is of that event and of no other that shared the transaction. */
+      readonly isItsOwn: boolean
+    }
+  | { readonly kind: 'stopped' }
+
+/** How events are fetched. */
+export interface DeliverOptions {
+  readonly limit: number
+  /** Types whose earlier events defer later ones of their transfer; null for all. */
+  readonly holding: readonly string[] | null
+  /** Accounts whose events are left to others. */
+  readonly exceptAccounts: readonly string[]
+  /** Transfers whose events are left to others: one of them has just failed and is about to be deferred. */
+  readonly exceptTransfers: readonly string[]
+  /** Called with the accounts of the fetched events before the first handler runs; with false they are left to other loops. */
+  readonly onLeased: (accountIds: readonly string[]) => boolean
+  /** Called with a failed event before that event can be fetched again. */
+  readonly onFailed: (event: TransferEvent) => void
+  /** Ends a handler that runs when the engine stops for good. */
+  readonly signal: AbortSignal
+  /** Adds the trace contexts. */
+  readonly traced?: boolean | undefined
+}
+
+/** The store of subscriptions and their deliveries. */
+export type SubscriptionStore<Tx> = ReturnType<typeof createSubscriptionStore<Tx>>
+
+/** Makes the store of subscriptions on a driver. */
+export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements({ ...tokens, window: String(windowSize) }, texts)
+  return {
+    /** Adds the types to the subscription, which it makes where there is none. */
+    async register(name: string, types: readonly EventType[]): Promise<void> {
+      await driver.query(sql.register, [name, [...types]])
+    },
+    /** Records that this process attends these types; returns all types that any process has attended within that time. */
+    async attend(name: string, types: readonly EventType[], withinMs: number): Promise<readonly string[]> {
+      const [row] = await driver.query(sql.attend, [name, [...types], withinMs])
+      return (row?.['attended'] ?? types) as readonly string[]
+    },
+    deliver: createDeliver(driver, tokens),
+    /** Defers a failed event, or makes it a dead letter when it failed too often. */
+    async fail(subscription: string, event: TransferEvent, error: unknown): Promise<{ readonly dead: boolean }> {
+      const text = namedThrownText(error)
+      const values = [
+        subscription,
+        event.transferId,
+        event.sequence,
+        text.slice(0, 1000).toWellFormed().replaceAll('\0', '\ufffd'),
+        maxFailures,
+      ]
+      const [row] = await driver.query(sql.fail, values)
+      return { dead: row?.['dead'] === true }
+    },
+    /** Defers due deliveries that cannot be leased; returns true when there may be more of them. */
+    async deferDue(
+      name: string,
+      types: readonly EventType[],
+      holding: readonly string[] | null,
+      accounts: readonly string[],
+    ): Promise<boolean> {
+      const [row] = await driver.query(sql.defer_due, [name, [...types], holding, accounts])
+      return (row?.['count'] as number) > 0
+    },
+    /** Makes deferred deliveries due again. */
+    async resumeDeferred(name: string): Promise<void> {
+      await driver.query(sql.resume_deferred, [name])
+    },
+    /** Removes a subscription, or types of it; not while there are events to handle, unless they are discarded. */
+    async remove(
+      tx: Tx,
+      name: string,
+      types: readonly string[] | null,
+      discard: boolean,
+    ): Promise<SubscriptionRemoval> {
+      const [row] = await driver.execute(tx, sql.remove, [name, types, discard])
+      return {
+        known: row?.['known'] === true,
+        removed: row?.['removed'] === true,
+        pending: (row?.['pending'] ?? 0) as number,
+      }
+    },
+  }
+}
+
+/**
+ * Makes what fetches up to `limit` events of the subscription's own types, runs the handler on each and acknowledges them, all
+ * in one transaction. A handler that exceeds its time limit loses its connection: nothing that it writes later is kept.
+ */
+function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, handlingTexts)
+  const next = createNextStatements(tokens, windowSize)
+  const terminate = async ({ pid, xact }: TransactionMark) => {
+    await driver.query(sql.terminate, [pid, xact])
+  }
+  const handleAll = async (tx: Tx, subscription: Subscription<Tx>, rows: readonly Row[], run: HandlerRun) => {
+    const mark = readMark(rows)
+    const events = rows.map(readEvent).sort(inLockOrder)
+    const tookMs = new Map<string, number>()
+    for (const event of events) {
+      const begunAt = performance.now()
+      await run.handle(
+        event,
+        (context) => subscription.handler(event, tx, context),
+        () => terminate(mark),
+      )
+      const ms = performance.now() - begunAt
+      tookMs.set(event.accountId, Math.max(ms, tookMs.get(event.accountId) ?? 0))
+    }
+    const ids = events.map((event) => event.transferId)
+    const sequences = events.map((event) => event.sequence)
+    const [row] = await driver.execute(tx, sql.acknowledge, [subscription.name, mark.xact, ids, sequences])
+    if (row?.['acknowledged'] === true) return tookMs
+    throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
+  }
+  return async (subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> => {
+    const { limit, holding, exceptAccounts, exceptTransfers, traced = false } = options
+    const { name, types, timeoutMs } = subscription
+    const statement = next(types.length, limit, traced)
+    const values = [name, holding, exceptAccounts, exceptTransfers, String(timeoutMs + serverGraceMs), ...types]
+    const { signal, onFailed } = options
+    const run = createHandlerRun({ timeoutMs, serverEndsMs: timeoutMs + serverGraceMs + 1_000, signal, onFailed })
+    let count = 0
+    const transaction = driver.transaction(
+      async (tx) => {
+        const rows = await driver.execute(tx, statement, values)
+        count = rows.length
+        if (count === 0 || !options.onLeased(rows.map((row) => row['account_id'] as string))) return undefined
+        return handleAll(tx, subscription, rows, run).catch((error: unknown) => {
+          // Before the rollback, after which others may fetch it.
+          const event = run.current()
+          if (event !== undefined) onFailed(event)
+          throw error
+        })
+      },
+      { longestMs: limit * timeoutMs + 2 * serverGraceMs },
+    )
+    try {
+      const tookMs = await run.orAbandoned(transaction)
+      return tookMs === undefined ? { kind: 'none' } : { kind: 'handled', tookMs }
+    } catch (error) {
+      if (run.isStopped()) return { kind: 'stopped' }
+      const event = run.current()
+      if (event === undefined) throw error
+      options.onFailed(event)
+      return { kind: 'failed', count, event, error, isItsOwn: count === 1 || run.hasExceeded() }
+    }
+  }
+}
+
+/**
+ * How long the server waits beyond the time limit of a handler before it ends the session, in milliseconds: for a
+ * process that stands still, or has no connection left to end it.
+ */
+const serverGraceMs = 10_000
+
+/** The session and transaction in which events were fetched. */
+interface TransactionMark {
+  readonly pid: number
+  readonly xact: string
+}
+
+const readMark = ([row]: readonly Row[]): TransactionMark => ({
+  pid: row?.['pid'] as number,
+  xact: row?.['xact'] as string,
+})
+
+/** Batches side by side come to accounts and transfers in one order, so that what their handlers lock cannot deadlock. */
+function inLockOrder(a: TransferEvent, b: TransferEvent): number {
+  if (a.accountId !== b.accountId) return a.accountId < b.accountId ? -1 : 1
+  if (a.transferId !== b.transferId) return a.transferId < b.transferId ? -1 : 1
+  return a.sequence - b.sequence
+}
+
+function readEvent(row: Row): TransferEvent {
+  const transfer: StoredTransfer = readTransfer(row)
+  const sequence = row['sequence'] as number
+  return {
+    id: `${transfer.id}-${sequence}`,
+    type: row['type'] as EventType,
+    accountId: transfer.accountId,
+    transferId: transfer.id,
+    sequence,
+    occurredAt: row['occurred_at'] as string,
+    transfer,
+    ...(typeof row['traceparent'] === 'string' ? { traceparent: row['traceparent'] } : {}),
+  }
+}

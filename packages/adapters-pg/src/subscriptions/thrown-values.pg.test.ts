@@ -1,0 +1,52 @@
+import { createEngine } from '@outlay/core'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+
+const unreadable = new Proxy(
+  {},
+  {
+    getPrototypeOf() {
+      throw new Error('no prototype')
+    },
+  },
+)
+
+describe('a handler that throws what cannot be written as text', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  afterAll(() => pool.end())
+
+  it('has failed like any other: its event is deferred with the error, and the others are handled', async () => {
+    const driver = pgDriver(pool)
+    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const thrown: unknown[] = [Object.create(null), unreadable, Object.assign(new Error(), { message: Symbol('odd') })]
+    const received = new Set<string>()
+    engine.subscribe('books', ['transfer.completed'], async ({ accountId }) => {
+      const index = ['odd-0', 'odd-1', 'odd-2'].indexOf(accountId)
+      if (index >= 0) throw thrown[index]
+      received.add(accountId)
+    })
+    const enqueue = (accountId: string) =>
+      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
+    for (const index of thrown.keys()) await enqueue(`odd-${index}`)
+    await engine.start()
+    try {
+      const failed = async () =>
+        Number((await pool.query('select count(*) from outlay.delivery where failures > 0')).rows[0].count)
+      await waitUntil(async () => (await failed()) === thrown.length)
+      await enqueue('good')
+      await waitUntil(() => received.has('good'))
+      const { rows } = await pool.query(
+        'select distinct last_error is not null as recorded from outlay.delivery where failures > 0',
+      )
+      expect(rows).toEqual([{ recorded: true }])
+    } finally {
+      await engine.stop()
+    }
+  })
+})

@@ -1,0 +1,151 @@
+import type { Logger } from '@outlay/core'
+import type { AttemptStore } from '../dispatch/attempts.ts'
+import type { CredentialStore } from '../limits/credentials.ts'
+import type { Guard } from '../operations/guard.ts'
+import type { PollStore } from '../polling/polls.ts'
+import type { CounterpartyStore } from '../transfers/counterparties.ts'
+import type { TransferStore } from '../transfers/transfers.ts'
+import { type Loop, startLoop } from '../workers/loop.ts'
+
+/** Pause between sweeps, in milliseconds. */
+const pauseMs = 30_000
+
+/** Pause after a page of a sweep, as a multiple of the time that it took: a sweep of a long backlog takes minutes. */
+const restPerPage = 20
+
+/** Pause between checks for transfers that missed the arrival of their funds or the end of a pause, in milliseconds. */
+const releasesPauseMs = 2_000
+
+/** Pause between checks for due probes, restored credentials and ids that became known, in milliseconds. */
+const newsPauseMs = 1_000
+
+/** Pause between checks for details of counterparties that are no longer needed, in milliseconds. */
+const wipePauseMs = 600_000
+
+/** Transfers checked in one statement. */
+const pageSize = 5_000
+
+/** Most transfers of others that are adopted in one transaction. */
+const adoptedAtOnce = 500
+
+/** What a sweeper works with. */
+export interface SweeperOptions<Tx> {
+  readonly attempts: AttemptStore
+  readonly transfers: TransferStore<Tx>
+  readonly credentials: CredentialStore
+  readonly polls: PollStore
+  readonly counterparties: CounterpartyStore<Tx>
+  readonly guard: Pick<Guard, 'isAtHome'>
+  readonly logger: Logger
+}
+
+/**
+ * Starts the loops that find transfers whose wait is over: they give a job to every unsubmitted transfer that lost its own,
+ * release transfers that missed their funds, release transfers with restored credentials, poll transfers with an early
+ * observation, and adopt transfers of others that have no row here. One more wipes details of counterparties after their time.
+ */
+export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
+  const loops = [
+    startJobs(options),
+    startReleases(options),
+    startCredentials(options),
+    ...startFindings(options),
+    startWiping(options),
+  ]
+  return {
+    wake() {
+      for (const loop of loops) loop.wake()
+    },
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()))
+    },
+  }
+}
+
+function startJobs<Tx>({ attempts, credentials, logger }: SweeperOptions<Tx>): Loop {
+  let after = ''
+  return startLoop({
+    name: 'sweep',
+    logger,
+    async turn() {
+      const startedAt = performance.now()
+      const { repaired, last } = await sweepPage(attempts, after)
+      if (repaired > 0) logger.warn({ repaired }, 'Some transfers had lost their jobs; the sweep gave them new ones.')
+      after = last
+      if (last !== '') return (performance.now() - startedAt) * restPerPage
+      await attempts.rewindClock()
+      await credentials.forgetUnused()
+      return pauseMs
+    },
+  })
+}
+
+function startReleases<Tx>({ transfers, logger }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'sweep releases',
+    logger,
+    async turn() {
+      await transfers.releaseMissed()
+      await transfers.releaseResumed()
+      return releasesPauseMs
+    },
+  })
+}
+
+function startCredentials<Tx>({ credentials, logger }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'sweep credentials',
+    logger,
+    async turn() {
+      await credentials.wakeProbes()
+      return (await credentials.releaseRestored()) ? 0 : newsPauseMs
+    },
+  })
+}
+
+function startFindings<Tx>({ polls, transfers, guard, logger }: SweeperOptions<Tx>): readonly Loop[] {
+  const earlyObservations = startLoop({
+    name: 'sweep early observations',
+    logger,
+    async turn() {
+      await polls.applyEarlyObservations()
+      return newsPauseMs
+    },
+  })
+  const adoptions = startLoop({
+    name: 'sweep found transfers',
+    logger,
+    async turn() {
+      // In a copy, and after a restore, a transfer that was sent from here may seem to be one of others.
+      if (!guard.isAtHome()) return newsPauseMs
+      const { ids, failed } = await transfers.adoptFound(adoptedAtOnce)
+      if (ids.length > 0) logger.info({ adopted: ids.length }, 'The engine adopted some transfers of others.')
+      for (const one of failed) {
+        logger.warn(
+          { ...one },
+          'A transfer of others cannot be adopted as it was found; its problem is in found_transfer.',
+        )
+      }
+      return ids.length + failed.length === adoptedAtOnce ? 0 : newsPauseMs
+    },
+  })
+  return [earlyObservations, adoptions]
+}
+
+function startWiping<Tx>({ counterparties, logger }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'wipe counterparties',
+    logger,
+    async turn() {
+      await counterparties.wipeEnded()
+      return wipePauseMs
+    },
+  })
+}
+
+/** Gives a job to every transfer of a page that waits for one and has none; `last` is empty when there is no other page. */
+async function sweepPage(attempts: AttemptStore, after: string): Promise<{ repaired: number; last: string }> {
+  const ids = await attempts.unsubmittedAfter(after, pageSize)
+  const repaired = ids.length === 0 ? 0 : await attempts.ensureJobs(ids)
+  return { repaired, last: ids.length < pageSize ? '' : (ids.at(-1) ?? '') }
+}

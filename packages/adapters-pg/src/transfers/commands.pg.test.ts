@@ -1,0 +1,240 @@
+import { createEngine, type EnqueueRequest, type SubmitResult } from '@outlay/core'
+import { drain, memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+
+type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+
+describe('a command in the transaction of the host', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+  const engines: HostEngine[] = []
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 30 })
+  })
+  afterEach(async () => {
+    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
+    await emptyOutbox(pool)
+    await pool.query('truncate outlay.account')
+  })
+  afterAll(async () => {
+    await pool.end()
+  })
+
+  function make(gateway = memoryGateway()) {
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
+    engines.push(engine)
+    return { engine, gateway }
+  }
+  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
+  const enqueue = (engine: HostEngine, overrides: Partial<EnqueueRequest> = {}, accountId = 'acme') =>
+    commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
+  const jobs = async () => (await pool.query('select count(*)::integer as count from outlay_queue.job')).rows[0].count
+
+  it('cancels a transfer that was not sent, and rolls back with the transaction', async () => {
+    const { engine, gateway } = make()
+    const { id } = await enqueue(engine)
+    await commit(async (tx) => {
+      await engine.transfers.cancel(tx, id)
+      throw new Error('not after all')
+    }).catch(() => undefined)
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', status: 'pending' })
+    expect(await jobs()).toBe(1)
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'settled', status: 'canceled' })
+    expect(await jobs()).toBe(0)
+    await engine.start()
+    await drain(engine)
+    expect(gateway.submissions).toHaveLength(0)
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
+      code: 'transfer_not_cancelable',
+    })
+  })
+
+  it('cancels a transfer that awaits funds, and notifies its subscribers', async () => {
+    const { engine, gateway } = make()
+    gateway.script(() => ({ outcome: 'insufficient_balance', detail: 'short' }))
+    const events: string[] = []
+    engine.subscribe('log', ['transfer.canceled'], async (event) => void events.push(event.type))
+    await engine.start()
+    const { id } = await enqueue(engine)
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'awaiting_funds')
+    // The next attempt comes at a random moment within the backoff, and a transfer that is being sent is not canceled.
+    await engine.stop()
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    await engine.start()
+    await waitUntil(() => events.length > 0)
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'settled', status: 'canceled' })
+  })
+
+  it('does not cancel a transfer whose money may have moved', async () => {
+    const { engine, gateway } = make()
+    gateway.scriptAfter(() => ({ outcome: 'unknown', detail: 'reset', retryAfterMs: 600_000 }))
+    await engine.start()
+    const { id } = await enqueue(engine)
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'outcome_unknown')
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
+      code: 'transfer_not_cancelable',
+    })
+    const missing = '01J0000000000000000000000Z'
+    await expect(commit((tx) => engine.transfers.cancel(tx, missing))).rejects.toMatchObject({
+      code: 'transfer_not_found',
+    })
+  })
+
+  it('does not cancel a transfer whose key the service has for another request, released or not', async () => {
+    const { engine, gateway } = make()
+    gateway.script(() => ({ outcome: 'key_mismatch', detail: 'another payload' }))
+    await engine.start()
+    const { id } = await enqueue(engine)
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'blocked')
+    await engine.stop()
+    const refused = { code: 'transfer_not_cancelable', message: expect.stringContaining('its money may have moved') }
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject(refused)
+    expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(true)
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject(refused)
+    expect(await engine.transfers.get(id)).toMatchObject({ status: 'pending' })
+  })
+
+  it('does not send a key that the service has for another request as another client, and lets it not expire', async () => {
+    let client = 'first'
+    const { engine, gateway } = make({ ...memoryGateway(), identify: async () => client })
+    let isOther = true
+    gateway.script(() => (isOther ? { outcome: 'key_mismatch', detail: 'another payload' } : undefined))
+    await engine.start()
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    const { id } = await enqueue(engine, { expiresAt })
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'blocked')
+    client = 'second'
+    isOther = false
+    await pool.query('update outlay.transfer set expires_at = now() where id = $1', [id])
+    await commit((tx) => engine.transfers.release(tx, id))
+    await waitUntil(async () => ((await engine.transfers.get(id))?.attempt ?? 0) > 1)
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage !== 'submitting')
+    expect(await engine.transfers.get(id)).toMatchObject({ status: 'pending', reason: 'client_changed' })
+    expect(gateway.transfers.size).toBe(0)
+  })
+
+  it('enqueues a failed transfer again once, however many ask for it at once, unless they give keys of their own', async () => {
+    const { engine, gateway } = make()
+    const failing = new Set<string>()
+    gateway.script(({ transferId }) =>
+      failing.has(transferId) ? { outcome: 'rejected', code: 'closed', detail: 'no' } : undefined,
+    )
+    const resubmit = (id: string, idempotencyKey?: string) =>
+      commit((tx) => engine.transfers.resubmit(tx, id, { idempotencyKey }))
+    const fail = async (id: string) => {
+      failing.add(id)
+      await engine.start()
+      await drain(engine)
+      await engine.stop()
+    }
+    const { id } = await enqueue(engine, { idempotencyKey: 'k'.repeat(255) })
+    await fail(id)
+    const asked = await Promise.all(Array.from({ length: 5 }, () => resubmit(id)))
+    expect(new Set(asked.map((one) => one.id)).size).toBe(1)
+    expect(asked.filter((one) => !one.reused)).toHaveLength(1)
+    // The second of a failed second is a third.
+    const second = asked[0]?.id ?? ''
+    await fail(second)
+    const [third, same] = [await resubmit(second), await resubmit(second)]
+    expect(same).toMatchObject({ id: third.id, reused: true })
+    expect((await resubmit(id)).id).toBe(second)
+    expect(await resubmit(id, 'another-on-purpose')).toMatchObject({ reused: false })
+    expect(gateway.transfers.size).toBe(0)
+  })
+
+  it('enqueues the request of a failed transfer again under a new key, and of no other', async () => {
+    const { engine, gateway } = make()
+    const { id } = await enqueue(engine, { idempotencyKey: 'first' })
+    gateway.script(({ attempt, transferId }) =>
+      transferId === id && attempt === 1 ? { outcome: 'rejected', code: 'closed', detail: 'no' } : undefined,
+    )
+    await engine.start()
+    await drain(engine)
+    const again = await commit((tx) => engine.transfers.resubmit(tx, id))
+    expect(again).toMatchObject({ reused: false, accountId: 'acme', idempotencyKey: 'first:resubmit' })
+    await drain(engine)
+    expect(await engine.transfers.get(again.id)).toMatchObject({ status: 'complete' })
+    await expect(commit((tx) => engine.transfers.resubmit(tx, again.id))).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('cancels a transfer and enqueues its request again in one transaction', async () => {
+    const { engine } = make()
+    const { id } = await enqueue(engine)
+    const again = await commit(async (tx) => {
+      await engine.transfers.cancel(tx, id)
+      return engine.transfers.resubmit(tx, id, { idempotencyKey: 'again' })
+    })
+    await engine.start()
+    await drain(engine)
+    expect(await engine.transfers.get(id)).toMatchObject({ status: 'canceled' })
+    expect(await engine.transfers.getByKey('acme', 'again')).toMatchObject({ id: again.id, status: 'complete' })
+  })
+
+  it('pauses one account and leaves the others alone, until it is resumed', async () => {
+    const { engine, gateway } = make()
+    expect(await commit((tx) => engine.accounts.pause(tx, 'acme'))).toBe(true)
+    expect(await commit((tx) => engine.accounts.pause(tx, 'acme'))).toBe(false)
+    for (let index = 0; index < 5; index += 1) await enqueue(engine)
+    await enqueue(engine, {}, 'other')
+    await engine.start()
+    await waitUntil(async () => (await engine.backlog()).settled === 1)
+    await waitUntil(async () => {
+      const { rows } = await pool.query(`select 1 from outlay.transfer where reason = 'account_paused'`)
+      return rows.length === 5
+    })
+    expect(gateway.submissions.map((submission) => submission.accountId)).toEqual(['other'])
+    expect(await commit((tx) => engine.accounts.resume(tx, 'acme'))).toBe(true)
+    expect(await commit((tx) => engine.accounts.resume(tx, 'acme'))).toBe(false)
+    await drain(engine)
+    expect(gateway.transfers.size).toBe(6)
+  })
+
+  it('releases a transfer that a claim deferred for a pause just as that ended', async () => {
+    const { engine, gateway } = make()
+    await commit((tx) => engine.accounts.pause(tx, 'acme'))
+    const { id } = await enqueue(engine)
+    await engine.start()
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'account_paused')
+    // A resume that does not see what the claim writes at that moment.
+    await pool.query(`update outlay.account set paused = false where account_id = 'acme'`)
+    expect(await drain(engine)).toMatchObject({ settled: 1 })
+    expect(gateway.transfers.size).toBe(1)
+  })
+
+  it('keeps a scheduled transfer until its time', async () => {
+    const { engine, gateway } = make()
+    const late = await enqueue(engine, { notBefore: new Date(Date.now() + 3_600_000) })
+    const soon = await enqueue(engine, { notBefore: new Date(Date.now() + 700).toISOString() })
+    await engine.start()
+    await waitUntil(async () => (await engine.transfers.get(soon.id))?.stage === 'settled')
+    expect(gateway.submissions).toHaveLength(1)
+    const waiting = await engine.transfers.get(late.id)
+    expect(waiting?.stage).toBe('queued')
+    expect(Date.parse(waiting?.notBefore ?? '')).toBe(Date.parse(late.notBefore ?? ''))
+    await expect(enqueue(engine, { notBefore: 'tomorrow' })).rejects.toMatchObject({ field: 'notBefore' })
+  })
+
+  it('fails a transfer that was not sent before it expired, and carries through one that may have been', async () => {
+    const { engine, gateway } = make()
+    const expired = await enqueue(engine, { expiresAt: new Date(Date.now() - 1) })
+    const answer = Promise.withResolvers<SubmitResult>()
+    gateway.scriptAfter(({ attempt }) => (attempt === 1 ? answer.promise : undefined))
+    const sent = await enqueue(engine, { expiresAt: new Date(Date.now() + 3_600_000) })
+    await engine.start()
+    await waitUntil(() => gateway.submissions.length === 1)
+    // It expires while its first request is on its way.
+    await pool.query(`update outlay.transfer set expires_at = now() - interval '1 s' where id = $1`, [sent.id])
+    answer.resolve({ outcome: 'unknown', detail: 'reset' })
+    await waitUntil(async () => (await engine.transfers.get(sent.id))?.stage === 'settled')
+    expect(await engine.transfers.get(sent.id)).toMatchObject({ status: 'complete', attempt: 2 })
+    expect(await engine.transfers.get(expired.id)).toMatchObject({ status: 'failed', failure: { type: 'expired' } })
+    expect(gateway.transfers.size).toBe(1)
+  })
+})

@@ -1,0 +1,81 @@
+import { type AccountLimitsChange, Id, type OperatorNote } from '@outlay/core'
+import type { Driver } from '../database/driver.ts'
+import { statements } from '../database/statement.ts'
+import type { AccountWeights } from '../limits/account-weights.ts'
+import { wakeJobsText } from '../queue/queue.ts'
+
+const texts = {
+  cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
+  is_accepted_late: 'select 1 as found from {{schema}}.attempt a where a.transfer_id = $1 and a.late',
+  resolve: 'select {{schema}}.resolve($1, $2, $3, $4, $5) as obstacle',
+  pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
+    on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
+  resume: `update {{schema}}.account a set paused = false where a.account_id = $1 and a.paused returning a.account_id`,
+  paused_transfers: `select t.id from {{schema}}.transfer t
+    where t.account_id = $1 and t.stage = 'queued' and t.reason = 'account_paused' order by t.id for no key update`,
+  clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
+  wake_jobs: wakeJobsText,
+  retry_credentials: `update {{schema}}.unauthorized_account r set probe_at = clock_timestamp()
+    where r.account_id = $1 returning r.account_id`,
+  configure_account: 'select {{schema}}.configure_account($1, $2::jsonb, $3)::text',
+  notify: `select pg_notify('{{channel}}', '')::text`,
+} as const
+
+/** Makes the commands of operators on a driver; each writes rows in the transaction that it is given. */
+export function createCommandStore<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+  weights: AccountWeights,
+  notifies = true,
+) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Ends a transfer that certainly has no effect at the service. False when that is not certain, or when it is final. */
+    async cancel(tx: Tx, transferId: string): Promise<boolean> {
+      const [row] = await driver.execute(tx, sql.cancel, [transferId, Id.toUuid(transferId)])
+      return row?.['canceled'] === true
+    },
+    /** True when the service accepted an ended transfer after its end. */
+    async isAcceptedLate(tx: Tx, transferId: string): Promise<boolean> {
+      return (await driver.execute(tx, sql.is_accepted_late, [transferId])).length > 0
+    },
+    /** Ends the doubt about a blocked transfer as a person says; a remote id of null says that nothing was paid. */
+    async resolve(
+      tx: Tx,
+      transferId: string,
+      resolution: OperatorNote & { readonly remoteId: string | null; readonly insteadOf?: string | undefined },
+    ) {
+      const { remoteId, reason, actor, insteadOf } = resolution
+      const values = [transferId, remoteId, reason ?? null, actor ?? null, insteadOf ?? null]
+      const [row] = await driver.execute(tx, sql.resolve, values)
+      const obstacle = row?.['obstacle'] as string | null
+      if (obstacle === null && notifies) await driver.execute(tx, sql.notify, [])
+      const isOther = obstacle !== null && Id.is(obstacle)
+      return { done: obstacle === null, isUnderWay: obstacle === 'under_way', otherId: isOther ? obstacle : null }
+    },
+    /** Keeps an account's transfers from being claimed. False when it is paused already. */
+    async pause(tx: Tx, accountId: string): Promise<boolean> {
+      return (await driver.execute(tx, sql.pause, [accountId])).length > 0
+    },
+    /** Resumes a paused account. False when it is not paused. */
+    async resume(tx: Tx, accountId: string): Promise<boolean> {
+      if ((await driver.execute(tx, sql.resume, [accountId])).length === 0) return false
+      const ids = (await driver.execute(tx, sql.paused_transfers, [accountId])).map((row) => row['id'] as string)
+      if (ids.length > 0) {
+        await driver.execute(tx, sql.clear_reason, [ids])
+        await driver.execute(tx, sql.wake_jobs, [ids])
+        if (notifies) await driver.execute(tx, sql.notify, [])
+      }
+      return true
+    },
+    /** Makes the probe of an account's refused credentials due. False when they are not refused. */
+    async retryCredentials(tx: Tx, accountId: string): Promise<boolean> {
+      return (await driver.execute(tx, sql.retry_credentials, [accountId])).length > 0
+    },
+    /** Changes the limits of an account. */
+    async configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void> {
+      await driver.execute(tx, sql.configure_account, [accountId, JSON.stringify(change), notifies])
+      if (change.weight !== undefined) weights.note(accountId, change.weight ?? 1)
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import type { CounterpartyDetails } from '@outlay/core'
+import type { NewTransfer } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { statements } from '../database/statement.ts'
+
+const texts = {
+  keep_counterparties: `insert into {{schema}}.counterparty_details (transfer_id, account_id, fingerprint, details)
+    select n.id, n.account_id, n.fingerprint, n.details::jsonb
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as n (id, account_id, fingerprint, details)`,
+  counterparty_details: `select d.fingerprint, d.details from {{schema}}.counterparty_details d where d.transfer_id = $1`,
+  wipe_counterparties: `with ended as (
+      select d.transfer_id from {{schema}}.counterparty_details d join {{schema}}.transfer t on t.id = d.transfer_id
+      where t.stage = 'settled' and t.updated_at < clock_timestamp() - interval '30 days' for update of d skip locked
+    )
+    delete from {{schema}}.counterparty_details d using ended e where d.transfer_id = e.transfer_id returning d.transfer_id`,
+} as const
+
+/** The store of counterparties that transfers give with all details, while the service does not know them. */
+export type CounterpartyStore<Tx> = ReturnType<typeof createCounterpartyStore<Tx>>
+
+/** Makes the store of counterparties on a driver. */
+export function createCounterpartyStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Keeps the details of the counterparties that these transfers give, in the transaction that wrote the transfers. */
+    async keep(tx: Tx, transfers: readonly NewTransfer[]): Promise<void> {
+      const kept = transfers.flatMap(({ id, accountId, counterparty }) =>
+        counterparty === undefined ? [] : [{ id, accountId, ...counterparty }],
+      )
+      await driver.execute(tx, sql.keep_counterparties, [
+        kept.map(({ id }) => id),
+        kept.map(({ accountId }) => accountId),
+        kept.map(({ fingerprint }) => fingerprint),
+        kept.map(({ address }) => JSON.stringify(address)),
+      ])
+    },
+    /** Details of a transfer's counterparty; `undefined` when it is registered, was given by its id, or was wiped. */
+    async find(tx: Tx, transferId: string): Promise<CounterpartyDetails | undefined> {
+      const [row] = await driver.execute(tx, sql.counterparty_details, [transferId])
+      if (row === undefined) return undefined
+      return { fingerprint: row['fingerprint'] as string, address: row['details'] as CounterpartyDetails['address'] }
+    },
+    /** Wipes the details of counterparties whose transfer ended 30 days ago without having registered them; returns how many. */
+    async wipeEnded(): Promise<number> {
+      return (await driver.query(sql.wipe_counterparties, [])).length
+    },
+  }
+}

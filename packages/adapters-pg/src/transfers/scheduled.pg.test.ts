@@ -1,0 +1,132 @@
+import { createEngine, type EnqueueRequest, Id } from '@outlay/core'
+import { memoryGateway } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { createAttemptStore } from '../dispatch/attempts.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { createCredentialStore } from '../limits/credentials.ts'
+import { createThrottleStore } from '../limits/throttles.ts'
+import { locate } from '../schema/database-names.ts'
+import { createTransferStore } from './transfers.ts'
+
+describe('a transfer that is not to be sent before a time', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const { tokens } = locate({})
+  const notBefore = new Date(Date.now() + 86_400_000)
+  let pool: pg.Pool
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 10 })
+  })
+  afterEach(() => emptyOutbox(pool))
+  afterAll(() => pool.end())
+
+  const make = () => {
+    const driver = pgDriver(pool)
+    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const enqueue = (overrides: Partial<EnqueueRequest> = {}) =>
+      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme', overrides)))
+    return { driver, engine, enqueue, attempts: createAttemptStore(driver, tokens), commit: driver.transaction }
+  }
+  const startOf = async (id: string): Promise<Date> =>
+    (await pool.query('select start_after from outlay_queue.job where id = $1', [Id.toUuid(id)])).rows[0]?.start_after
+  /** Leaves the transfer as a claim that deferred it does. */
+  const defer = (id: string, stage: string, reason: string) =>
+    pool.query(
+      `with j as (update outlay_queue.job set start_after = now() + interval '10 years', state = 'retry')
+       update outlay.transfer set stage = $2, reason = $3 where id = $1`,
+      [id, stage, reason],
+    )
+
+  it.each(['queued', 'blocked', 'awaiting_funds'])('waits for it when it is released while %s', async (stage) => {
+    const { engine, enqueue, attempts, commit } = make()
+    const { id } = await enqueue({ notBefore })
+    await pool.query('update outlay.transfer set stage = $1', [stage])
+    if (stage === 'blocked') await pool.query('delete from outlay_queue.job')
+    expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(true)
+    expect(await startOf(id)).toEqual(notBefore)
+    expect(await attempts.fetch(10, 'worker')).toEqual([])
+  })
+
+  it('waits for it when its account is resumed, funded, within its limits again, or has good credentials', async () => {
+    const { driver, engine, enqueue, attempts, commit } = make()
+    const { id } = await enqueue({ notBefore })
+    const ends: readonly (readonly [stage: string, reason: string, end: () => Promise<unknown>])[] = [
+      [
+        'queued',
+        'account_paused',
+        async () => {
+          await commit((tx) => engine.accounts.pause(tx, 'acme'))
+          await commit((tx) => engine.accounts.resume(tx, 'acme'))
+        },
+      ],
+      ['queued', 'account_paused', () => createTransferStore(driver, tokens).releaseResumed()],
+      ['awaiting_funds', 'insufficient_balance', () => commit((tx) => engine.accounts.fundsArrived(tx, 'acme'))],
+      ['queued', 'unauthenticated', () => createCredentialStore(driver, tokens).releaseRestored()],
+      [
+        'queued',
+        'unauthenticated',
+        async () => {
+          await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('acme', now())`)
+          await createCredentialStore(driver, tokens).wakeProbes()
+          await pool.query('truncate outlay.unauthorized_account')
+        },
+      ],
+      [
+        'queued',
+        'account_limited',
+        async () => {
+          await pool.query(`insert into outlay.account_throttle (account_id, waiting) values ('acme', true)`)
+          await createThrottleStore(driver, tokens).release()
+        },
+      ],
+    ]
+    for (const [stage, reason, end] of ends) {
+      await defer(id, stage, reason)
+      await end()
+      expect([reason, await startOf(id)]).toEqual([reason, notBefore])
+      expect(await attempts.fetch(10, 'worker')).toEqual([])
+    }
+  })
+
+  it('goes back to its time when its job comes too early, by whatever accident', async () => {
+    const { enqueue, attempts } = make()
+    const { id } = await enqueue({ notBefore })
+    await pool.query('update outlay_queue.job set start_after = now()')
+    expect(await attempts.fetch(10, 'worker')).toMatchObject([{ id: Id.toUuid(id), claim: undefined }])
+    expect(await attempts.claim([id], 'worker')).toEqual([])
+    expect(await startOf(id)).toEqual(notBefore)
+    expect((await pool.query('select state from outlay_queue.job')).rows).toEqual([{ state: 'retry' }])
+    await pool.query(`update outlay.transfer set not_before = now() - interval '1 second'`)
+    await pool.query('update outlay_queue.job set start_after = now()')
+    expect(await attempts.fetch(10, 'worker')).toMatchObject([{ claim: { transferId: id, attempt: 1 } }])
+  })
+
+  it('and transfers of a paused account do not keep the virtual time from being set back', async () => {
+    const { engine, enqueue, attempts, commit } = make()
+    await commit((tx) => engine.accounts.pause(tx, 'acme'))
+    const [paused] = [await enqueue(), await enqueue({ notBefore })]
+    await attempts.claim([paused.id], 'worker')
+    const tag = async () => Number((await pool.query('select tag from outlay.dispatch_clock')).rows[0].tag)
+    const setTag = (high: number) => pool.query('update outlay.dispatch_clock set tag = $1', [high])
+    try {
+      await setTag(1_500_000_000)
+      await pool.query('update outlay_queue.job set priority = -1500000000')
+      await attempts.rewindClock()
+      expect(await tag()).toBe(0)
+      expect((await pool.query('select distinct priority from outlay_queue.job')).rows).toEqual([{ priority: -1 }])
+      // One that is due soon does.
+      await setTag(1_500_000_000)
+      await pool.query(
+        `insert into outlay_queue.job (id, name, priority) values (gen_random_uuid(), 'submit', -1500000000)`,
+      )
+      await attempts.rewindClock()
+      expect(await tag()).toBe(1_500_000_000)
+    } finally {
+      await setTag(0)
+    }
+  })
+})

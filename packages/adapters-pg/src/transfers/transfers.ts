@@ -1,0 +1,267 @@
+import type { Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
+import type { ChangingTransfer, DecideChange, FoundTransfer, ObserveRules } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { withLockTimeout } from '../database/lock-timeout.ts'
+import { type Row, type Statement, statements, storableJson } from '../database/statement.ts'
+import { ensureJobsText, wakeJobsText } from '../queue/queue.ts'
+import { readOne, transferColumns } from './transfer-row.ts'
+
+/** An adopted transfer was not enqueued here, so its time since the enqueue cannot be measured. */
+const remoteText = `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
+      case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
+      t.request -> 'destination' ->> 'transferType' as transfer_type from {{schema}}.transfer t
+    where t.remote_id = any ($2::text[]) and t.account_id = $1`
+
+const texts = {
+  get: `select ${transferColumns} from {{schema}}.transfer t where t.id = $1`,
+  get_by_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
+  lock_remote: `${remoteText} order by t.id for no key update`,
+  // Locked transfers are known, and come without their columns.
+  lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
+    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type
+    from {{schema}}.transfer k left join free f on f.id = k.id
+    where k.remote_id = any ($2::text[]) and k.account_id = $1 order by f.id`,
+  // The order keeps two observers from waiting for each other.
+  record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
+    select $1, u.remote_id from unnest($2::text[]) as u (remote_id) order by 2 on conflict do nothing`,
+  record_early_observations_soon: 'select {{schema}}.record_early_observations($1, $2::text[])::text',
+  record_found_transfers: 'select {{schema}}.record_found_transfers($1, $2::jsonb) as count',
+  adopt_found: 'select id, account_id, remote_id, problem from {{schema}}.adopt_found($1)',
+  funded_by: 'select funded_by as id from {{schema}}.funded_by($1::text[])',
+  funded_unseen: 'select funded_unseen as id from {{schema}}.funded_unseen()',
+  apply_changes: 'select {{schema}}.apply_changes($1::jsonb) as count',
+  funds_arrived: `with mark as (
+      insert into {{schema}}.account (account_id, funds_arrived_at) values ($1, clock_timestamp())
+      on conflict (account_id) do update set funds_arrived_at = excluded.funds_arrived_at
+    )
+    select t.id from {{schema}}.transfer t
+    where t.account_id = $1 and t.stage = 'awaiting_funds' and t.reason = 'insufficient_balance' order by t.id for no key update`,
+  // A refusal for lack of funds was written while the arrival had not committed yet, so neither of the two saw the other.
+  funds_missed: `select t.id from {{schema}}.account f
+    join {{schema}}.transfer t
+      on t.account_id = f.account_id and t.stage = 'awaiting_funds' and t.reason = 'insufficient_balance'
+    join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = t.attempt
+    where f.funds_arrived_at > greatest(a.claimed_at, clock_timestamp() - interval '1 hour')
+    order by t.id limit 5000 for no key update of t skip locked`,
+  // A claim deferred them for a pause that was over when the claim committed, so the resume did not see them.
+  // From one account to the next, since those that stay paused may have very many.
+  resumed_unseen: `with recursive waiting as (
+      (select t.account_id from {{schema}}.transfer t where t.reason = 'account_paused' order by t.account_id limit 1)
+      union all
+      select (select t.account_id from {{schema}}.transfer t
+        where t.reason = 'account_paused' and t.account_id > w.account_id order by t.account_id limit 1)
+      from waiting w where w.account_id is not null
+    ), missed as materialized (
+      select t.id from {{schema}}.transfer t
+      where t.reason = 'account_paused' and t.stage = 'queued' and t.account_id = any (array(
+        select w.account_id from waiting w where not exists (
+          select 1 from {{schema}}.held_account h where h.account_id = w.account_id)))
+      order by t.id limit 5000 for no key update skip locked
+    ), cleared as (
+      update {{schema}}.transfer t set reason = null from missed m where t.id = m.id returning t.id, t.not_before
+    )
+    update {{queue_table}} j set start_after = greatest(clock_timestamp(), c.not_before) from cleared c
+    where j.name = '{{queue}}' and j.id = {{schema}}.job_id(c.id) and j.state < 'active' returning j.id`,
+  // An adopted transfer is not the engine's to send again: the engine has no key for it.
+  lock_waiting: `select t.id from {{schema}}.transfer t
+    where t.id = $1 and (t.stage in ('blocked', 'awaiting_funds', 'queued') or t.reason = 'missing_at_service')
+      and t.idempotency_key not like 'adopted %' for no key update`,
+  // An unknown outcome stays unknown since the same time. A release lets one more attempt go, whose answer is judged by that age.
+  // A transfer that the service has lost is sent again under its key; its id at the service has no meaning any more. Its doubt,
+  // and the doubt of a transfer that a restore left behind, is as old as its first request may be, and so is the key.
+  requeue: `with doubtful as (
+      select t.id, case when t.stage <> 'submitted' and t.reason is distinct from 'reconcile' then t.unknown_since
+        else least(t.unknown_since, coalesce(
+          (select case when not bool_or(a.outcome is not distinct from 'reconciled') then min(a.claimed_at) filter (where a.step is null) end
+            from {{schema}}.attempt a where a.transfer_id = t.id),
+          greatest(t.created_at, t.not_before))) end as since
+      from {{schema}}.transfer t where t.id = any ($1::text[])
+    ), changed as (
+      update {{schema}}.transfer t
+      set stage = 'queued', reason = case when $2::boolean and f.since is not null then 'released' end,
+          released_at = case when $2 and f.since is not null then clock_timestamp() else t.released_at end,
+          unknown_since = f.since,
+          remote_id = case when t.stage <> 'submitted' then t.remote_id end, next_poll_at = null,
+          status = case when t.stage <> 'submitted' then t.status else 'pending' end,
+          failure = case when t.stage <> 'submitted' then t.failure end,
+          event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
+      from doubtful f where t.id = f.id returning t.id, t.event_sequence
+    ), doubtless as (
+      -- No money moves by a registration, so its time starts again.
+      update {{schema}}.counterparty_details d set unknown_since = null
+      where $2 and d.transfer_id = any ($1::text[]) and d.unknown_since is not null
+    )
+    select {{schema}}.record_events(array_agg(c.id), array_agg(c.event_sequence),
+      array_agg('transfer.released'::text))::text from changed c having count(*) > 0`,
+  wake_jobs: wakeJobsText,
+  ensure_jobs: ensureJobsText,
+  notify: `select pg_notify('{{channel}}', '')::text`,
+} as const
+
+/** The statements that an observation begins with: a host's waits for locks, a worker's skips locked rows. */
+const observing = <S extends { readonly [K in keyof typeof texts]: Statement }>(sql: S) => ({
+  ...sql,
+  waiting: { lock: sql.lock_remote, note: sql.record_early_observations },
+  passing: { lock: sql.lock_free_remote, note: sql.record_early_observations_soon },
+})
+
+/** The store of transfers. */
+export type TransferStore<Tx> = ReturnType<typeof createTransferStore<Tx>>
+
+/** What became of transfers that were found at the service. */
+export interface Adopted {
+  /** Ids of the new rows. */
+  readonly ids: readonly string[]
+  /** What could not be written, and the code of the error. */
+  readonly failed: readonly { readonly accountId: string; readonly remoteId: string; readonly code: string }[]
+}
+
+/** Reads the results of the functions that adopt. */
+export const readAdopted = (rows: readonly Row[]): Adopted => ({
+  ids: rows.flatMap((row) => (row['id'] === null ? [] : [row['id'] as string])),
+  failed: rows.flatMap((row) =>
+    row['id'] === null
+      ? [
+          {
+            accountId: row['account_id'] as string,
+            remoteId: row['remote_id'] as string,
+            code: row['problem'] as string,
+          },
+        ]
+      : [],
+  ),
+})
+
+/** Makes the store of transfers on a driver. */
+export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
+  const { passing, waiting, ...sql } = observing(statements(tokens, texts))
+  const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
+    const ids = rows.map((row) => row['id'] as string)
+    if (ids.length === 0) return 0
+    await driver.execute(tx, sql.requeue, [ids, byPerson])
+    await driver.execute(tx, sql.wake_jobs, [ids])
+    await driver.execute(tx, sql.ensure_jobs, [ids])
+    if (notifies) await driver.execute(tx, sql.notify, [])
+    return ids.length
+  }
+  const noteFound = async (tx: Tx, accountId: string, found: readonly FoundTransfer[]): Promise<number> => {
+    if (found.length === 0) return 0
+    const [row] = await driver.execute(tx, sql.record_found_transfers, [accountId, storableJson(found.map(writeFound))])
+    return Number(row?.['count'] ?? 0)
+  }
+  /** Releases the transfers that wait for funds which these transfers have brought. */
+  const wakeFunded = async (tx: Tx, ids: readonly unknown[]): Promise<void> => {
+    if (ids.length > 0) await requeue(tx, await driver.execute(tx, sql.funded_by, [ids]))
+  }
+  return {
+    async get(id: string, tx?: Tx): Promise<StoredTransfer | undefined> {
+      return readOne(await (tx === undefined ? driver.query(sql.get, [id]) : driver.execute(tx, sql.get, [id])))
+    },
+    async getByKey(accountId: string, key: string): Promise<StoredTransfer | undefined> {
+      return readOne(await driver.query(sql.get_by_key, [accountId, key]))
+    },
+    /** Applies observations of one account; counts changed and newly found transfers. `waits` for locks, or skips locked rows. */
+    async apply(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules, waits = true) {
+      if (observations.length === 0) return { changed: 0, found: 0 }
+      const { lock, note } = waits ? waiting : passing
+      const rows = await driver.execute(tx, lock, [accountId, observations.map((seen) => seen.remoteId)])
+      const early = findEarly(rows, observations, rules.decide)
+      if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
+      const found = await noteFound(tx, accountId, findUnknown(rows, observations, rules))
+      const changes = decideChanges(rows, observations, rules.decide)
+      if (changes.length === 0) return { changed: 0, found }
+      const [result] = await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
+      const complete = changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
+      await wakeFunded(tx, complete)
+      return { changed: Number(result?.['count'] ?? 0), found }
+    },
+    /** Adopts transfers found at the service that certainly have no row here. */
+    async adoptFound(limit: number): Promise<Adopted> {
+      return withLockTimeout(driver, async (tx) => {
+        const adopted = readAdopted(await driver.execute(tx, sql.adopt_found, [limit]))
+        await wakeFunded(tx, adopted.ids)
+        return adopted
+      })
+    },
+    async fundsArrived(tx: Tx, accountId: string) {
+      return requeue(tx, await driver.execute(tx, sql.funds_arrived, [accountId]))
+    },
+    /** Sends transfers out again that were claimed before funds arrived and refused as that was committed. */
+    async releaseMissed(): Promise<number> {
+      return withLockTimeout(driver, async (tx) => {
+        const missed = await requeue(tx, await driver.execute(tx, sql.funds_missed, []))
+        return missed + (await requeue(tx, await driver.execute(tx, sql.funded_unseen, [])))
+      })
+    },
+    /** Releases transfers that a claim deferred for a pause as it ended. Returns how many. */
+    async releaseResumed(): Promise<number> {
+      return (await driver.query(sql.resumed_unseen, [])).length
+    },
+    async release(tx: Tx, id: string) {
+      return (await requeue(tx, await driver.execute(tx, sql.lock_waiting, [id]), true)) > 0
+    },
+  }
+}
+
+/** Remote ids that no transfer has yet, of observations that would change a transfer that was just submitted. */
+function findEarly(rows: readonly Row[], observations: readonly Observation[], decide: DecideChange): Set<string> {
+  const known = new Set(rows.map((row) => row['remote_id']))
+  const submitted = { stage: 'submitted', status: 'pending', failure: null } as const
+  const early = observations.filter((seen) => !known.has(seen.remoteId) && decide(submitted, seen) !== undefined)
+  return new Set(early.map((seen) => seen.remoteId))
+}
+
+/** Rows for the transfers that none here has the id of yet, one each; the latest observation counts. */
+function findUnknown(rows: readonly Row[], observations: readonly Observation[], { describe }: ObserveRules) {
+  const known = new Set(rows.map((row) => row['remote_id']))
+  const unknown = observations.filter((seen) => !known.has(seen.remoteId)).flatMap((seen) => describe(seen) ?? [])
+  return [...new Map(unknown.map((found) => [found.remoteId, found])).values()]
+}
+
+/** A found transfer in the form that the SQL which adopts it reads. */
+export function writeFound(found: FoundTransfer) {
+  const { id, idempotencyKey, fingerprint, request, stage, status, failure, reachedAt } = found
+  const events = found.events.map((event) => event.type)
+  return {
+    remote_id: found.remoteId,
+    automated: found.automated,
+    created_at: found.createdAt,
+    transfer: { id, key: idempotencyKey, fingerprint, request, stage, status, failure, reached_at: reachedAt, events },
+  }
+}
+
+/** Where a transfer came from; undefined for an adopted one. */
+function originOf(row: Row): ChangingTransfer['origin'] {
+  const createdAt = row['created_at']
+  if (typeof createdAt !== 'string') return undefined
+  return { createdAt, transferType: (row['transfer_type'] ?? '') as string }
+}
+
+function decideChanges(rows: readonly Row[], observations: readonly Observation[], decide: DecideChange) {
+  const seen = new Map<string, Observation[]>()
+  for (const observation of observations) {
+    const list = seen.get(observation.remoteId) ?? []
+    seen.set(observation.remoteId, [...list, observation])
+  }
+  // A row without an id is locked by another transaction.
+  const free = rows.filter((row) => row['id'] !== null)
+  return free.flatMap((row) => {
+    const origin = originOf(row)
+    let current: Parameters<DecideChange>[0] = {
+      stage: row['stage'] as Stage,
+      status: row['status'] as TransferStatus,
+      failure: (row['failure'] ?? null) as TransferFailure | null,
+      reachedAt: (row['reached_at'] ?? null) as string | null,
+    }
+    const events: string[] = []
+    for (const observation of seen.get(row['remote_id'] as string) ?? []) {
+      const change = decide({ ...current, origin }, observation)
+      if (change === undefined) continue
+      const { stage, status, failure, reachedAt } = change
+      current = { stage, status, failure, reachedAt }
+      events.push(...change.events.map((event) => event.type))
+    }
+    const { reachedAt, ...state } = current
+    return events.length === 0 ? [] : [{ id: row['id'] as string, ...state, reached_at: reachedAt ?? null, events }]
+  })
+}
