@@ -37,7 +37,8 @@ function openFaultyConnection(connectionString: string): FaultyConnection {
 
 /** FaultyConnections that outlive their workers: what a new session costs before it knows its statements is most of a worker's start. */
 export interface FaultyConnections {
-  take(): FaultyConnection
+  /** One that is kept, or a new one. */
+  open(): FaultyConnection
   /** Keeps connections for the next worker when they are whole and nobody uses them any more; else ends them. */
   giveBack(connection: FaultyConnection): Promise<void>
   end(): Promise<void>
@@ -48,12 +49,12 @@ export function storeFaultyConnections(connectionString: string): FaultyConnecti
   const kept: FaultyConnection[] = []
   const hush = () => undefined
   return {
-    take() {
+    open() {
       const found = kept.pop()
       if (found !== undefined) return found
-      const laid = openFaultyConnection(connectionString)
-      laid.pool.on('error', hush)
-      return laid
+      const opened = openFaultyConnection(connectionString)
+      opened.pool.on('error', hush)
+      return opened
     },
     async giveBack(connection) {
       const { pool, isCut } = connection

@@ -63,18 +63,18 @@ export function createLine(earlier: readonly Happening[], patience: Patience) {
     first: () => next,
     end,
     /** Something has happened. */
-    keep(place: number) {
-      underWay.delete(place)
-      if (!done.has(place)) {
+    keep(index: number) {
+      underWay.delete(index)
+      if (!done.has(index)) {
         hasMissed = false
         counts.kept += 1
       }
-      done.add(place)
+      done.add(index)
       advance()
     },
-    /** Resolves with true when everything before a place has happened, and with false when that takes too long. */
-    reach(place: number, withinMs?: number) {
-      const reached = waitIn(waiting, () => next >= place, withinMs)
+    /** Resolves with true when everything before an index has happened, and with false when that takes too long. */
+    reach(index: number, withinMs?: number) {
+      const reached = waitIn(waiting, () => next >= index, withinMs)
       wind()
       return reached
     },

@@ -117,8 +117,8 @@ function createRecord() {
           if (!isOver) happened.push(begun)
         },
         forget() {
-          const place = happened.indexOf(begun)
-          if (place >= 0) happened.splice(place, 1)
+          const index = happened.indexOf(begun)
+          if (index >= 0) happened.splice(index, 1)
         },
         end(payouts: readonly number[]) {
           begun.payouts = payouts

@@ -86,10 +86,10 @@ export async function run(
   const violations: Violation[] = []
   let under = 'the first step'
   const play = async () => {
-    for (const [place, step] of plan.steps.entries()) {
-      under = `step ${place}, ${step.do}`
-      const taking = () => runStep(at, step).catch((error: Error) => `failed: ${error.message}`)
-      const note = await at.order.pass('plan', `step ${place}`, [], taking)
+    for (const [index, step] of plan.steps.entries()) {
+      under = `step ${index}, ${step.do}`
+      const runOnce = () => runStep(at, step).catch((error: Error) => `failed: ${error.message}`)
+      const note = await at.order.pass('plan', `step ${index}`, [], runOnce)
       trace.push(`${JSON.stringify(step)}${note === '' ? '' : ` -> ${note}`}`)
       await check()
     }

@@ -124,10 +124,10 @@ export function leaveOut({ happened, befell }: Course, { steps }: Plan, start: n
   let current = -1
   const keep = (one: Happening): readonly Happening[] => {
     if (one.actor === 'plan') {
-      const place = /^step (\d+)$/.exec(one.what)?.[1]
-      if (place !== undefined) current = Number(place)
+      const index = /^step (\d+)$/.exec(one.what)?.[1]
+      if (index !== undefined) current = Number(index)
       if (current >= start && current < start + count) return []
-      return [place === undefined || current < start ? one : { ...one, what: `step ${current - count}` }]
+      return [index === undefined || current < start ? one : { ...one, what: `step ${current - count}` }]
     }
     const payouts = one.payouts.filter((payout) => !gone.has(payout))
     return one.payouts.length > 0 && payouts.length === 0 ? [] : [{ ...one, payouts }]

@@ -55,7 +55,7 @@ export interface WorkerOptions extends Partial<PlannedStart> {
 /** Opens a worker and starts it. */
 export async function startWorker(around: RunContext, options: WorkerOptions = {}): Promise<Worker> {
   const { environment, bug } = around
-  const connection = options.isSteady ? undefined : environment.connections.take()
+  const connection = options.isSteady ? undefined : environment.connections.open()
   const pool = connection?.pool ?? (options.works === false ? environment.office : environment.steady)
   const turns = inTurns(around, options.name ?? 'nobody')
   const faultSchedule = createFaultSchedule(() => connection?.cut(), turns.decide)
@@ -246,7 +246,7 @@ function subscribe(
       }
       throw new Error('The handler fails.')
     }
-    const take = (event: TransferEvent, tx: PoolClient) => {
+    const receive = (event: TransferEvent, tx: PoolClient) => {
       if (!types.includes(event.type)) {
         const detail = `${name} was given ${event.type}, which its handler did not ask for`
         mistakes.push({ invariant: 'events_reach_their_handler', detail })
@@ -254,6 +254,6 @@ function subscribe(
       const inTurn = () => turns.handler(name, event, () => handle(event, tx))
       return misconduct.meet(event.accountId, 'handler', inTurn, [10n])
     }
-    engine.subscribe(name, types, take, { timeoutMs: bounds.handlerMs })
+    engine.subscribe(name, types, receive, { timeoutMs: bounds.handlerMs })
   }
 }

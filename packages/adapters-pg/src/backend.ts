@@ -36,7 +36,7 @@ import {
   queueTrimSql,
   startQueue,
 } from './queue/queue.ts'
-import { locate, sqlFolder } from './schema/database-names.ts'
+import { resolveNames, sqlFolder } from './schema/database-names.ts'
 import {
   applyMigrations,
   type Migration,
@@ -91,7 +91,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   const { driver, notify = true } = options
   checkFlag(notify, 'notify')
   checkDeployment(options.deployment)
-  const { schema, queueSchema, channel, tokens } = locate(options)
+  const { schema, queueSchema, channel, tokens } = resolveNames(options)
   const runtime = systemRuntime(options.logger)
   const transfers = createTransferStore(driver, tokens, notify)
   const stores = {

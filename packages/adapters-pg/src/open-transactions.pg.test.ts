@@ -10,7 +10,7 @@ import { createAttemptStore } from './dispatch/attempts.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { createCredentialStore } from './limits/credentials.ts'
 import { createThrottleStore } from './limits/throttles.ts'
-import { locate } from './schema/database-names.ts'
+import { resolveNames } from './schema/database-names.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
@@ -254,7 +254,7 @@ describe('a transaction of a host that stays open', async () => {
 
   it('that retries credentials keeps no answer from being written, nor the one that finds them good', async () => {
     const { engine } = make()
-    const attempts = createAttemptStore(pgDriver(pool), locate({}).tokens)
+    const attempts = createAttemptStore(pgDriver(pool), resolveNames({}).tokens)
     const [probe, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
     await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('held', now())`)
     const claims = await attempts.claim([probe.id, free.id], 'worker')
@@ -265,7 +265,7 @@ describe('a transaction of a host that stays open', async () => {
       const results = await attempts.settle(claims.map(accepted))
       expect([...results.values()]).toEqual(['settled', 'settled'])
       // Rows that the host has locked are not deleted, and no worker waits to delete them.
-      await createCredentialStore(pgDriver(pool), locate({}).tokens).forgetUnused()
+      await createCredentialStore(pgDriver(pool), resolveNames({}).tokens).forgetUnused()
       await host.query('commit')
     } finally {
       host.release(true)
@@ -284,7 +284,7 @@ describe('a transaction of a host that stays open', async () => {
     try {
       await host.query('begin')
       await engine.transfers.cancel(host, canceled.id)
-      const released = await createThrottleStore(driver, locate({}).tokens).release()
+      const released = await createThrottleStore(driver, resolveNames({}).tokens).release()
       expect(released).toMatchObject([
         { accountId: 'a', released: 1 },
         { accountId: 'held', released: 1 },
@@ -320,7 +320,7 @@ describe('a transaction of a host that stays open', async () => {
 
   it('leaves every other outcome of the same batch to be written, and reports which was not', async () => {
     const { engine } = make()
-    const attempts = createAttemptStore(pgDriver(pool), locate({}).tokens)
+    const attempts = createAttemptStore(pgDriver(pool), resolveNames({}).tokens)
     const [held, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
     const claims = await attempts.claim([held.id, free.id], 'worker')
     const outcomes = claims.map(accepted)

@@ -8,7 +8,7 @@ import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
 import { createAttemptStore } from './dispatch/attempts.ts'
 import { pgDriver } from './drivers/pg.ts'
-import { locate } from './schema/database-names.ts'
+import { resolveNames } from './schema/database-names.ts'
 
 const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
 // One session, so that the plans of the first round are those of the last.
@@ -36,7 +36,7 @@ const accepted = (transferId: string, attempt: number): Settlement => ({
 
 const driver = pgDriver(pool)
 const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
-const attempts = createAttemptStore(driver, locate({}).tokens)
+const attempts = createAttemptStore(driver, resolveNames({}).tokens)
 
 /** Fetches, claims and settles as a worker does that has to claim them separately. Returns the ids of those that are settled. */
 async function work(size: number): Promise<readonly string[]> {

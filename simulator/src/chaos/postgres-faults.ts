@@ -18,10 +18,10 @@ export async function exhaustConnections(site: Site, ms: number): Promise<number
   const until = performance.now() + ms
   try {
     while (performance.now() < until) {
-      await takeAll(site, taken)
+      await openAll(site, taken)
       // A connection that is freed now goes to another process, or this opens it in the next round.
       await terminateAll(site)
-      await takeAll(site, taken)
+      await openAll(site, taken)
       await delay(50)
     }
     return taken.length
@@ -34,16 +34,16 @@ export async function exhaustConnections(site: Site, ms: number): Promise<number
 const atOnce = 16
 
 /** Opens connections until the server has none left. */
-async function takeAll(site: Site, taken: Client[]): Promise<void> {
+async function openAll(site: Site, taken: Client[]): Promise<void> {
   for (;;) {
-    const opened = await Promise.all(Array.from({ length: atOnce }, () => take(site)))
+    const opened = await Promise.all(Array.from({ length: atOnce }, () => openOne(site)))
     const open = opened.filter((client) => client !== undefined)
     taken.push(...open)
     if (open.length < atOnce) return
   }
 }
 
-async function take(site: Site): Promise<Client | undefined> {
+async function openOne(site: Site): Promise<Client | undefined> {
   const client = new Client({ connectionString: site.postgres.url, application_name: 'hoarder' })
   client.on('error', () => undefined)
   return client.connect().then(

@@ -121,7 +121,7 @@ function createReader(): (data: Buffer) => { readonly end: bigint; readonly rows
         )
         const row = { table: relation?.name ?? '', at, columns }
         if (isInsert) rows.push(row)
-        else takeBack(rows, row)
+        else removeUncommitted(rows, row)
         return undefined
       }
       case 'C':
@@ -133,7 +133,7 @@ function createReader(): (data: Buffer) => { readonly end: bigint; readonly rows
 }
 
 /** A row that its own transaction deletes was never committed; one of an earlier transaction stays in the history. */
-function takeBack(rows: Row[], row: Row): void {
+function removeUncommitted(rows: Row[], row: Row): void {
   const text = JSON.stringify(row)
   const found = rows.findLastIndex((one) => JSON.stringify(one) === text)
   if (found >= 0) rows.splice(found, 1)

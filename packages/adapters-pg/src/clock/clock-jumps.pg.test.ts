@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
-import { locate } from '../schema/database-names.ts'
+import { resolveNames } from '../schema/database-names.ts'
 import { createClockJumpStore } from './clock-jumps.ts'
 import { startClockWatch } from './clock-watch.ts'
 
@@ -22,7 +22,7 @@ describe('a clock that was set back by three hours', async () => {
   afterEach(() => emptyOutbox(pool))
   afterAll(() => pool.end())
 
-  const store = () => createClockJumpStore(pgDriver(pool), locate({}))
+  const store = () => createClockJumpStore(pgDriver(pool), resolveNames({}))
   const enqueue = async (accountId: string, notBefore?: Date) => {
     const driver = pgDriver(pool)
     const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })

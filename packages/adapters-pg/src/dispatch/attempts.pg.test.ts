@@ -8,7 +8,7 @@ import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
-import { locate } from '../schema/database-names.ts'
+import { resolveNames } from '../schema/database-names.ts'
 import { createCommandStore } from '../transfers/commands.ts'
 import { createTransferStore } from '../transfers/transfers.ts'
 import { createAttemptStore } from './attempts.ts'
@@ -17,7 +17,7 @@ const wallet = { kind: 'wallet', name: 'Ada', address: `0x${'1'.repeat(40)}`, tr
 
 describe('a claim', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const { tokens } = locate({})
+  const { tokens } = resolveNames({})
   let pool: pg.Pool
 
   beforeAll(() => {

@@ -8,7 +8,7 @@ import { postgres } from '../backend.ts'
 import { fillTokens } from '../database/statement.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
-import { locate } from '../schema/database-names.ts'
+import { resolveNames } from '../schema/database-names.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { chunkSize } from './enqueue-chunks.ts'
 
@@ -20,7 +20,7 @@ describe('trace contexts', async () => {
   const pool = new pg.Pool({ connectionString: database.url })
   const driver = pgDriver(pool)
   const backend = postgres({ driver })
-  const attempts = createAttemptStore(driver, locate({}).tokens)
+  const attempts = createAttemptStore(driver, resolveNames({}).tokens)
   afterEach(async () => {
     await emptyOutbox(pool)
     await pool.query('truncate outlay.trace_context')
@@ -129,7 +129,7 @@ describe('trace contexts', async () => {
     )
     await pool.query('analyze outlay.trace_context')
     const text = withTraceContext('select * from {{schema}}.lease_due_polls(500, 1, array[]::text[])', 'id')
-    const { rows } = await pool.query(`explain ${fillTokens(text, locate({}).tokens)}`)
+    const { rows } = await pool.query(`explain ${fillTokens(text, resolveNames({}).tokens)}`)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     expect(plan).toContain('trace_context_pkey')
     expect(plan).not.toContain('Seq Scan')

@@ -1,6 +1,6 @@
 import { checkNames } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
-import { locate } from '../schema/database-names.ts'
+import { resolveNames } from '../schema/database-names.ts'
 import { createBacklogReads } from './account-backlog.ts'
 import { createEventTail, type EventTail, type EventTailOptions } from './event-tail.ts'
 import { type HealthFacts, readHealth } from './health.ts'
@@ -32,7 +32,7 @@ export type Inspection<Tx> = ReturnType<typeof inspect<Tx>>
 export function inspect<Tx>(options: InspectionOptions<Tx>) {
   checkNames(options, ['driver', 'schema', 'queueSchema'])
   const { driver } = options
-  const names = locate(options)
+  const names = resolveNames(options)
   return {
     ...createTransferReads(driver, names),
     ...createBacklogReads(driver, names),

@@ -6,13 +6,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
-import { locate } from '../schema/database-names.ts'
+import { resolveNames } from '../schema/database-names.ts'
 import { createTransferStore } from '../transfers/transfers.ts'
 import { createPollStore } from './polls.ts'
 
 describe('what a worker records about transfers that a host has locked', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const { tokens } = locate({})
+  const { tokens } = resolveNames({})
   let pool: pg.Pool
 
   beforeAll(() => {

@@ -15,7 +15,7 @@ export interface DatabaseNames {
 export const sqlFolder = new URL('../../sql/', import.meta.url)
 
 /** Makes the names of an engine; the schema is `outlay` and the queue's has `_queue` behind it unless they are given. */
-export function locate(names: {
+export function resolveNames(names: {
   readonly schema?: string | undefined
   readonly queueSchema?: string | undefined
 }): DatabaseNames {

@@ -1,5 +1,5 @@
 import { checkNames } from '@outlay/core/adapter'
-import { locate } from './database-names.ts'
+import { resolveNames } from './database-names.ts'
 
 /** Names of the database roles, one for each thing that a process does with an engine. */
 export interface RoleNames {
@@ -32,7 +32,7 @@ export interface RolesOptions {
  */
 export function rolesSql(options: RolesOptions = {}): string {
   checkNames(options, ['schema', 'queueSchema', 'roles'])
-  const { schema, queueSchema, tokens } = locate(options)
+  const { schema, queueSchema, tokens } = resolveNames(options)
   const { enqueue, worker, migrator, reader } = quoteRoles(options.roles ?? {})
   const both = `"${schema}", "${queueSchema}"`
   return `begin;

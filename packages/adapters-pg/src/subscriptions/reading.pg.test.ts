@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
-import { locate } from '../schema/database-names.ts'
+import { resolveNames } from '../schema/database-names.ts'
 import { createSubscriptionStore, type DeliverOptions } from './subscriptions.ts'
 
 // A server of its own without autovacuum: an index keeps what an old transaction could still see, in whichever database it is, and
@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 beforeEach(() => emptyOutbox(pool))
 
-const store = createSubscriptionStore(pgDriver(pool), locate({}).tokens)
+const store = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
 const backlog = 60_000
 const options: DeliverOptions = {
   limit: 1,

@@ -48,7 +48,12 @@ export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber 
   const idle = createIdleLoops((index) => loops[index]?.wake(), options.pollIntervalMs)
   const shared = createShared(options)
   for (let index = 0; index < concurrency; index += 1) {
-    const turn = createTurn(options, shared, { index, care: careOf(index, concurrency), idle, signal: stopping.signal })
+    const turn = createTurn(options, shared, {
+      index,
+      skips: skippedBy(index, concurrency),
+      idle,
+      signal: stopping.signal,
+    })
     loops.push(startLoop({ name: `subscription ${subscription.name} ${index}`, logger: options.logger, turn }))
   }
   return {
@@ -70,7 +75,7 @@ function createShared<Tx>({ store, subscription, slowAfterMs, holdMs = defaultHo
     attendance,
     troubled: createTroubledAccounts(slowAfterMs),
     /** How many loops have events. */
-    handling: 0,
+    busyLoops: 0,
     /** Transfers with an event that has failed and is not deferred yet. */
     failing: new Set<string>(),
     /** Defers due deliveries that cannot be leased; true when another fetch is worth it. */
@@ -84,16 +89,16 @@ function createShared<Tx>({ store, subscription, slowAfterMs, holdMs = defaultHo
 }
 
 /** Which accounts a loop leaves to the others: those that rest, those that failed, or all that may hold it for long. */
-type Care = 'resting' | 'all' | 'doubtful'
+type Skipped = 'resting' | 'all' | 'doubtful'
 
-function careOf(index: number, concurrency: number): Care {
+function skippedBy(index: number, concurrency: number): Skipped {
   if (index < Math.ceil(concurrency / 2)) return 'resting'
   return index === concurrency - 1 ? 'doubtful' : 'all'
 }
 
-interface LoopPlace {
+interface LoopContext {
   readonly index: number
-  readonly care: Care
+  readonly skips: Skipped
   readonly idle: IdleLoops
   readonly signal: AbortSignal
 }
@@ -101,7 +106,7 @@ interface LoopPlace {
 function createTurn<Tx>(
   options: SubscriberOptions<Tx>,
   shared: ReturnType<typeof createShared<Tx>>,
-  { index, care, idle, signal }: LoopPlace,
+  { index, skips, idle, signal }: LoopContext,
 ): () => Promise<number> {
   const { store, subscription } = options
   const { attendance, troubled, failing } = shared
@@ -112,7 +117,7 @@ function createTurn<Tx>(
     await attendance.keep()
     const limit = singly > 0 ? 1 : subscription.batchSize
     const begunAt = performance.now()
-    const exceptAccounts = troubled[care]()
+    const exceptAccounts = troubled[skips]()
     let hasLeft = exceptAccounts.length > 0
     let end: () => void = () => undefined
     const outcome = await store
@@ -123,14 +128,14 @@ function createTurn<Tx>(
         exceptTransfers: [...failing],
         onLeased(accountIds) {
           if (accountIds.length === limit) idle.wake()
-          if (care === 'doubtful' && isForOthers(options, shared, accountIds)) {
+          if (skips === 'doubtful' && isForOthers(options, shared, accountIds)) {
             hasLeft = true
             return false
           }
           const done = troubled.begin(accountIds)
-          shared.handling += 1
+          shared.busyLoops += 1
           end = () => {
-            shared.handling -= 1
+            shared.busyLoops -= 1
             done()
           }
           return true
@@ -144,7 +149,7 @@ function createTurn<Tx>(
       singly = 0
       if (await shared.deferDue(exceptAccounts)) return 0
       // The wake-up may have been for an event that this loop leaves to others.
-      if (hasLeft && care !== 'resting') idle.wakeBelow(care === 'all' ? Math.ceil(options.concurrency / 2) : index)
+      if (hasLeft && skips !== 'resting') idle.wakeBelow(skips === 'all' ? Math.ceil(options.concurrency / 2) : index)
       return idle.enter(index)
     }
     singly = Math.max(0, singly - 1)
@@ -166,10 +171,10 @@ function createTurn<Tx>(
 /** Whether the last loop leaves events to the others: another loop may have leased one of the same account at the same time. */
 function isForOthers<Tx>(
   { concurrency }: SubscriberOptions<Tx>,
-  { troubled, handling }: ReturnType<typeof createShared<Tx>>,
+  { troubled, busyLoops }: ReturnType<typeof createShared<Tx>>,
   accountIds: readonly string[],
 ): boolean {
-  const isAnotherFree = handling < concurrency - 1
+  const isAnotherFree = busyLoops < concurrency - 1
   if (isAnotherFree && accountIds.some((accountId) => !troubled.isQuick(accountId))) return true
   return troubled.doubtful().some((one) => accountIds.includes(one))
 }

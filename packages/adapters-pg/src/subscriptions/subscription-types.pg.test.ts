@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
-import { locate } from '../schema/database-names.ts'
+import { resolveNames } from '../schema/database-names.ts'
 import { startSubscriber } from './subscriber.ts'
 import { createSubscriptionStore } from './subscriptions.ts'
 
@@ -96,7 +96,7 @@ describe('types of a subscription', async () => {
 
   it('that no process attends defer later events of their transfers for a while and no longer', async () => {
     await leaveEvents()
-    const store = createSubscriptionStore(pgDriver(pool), locate({}).tokens)
+    const store = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
     const subscription = {
       name: 'books',
       types: ['transfer.completed'] as const,
@@ -132,7 +132,7 @@ describe('types of a subscription', async () => {
   })
 
   it('that some process attends are known to all of them', async () => {
-    const store = createSubscriptionStore(pgDriver(pool), locate({}).tokens)
+    const store = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
     await store.register('books', ['transfer.completed', 'transfer.failed'])
     await store.attend('books', ['transfer.failed'], 60_000)
     expect([...(await store.attend('books', ['transfer.completed'], 60_000))].sort()).toEqual([
@@ -145,7 +145,7 @@ describe('types of a subscription', async () => {
   it('that wait behind an event are due with its acknowledgement, although they were deferred', async () => {
     await leaveEvents()
     const types = ['transfer.enqueued', 'transfer.submitted', 'transfer.completed'] as const
-    const store = createSubscriptionStore(pgDriver(pool), locate({}).tokens)
+    const store = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
     while (await store.deferDue('books', types, null, []));
     const due = await pool.query('select 1 from outlay.delivery where due_at <= clock_timestamp()')
     expect(due.rowCount).toBe(1)

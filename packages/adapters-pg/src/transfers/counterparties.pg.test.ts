@@ -9,7 +9,7 @@ import { postgres } from '../backend.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect as inspectPlace } from '../inspection/inspection.ts'
-import { locate } from '../schema/database-names.ts'
+import { resolveNames } from '../schema/database-names.ts'
 import { createCounterpartyStore } from './counterparties.ts'
 
 type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
@@ -32,7 +32,7 @@ const toBank = (details: Partial<typeof bank> | { readonly accountNumber: string
 
 describe('a counterparty that a transfer gives whole', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const { tokens } = locate({})
+  const { tokens } = resolveNames({})
   let pool: pg.Pool
   const engines: HostEngine[] = []
 

@@ -9,12 +9,12 @@ import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { createCredentialStore } from '../limits/credentials.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
-import { locate } from '../schema/database-names.ts'
+import { resolveNames } from '../schema/database-names.ts'
 import { createTransferStore } from './transfers.ts'
 
 describe('a transfer that is not to be sent before a time', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const { tokens } = locate({})
+  const { tokens } = resolveNames({})
   const notBefore = new Date(Date.now() + 86_400_000)
   let pool: pg.Pool
 

@@ -27,7 +27,7 @@ function snakeCased(value: unknown, depth = 0): unknown {
 }
 
 function issueOf(body: unknown, issue: z.core.$ZodIssue): Issue {
-  const { path, value } = locate(body, issue.path)
+  const { path, value } = resolveNames(body, issue.path)
   const field = path.join('.')
   if (field !== '' && (value === undefined || value === null))
     return { field, code: 'missing_field', message: 'is required' }
@@ -46,7 +46,7 @@ function codeOf(path: readonly string[]): ErrorCode {
 }
 
 /** The path in the caller's spelling, and the value there. A missing member is spelled like the others. */
-function locate(
+function resolveNames(
   body: unknown,
   path: readonly PropertyKey[],
 ): { readonly path: readonly string[]; readonly value: unknown } {
