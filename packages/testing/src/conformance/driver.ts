@@ -370,12 +370,20 @@ async function listenersOf(url: string): Promise<readonly number[]> {
   })
 }
 
+/** Empties the tables, also of what was found elsewhere: it would be adopted in the middle of the next test. */
 async function clear(url: string): Promise<void> {
-  await withAdmin(url, (admin) =>
-    admin.query(
-      'truncate note, outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay_queue.job',
-    ),
-  )
+  const ours = [
+    'transfer',
+    'event',
+    'attempt',
+    'delivery',
+    'subscription',
+    'found_transfer',
+    'watched_account',
+    'list_reading',
+  ]
+  const tables = ['note', ...ours.map((table) => `outlay.${table}`), 'outlay_queue.job']
+  await withAdmin(url, (admin) => admin.query(`truncate ${tables.join(', ')}`))
 }
 
 function payout(accountId: string, overrides: Partial<EnqueueRequest> = {}): EnqueueRequest {
