@@ -1,7 +1,6 @@
 import { createEngine, Id } from '@outlay/core'
 import type { Settlement } from '@outlay/core/adapter'
-import { memoryGateway } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
+import { memoryGateway, startPostgres } from '@outlay/testing'
 import pg from 'pg'
 import { afterAll, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
@@ -10,10 +9,17 @@ import { createAttemptStore } from './dispatch/attempts.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { resolveNames } from './schema/database-names.ts'
 
-const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+// A server of its own without autovacuum: an index keeps what an old transaction could still see, in whichever database it is, and
+// each read counts that once more.
+const server = await startPostgres({ provider: 'embedded', durable: false, settings: { autovacuum: 'off' } })
+const url = await server.createDatabase()
+await migrateOutbox(url)
 // One session, so that the plans of the first round are those of the last.
-const pool = new pg.Pool({ connectionString: database.url, max: 1 })
-afterAll(() => pool.end())
+const pool = new pg.Pool({ connectionString: url, max: 1 })
+afterAll(async () => {
+  await pool.end()
+  await server.stop()
+})
 
 const accepted = (transferId: string, attempt: number): Settlement => ({
   transferId,
