@@ -1,8 +1,8 @@
 -- Writes the outcomes of attempts: transfers, attempts, events and jobs. `p_rules` names the rules by which they were decided.
 -- Outcomes by the rules of other code are refused, since those may accept as proof what is none. A row with a newer attempt gets
--- only the line in the attempts log, where an acceptance is marked as late. Returns the result of each: `settled`, `stale`, or `locked` for a transfer that another
--- transaction has locked, of which nothing is written. The plans are kept, and held to indexes: they may be made while the
--- tables are empty.
+-- only the line in the attempts log, where an acceptance is marked as late. Returns the result of each: `settled`, `stale`, or
+-- `locked` for a transfer that another transaction has locked, of which nothing is written. The plans are kept, and held to
+-- indexes: they may be made while the tables are empty.
 create or replace function {{schema}}.settle(p_settlements jsonb, p_rules integer) returns table (id text, attempt integer, result text)
 language plpgsql set lock_timeout = '250ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$

@@ -34,8 +34,9 @@ export function startClockWatch({
 }: ClockWatchOptions): Loop {
   let last: { readonly nowMs: number; readonly answeredMs: number } | undefined
   let jump: { readonly byMs: number; readonly untilMs: number } | undefined
-  let untaken = 0
-  let unmoved = 0
+  // A jump that was noticed, until one worker takes it; and one that this worker has taken, until it has moved the times.
+  let noticedMs = 0
+  let takenMs = 0
   return startLoop({
     name: 'watch clock',
     logger,
@@ -47,20 +48,20 @@ export function startClockWatch({
       const backMs = Math.max(sinceLastMs, seenMs - nowMs)
       last = { nowMs, answeredMs: monotonicMs() }
       if (jump !== undefined && last.answeredMs < jump.untilMs) await clockJumps.setBack(jump.byMs, jump.byMs / 2)
-      if (backMs > toleranceMs) untaken = Math.round(backMs)
-      if (untaken > 0) {
-        if (untaken > 2 * stragglersMs) jump = { byMs: untaken, untilMs: last.answeredMs + stragglersMs }
+      if (backMs > toleranceMs) noticedMs = Math.round(backMs)
+      if (noticedMs > 0) {
+        if (noticedMs > 2 * stragglersMs) jump = { byMs: noticedMs, untilMs: last.answeredMs + stragglersMs }
         // Where nobody has recorded a time lately, nothing says that another worker has moved the times, so this one does.
-        if ((await clockJumps.take()) || seenMs < nowMs - recordedMs) unmoved = untaken
-        untaken = 0
+        if ((await clockJumps.take()) || seenMs < nowMs - recordedMs) takenMs = noticedMs
+        noticedMs = 0
       }
-      if (unmoved > 0) {
-        const moved = await clockJumps.setBack(unmoved)
+      if (takenMs > 0) {
+        const moved = await clockJumps.setBack(takenMs)
         logger.warn(
-          { backMs: unmoved, moved },
+          { backMs: takenMs, moved },
           'The clock of Postgres was set back; the engine moved the times that rows wait for.',
         )
-        unmoved = 0
+        takenMs = 0
       }
       return pauseMs
     },
