@@ -18,6 +18,12 @@ const turnSeconds = 60
 /** After so long the status of whatever was sent has to be read, in seconds. */
 const readSeconds = 3_600
 
+/**
+ * Hours in a row in which a transfer may be deferred without a poll of which the read was seen to leave. What was leased before the
+ * hour began is read in it, and is due again after half an hour or more.
+ */
+const unseenHours = 3
+
 /** Something that waits for a worker. */
 interface Waiting {
   readonly name: string
@@ -40,18 +46,36 @@ export async function serve(at: Run): Promise<string> {
   // The check is slow, and once is enough.
   if (at.mistakes.some(({ invariant }) => invariant === 'tenant_served')) return 'not again'
   for (const worker of at.workers.values()) worker.letGo()
-  const first = await waitUntilServed(at)
-  // By then what was sent is due to be read.
-  await at.environment.travel(readSeconds)
-  return `${first}, then ${await waitUntilServed(at)}`
+  const served = [await waitUntilServed(at, watchLeaving(at))]
+  let unseen: readonly string[] | undefined
+  for (let hours = 1; hours <= unseenHours && unseen?.length !== 0; hours += 1) {
+    // A worker reads as soon as time has gone on.
+    const hasLeft = watchLeaving(at)
+    await at.environment.travel(readSeconds)
+    const later = await waitUntilServed(at, hasLeft, unseen)
+    served.push(later)
+    unseen = later.unseen
+  }
+  for (const name of unseen ?? [])
+    at.mistakes.push({
+      invariant: 'tenant_served',
+      detail: `${name}: deferred in ${unseenHours} hours in a row, and nobody was seen to read it; ${describeWorkers(at)}`,
+    })
+  return served.map(({ outcome }) => outcome).join(', then ')
 }
 
-async function waitUntilServed(at: Run): Promise<string> {
+/** What has become of those that waited. */
+interface Served {
+  readonly outcome: string
+  /** Those that were deferred beyond this wait, but not by a poll of which a read was seen to leave. */
+  readonly unseen: readonly string[]
+}
+
+async function waitUntilServed(at: Run, hasLeft: (one: Waiting) => boolean, only?: readonly string[]): Promise<Served> {
   const began = performance.now()
-  // A try that never gets out of the process is none.
-  const hasLeft = watchLeaving(at)
-  let left = (await findWaiting(at)).filter(({ due }) => due)
+  let left = (await findWaiting(at)).filter(({ due, name }) => due && (only === undefined || only.includes(name)))
   const count = left.length
+  const deferred = new Set<string>()
   let moved = performance.now()
   let turns = 0
   for (let polls = 0; left.length > 0; polls += 1) {
@@ -63,6 +87,8 @@ async function waitUntilServed(at: Run): Promise<string> {
       if (one === undefined) return []
       // An account that the service throttled may be forgotten in the meantime.
       const known = { ...one, key: key === null ? null : one.key }
+      if (!one.due) deferred.add(name)
+      // A try that never gets out of the process is none.
       return one.tries > tries && hasLeft(known) ? [] : [{ ...known, tries }]
     })
     if (still.length < left.length) moved = performance.now()
@@ -70,12 +96,14 @@ async function waitUntilServed(at: Run): Promise<string> {
     const isOver = turns >= bound.turns && polls >= bound.polls && performance.now() - began > bound.ms
     if (left.length > 0 && isOver) {
       const workers = describeWorkers(at)
-      for (const { name, account_id, state } of still.slice(0, 5))
+      const unserved = left.filter(({ name }) => !deferred.has(name))
+      for (const { name, account_id, state } of unserved.slice(0, 5))
         at.mistakes.push({
           invariant: 'tenant_served',
           detail: `${account_id} is well, and nobody serves ${name}: ${state}; ${workers}`,
         })
-      return `${left.length} of ${count} not served`
+      const unseen = left.flatMap(({ name }) => (deferred.has(name) ? [name] : []))
+      return { outcome: `${unserved.length} of ${count} not served, ${unseen.length} deferred`, unseen }
     }
     if (performance.now() - moved > turnMs && turns < bound.turns) {
       turns += 1
@@ -84,7 +112,7 @@ async function waitUntilServed(at: Run): Promise<string> {
     }
     await setTimeout(20)
   }
-  return `${count} served`
+  return { outcome: `${count} served`, unseen: [] }
 }
 
 /** Says of what waits whether it has left its process since: as a request with its key, by its id, or in a page of its account. */
