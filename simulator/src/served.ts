@@ -19,8 +19,8 @@ const turnSeconds = 60
 const readSeconds = 3_600
 
 /**
- * Hours in a row in which a transfer may be deferred without a poll of which the read was seen to leave. What was leased before the
- * hour began is read in it, and is due again after half an hour or more.
+ * Hours in a row in which a transfer may be deferred without a poll of which the read was seen to leave. What was leased before an
+ * hour began, or met in a page of its account between two polls, is deferred by half an hour or more, and not polled again.
  */
 const unseenHours = 3
 
