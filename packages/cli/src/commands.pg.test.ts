@@ -180,6 +180,9 @@ describe('the command line', async () => {
     expect((await run('subscriptions', 'list')).stdout).toMatch(/books +0 +0 +1/)
     expect((await run('subscriptions', 'remove', 'books')).stderr).toContain('--discard')
     expect((await run('subscriptions', 'remove', 'nobody')).stderr).toContain('There are: books.')
+    const mistyped = await run('subscriptions', 'remove', 'books', '--types', 'transfer.compleeted')
+    expect(mistyped.stderr).toContain('It has: transfer.completed.')
+    expect(mistyped.code).toBe(1)
     broken = false
     expect(await json('events', 'replay', 'books')).toEqual({ subscription: 'books', replayed: 1 })
     await drain(engine)

@@ -3,13 +3,33 @@ import { formatDuration } from './duration.ts'
 import { type Finding, serious } from './finding.ts'
 import { plural } from './table.ts'
 
-/** Finds transfers that ended here without an effect and that the service accepted afterwards: the money moved all the same. */
+/** Finds acceptances that came when their transfer had ended or had another id: the money moved all the same. */
 export function diagnoseLate({ transfers }: HealthFacts): readonly Finding[] {
-  const { count, samples, oldestMs, lastDetail } = transfers.acceptedLate
+  const { acceptedLate, acceptedTwice } = transfers
+  return [
+    ...diagnoseGroup(
+      'accepted_late',
+      acceptedLate,
+      'that ended here without an effect, and that the service accepted afterwards',
+      'The money may have moved, so do not resubmit them. "outlay prove" shows the id at the service: cancel it there, or correct what your handlers did on the end. The guide to operating says how to remove the finding then.',
+    ),
+    ...diagnoseGroup(
+      'accepted_twice',
+      acceptedTwice,
+      'that the service has under a second id, since it accepted another attempt, too',
+      'The money may move twice. Cancel the other one at the service, or ask for its return. The guide to operating says how to remove the finding then.',
+    ),
+  ]
+}
+
+function diagnoseGroup(
+  code: 'accepted_late' | 'accepted_twice',
+  { count, samples, oldestMs, lastDetail }: HealthFacts['transfers']['acceptedLate'],
+  which: string,
+  cure: string,
+): readonly Finding[] {
   if (count === 0) return []
   const more = count > samples.length ? ` and ${count - samples.length} more` : ''
-  const what = `${plural(count, 'transfer')} that ended here without an effect, and that the service accepted afterwards, up to ${formatDuration(oldestMs ?? 0)} ago: ${samples.join(', ')}${more}. The first: ${lastDetail ?? 'accepted'}.`
-  const cure =
-    'The money may have moved, so do not resubmit them. "outlay prove" shows the id at the service: cancel it there, or correct what your handlers did on the end. The guide to operating says how to remove the finding then.'
-  return [serious('accepted_late', what, cure)]
+  const what = `${plural(count, 'transfer')} ${which}, up to ${formatDuration(oldestMs ?? 0)} ago: ${samples.join(', ')}${more}. The first: ${lastDetail ?? 'accepted'}.`
+  return [serious(code, what, cure)]
 }

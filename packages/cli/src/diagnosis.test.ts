@@ -13,6 +13,7 @@ const well: HealthFacts = {
     unknown: none,
     blocked: [],
     acceptedLate: { ...none, lastDetail: null },
+    acceptedTwice: { ...none, lastDetail: null },
     awaitingFunds: none,
     putOff: [],
     missing: none,

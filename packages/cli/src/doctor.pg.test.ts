@@ -165,6 +165,29 @@ describe('the doctor', async () => {
     },
   )
 
+  it('finds a transfer that the service accepted a second time under another id', async () => {
+    const [own, other] = [(await host.enqueue()).id, (await host.enqueue()).id]
+    await sql(`select * from outlay.fetch_and_claim(2, 'w', '')`)
+    const answer = { attempt: 1, outcome: 'accepted', stage: 'submitted', status: 'processing', events: [] }
+    const answers = JSON.stringify([own, other].map((id) => ({ ...answer, id, remote_id: `r-${id}` })))
+    await sql(
+      `update outlay.transfer set stage = 'submitted', status = 'processing', attempt = 2, remote_id = $2 where id = $1`,
+      [own, `r-${own}`],
+    )
+    await sql(
+      `update outlay.transfer set stage = 'submitted', status = 'processing', attempt = 2, remote_id = 'r-2' where id = $1`,
+      [other],
+    )
+    await sql('select result from outlay.settle($1, 2)', [answers])
+    await sql('update outlay.attempt set late = true where transfer_id = $1', [own])
+    const finding = await find('accepted_twice')
+    expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('twice') })
+    expect(finding.what).toContain(`1 transfer that the service has under a second id`)
+    expect(finding.what).toContain(`${other}. The first: accepted as r-${other}, too late`)
+    await sql('update outlay.attempt set late = false where late')
+    expect((await examine()).codes).not.toContain('accepted_twice')
+  })
+
   it('finds what others made and cannot be adopted', async () => {
     await sql(
       `insert into outlay.found_transfer (account_id, remote_id, automated, transfer, problem) values ('acme', 'r9', false, '{}', 'no amount')`,

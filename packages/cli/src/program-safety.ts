@@ -115,7 +115,9 @@ function addReconcile(program: Command, perform: Perform): void {
 const collect = (value: string, before: string[]): string[] => [...before, value]
 
 function collectPair(value: string, before: [string, string][]): [string, string][] {
-  const [transfer = '', remote = ''] = value.split('=')
+  // Ids of a service may contain the sign, those of transfers do not.
+  const at = value.indexOf('=')
+  const [transfer, remote] = [value.slice(0, Math.max(at, 0)), value.slice(at + 1)]
   if (transfer === '' || remote === '') throw new InvalidArgumentError('Write it as <transfer>=<id at the service>.')
   return [...before, [transfer, remote]]
 }

@@ -18,6 +18,7 @@ export async function removeSubscription(
   options: { readonly types?: readonly string[] | undefined; readonly discard?: boolean | undefined },
 ): Promise<void> {
   const { types, discard = false } = options
+  await checkTypes(session, name, types)
   const { removed, discarded } = await session.transaction((tx) =>
     session.engine.unsubscribe(tx, name, { types, discard }),
   )
@@ -34,4 +35,12 @@ export async function removeSubscription(
     const lost = discarded === 0 ? '' : ` ${plural(discarded, 'event')} discarded.`
     return `${what} removed.${lost} A process that still subscribes to it stores it again at its next start.`
   })
+}
+
+/** Refuses types that the subscription does not have: removing them would say that something was done. */
+async function checkTypes(session: Session, name: string, types: readonly string[] = []): Promise<void> {
+  const known = (await session.inspection.subscriptions()).find((one) => one.name === name)?.types
+  const unknown = types.filter((type) => known?.includes(type) === false)
+  if (known === undefined || unknown.length === 0) return
+  throw new Refusal(`"${name}" does not have the types ${unknown.join(', ')}.`, `It has: ${known.join(', ')}.`)
 }

@@ -90,6 +90,8 @@ export interface HealthFacts {
     readonly blocked: readonly (Group & { readonly reason: string })[]
     /** Transfers that ended without an id at the service, which accepted them afterwards: their money moved. */
     readonly acceptedLate: Group & { readonly lastDetail: string | null }
+    /** Transfers of which an attempt was accepted under another id than theirs: there are two at the service. */
+    readonly acceptedTwice: Group & { readonly lastDetail: string | null }
     readonly awaitingFunds: Group
     /** Transfers that may be sent and are put off again and again, by why; since when they could have been sent. */
     readonly putOff: readonly PutOff[]
@@ -176,6 +178,11 @@ const texts = {
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
       where a.late and t.stage = 'settled' and t.remote_id is null
     ) g`,
+  // One that was accepted late under the transfer's own id has no other effect.
+  health_accepted_twice: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
+      select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+      where a.late and t.remote_id is not null and position('accepted as ' || t.remote_id || ',' in a.detail) = 0
+    ) g`,
   health_missing: `select ${group} from (
       select t.id, t.unknown_since as at from {{schema}}.transfer t
       where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
@@ -251,6 +258,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
       unknown: readGroup(await one('health_unknown')),
       blocked: (await rows('health_blocked')).map((row) => ({ ...readGroup(row), reason: row['reason'] as string })),
       acceptedLate: readLate(await one('health_accepted_late')),
+      acceptedTwice: readLate(await one('health_accepted_twice')),
       awaitingFunds: readGroup(await one('health_funds')),
       putOff: (await rows('health_put_off')).map((row) => ({
         ...readGroup(row),
