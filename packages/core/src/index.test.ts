@@ -62,6 +62,7 @@ describe('the package', () => {
 
   it('exports exactly these values to authors of backends and gateways', () => {
     expect(Object.keys(adapter).sort()).toEqual([
+      'Column',
       'checkFlag',
       'checkNames',
       'checkNumbers',
@@ -69,6 +70,7 @@ describe('the package', () => {
       'foreignTelemetry',
       'longestTimerMs',
       'retryDelayMs',
+      'rowDecoder',
       'timerRange',
     ])
   })
