@@ -1,5 +1,7 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
-import { statements } from '../database/statement.ts'
+import { readFirst } from '../database/read-rows.ts'
+import { type Row, statements } from '../database/statement.ts'
 
 /** A host that has locked the row is about to delete it; otherwise the account is read again when the lease is over. */
 const freeWatchText = `from (
@@ -62,13 +64,7 @@ export function createWatchedAccountStore<Tx>(driver: Driver<Tx>, tokens: Readon
     },
     /** Leases due accounts, except those of `except`, for `leaseMs` milliseconds. */
     async lease(limit: number, leaseMs: number, except: readonly string[]): Promise<readonly WatchedAccount[]> {
-      return (await driver.query(sql.lease_watched, [limit, leaseMs, except])).map((row) => ({
-        accountId: row['account_id'] as string,
-        cursor: (row['cursor'] ?? null) as string | null,
-        seenTo: row['seen_to'] as string,
-        readingFrom: (row['reading_from'] ?? null) as string | null,
-        idle: row['idle'] as number,
-      }))
+      return (await driver.query(sql.lease_watched, [limit, leaseMs, except])).map(readWatched)
     },
     /** Records where a reading goes on; it is due at once. */
     async keep({ accountId, cursor, readingFrom, idle }: WatchedAccount): Promise<void> {
@@ -80,7 +76,17 @@ export function createWatchedAccountStore<Tx>(driver: Driver<Tx>, tokens: Readon
     },
     /** True when a transfer of the account awaits funds. */
     async isWaiting(accountId: string): Promise<boolean> {
-      return (await driver.query(sql.waiting, [accountId]))[0]?.['waiting'] === true
+      return readFirst(readWaiting, await driver.query(sql.waiting, [accountId]))?.waiting === true
     },
   }
 }
+
+const readWatched: (row: Row) => WatchedAccount = rowDecoder('watched account', {
+  accountId: Column.text,
+  cursor: Column.nullable(Column.text),
+  seenTo: Column.text,
+  readingFrom: Column.nullable(Column.text),
+  idle: Column.integer,
+})
+
+const readWaiting = rowDecoder('account', { waiting: Column.boolean })

@@ -1,7 +1,7 @@
 import { Id } from '@outlay/core'
-import type { ArchivedStep, ArchiveStep } from '@outlay/core/adapter'
+import { type ArchivedStep, type ArchiveStep, Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
-import { statements } from '../database/statement.ts'
+import { type Row, statements } from '../database/statement.ts'
 
 const texts = {
   archive_history: 'select last_id, archived, held, held_by from {{schema}}.archive_history($1, $2, $3, $4, $5)',
@@ -19,16 +19,18 @@ export function createArchiveStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       // A transfer that ended before has an id from before; the database's own clock decides.
       const before = Id.lowest(new Date(Math.max(0, Date.now() - olderThanMs + clockSlackMs)))
       const values = [after, before, Math.round(olderThanMs), limit, dryRun]
-      const [row] = await driver.query(sql.archive_history, values)
-      return {
-        archived: (row?.['archived'] ?? 0) as number,
-        held: (row?.['held'] ?? 0) as number,
-        heldBy: (row?.['held_by'] ?? []) as readonly string[],
-        last: (row?.['last_id'] ?? null) as string | null,
-      }
+      const [row = {}] = await driver.query(sql.archive_history, values)
+      return readStep(row)
     },
   }
 }
 
 /** How far the clock behind an id may be ahead of this process's, in milliseconds. */
 const clockSlackMs = 3_600_000
+
+const readStep: (row: Row) => ArchivedStep = rowDecoder('archive', {
+  archived: Column.or(Column.integer, 0),
+  held: Column.or(Column.integer, 0),
+  heldBy: Column.or(Column.texts, []),
+  last: Column.from('last_id', Column.or(Column.text, null)),
+})

@@ -1,3 +1,4 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
@@ -92,8 +93,8 @@ export function createClockJumpStore<Tx>(driver: Driver<Tx>, names: Pick<Databas
   return {
     /** The time of the database, and when a worker last recorded that it was there, in milliseconds since the epoch. */
     async read(): Promise<{ readonly nowMs: number; readonly seenMs: number }> {
-      const [row] = await driver.query(read.read_clock, [])
-      return { nowMs: Number(row?.['now_ms']), seenMs: Number(row?.['seen_ms'] ?? 0) }
+      const [row = {}] = await driver.query(read.read_clock, [])
+      return readClock(row)
     },
     /** True for the first worker that finds the recorded time in the future; it is recorded anew. */
     async take(): Promise<boolean> {
@@ -113,3 +114,5 @@ export function createClockJumpStore<Tx>(driver: Driver<Tx>, names: Pick<Databas
     },
   }
 }
+
+const readClock = rowDecoder('clock', { nowMs: Column.anyNumber, seenMs: Column.or(Column.anyNumber, 0) })

@@ -1,6 +1,7 @@
 import { Id } from '@outlay/core'
-import type { Claim, Settlement, WorkHandlers } from '@outlay/core/adapter'
+import { type Claim, Column, rowDecoder, type Settlement, type WorkHandlers } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { readClaim } from '../transfers/transfer-row.ts'
@@ -81,11 +82,10 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       { traced = false, client }: ClaimOptions = {},
     ): Promise<readonly FetchedJob[]> {
       const rows = await driver.query(traced ? sql.traced_fetch : sql.fetch, [limit, worker, client ?? null])
-      return rows.map((row) => ({
-        id: row['job'] as string,
-        retryCount: row['retry_count'] as number,
-        claim: row['id'] === null ? undefined : readClaim(row),
-      }))
+      return rows.map((row) => {
+        const { job, retryCount, id } = readJob(row)
+        return { id: job, retryCount, claim: id === null ? undefined : readClaim(row) }
+      })
     },
     /**
      * Renews the heartbeat of these jobs. Skips a job that another worker has by now. Returns the age of the last heartbeat by the
@@ -95,7 +95,7 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       const values = [jobs.map((job) => job.id), jobs.map((job) => job.retryCount)]
       await driver.query(sql.touch, values)
       const rows = await driver.query(sql.heartbeats, values)
-      return new Map(rows.map((row) => [row['id'] as string, row['age_ms'] as number]))
+      return new Map(rows.map(readHeartbeat).map(({ id, ageMs }) => [id, ageMs]))
     },
     /** Claims those of these transfers that may be submitted, one attempt each; `traced` adds trace context and time of enqueue. */
     async claim(
@@ -109,11 +109,11 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     /** Writes outcomes, except those of locked transfers; returns what became of each. */
     async settle(settlements: readonly Settlement[]): Promise<SettleResults> {
       const rows = await driver.query(sql.settle, [storableJson(settlements.map(writeSettlement)), settlementRules])
-      return new Map(rows.map((row) => [`${row['id']} ${row['attempt']}`, row['result'] as SettleResult]))
+      return new Map(rows.map(readResult).map(({ id, attempt, result }) => [`${id} ${attempt}`, result]))
     },
     /** Transfers that have not been submitted and did not change recently, in the order of their ids. */
     async unsubmittedAfter(id: string, limit: number): Promise<readonly string[]> {
-      return (await driver.query(sql.unsubmitted, [id, limit])).map((row) => row['id'] as string)
+      return readIds(await driver.query(sql.unsubmitted, [id, limit]))
     },
     /** Gives a job to each of these transfers that has none; returns how many had none. */
     async ensureJobs(ids: readonly string[]): Promise<number> {
@@ -125,6 +125,20 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     },
   }
 }
+
+const readJob = rowDecoder('job', {
+  job: Column.text,
+  retryCount: Column.integer,
+  id: Column.nullable(Column.text),
+})
+
+const readHeartbeat = rowDecoder('heartbeat', { id: Column.text, ageMs: Column.number })
+
+const readResult = rowDecoder('settlement', {
+  id: Column.text,
+  attempt: Column.integer,
+  result: Column.word<SettleResult>(),
+})
 
 function writeSettlement(settlement: Settlement) {
   return {

@@ -1,5 +1,6 @@
-import type { Claim } from '@outlay/core/adapter'
+import { type Claim, Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
 
 const texts = {
@@ -19,16 +20,23 @@ export function createSubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
       { transferId, attempt }: Pick<Claim, 'transferId' | 'attempt'>,
       client: string,
     ): Promise<boolean> {
-      const [row] = await driver.query(sql.record_client, [transferId, attempt, client])
-      return row?.['recorded'] === true
+      const rows = await driver.query(sql.record_client, [transferId, attempt, client])
+      return readFirst(readRecorded, rows)?.recorded === true
     },
     /**
      * Blocks waiting transfers whose outcome is unknown for so long, among the next `limit` behind an id. `last` is the last
      * one that was read; null when none is left.
      */
     async blockUnknown(after: string, limit: number, olderThanMs: number) {
-      const [row] = await driver.query(sql.block_unknown, [after, limit, Math.round(olderThanMs)])
-      return { blocked: Number(row?.['blocked'] ?? 0), last: (row?.['last_id'] ?? null) as string | null }
+      const [row = {}] = await driver.query(sql.block_unknown, [after, limit, Math.round(olderThanMs)])
+      return readBlocked(row)
     },
   }
 }
+
+const readRecorded = rowDecoder('client', { recorded: Column.or(Column.boolean, false) })
+
+const readBlocked = rowDecoder('unknown outcome', {
+  blocked: Column.or(Column.integer, 0),
+  last: Column.from('last_id', Column.or(Column.text, null)),
+})

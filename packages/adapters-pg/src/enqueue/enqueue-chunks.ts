@@ -1,5 +1,5 @@
 import { type EnqueuedTransfer, OutlayError } from '@outlay/core'
-import type { NewTransfer } from '@outlay/core/adapter'
+import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { type Statement, statements } from '../database/statement.ts'
 
@@ -93,8 +93,8 @@ async function explainRefusal<Tx>(
     const fingerprints = chunk.map((one) => one.fingerprint)
     const others = await driver.execute(tx, sql.other_requests, [...columns, fingerprints])
     const stored = await driver.execute(tx, sql.stored_ids, [...columns, chunk.map((one) => one.id)])
-    for (const row of others) keys.add(from + (row['position'] as number) - 1)
-    for (const row of stored) ids.add(from + (row['position'] as number) - 1)
+    for (const row of others) keys.add(from + readPosition(row).position - 1)
+    for (const row of stored) ids.add(from + readPosition(row).position - 1)
   }
   const issues = transfers.flatMap((transfer, position) => [
     ...(keys.has(position) ? [keyIssue(position)] : []),
@@ -138,3 +138,5 @@ const idIssue = (position: number, id: string) => ({
   code: 'conflict' as const,
   message: `Another transfer has the id ${id}; leave the id out or generate a new one.`,
 })
+
+const readPosition = rowDecoder('transfer', { position: Column.integer })

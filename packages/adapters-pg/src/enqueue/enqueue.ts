@@ -1,5 +1,5 @@
 import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@outlay/core'
-import type { NewTransfer } from '@outlay/core/adapter'
+import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { type Statement, statements } from '../database/statement.ts'
 import type { AccountWeights } from '../limits/account-weights.ts'
@@ -114,8 +114,8 @@ async function enqueueOne<Tx>(
     traceparent === undefined
       ? await driver.execute(tx, sql.enqueue_one, values)
       : await driver.execute(tx, sql.enqueue_one_traced, [...values, traceparent])
-  const written = row?.['written']
-  if (typeof written === 'string') {
+  const { written } = readWritten(row ?? {})
+  if (written !== null) {
     const [tag = '0', at = ''] = written.split(' ')
     tags.advance(accountId, Number(tag))
     return [fresh(transfer, at)]
@@ -156,12 +156,13 @@ function prepareMany<Tx>(
       traceparent === undefined
         ? await driver.execute(tx, sql.enqueue_many, values)
         : await driver.execute(tx, sql.enqueue_many_traced, [...values, traceparent])
-    const written = rows.find((row) => typeof row['at'] === 'string')
-    const at = written?.['at']
-    if (typeof at !== 'string') return undefined
-    tags.advanceMany(spans, written?.['tag'] as number)
-    const positions = rows.map((row) => row['stored_position']).filter((position) => typeof position === 'number')
-    const conflicting = new Set(positions.map((position) => position - 1))
+    const written = rows.find((row) => readTime(row).at !== null)
+    if (written === undefined) return undefined
+    const { at, tag } = readWrittenMany(written)
+    tags.advanceMany(spans, tag)
+    const conflicting = new Set(
+      rows.flatMap((row) => readStoredPosition(row).storedPosition ?? []).map((one) => one - 1),
+    )
     const stored = await readStored(driver, sql, tx, transfers, conflicting)
     return transfers.map((transfer, index) => {
       if (!conflicting.has(index)) return fresh(transfer, at)
@@ -208,3 +209,8 @@ function storedId(id: string): OutlayError {
     field: 'id',
   })
 }
+
+const readWritten = rowDecoder('enqueue', { written: Column.or(Column.text, null) })
+const readTime = rowDecoder('enqueue', { at: Column.nullable(Column.text) })
+const readWrittenMany = rowDecoder('enqueue', { at: Column.text, tag: Column.integer })
+const readStoredPosition = rowDecoder('enqueue', { storedPosition: Column.nullable(Column.integer) })

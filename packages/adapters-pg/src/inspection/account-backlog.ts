@@ -1,3 +1,4 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
@@ -109,50 +110,42 @@ export function createBacklogReads<Tx>(driver: Driver<Tx>, { tokens }: DatabaseN
   }
 }
 
-const textOf = (row: Row, column: string) => (row[column] ?? null) as string | null
+const readAccount: (row: Row) => AccountBacklog = rowDecoder('account backlog', {
+  accountId: Column.text,
+  paused: Column.boolean,
+  queued: Column.integer,
+  submitting: Column.integer,
+  awaitingFunds: Column.integer,
+  blocked: Column.integer,
+  submitted: Column.integer,
+  oldestUnsubmittedAt: Column.nullable(Column.text),
+  oldestSubmittedAt: Column.nullable(Column.text),
+  fundsArrivedAt: Column.nullable(Column.text),
+  ratePerSecond: Column.nullable(Column.number),
+  concurrency: Column.nullable(Column.integer),
+  weight: Column.number,
+  throttledRatePerSecond: Column.from('lowered_rate', Column.nullable(Column.number)),
+  throttledUntil: Column.nullable(Column.text),
+})
 
-function readAccount(row: Row): AccountBacklog {
-  return {
-    accountId: row['account_id'] as string,
-    paused: row['paused'] as boolean,
-    queued: row['queued'] as number,
-    submitting: row['submitting'] as number,
-    awaitingFunds: row['awaiting_funds'] as number,
-    blocked: row['blocked'] as number,
-    submitted: row['submitted'] as number,
-    oldestUnsubmittedAt: textOf(row, 'oldest_unsubmitted_at'),
-    oldestSubmittedAt: textOf(row, 'oldest_submitted_at'),
-    fundsArrivedAt: textOf(row, 'funds_arrived_at'),
-    ratePerSecond: (row['rate_per_second'] ?? null) as number | null,
-    concurrency: (row['concurrency'] ?? null) as number | null,
-    weight: row['weight'] as number,
-    throttledRatePerSecond: (row['lowered_rate'] ?? null) as number | null,
-    throttledUntil: textOf(row, 'throttled_until'),
-  }
-}
+const readLag: (row: Row) => SubscriptionLag = rowDecoder('subscription lag', {
+  name: Column.text,
+  types: Column.texts,
+  undelivered: Column.integer,
+  failing: Column.integer,
+  deadLetters: Column.integer,
+  oldestAt: Column.nullable(Column.text),
+  lagMs: Column.nullable(Column.number),
+  lastError: Column.nullable(Column.text),
+  unattendedMs: Column.number,
+})
 
-function readLag(row: Row): SubscriptionLag {
-  return {
-    name: row['name'] as string,
-    types: row['types'] as string[],
-    undelivered: row['undelivered'] as number,
-    failing: row['failing'] as number,
-    deadLetters: row['dead_letters'] as number,
-    oldestAt: textOf(row, 'oldest_at'),
-    lagMs: (row['lag_ms'] ?? null) as number | null,
-    lastError: textOf(row, 'last_error'),
-    unattendedMs: row['unattended_ms'] as number,
-  }
-}
-
-function readDeadLetter(row: Row): DeadLetter {
-  return {
-    subscription: row['subscription'] as string,
-    transferId: row['transfer_id'] as string,
-    sequence: row['sequence'] as number,
-    type: row['type'] as string,
-    occurredAt: row['occurred_at'] as string,
-    failures: row['failures'] as number,
-    lastError: textOf(row, 'last_error'),
-  }
-}
+const readDeadLetter: (row: Row) => DeadLetter = rowDecoder('dead letter', {
+  subscription: Column.text,
+  transferId: Column.text,
+  sequence: Column.integer,
+  type: Column.text,
+  occurredAt: Column.text,
+  failures: Column.integer,
+  lastError: Column.nullable(Column.text),
+})

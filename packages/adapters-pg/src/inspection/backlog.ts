@@ -1,4 +1,5 @@
 import type { Backlog } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { type Row, statements } from '../database/statement.ts'
 
@@ -28,8 +29,10 @@ export function createBacklog<Tx>(
   return async () => readBacklog(await driver.query(sql.backlog, []))
 }
 
+const readCount = rowDecoder('backlog', { place: Column.text, count: Column.integer })
+
 function readBacklog(rows: readonly Row[]): Backlog {
-  const counts = new Map(rows.map((row) => [row['place'], row['count'] as number]))
+  const counts = new Map(rows.map(readCount).map(({ place, count }) => [place, count]))
   const at = (names: string) => counts.get(names) ?? 0
   return {
     queued: at('queued'),

@@ -1,5 +1,7 @@
 import type { Delays } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
 
 const texts = {
@@ -15,16 +17,17 @@ const texts = {
 export function createDelays<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): () => Promise<Delays> {
   const sql = statements(tokens, texts)
   return async () => {
-    const [oldest] = await driver.query(sql.unsubmitted, [])
+    const oldest = readFirst(readOldest, await driver.query(sql.unsubmitted, []))
     const rows = await driver.query(sql.subscriptions, [])
-    return {
-      unsubmittedMs: Number(oldest?.['ms'] ?? 0),
-      subscriptions: rows.map((row) => ({
-        name: row['name'] as string,
-        undelivered: row['undelivered'] as number,
-        deadLetters: row['dead_letters'] as number,
-        lagMs: Number(row['lag_ms']),
-      })),
-    }
+    return { unsubmittedMs: oldest?.ms ?? 0, subscriptions: rows.map(readLag) }
   }
 }
+
+const readOldest = rowDecoder('delay', { ms: Column.anyNumber })
+
+const readLag = rowDecoder('subscription lag', {
+  name: Column.text,
+  undelivered: Column.integer,
+  deadLetters: Column.integer,
+  lagMs: Column.anyNumber,
+})

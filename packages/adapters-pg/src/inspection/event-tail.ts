@@ -1,4 +1,6 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 
@@ -92,11 +94,11 @@ export function createEventTail<Tx>(
   let marks: readonly Mark[] = []
 
   const begin = async (): Promise<Position> => {
-    const [row] = await driver.query(sql.tail_start, [])
-    const atMs = Date.parse(row?.['at'] as string)
-    const openFrom = BigInt(row?.['open_from'] as string)
+    const [row = {}] = await driver.query(sql.tail_start, [])
+    const { at, openFrom } = readStart(row)
+    const atMs = Date.parse(at)
     marks = [{ xact: 0n, atMs: sinceMs > 0 ? atMs - sinceMs : atMs - longestOpenMs }]
-    return { xact: sinceMs > 0 ? 0n : openFrom - 1n, transferId: '~', sequence: 0 }
+    return { xact: sinceMs > 0 ? 0n : BigInt(openFrom) - 1n, transferId: '~', sequence: 0 }
   }
   return {
     async next() {
@@ -105,16 +107,12 @@ export function createEventTail<Tx>(
       const { xact, transferId, sequence } = position
       const values = [String(xact), transferId, sequence, from, options.transferId ?? null, options.type ?? null]
       const rows = await driver.query(sql.tail_next, values)
-      const found = rows.filter((row) => row['xact'] !== null)
-      const [head] = rows
+      const found = rows.filter((row) => readTransaction(row).xact !== null)
+      const head = readFirst(readSnapshot, rows)
       const last = found.at(-1)
       if (head === undefined) return []
-      position = last !== undefined && found.length === pageSize ? positionOf(last) : before(head['open_from'])
-      marks = advance(
-        marks,
-        { xact: BigInt(head['ends_at'] as string), atMs: Date.parse(head['at'] as string) },
-        position,
-      )
+      position = last !== undefined && found.length === pageSize ? positionOf(last) : before(head.openFrom)
+      marks = advance(marks, { xact: BigInt(head.endsAt), atMs: Date.parse(head.at) }, position)
       const events = found.map(readTailed)
       return options.accountId === undefined ? events : events.filter((event) => event.accountId === options.accountId)
     },
@@ -122,17 +120,16 @@ export function createEventTail<Tx>(
 }
 
 /** Behind the last event of every transaction before the oldest one that is open. */
-const before = (openFrom: unknown): Position => ({
-  xact: BigInt(openFrom as string) - 1n,
+const before = (openFrom: string): Position => ({
+  xact: BigInt(openFrom) - 1n,
   transferId: '~',
   sequence: 0,
 })
 
-const positionOf = (row: Row): Position => ({
-  xact: BigInt(row['xact'] as string),
-  transferId: row['transfer_id'] as string,
-  sequence: row['sequence'] as number,
-})
+function positionOf(row: Row): Position {
+  const { xact, transferId, sequence } = readPosition(row)
+  return { xact: BigInt(xact), transferId, sequence }
+}
 
 /** Adds a mark and drops those that a later one makes needless. */
 function advance(marks: readonly Mark[], next: Mark, position: Position): readonly Mark[] {
@@ -142,17 +139,20 @@ function advance(marks: readonly Mark[], next: Mark, position: Position): readon
   return newest > 0 ? all.slice(newest) : all
 }
 
-function readTailed(row: Row): TailedEvent {
-  return {
-    transferId: row['transfer_id'] as string,
-    sequence: row['sequence'] as number,
-    type: row['type'] as string,
-    accountId: (row['account_id'] ?? '') as string,
-    stage: row['stage'] as string,
-    status: row['status'] as string,
-    reason: (row['reason'] ?? null) as string | null,
-    remoteId: (row['remote_id'] ?? null) as string | null,
-    attempt: row['attempt'] as number,
-    occurredAt: row['occurred_at'] as string,
-  }
-}
+const readStart = rowDecoder('snapshot', { openFrom: Column.text, at: Column.text })
+const readSnapshot = rowDecoder('snapshot', { openFrom: Column.text, endsAt: Column.text, at: Column.text })
+const readTransaction = rowDecoder('event', { xact: Column.nullable(Column.text) })
+const readPosition = rowDecoder('event', { xact: Column.text, transferId: Column.text, sequence: Column.integer })
+
+const readTailed: (row: Row) => TailedEvent = rowDecoder('event', {
+  transferId: Column.text,
+  sequence: Column.integer,
+  type: Column.text,
+  accountId: Column.or(Column.text, ''),
+  stage: Column.text,
+  status: Column.text,
+  reason: Column.nullable(Column.text),
+  remoteId: Column.nullable(Column.text),
+  attempt: Column.integer,
+  occurredAt: Column.text,
+})

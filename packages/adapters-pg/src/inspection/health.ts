@@ -1,5 +1,7 @@
 import type { SendingState } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
 import { type Row, type Statement, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './account-backlog.ts'
@@ -238,47 +240,36 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
   const one = async (name: keyof typeof texts): Promise<Row> => (await rows(name))[0] ?? {}
   const { accounts, subscriptions } = createBacklogReads(driver, databaseNames)
   const server = await readServer(driver, sql)
-  const claims = await one('health_claims')
-  const jobs = new Map((await rows('health_jobs')).map((row) => [row['kind'], row]))
+  const jobs = new Map((await rows('health_jobs')).map((row) => [readKind(row).kind, readGroup(row)]))
   return {
     server,
     workers: {
-      supervisedMs: numberOf(await one('health_supervised'), 'supervised_ms'),
-      claimedMs: numberOf(claims, 'claimed_ms'),
-      names: claims['names'] as string[],
-      listening: numberOf(await one('health_listening'), 'count') ?? 0,
+      supervisedMs: readFirst(readSupervised, await rows('health_supervised'))?.supervisedMs ?? null,
+      ...readClaims(await one('health_claims')),
+      listening: readCount(await one('health_listening')).count,
     },
     jobs: {
-      missing: readGroup(jobs.get('missing')),
-      stray: readGroup(jobs.get('stray')),
-      silent: readGroup(jobs.get('silent')),
-      due: readGroup(jobs.get('due')),
+      missing: jobs.get('missing') ?? noGroup,
+      stray: jobs.get('stray') ?? noGroup,
+      silent: jobs.get('silent') ?? noGroup,
+      due: jobs.get('due') ?? noGroup,
     },
     transfers: {
       unknown: readGroup(await one('health_unknown')),
-      blocked: (await rows('health_blocked')).map((row) => ({ ...readGroup(row), reason: row['reason'] as string })),
+      blocked: (await rows('health_blocked')).map(readBlocked),
       acceptedLate: readLate(await one('health_accepted_late')),
       acceptedTwice: readLate(await one('health_accepted_twice')),
       awaitingFunds: readGroup(await one('health_funds')),
-      putOff: (await rows('health_put_off')).map((row) => ({
-        ...readGroup(row),
-        reason: row['reason'] as string,
-        accounts: row['accounts'] as string[],
-        lastDetail: row['last_detail'] as string | null,
-      })),
+      putOff: (await rows('health_put_off')).map(readPutOff),
       missing: readGroup(await one('health_missing')),
       overduePolls: readGroup(await one('health_overdue_polls')),
       submitted: readGroup(await one('health_submitted')),
     },
-    sending: (await one('health_sending'))['state'] as SendingState,
-    refusedAccounts: (await rows('health_credentials')).map((row) => ({
-      accountId: row['account_id'] as string,
-      refusedMs: row['refused_ms'] as number,
-      refusals: row['refusals'] as number,
-    })),
+    sending: readSending(await one('health_sending')).state,
+    refusedAccounts: (await rows('health_credentials')).map(readRefused),
     pausedAccounts: await accounts({ paused: true }),
     subscriptions: await subscriptions(),
-    orphanDeliveries: numberOf(await one('health_orphans'), 'count') ?? 0,
+    orphanDeliveries: readCount(await one('health_orphans')).count,
     unadopted: readUnadopted(await one('health_unadopted')),
     snapshots: (await rows('health_snapshots')).map(readHolder),
     tables: (await rows('health_tables')).map(readUpkeep),
@@ -291,45 +282,61 @@ async function readServer<Tx>(driver: Driver<Tx>, sql: Sql): Promise<HealthFacts
   const asked = Date.now()
   const [row = {}] = await driver.query(sql.health_server, [])
   const half = (Date.now() - asked) / 2
-  return {
-    version: row['version'] as string,
-    clockSkewMs: Math.round((row['now_ms'] as number) - (asked + half)),
-    clockErrorMs: Math.ceil(half),
-    autovacuum: row['autovacuum'] as boolean,
-    readOnly: row['read_only'] as boolean,
-  }
+  const { version, nowMs, autovacuum, readOnly } = readServerRow(row)
+  const clockSkewMs = Math.round(nowMs - (asked + half))
+  return { version, clockSkewMs, clockErrorMs: Math.ceil(half), autovacuum, readOnly }
 }
 
-const numberOf = (row: Row, column: string) => (row[column] ?? null) as number | null
+const readServerRow = rowDecoder('server', {
+  version: Column.text,
+  nowMs: Column.number,
+  autovacuum: Column.boolean,
+  readOnly: Column.boolean,
+})
 
-function readGroup(row: Row = {}): Group {
-  return {
-    count: numberOf(row, 'count') ?? 0,
-    samples: (row['samples'] ?? []) as string[],
-    oldestMs: numberOf(row, 'oldest_ms'),
-  }
+const readSupervised = rowDecoder('queue', { supervisedMs: Column.nullable(Column.number) })
+const readClaims = rowDecoder('claims', { claimedMs: Column.nullable(Column.number), names: Column.texts })
+const readCount = rowDecoder('count', { count: Column.integer })
+const readKind = rowDecoder('jobs', { kind: Column.text })
+const readSending = rowDecoder('sending', { state: Column.json<SendingState>() })
+
+const groupColumns = {
+  count: Column.integer,
+  samples: Column.texts,
+  oldestMs: Column.nullable(Column.number),
 }
 
-const readLate = (row: Row) => ({ ...readGroup(row), lastDetail: (row['last_detail'] ?? null) as string | null })
+const noGroup: Group = { count: 0, samples: [], oldestMs: null }
+const readGroup: (row: Row) => Group = rowDecoder('group', groupColumns)
+const readBlocked = rowDecoder('blocked transfers', { ...groupColumns, reason: Column.text })
+const readLate = rowDecoder('late answers', { ...groupColumns, lastDetail: Column.nullable(Column.text) })
+const readUnadopted = rowDecoder('unadopted transfers', { ...groupColumns, problem: Column.nullable(Column.text) })
 
-const readUnadopted = (row: Row) => ({ ...readGroup(row), problem: (row['problem'] ?? null) as string | null })
+const readPutOff: (row: Row) => PutOff = rowDecoder('deferred transfers', {
+  ...groupColumns,
+  reason: Column.text,
+  accounts: Column.texts,
+  lastDetail: Column.nullable(Column.text),
+})
 
-function readHolder(row: Row): SnapshotHolder {
-  return {
-    kind: row['kind'] as SnapshotHolder['kind'],
-    name: row['name'] as string,
-    detail: row['detail'] as string,
-    ageMs: numberOf(row, 'age_ms'),
-    transactions: numberOf(row, 'transactions') ?? 0,
-  }
-}
+const readRefused: (row: Row) => RefusedAccount = rowDecoder('refused account', {
+  accountId: Column.text,
+  refusedMs: Column.number,
+  refusals: Column.integer,
+})
 
-function readUpkeep(row: Row): TableUpkeep {
-  return {
-    table: row['table'] as string,
-    liveRows: row['live'] as number,
-    deadRows: row['dead'] as number,
-    vacuumedMs: numberOf(row, 'vacuumed_ms'),
-    autovacuum: row['autovacuum'] as boolean,
-  }
-}
+const readHolder: (row: Row) => SnapshotHolder = rowDecoder('snapshot', {
+  kind: Column.word<SnapshotHolder['kind']>(),
+  name: Column.text,
+  detail: Column.text,
+  ageMs: Column.nullable(Column.number),
+  transactions: Column.or(Column.number, 0),
+})
+
+const readUpkeep: (row: Row) => TableUpkeep = rowDecoder('table', {
+  table: Column.text,
+  liveRows: Column.from('live', Column.number),
+  deadRows: Column.from('dead', Column.number),
+  vacuumedMs: Column.nullable(Column.number),
+  autovacuum: Column.boolean,
+})

@@ -1,3 +1,4 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
@@ -44,17 +45,19 @@ export function createPlaceRead<Tx>(driver: Driver<Tx>, { tokens, channel, queue
     /** Which database this is, what waits in it, of one account or of all, and whether workers run. Reads live rows. */
     async place(accountId?: string): Promise<PlaceFacts> {
       const [row = {}] = await driver.query(sql.place, [accountId ?? null])
-      return {
-        database: row['database'] as string,
-        deployment: (row['deployment'] ?? null) as string | null,
-        environment: (row['environment'] ?? null) as string | null,
-        waiting: { transfers: row['transfers'] as number, accounts: row['accounts'] as number },
-        workers: {
-          supervisedMs: (row['supervised_ms'] ?? null) as number | null,
-          listening: row['listening'] as number,
-          claiming: row['claiming'] as number,
-        },
-      }
+      const { database, deployment, environment, transfers, accounts, ...workers } = readPlace(row)
+      return { database, deployment, environment, waiting: { transfers, accounts }, workers }
     },
   }
 }
+
+const readPlace = rowDecoder('place', {
+  database: Column.text,
+  deployment: Column.nullable(Column.text),
+  environment: Column.nullable(Column.text),
+  transfers: Column.integer,
+  accounts: Column.integer,
+  supervisedMs: Column.nullable(Column.number),
+  listening: Column.integer,
+  claiming: Column.integer,
+})

@@ -1,3 +1,4 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { queueSchemaVersion } from '../queue/queue.ts'
 import { type DatabaseNames, sqlFolder } from '../schema/database-names.ts'
@@ -39,7 +40,7 @@ export async function readSchemaState<Tx>(driver: Driver<Tx>, databaseNames: Dat
   const applied = new Map<string, unknown>()
   if (exists) {
     const { rows } = await driver.run(`select name, checksum from "${schema}".migration`)
-    for (const row of rows) applied.set(row['name'] as string, row['checksum'])
+    for (const row of rows) applied.set(readName(row).name, row['checksum'])
   }
   const known = await readMigrations(sqlFolder)
   const isAhead = unknownNumbered(applied.keys(), known).length > 0
@@ -73,3 +74,5 @@ async function hasTable<Tx>(driver: Driver<Tx>, name: string): Promise<boolean> 
   const { rows } = await driver.run('select to_regclass($1) is not null as found', [name])
   return rows[0]?.['found'] === true
 }
+
+const readName = rowDecoder('migration', { name: Column.text })

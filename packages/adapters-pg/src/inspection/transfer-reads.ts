@@ -1,5 +1,7 @@
 import { Id, type Stage, type StoredTransfer, type TransferStatus } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readFirst, readIds } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { readOne, transferColumns } from '../transfers/transfer-row.ts'
@@ -214,22 +216,18 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
   const enqueuedAt = Date.parse(transfer.createdAt)
   const from = lowestId(enqueuedAt - alikeMs)
   const to = lowestId(enqueuedAt + alikeMs)
-  const named = (found: readonly Row[], column: string) => found.map((one) => one[column] as string)
   return {
     transfer,
     summary: readSummary(summary),
-    unknownSince: (row['unknown_since'] ?? null) as string | null,
-    eventSequence: row['event_sequence'] as number,
+    ...readProgress(row),
     attempts: (await read('evidence_attempts', id)).map(readAttempt),
     events: (await read('evidence_events', id)).map(readEventRecord),
     deliveries: (await read('evidence_deliveries', id)).map(readDelivery),
-    subscriptions: named(await read('evidence_subscriptions', id), 'name'),
-    archivedAt: named(await read('evidence_archive', id), 'archived_at')[0] ?? null,
+    subscriptions: (await read('evidence_subscriptions', id)).map((one) => readSubscription(one).name),
+    archivedAt: readFirst(readArchive, await read('evidence_archive', id))?.archivedAt ?? null,
     sameRemoteId:
-      remoteId === null
-        ? []
-        : named(await read('evidence_remote', remoteId, accountId), 'id').filter((one) => one !== id),
-    sameRequest: named(await read('evidence_request', from, to, accountId, fingerprint, id), 'id'),
+      remoteId === null ? [] : readIds(await read('evidence_remote', remoteId, accountId)).filter((one) => one !== id),
+    sameRequest: readIds(await read('evidence_request', from, to, accountId, fingerprint, id)),
   }
 }
 
@@ -254,87 +252,83 @@ function listStatement(filter: TransferFilter): { readonly text: string; readonl
   return { text, values: [...wanted.map(([, value]) => value), filter.limit ?? 50] }
 }
 
-const textOf = (row: Row, column: string) => (row[column] ?? null) as string | null
+const readSummary: (row: Row) => TransferSummary = rowDecoder('transfer summary', {
+  id: Column.text,
+  accountId: Column.text,
+  idempotencyKey: Column.text,
+  submissionKey: Column.from('sent_key', Column.nullable(Column.text)),
+  client: Column.nullable(Column.text),
+  stage: Column.word<Stage>(),
+  status: Column.word<TransferStatus>(),
+  reason: Column.nullable(Column.text),
+  amount: Column.text,
+  currency: Column.text,
+  source: Column.text,
+  destination: Column.text,
+  failureCode: Column.nullable(Column.text),
+  failureDetail: Column.nullable(Column.text),
+  remoteId: Column.nullable(Column.text),
+  attempts: Column.integer,
+  ageMs: Column.number,
+  unknownSince: Column.nullable(Column.text),
+  nextAttemptAt: Column.nullable(Column.text),
+  nextPollAt: Column.nullable(Column.text),
+  jobState: Column.nullable(Column.text),
+  notBefore: Column.nullable(Column.text),
+  expiresAt: Column.nullable(Column.text),
+  createdAt: Column.text,
+  updatedAt: Column.text,
+})
 
-function readSummary(row: Row): TransferSummary {
-  return {
-    id: row['id'] as string,
-    accountId: row['account_id'] as string,
-    idempotencyKey: row['idempotency_key'] as string,
-    submissionKey: textOf(row, 'sent_key'),
-    client: textOf(row, 'client'),
-    stage: row['stage'] as Stage,
-    status: row['status'] as TransferStatus,
-    reason: textOf(row, 'reason'),
-    amount: row['amount'] as string,
-    currency: row['currency'] as string,
-    source: row['source'] as string,
-    destination: row['destination'] as string,
-    failureCode: textOf(row, 'failure_code'),
-    failureDetail: textOf(row, 'failure_detail'),
-    remoteId: textOf(row, 'remote_id'),
-    attempts: row['attempts'] as number,
-    ageMs: row['age_ms'] as number,
-    unknownSince: textOf(row, 'unknown_since'),
-    nextAttemptAt: textOf(row, 'next_attempt_at'),
-    nextPollAt: textOf(row, 'next_poll_at'),
-    jobState: textOf(row, 'job_state'),
-    notBefore: textOf(row, 'not_before'),
-    expiresAt: textOf(row, 'expires_at'),
-    createdAt: row['created_at'] as string,
-    updatedAt: row['updated_at'] as string,
-  }
-}
+const readStuck: (row: Row) => StuckTransfer = rowDecoder('stuck transfer', {
+  id: Column.text,
+  accountId: Column.text,
+  stage: Column.word<Stage>(),
+  reason: Column.nullable(Column.text),
+  waitsFor: Column.text,
+  remedy: Column.text,
+  since: Column.text,
+  waitingMs: Column.number,
+  attempts: Column.integer,
+  nextAttemptAt: Column.nullable(Column.text),
+})
 
-function readStuck(row: Row): StuckTransfer {
-  return {
-    id: row['id'] as string,
-    accountId: row['account_id'] as string,
-    stage: row['stage'] as Stage,
-    reason: textOf(row, 'reason'),
-    waitsFor: row['waits_for'] as string,
-    remedy: row['remedy'] as string,
-    since: row['since'] as string,
-    waitingMs: row['waiting_ms'] as number,
-    attempts: row['attempts'] as number,
-    nextAttemptAt: textOf(row, 'next_attempt_at'),
-  }
-}
+const readAttempt: (row: Row) => AttemptRecord = rowDecoder('attempt', {
+  attempt: Column.integer,
+  worker: Column.text,
+  claimedAt: Column.text,
+  answeredAt: Column.nullable(Column.text),
+  outcome: Column.nullable(Column.text),
+  detail: Column.nullable(Column.text),
+  httpStatus: Column.nullable(Column.integer),
+  requestId: Column.nullable(Column.text),
+  step: Column.optional(Column.word<'registration'>()),
+})
 
-function readAttempt(row: Row): AttemptRecord {
-  return {
-    attempt: row['attempt'] as number,
-    worker: row['worker'] as string,
-    claimedAt: row['claimed_at'] as string,
-    answeredAt: textOf(row, 'answered_at'),
-    outcome: textOf(row, 'outcome'),
-    detail: textOf(row, 'detail'),
-    httpStatus: (row['http_status'] ?? null) as number | null,
-    requestId: textOf(row, 'request_id'),
-    ...(row['step'] === 'registration' ? { step: 'registration' as const } : {}),
-  }
-}
+const readEventRecord: (row: Row) => EventRecord = rowDecoder('event', {
+  sequence: Column.integer,
+  type: Column.text,
+  stage: Column.word<Stage>(),
+  status: Column.word<TransferStatus>(),
+  reason: Column.nullable(Column.text),
+  remoteId: Column.nullable(Column.text),
+  attempt: Column.integer,
+  occurredAt: Column.text,
+})
 
-function readEventRecord(row: Row): EventRecord {
-  return {
-    sequence: row['sequence'] as number,
-    type: row['type'] as string,
-    stage: row['stage'] as Stage,
-    status: row['status'] as TransferStatus,
-    reason: textOf(row, 'reason'),
-    remoteId: textOf(row, 'remote_id'),
-    attempt: row['attempt'] as number,
-    occurredAt: row['occurred_at'] as string,
-  }
-}
+const readDelivery: (row: Row) => DeliveryRecord = rowDecoder('delivery', {
+  subscription: Column.text,
+  sequence: Column.integer,
+  dueAt: Column.text,
+  failures: Column.integer,
+  dead: Column.boolean,
+  lastError: Column.nullable(Column.text),
+})
 
-function readDelivery(row: Row): DeliveryRecord {
-  return {
-    subscription: row['subscription'] as string,
-    sequence: row['sequence'] as number,
-    dueAt: row['due_at'] as string,
-    failures: row['failures'] as number,
-    dead: row['dead'] as boolean,
-    lastError: textOf(row, 'last_error'),
-  }
-}
+const readProgress = rowDecoder('transfer', {
+  unknownSince: Column.nullable(Column.text),
+  eventSequence: Column.integer,
+})
+
+const readSubscription = rowDecoder('subscription', { name: Column.text })
+const readArchive = rowDecoder('archive', { archivedAt: Column.nullable(Column.text) })

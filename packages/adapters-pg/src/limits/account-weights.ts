@@ -1,3 +1,4 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { statements } from '../database/statement.ts'
 
@@ -25,7 +26,7 @@ export function createAccountWeights<Tx>(driver: Driver<Tx>, tokens: Readonly<Re
   let readAtMs = Number.NEGATIVE_INFINITY
   const read = async () => {
     const rows = await driver.query(sql.account_weights, [])
-    weights = new Map(rows.map((row) => [row['account_id'] as string, Number(row['weight'])]))
+    weights = new Map(rows.map(readWeight).map(({ accountId, weight }) => [accountId, weight]))
   }
   return {
     of: (accountId) => weights.get(accountId) ?? 1,
@@ -40,3 +41,5 @@ export function createAccountWeights<Tx>(driver: Driver<Tx>, tokens: Readonly<Re
     },
   }
 }
+
+const readWeight = rowDecoder('account', { accountId: Column.text, weight: Column.anyNumber })

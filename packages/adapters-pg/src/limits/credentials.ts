@@ -1,5 +1,6 @@
 import type { Driver } from '../database/driver.ts'
 import { withLockTimeout } from '../database/lock-timeout.ts'
+import { readIds } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
 
 const texts = {
@@ -86,7 +87,7 @@ export function createCredentialStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
   return {
     /** Wakes the next waiting transfer of each account that is due for a probe; the claim lets one per account through. */
     async wakeProbes(): Promise<void> {
-      const ids = (await driver.query(sql.due_probes, [])).map((row) => row['id'] as string)
+      const ids = readIds(await driver.query(sql.due_probes, []))
       if (ids.length > 0) await withLockTimeout(driver, (tx) => wake(tx, ids))
     },
     /** Forgets refusals that no transfer waits for and that were not probed for a week; the next claim probes again. */
@@ -97,7 +98,7 @@ export function createCredentialStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
     async releaseRestored(): Promise<boolean> {
       if ((await driver.query(sql.any_restored, [])).length === 0) return false
       return withLockTimeout(driver, async (tx) => {
-        const ids = (await driver.execute(tx, sql.lock_restored, [pageSize])).map((row) => row['id'] as string)
+        const ids = readIds(await driver.execute(tx, sql.lock_restored, [pageSize]))
         await driver.execute(tx, sql.clear_reason, [ids])
         await wake(tx, ids)
         return ids.length === pageSize

@@ -1,7 +1,8 @@
 import type { AccountState } from '@outlay/core'
-import type { Throttle } from '@outlay/core/adapter'
+import { Column, rowDecoder, type Throttle } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { isLockTimeout, withLockTimeout } from '../database/lock-timeout.ts'
+import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
 
 const lowered = `select p.account_id, p.rate, {{schema}}.iso(p.throttled_until) as throttled_until, {{schema}}.iso(p.changed_at) as changed_at,
@@ -75,28 +76,22 @@ export function createThrottleStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
   return {
     async getAccount(accountId: string): Promise<AccountState> {
       const [row = {}] = await driver.query(sql.account_state, [accountId])
-      return {
-        accountId,
-        paused: row['paused'] === true,
-        ratePerSecond: numberOf(row, 'rate_per_second'),
-        concurrency: numberOf(row, 'concurrency'),
-        weight: numberOf(row, 'weight') ?? 1,
-        throttledRatePerSecond: numberOf(row, 'rate'),
-        throttledUntil: (row['throttled_until'] ?? null) as string | null,
-      }
+      return { accountId, ...readState(row) }
     },
     async read(accountId: string): Promise<StoredThrottle> {
       const [row = {}] = await driver.query(sql.throttle, [accountId])
-      return { ...readThrottle(row), accountId }
+      return { accountId, ...readThrottle(row) }
     },
     /** Every account that is throttled. */
     async readThrottled(): Promise<readonly StoredThrottle[]> {
-      return (await driver.query(sql.throttled_accounts, [])).map(readThrottle)
+      return (await driver.query(sql.throttled_accounts, [])).map((row) => ({
+        ...readOwner(row),
+        ...readThrottle(row),
+      }))
     },
     /** How many submissions of the account began in the last second, over all workers. */
     async submittedLately(accountId: string): Promise<number> {
-      const [row] = await driver.query(sql.submitted_lately, [accountId])
-      return numberOf(row ?? {}, 'count') ?? 0
+      return readFirst(readCount, await driver.query(sql.submitted_lately, [accountId]))?.count ?? 0
     },
     /** Replaces a throttle that was read. False when another worker has written in between, or has it locked. */
     async write({ accountId, version }: StoredThrottle, next: Throttle | null): Promise<boolean> {
@@ -110,11 +105,7 @@ export function createThrottleStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     },
     /** Releases transfers that may be sent now; returns the accounts with more that wait. */
     async release(): Promise<readonly WaitingAccount[]> {
-      return (await driver.query(sql.release_waiting, [maxReleased])).map((row) => ({
-        accountId: row['account_id'] as string,
-        released: row['released'] as number,
-        bounded: row['bounded'] === true,
-      }))
+      return (await driver.query(sql.release_waiting, [maxReleased])).map(readWaiting)
     },
     /** Deletes rows of accounts that are no longer limited or throttled, and slots of transfers that are not under way. */
     async forget(): Promise<void> {
@@ -124,20 +115,36 @@ export function createThrottleStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
   }
 }
 
-function readThrottle(row: Row): StoredThrottle {
-  const ratePerSecond = numberOf(row, 'rate')
-  const throttle = { throttledUntil: row['throttled_until'] as string, changedAt: row['changed_at'] as string }
-  return {
-    accountId: row['account_id'] as string,
-    throttle: ratePerSecond === null ? null : { ratePerSecond, ...throttle },
-    version: numberOf(row, 'version') ?? 0,
-    waitedAt: (row['waited_at'] ?? null) as string | null,
-    now: new Date(row['now'] as string),
-  }
-}
+const readState = rowDecoder('account', {
+  paused: Column.boolean,
+  ratePerSecond: Column.nullable(Column.anyNumber),
+  concurrency: Column.nullable(Column.anyNumber),
+  weight: Column.or(Column.anyNumber, 1),
+  throttledRatePerSecond: Column.from('rate', Column.nullable(Column.anyNumber)),
+  throttledUntil: Column.nullable(Column.text),
+})
 
-/** A number of any column type, whichever way the driver gives it. */
-function numberOf(row: Row, column: string): number | null {
-  const value = row[column] ?? null
-  return value === null ? null : Number(value)
+const readOwner = rowDecoder('throttle', { accountId: Column.text })
+const readCount = rowDecoder('submissions', { count: Column.anyNumber })
+
+const readWaiting: (row: Row) => WaitingAccount = rowDecoder('waiting account', {
+  accountId: Column.text,
+  released: Column.integer,
+  bounded: Column.or(Column.boolean, false),
+})
+
+const readStored = rowDecoder('throttle', {
+  rate: Column.nullable(Column.anyNumber),
+  version: Column.or(Column.anyNumber, 0),
+  waitedAt: Column.nullable(Column.text),
+  now: Column.text,
+})
+
+// An account that is not throttled may have no times.
+const readTimes = rowDecoder('throttle', { throttledUntil: Column.text, changedAt: Column.text })
+
+function readThrottle(row: Row): Omit<StoredThrottle, 'accountId'> {
+  const { rate, version, waitedAt, now } = readStored(row)
+  const throttle = rate === null ? null : { ratePerSecond: rate, ...readTimes(row) }
+  return { throttle, version, waitedAt, now: new Date(now) }
 }

@@ -1,6 +1,7 @@
 import type { Adoption, OperatorNote, SendingState, StopTarget } from '@outlay/core'
-import type { Operations } from '@outlay/core/adapter'
+import { Column, type Operations, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
 import type { TransferStore } from '../transfers/transfers.ts'
 import { createReconciliationStore } from './reconciliation.ts'
@@ -34,8 +35,8 @@ export function createRecognize<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
   const sql = statements(tokens, texts)
   return async (deployment, environment, knownSeenAt) => {
     const values = [deployment ?? null, environment ?? null, knownSeenAt]
-    const [row] = await driver.query(sql.recognize, values)
-    return row?.['state'] as Recognition
+    const [row = {}] = await driver.query(sql.recognize, values)
+    return readRecognition(row).state
   }
 }
 
@@ -51,8 +52,8 @@ export function createOperations<Tx>(
   return {
     ...createReconciliationStore(driver, tokens, transfers),
     async state() {
-      const [row] = await driver.query(sql.sending_state, [])
-      return row?.['state'] as SendingState
+      const [row = {}] = await driver.query(sql.sending_state, [])
+      return readState(row).state
     },
     async addStop(tx, target, note) {
       const values = [target.scope, nameOf(target), ...noteOf(note)]
@@ -69,8 +70,11 @@ export function createOperations<Tx>(
       await driver.execute(tx, sql.adopt_database, [deployment ?? null, moved, ...noteOf(note)])
     },
     async fence(tx, note) {
-      const [row] = await driver.execute(tx, sql.fence, noteOf(note))
-      return row?.['done'] === true
+      return readFirst(readFenced, await driver.execute(tx, sql.fence, noteOf(note)))?.done === true
     },
   }
 }
+
+const readRecognition = rowDecoder('recognition', { state: Column.json<Recognition>() })
+const readState = rowDecoder('sending', { state: Column.json<SendingState>() })
+const readFenced = rowDecoder('fence', { done: Column.or(Column.boolean, false) })

@@ -1,5 +1,6 @@
-import type { Operations } from '@outlay/core/adapter'
+import { Column, type Operations, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
 import { ensureJobsText, wakeJobsText } from '../queue/queue.ts'
 import { readTransfer, transferColumns } from '../transfers/transfer-row.ts'
@@ -54,22 +55,20 @@ export function createReconciliationStore<Tx>(
   const sql = statements(tokens, texts)
   return {
     async accounts() {
-      return (await driver.query(sql.reconcile_accounts, [])).map((row) => row['account_id'] as string)
+      return (await driver.query(sql.reconcile_accounts, [])).map((row) => readAccount(row).accountId)
     },
     async unconfirmed(accountId) {
       return (await driver.query(sql.unconfirmed, [accountId])).map((row) => ({
         ...readTransfer(row),
-        firstRequestAgeMs: row['first_request_age_ms'] as number,
-        isExpired: row['is_expired'] === true,
+        ...readAges(row),
       }))
     },
     async confirmedSince(accountId, since) {
-      const rows = await driver.query(sql.confirmed_since, [accountId, since])
-      return rows.map((row) => ({ id: row['id'] as string, remoteId: row['remote_id'] as string }))
+      return (await driver.query(sql.confirmed_since, [accountId, since])).map(readConfirmed)
     },
     async known(accountId, remoteIds) {
       const rows = await driver.query(sql.known_remote_ids, [accountId, remoteIds])
-      return new Map(rows.map((row) => [row['remote_id'] as string, { isAdopted: row['is_adopted'] === true }]))
+      return new Map(rows.map(readKnown).map(({ remoteId, isAdopted }) => [remoteId, { isAdopted }]))
     },
     async isWatched(accountId) {
       return (await driver.query(sql.is_watched, [accountId])).length > 0
@@ -82,7 +81,7 @@ export function createReconciliationStore<Tx>(
         }))
         const applied = await driver.execute(tx, sql.apply_reconciliation, [storableJson(written), actor ?? null])
         const resent = await driver.execute(tx, sql.resend, [storableJson(again), actor ?? null])
-        const ids = resent.map((row) => row['id'] as string)
+        const ids = readIds(resent)
         await driver.execute(tx, sql.wake_jobs, [ids])
         await driver.execute(tx, sql.ensure_jobs, [ids])
         const adopted = await driver.execute(tx, sql.adopt_lost, [accountId, storableJson(lost.map(writeFound))])
@@ -98,3 +97,11 @@ export function createReconciliationStore<Tx>(
     },
   }
 }
+
+const readAccount = rowDecoder('account', { accountId: Column.text })
+const readAges = rowDecoder('transfer', {
+  firstRequestAgeMs: Column.number,
+  isExpired: Column.boolean,
+})
+const readConfirmed = rowDecoder('transfer', { id: Column.text, remoteId: Column.text })
+const readKnown = rowDecoder('transfer', { remoteId: Column.text, isAdopted: Column.boolean })

@@ -1,5 +1,7 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
-import { statements } from '../database/statement.ts'
+import { readFirst } from '../database/read-rows.ts'
+import { type Row, statements } from '../database/statement.ts'
 
 const texts = {
   lease_list_reading: 'select * from {{schema}}.lease_list_reading($1, $2, $3)',
@@ -28,9 +30,7 @@ export function createListReadingStore<Tx>(driver: Driver<Tx>, tokens: Readonly<
   return {
     /** Leases the reading of an account's list, for `leaseMs` milliseconds; `undefined` when another worker has it. */
     async lease(accountId: string, leased: number, leaseMs: number): Promise<ListReading | undefined> {
-      const [row] = await driver.query(sql.lease_list_reading, [accountId, leased, leaseMs])
-      if (row === undefined) return undefined
-      return { cursor: (row['cursor'] ?? null) as string | null, patience: row['patience'] as number }
+      return readFirst(readReading, await driver.query(sql.lease_list_reading, [accountId, leased, leaseMs]))
     },
     /** Records how far it has come, and renews the lease; 0 releases it. */
     async keep(accountId: string, { cursor, patience }: ListReading, leaseMs: number): Promise<void> {
@@ -42,3 +42,8 @@ export function createListReadingStore<Tx>(driver: Driver<Tx>, tokens: Readonly<
     },
   }
 }
+
+const readReading: (row: Row) => ListReading = rowDecoder('list reading', {
+  cursor: Column.nullable(Column.text),
+  patience: Column.integer,
+})

@@ -1,6 +1,7 @@
-import type { PolledTransfer } from '@outlay/core/adapter'
+import { Column, type PolledTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
-import { statements } from '../database/statement.ts'
+import { readIds } from '../database/read-rows.ts'
+import { type Row, statements } from '../database/statement.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { readPolled } from '../transfers/transfer-row.ts'
 
@@ -106,13 +107,7 @@ export function createPollStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
     /** Submitted transfers of an account with these ids at the service. */
     async met(accountId: string, remoteIds: readonly string[]): Promise<readonly MetTransfer[]> {
       const rows = await driver.query(sql.met, [accountId, remoteIds])
-      return rows.map((row) => ({
-        transferId: row['id'] as string,
-        remoteId: row['remote_id'] as string,
-        transferType: (row['transfer_type'] ?? '') as string,
-        polls: row['polls'] as number,
-        due: row['due'] === true,
-      }))
+      return rows.map(readMet)
     },
     /** Sets when the next poll of transfers that a page has is due. */
     async rescheduleAfterPage(polls: readonly RescheduledPoll[]): Promise<void> {
@@ -146,7 +141,15 @@ export function createPollStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
     /** Marks transfers that the service does not know; returns those that were missing for `patienceMs` by now. */
     async markMissing(ids: readonly string[], patienceMs: number): Promise<readonly string[]> {
       if (ids.length === 0) return []
-      return (await driver.query(sql.mark_missing, [ids, patienceMs])).map((row) => row['id'] as string)
+      return readIds(await driver.query(sql.mark_missing, [ids, patienceMs]))
     },
   }
 }
+
+const readMet: (row: Row) => MetTransfer = rowDecoder('polled transfer', {
+  transferId: Column.from('id', Column.text),
+  remoteId: Column.text,
+  transferType: Column.or(Column.text, ''),
+  polls: Column.integer,
+  due: Column.or(Column.boolean, false),
+})

@@ -1,6 +1,7 @@
 import type { EventType, StoredTransfer, SubscriptionRemoval, TransferEvent } from '@outlay/core'
-import type { Subscription } from '@outlay/core/adapter'
+import { Column, rowDecoder, type Subscription } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
 import { namedThrownText } from '../database/thrown-text.ts'
 import { readTransfer } from '../transfers/transfer-row.ts'
@@ -87,8 +88,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     },
     /** Records that this process attends these types; returns all types that any process has attended within that time. */
     async attend(name: string, types: readonly EventType[], withinMs: number): Promise<readonly string[]> {
-      const [row] = await driver.query(sql.attend, [name, [...types], withinMs])
-      return (row?.['attended'] ?? types) as readonly string[]
+      return readFirst(readAttended, await driver.query(sql.attend, [name, [...types], withinMs]))?.attended ?? types
     },
     deliver: createDeliver(driver, tokens),
     /** Defers a failed event, or makes it a dead letter when it failed too often. */
@@ -101,8 +101,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
         text.slice(0, 1000).toWellFormed().replaceAll('\0', '\ufffd'),
         maxFailures,
       ]
-      const [row] = await driver.query(sql.fail, values)
-      return { dead: row?.['dead'] === true }
+      return { dead: readFirst(readFailed, await driver.query(sql.fail, values))?.dead === true }
     },
     /** Defers due deliveries that cannot be leased; returns true when there may be more of them. */
     async deferDue(
@@ -111,8 +110,8 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       holding: readonly string[] | null,
       accounts: readonly string[],
     ): Promise<boolean> {
-      const [row] = await driver.query(sql.defer_due, [name, [...types], holding, accounts])
-      return (row?.['count'] as number) > 0
+      const [row = {}] = await driver.query(sql.defer_due, [name, [...types], holding, accounts])
+      return readDeferred(row).count > 0
     },
     /** Makes deferred deliveries due again. */
     async resumeDeferred(name: string): Promise<void> {
@@ -125,12 +124,8 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       types: readonly string[] | null,
       discard: boolean,
     ): Promise<SubscriptionRemoval> {
-      const [row] = await driver.execute(tx, sql.remove, [name, types, discard])
-      return {
-        known: row?.['known'] === true,
-        removed: row?.['removed'] === true,
-        pending: (row?.['pending'] ?? 0) as number,
-      }
+      const [row = {}] = await driver.execute(tx, sql.remove, [name, types, discard])
+      return readRemoval(row)
     },
   }
 }
@@ -146,7 +141,7 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
     await driver.query(sql.terminate, [pid, xact])
   }
   const handleAll = async (tx: Tx, subscription: Subscription<Tx>, rows: readonly Row[], run: HandlerRun) => {
-    const mark = readMark(rows)
+    const mark = readMark(rows[0] ?? {})
     const events = rows.map(readEvent).sort(inLockOrder)
     const tookMs = new Map<string, number>()
     for (const event of events) {
@@ -162,7 +157,7 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
     const ids = events.map((event) => event.transferId)
     const sequences = events.map((event) => event.sequence)
     const [row] = await driver.execute(tx, sql.acknowledge, [subscription.name, mark.xact, ids, sequences])
-    if (row?.['acknowledged'] === true) return tookMs
+    if (row !== undefined && readAcknowledged(row).acknowledged) return tookMs
     throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
   }
   return async (subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> => {
@@ -177,7 +172,7 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
       async (tx) => {
         const rows = await driver.execute(tx, statement, values)
         count = rows.length
-        if (count === 0 || !options.onLeased(rows.map((row) => row['account_id'] as string))) return undefined
+        if (count === 0 || !options.onLeased(rows.map((row) => readOwner(row).accountId))) return undefined
         return handleAll(tx, subscription, rows, run).catch((error: unknown) => {
           // Before the rollback, after which others may fetch it.
           const event = run.current()
@@ -212,10 +207,7 @@ interface TransactionMark {
   readonly xact: string
 }
 
-const readMark = ([row]: readonly Row[]): TransactionMark => ({
-  pid: row?.['pid'] as number,
-  xact: row?.['xact'] as string,
-})
+const readMark: (row: Row) => TransactionMark = rowDecoder('delivery', { pid: Column.integer, xact: Column.text })
 
 /** Batches side by side come to accounts and transfers in one order, so that what their handlers lock cannot deadlock. */
 function inLockOrder(a: TransferEvent, b: TransferEvent): number {
@@ -226,15 +218,34 @@ function inLockOrder(a: TransferEvent, b: TransferEvent): number {
 
 function readEvent(row: Row): TransferEvent {
   const transfer: StoredTransfer = readTransfer(row)
-  const sequence = row['sequence'] as number
+  const { sequence, type, occurredAt, ...trace } = readOccurrence(row)
   return {
     id: `${transfer.id}-${sequence}`,
-    type: row['type'] as EventType,
+    type,
     accountId: transfer.accountId,
     transferId: transfer.id,
     sequence,
-    occurredAt: row['occurred_at'] as string,
+    occurredAt,
     transfer,
-    ...(typeof row['traceparent'] === 'string' ? { traceparent: row['traceparent'] } : {}),
+    ...trace,
   }
 }
+
+const readOccurrence = rowDecoder('event', {
+  sequence: Column.integer,
+  type: Column.word<EventType>(),
+  occurredAt: Column.text,
+  traceparent: Column.optional(Column.text),
+})
+
+const readOwner = rowDecoder('event', { accountId: Column.text })
+const readAcknowledged = rowDecoder('acknowledgement', { acknowledged: Column.boolean })
+const readAttended = rowDecoder('subscription', { attended: Column.or(Column.texts, undefined) })
+const readFailed = rowDecoder('delivery', { dead: Column.boolean })
+const readDeferred = rowDecoder('delivery', { count: Column.integer })
+
+const readRemoval: (row: Row) => SubscriptionRemoval = rowDecoder('subscription', {
+  known: Column.or(Column.boolean, false),
+  removed: Column.or(Column.boolean, false),
+  pending: Column.or(Column.integer, 0),
+})

@@ -1,5 +1,7 @@
 import { type AccountLimitsChange, Id, type OperatorNote } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { readFirst, readIds } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
 import type { AccountWeights } from '../limits/account-weights.ts'
 import { wakeJobsText } from '../queue/queue.ts'
@@ -32,8 +34,8 @@ export function createCommandStore<Tx>(
   return {
     /** Ends a transfer that certainly has no effect at the service. False when that is not certain, or when it is final. */
     async cancel(tx: Tx, transferId: string): Promise<boolean> {
-      const [row] = await driver.execute(tx, sql.cancel, [transferId, Id.toUuid(transferId)])
-      return row?.['canceled'] === true
+      const rows = await driver.execute(tx, sql.cancel, [transferId, Id.toUuid(transferId)])
+      return readFirst(readCanceled, rows)?.canceled === true
     },
     /** True when the service accepted an ended transfer after its end. */
     async isAcceptedLate(tx: Tx, transferId: string): Promise<boolean> {
@@ -47,8 +49,8 @@ export function createCommandStore<Tx>(
     ) {
       const { remoteId, reason, actor, insteadOf } = resolution
       const values = [transferId, remoteId, reason ?? null, actor ?? null, insteadOf ?? null]
-      const [row] = await driver.execute(tx, sql.resolve, values)
-      const obstacle = row?.['obstacle'] as string | null
+      const [row = {}] = await driver.execute(tx, sql.resolve, values)
+      const { obstacle } = readResolved(row)
       if (obstacle === null && notifies) await driver.execute(tx, sql.notify, [])
       const isOther = obstacle !== null && Id.is(obstacle)
       return { done: obstacle === null, isUnderWay: obstacle === 'under_way', otherId: isOther ? obstacle : null }
@@ -60,7 +62,7 @@ export function createCommandStore<Tx>(
     /** Resumes a paused account. False when it is not paused. */
     async resume(tx: Tx, accountId: string): Promise<boolean> {
       if ((await driver.execute(tx, sql.resume, [accountId])).length === 0) return false
-      const ids = (await driver.execute(tx, sql.paused_transfers, [accountId])).map((row) => row['id'] as string)
+      const ids = readIds(await driver.execute(tx, sql.paused_transfers, [accountId]))
       if (ids.length > 0) {
         await driver.execute(tx, sql.clear_reason, [ids])
         await driver.execute(tx, sql.wake_jobs, [ids])
@@ -79,3 +81,6 @@ export function createCommandStore<Tx>(
     },
   }
 }
+
+const readCanceled = rowDecoder('cancellation', { canceled: Column.or(Column.boolean, false) })
+const readResolved = rowDecoder('resolution', { obstacle: Column.nullable(Column.text) })

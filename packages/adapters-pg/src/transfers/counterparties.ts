@@ -1,7 +1,8 @@
 import type { CounterpartyDetails } from '@outlay/core'
-import type { NewTransfer } from '@outlay/core/adapter'
+import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
-import { statements } from '../database/statement.ts'
+import { readFirst } from '../database/read-rows.ts'
+import { type Row, statements } from '../database/statement.ts'
 
 const texts = {
   keep_counterparties: `insert into {{schema}}.counterparty_details (transfer_id, account_id, fingerprint, details)
@@ -36,9 +37,7 @@ export function createCounterpartyStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     },
     /** Details of a transfer's counterparty; `undefined` when it is registered, was given by its id, or was wiped. */
     async find(tx: Tx, transferId: string): Promise<CounterpartyDetails | undefined> {
-      const [row] = await driver.execute(tx, sql.counterparty_details, [transferId])
-      if (row === undefined) return undefined
-      return { fingerprint: row['fingerprint'] as string, address: row['details'] as CounterpartyDetails['address'] }
+      return readFirst(readDetails, await driver.execute(tx, sql.counterparty_details, [transferId]))
     },
     /** Wipes the details of counterparties whose transfer ended 30 days ago without having registered them; returns how many. */
     async wipeEnded(): Promise<number> {
@@ -46,3 +45,8 @@ export function createCounterpartyStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     },
   }
 }
+
+const readDetails: (row: Row) => CounterpartyDetails = rowDecoder('counterparty', {
+  fingerprint: Column.text,
+  address: Column.from('details', Column.json<CounterpartyDetails['address']>()),
+})

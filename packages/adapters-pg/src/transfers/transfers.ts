@@ -1,7 +1,15 @@
 import type { Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
-import type { ChangingTransfer, DecideChange, FoundTransfer, ObserveRules } from '@outlay/core/adapter'
+import {
+  type ChangingTransfer,
+  Column,
+  type DecideChange,
+  type FoundTransfer,
+  type ObserveRules,
+  rowDecoder,
+} from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { withLockTimeout } from '../database/lock-timeout.ts'
+import { readFirst, readIds } from '../database/read-rows.ts'
 import { type Row, type Statement, statements, storableJson } from '../database/statement.ts'
 import { ensureJobsText, wakeJobsText } from '../queue/queue.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
@@ -116,27 +124,26 @@ export interface Adopted {
   readonly failed: readonly { readonly accountId: string; readonly remoteId: string; readonly code: string }[]
 }
 
+const readAdoption = rowDecoder('adoption', { id: Column.nullable(Column.text) })
+const readProblem = rowDecoder('adoption', {
+  accountId: Column.text,
+  remoteId: Column.text,
+  code: Column.from('problem', Column.text),
+})
+
 /** Reads the results of the functions that adopt. */
 export const readAdopted = (rows: readonly Row[]): Adopted => ({
-  ids: rows.flatMap((row) => (row['id'] === null ? [] : [row['id'] as string])),
-  failed: rows.flatMap((row) =>
-    row['id'] === null
-      ? [
-          {
-            accountId: row['account_id'] as string,
-            remoteId: row['remote_id'] as string,
-            code: row['problem'] as string,
-          },
-        ]
-      : [],
-  ),
+  ids: rows.flatMap((row) => readAdoption(row).id ?? []),
+  failed: rows.filter((row) => readAdoption(row).id === null).map(readProblem),
 })
+
+const readCount = rowDecoder('change', { count: Column.integer })
 
 /** Makes the store of transfers on a driver. */
 export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
   const { passing, waiting, ...sql } = observing(statements(tokens, texts))
   const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
-    const ids = rows.map((row) => row['id'] as string)
+    const ids = readIds(rows)
     if (ids.length === 0) return 0
     await driver.execute(tx, sql.requeue, [ids, byPerson])
     await driver.execute(tx, sql.wake_jobs, [ids])
@@ -146,8 +153,8 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
   }
   const noteFound = async (tx: Tx, accountId: string, found: readonly FoundTransfer[]): Promise<number> => {
     if (found.length === 0) return 0
-    const [row] = await driver.execute(tx, sql.record_found_transfers, [accountId, storableJson(found.map(writeFound))])
-    return Number(row?.['count'] ?? 0)
+    const values = [accountId, storableJson(found.map(writeFound))]
+    return readFirst(readCount, await driver.execute(tx, sql.record_found_transfers, values))?.count ?? 0
   }
   /** Releases the transfers that wait for funds which these transfers have brought. */
   const wakeFunded = async (tx: Tx, ids: readonly unknown[]): Promise<void> => {
@@ -164,16 +171,17 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async apply(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules, waits = true) {
       if (observations.length === 0) return { changed: 0, found: 0 }
       const { lock, note } = waits ? waiting : passing
-      const rows = await driver.execute(tx, lock, [accountId, observations.map((seen) => seen.remoteId)])
+      const remoteIds = observations.map((seen) => seen.remoteId)
+      const rows = (await driver.execute(tx, lock, [accountId, remoteIds])).map(readObserved)
       const early = findEarly(rows, observations, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, observations, rules))
       const changes = decideChanges(rows, observations, rules.decide)
       if (changes.length === 0) return { changed: 0, found }
-      const [result] = await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
+      const result = readFirst(readCount, await driver.execute(tx, sql.apply_changes, [storableJson(changes)]))
       const complete = changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
       await wakeFunded(tx, complete)
-      return { changed: Number(result?.['count'] ?? 0), found }
+      return { changed: result?.count ?? 0, found }
     },
     /** Adopts transfers found at the service that certainly have no row here. */
     async adoptFound(limit: number): Promise<Adopted> {
@@ -204,16 +212,20 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
 }
 
 /** Remote ids that no transfer has yet, of observations that would change a transfer that was just submitted. */
-function findEarly(rows: readonly Row[], observations: readonly Observation[], decide: DecideChange): Set<string> {
-  const known = new Set(rows.map((row) => row['remote_id']))
+function findEarly(
+  rows: readonly ObservedRow[],
+  observations: readonly Observation[],
+  decide: DecideChange,
+): Set<string> {
+  const known = new Set(rows.map((row) => row.remoteId))
   const submitted = { stage: 'submitted', status: 'pending', failure: null } as const
   const early = observations.filter((seen) => !known.has(seen.remoteId) && decide(submitted, seen) !== undefined)
   return new Set(early.map((seen) => seen.remoteId))
 }
 
 /** Rows for the transfers that none here has the id of yet, one each; the latest observation counts. */
-function findUnknown(rows: readonly Row[], observations: readonly Observation[], { describe }: ObserveRules) {
-  const known = new Set(rows.map((row) => row['remote_id']))
+function findUnknown(rows: readonly ObservedRow[], observations: readonly Observation[], { describe }: ObserveRules) {
+  const known = new Set(rows.map((row) => row.remoteId))
   const unknown = observations.filter((seen) => !known.has(seen.remoteId)).flatMap((seen) => describe(seen) ?? [])
   return [...new Map(unknown.map((found) => [found.remoteId, found])).values()]
 }
@@ -230,31 +242,51 @@ export function writeFound(found: FoundTransfer) {
   }
 }
 
-/** Where a transfer came from; undefined for an adopted one. */
-function originOf(row: Row): ChangingTransfer['origin'] {
-  const createdAt = row['created_at']
-  if (typeof createdAt !== 'string') return undefined
-  return { createdAt, transferType: (row['transfer_type'] ?? '') as string }
+/** A transfer that an observation is about. */
+interface ObservedRow {
+  readonly remoteId: string
+  /** Undefined when another transaction has it locked. */
+  readonly free?: ReturnType<typeof readChanging> & { readonly origin: ChangingTransfer['origin'] }
 }
 
-function decideChanges(rows: readonly Row[], observations: readonly Observation[], decide: DecideChange) {
+const readRemote = rowDecoder('observed transfer', { id: Column.nullable(Column.text), remoteId: Column.text })
+
+const readChanging = rowDecoder('observed transfer', {
+  id: Column.text,
+  stage: Column.word<Stage>(),
+  status: Column.word<TransferStatus>(),
+  failure: Column.nullable(Column.json<TransferFailure>()),
+  reachedAt: Column.nullable(Column.text),
+})
+
+const readOrigin = rowDecoder('observed transfer', {
+  createdAt: Column.nullable(Column.text),
+  transferType: Column.or(Column.text, ''),
+})
+
+function readObserved(row: Row): ObservedRow {
+  const { id, remoteId } = readRemote(row)
+  return id === null ? { remoteId } : { remoteId, free: { ...readChanging(row), origin: originOf(row) } }
+}
+
+/** Where a transfer came from; undefined for an adopted one. */
+function originOf(row: Row): ChangingTransfer['origin'] {
+  const { createdAt, transferType } = readOrigin(row)
+  return createdAt === null ? undefined : { createdAt, transferType }
+}
+
+function decideChanges(rows: readonly ObservedRow[], observations: readonly Observation[], decide: DecideChange) {
   const seen = new Map<string, Observation[]>()
   for (const observation of observations) {
     const list = seen.get(observation.remoteId) ?? []
     seen.set(observation.remoteId, [...list, observation])
   }
-  // A row without an id is locked by another transaction.
-  const free = rows.filter((row) => row['id'] !== null)
-  return free.flatMap((row) => {
-    const origin = originOf(row)
-    let current: Parameters<DecideChange>[0] = {
-      stage: row['stage'] as Stage,
-      status: row['status'] as TransferStatus,
-      failure: (row['failure'] ?? null) as TransferFailure | null,
-      reachedAt: (row['reached_at'] ?? null) as string | null,
-    }
+  return rows.flatMap(({ remoteId, free }) => {
+    if (free === undefined) return []
+    const { id, origin, ...stored } = free
+    let current: Parameters<DecideChange>[0] = stored
     const events: string[] = []
-    for (const observation of seen.get(row['remote_id'] as string) ?? []) {
+    for (const observation of seen.get(remoteId) ?? []) {
       const change = decide({ ...current, origin }, observation)
       if (change === undefined) continue
       const { stage, status, failure, reachedAt } = change
@@ -262,6 +294,6 @@ function decideChanges(rows: readonly Row[], observations: readonly Observation[
       events.push(...change.events.map((event) => event.type))
     }
     const { reachedAt, ...state } = current
-    return events.length === 0 ? [] : [{ id: row['id'] as string, ...state, reached_at: reachedAt ?? null, events }]
+    return events.length === 0 ? [] : [{ id, ...state, reached_at: reachedAt ?? null, events }]
   })
 }
