@@ -18,7 +18,7 @@ describe('the commands that stop and allow sending', async () => {
   })
   afterEach(async () => {
     await host.reset()
-    await host.pool.query('truncate outlay.stop, outlay.home, outlay.reconciliation')
+    await host.pool.query('truncate outlay.stop, outlay.known_database, outlay.reconciliation')
   })
   afterAll(async () => {
     await host.close()
@@ -110,7 +110,7 @@ describe('the commands that stop and allow sending', async () => {
       await host.enqueue({ notBefore: new Date(Date.now() + 3_600_000) })
       await host.enqueue({ notBefore: new Date(Date.now() + 3_600_000) })
       await host.engine.start()
-      await host.pool.query(`update outlay.home set deployment = 'eu', environment = 'testnet'`)
+      await host.pool.query(`update outlay.known_database set deployment = 'eu', environment = 'testnet'`)
       const names = `Database: ${pathname.slice(1)} on ${hostname}:${port}, schema outlay, deployment eu, environment testnet.`
       for (const args of [stop, start]) {
         const { stdout } = await run(...args)
@@ -214,7 +214,7 @@ describe('the commands that stop and allow sending', async () => {
   it('report a copy as one, and adopt it', async () => {
     await host.engine.start()
     await host.engine.stop()
-    await host.pool.query('update outlay.home set database_oid = database_oid + 1')
+    await host.pool.query('update outlay.known_database set database_oid = database_oid + 1')
     const { code, first } = await doctor()
     expect([code, first.code]).toEqual([1, 'database_unfamiliar'])
     expect(first.cure).toContain('outlay adopt-database')

@@ -12,7 +12,7 @@ declare
   v_remote_ids text[];
 begin
   -- After a restore the service has transfers whose rows here are unsent: a reconciliation matches them first.
-  if exists (select 1 from {{schema}}.home h where h.fenced_since is not null) then
+  if exists (select 1 from {{schema}}.known_database h where h.fenced_since is not null) then
     return;
   end if;
   with known as (

@@ -94,7 +94,7 @@ describe('a stop', async () => {
     expect(await again.engine.stops.list()).toMatchObject([
       { scope: 'all', name: null, reason: 'a drill', actor: 'ann' },
     ])
-    await waitForRecognition()
+    await waitForCheck()
     expect(inner.submissions).toEqual([])
     expect(await driver.transaction((tx) => again.engine.stops.end(tx, { scope: 'all' }))).toBe(true)
     await drain(again.engine)
@@ -104,8 +104,8 @@ describe('a stop', async () => {
   })
 
   /** Waits until a worker has written that it saw the database once more: it has polled for work many times since. */
-  async function waitForRecognition() {
-    const read = async () => (await pool.query('select seen_at::text as at from outlay.home')).rows[0]?.at
+  async function waitForCheck() {
+    const read = async () => (await pool.query('select seen_at::text as at from outlay.known_database')).rows[0]?.at
     const before = await read()
     await waitUntil(async () => (await read()) !== before, { timeoutMs: 60_000 })
   }
@@ -165,7 +165,7 @@ describe('a stop', async () => {
     expect(await engine.sending()).toMatchObject({ stops: [], fence: null })
   })
 
-  /** A second engine recognizes the database while the row of its home is locked. */
+  /** A second engine checks the database while the row of what it knows of it is locked. */
   async function waitForTurnsBeside() {
     const { engine } = open(memoryGateway())
     await engine.start()
