@@ -103,21 +103,22 @@ describe('an acceptance that came when another attempt was under way', async () 
     })
   })
 
-  it('keeps an archived transfer from being resubmitted', async () => {
+  it('keeps the transfer from being resubmitted after its history was archived, until a person has dealt with it', async () => {
     const { id } = await enqueue()
     await claim()
     await claim()
     expect(await settle(id, 2, poor)).toBe('settled')
     await commit((tx) => engine.transfers.cancel(tx, id))
     expect(await settle(id, 1, accepted)).toBe('stale')
-    await expect(commit((tx) => engine.transfers.resubmit(tx, id))).rejects.toMatchObject({ code: 'conflict' })
-    await pool.query(
-      `update outlay.transfer set updated_at = now() - interval '400 days'; update outlay.attempt set claimed_at = now() - interval '400 days'`,
-    )
-    await pool.query(`select * from outlay.archive_history('', 'Z', 86400000, 100, false)`)
-    expect(
-      (await pool.query('select archive_page from outlay.transfer where id = $1', [id])).rows[0].archive_page,
-    ).not.toBeNull()
-    await expect(commit((tx) => engine.transfers.resubmit(tx, id))).rejects.toMatchObject({ code: 'conflict' })
+    const resubmit = () => commit((tx) => engine.transfers.resubmit(tx, id))
+    await expect(resubmit()).rejects.toMatchObject({ code: 'conflict' })
+    await pool.query(`update outlay.transfer set updated_at = now() - interval '400 days'`)
+    const archive = async () =>
+      (await pool.query(`select archived from outlay.archive_history('', 'Z', 86400000, 100, false)`)).rows[0].archived
+    await archive()
+    await expect(resubmit()).rejects.toMatchObject({ code: 'conflict' })
+    await pool.query('update outlay.attempt set late = false where transfer_id = $1 and late', [id])
+    expect(await archive()).toBe(1)
+    expect(await resubmit()).toMatchObject({ stage: 'queued' })
   })
 })
