@@ -6,6 +6,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
+import { inspect } from '../inspection/inspection.ts'
 
 describe('an acceptance that came when another attempt was under way', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
@@ -120,5 +121,16 @@ describe('an acceptance that came when another attempt was under way', async () 
     await pool.query('update outlay.attempt set late = false where transfer_id = $1 and late', [id])
     expect(await archive()).toBe(1)
     expect(await resubmit()).toMatchObject({ stage: 'queued' })
+  })
+
+  it('is reported where a person had said that the transfer is another one of the service', async () => {
+    const { id } = await enqueue()
+    await claim()
+    await claim()
+    expect(await settle(id, 2, lost)).toBe('settled')
+    await commit((tx) => engine.transfers.resolve(tx, id, { remoteId: 'remote-of-another' }))
+    expect(await settle(id, 1, accepted)).toBe('stale')
+    const { transfers } = await inspect({ driver: pgDriver(pool) }).health()
+    expect(transfers.acceptedLate).toMatchObject({ count: 1, samples: [id] })
   })
 })
