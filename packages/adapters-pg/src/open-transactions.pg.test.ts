@@ -257,7 +257,12 @@ describe('a transaction of a host that stays open', async () => {
     const attempts = createAttemptStore(pgDriver(pool), resolveNames({}).tokens)
     const [probe, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
     await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('held', now())`)
-    const claims = await attempts.claim([probe.id, free.id], 'worker')
+    const fetched = await attempts.fetch(2, 'worker')
+    const unclaimed = fetched.filter(({ claim }) => claim === undefined)
+    expect(unclaimed.map(({ id }) => id)).toEqual([Id.toUuid(probe.id)])
+    const rest = await attempts.claim(unclaimed, 'worker')
+    const claims = [...rest, ...fetched.flatMap(({ claim }) => claim ?? [])]
+    expect(claims.map(({ transferId }) => transferId)).toEqual([probe.id, free.id])
     const host = await pool.connect()
     try {
       await host.query('begin')
@@ -322,7 +327,9 @@ describe('a transaction of a host that stays open', async () => {
     const { engine } = make()
     const attempts = createAttemptStore(pgDriver(pool), resolveNames({}).tokens)
     const [held, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
-    const claims = await attempts.claim([held.id, free.id], 'worker')
+    const fetched = await attempts.fetch(2, 'worker')
+    const claims = fetched.flatMap(({ claim }) => claim ?? [])
+    expect(claims.map(({ transferId }) => transferId).sort()).toEqual([held.id, free.id].sort())
     const outcomes = claims.map(accepted)
     const gone = accepted({ transferId: Id.lowest(new Date()), attempt: 1 })
     const host = await pool.connect()

@@ -48,7 +48,10 @@ describe('a stop', async () => {
     return { gateway, inner, asked, go }
   }
 
-  it('between two requests of one attempt leaves the first one in doubt', async () => {
+  it.each<[string, object]>([
+    ['says that the first may have acted', { mayHaveActed: true }],
+    ['returns the answer to the first, whose key is in flight', { httpStatus: 409 }],
+  ])('between two requests of one attempt leaves the first one in doubt, when the gateway %s', async (_, marks) => {
     let may: (() => boolean) | undefined
     let go = () => {}
     const gone = new Promise<void>((resolve) => (go = resolve))
@@ -57,8 +60,8 @@ describe('a stop', async () => {
       async submit(_, { mayBegin }): Promise<SubmitResult> {
         may = mayBegin
         await gone
-        const mayHaveActed = mayBegin?.() === false
-        return { outcome: 'throttled', detail: 'not sent a second time', mayHaveActed }
+        const stopped = mayBegin?.() === false
+        return { outcome: 'throttled', detail: 'not sent a second time', ...(stopped ? marks : {}) }
       },
     })
     await engine.start()

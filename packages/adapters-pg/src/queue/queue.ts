@@ -57,10 +57,13 @@ export const ensureJobsText = `insert into {{queue_table}} as j
   returning j.id`
 
 /**
- * SQL that makes the waiting jobs of the transfers of `$1::text[]` due, now or at the transfer's own time. The caller has locked
- * the transfers, and with them their jobs.
+ * SQL that makes the waiting jobs of the transfers of `$1::text[]` due, now or at the transfer's own time. Where an attempt has no
+ * answer, none is due earlier than {@link ensureJobsText} makes it due, unless it was. The caller has locked the transfers, and with
+ * them their jobs.
  */
-export const wakeJobsText = `update {{queue_table}} j set start_after = greatest(clock_timestamp(), t.not_before)
+export const wakeJobsText = `update {{queue_table}} j set start_after = greatest(clock_timestamp(), t.not_before, case
+      when exists (select from {{schema}}.attempt a where a.transfer_id = t.id and a.answered_at is null)
+      then least(j.start_after, clock_timestamp() + interval '{{heartbeat_seconds}} seconds') end)
   from {{schema}}.transfer t
   where t.id = any ($1::text[]) and j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active'`
 
