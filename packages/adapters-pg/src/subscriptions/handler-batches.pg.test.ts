@@ -33,7 +33,8 @@ describe('handlers of large batches that hang', async () => {
           Array.from({ length: count }, () => samplePayout(accountId)),
         ),
       )
-    // Nobody attends yet, so the events of the account that hangs wait together.
+    // Nobody attends yet, so the events of the account that hangs wait together. One batch stands for those of a fleet that add up
+    // to as many: a fetch reads no more than a thousand due events, leased ones included.
     await pool.query(`insert into outlay.subscription (name, types) values ('books', '{transfer.submitted}')`)
     await enqueue('long', 2_000)
     await engine.start()
