@@ -45,7 +45,8 @@ function refuseRepeated(command: Command): void {
     if (!option.required || option.variadic || Array.isArray(option.defaultValue)) continue
     let isGiven = false
     command.on(`option:${option.name()}`, () => {
-      if (isGiven) command.error(`error: option '${option.flags}' is given twice, and only one would count`, { exitCode: 2 })
+      if (isGiven)
+        command.error(`error: option '${option.flags}' is given twice, and only one would count`, { exitCode: 2 })
       isGiven = true
     })
   }

@@ -59,6 +59,9 @@ describe('handlers of large batches that hang', async () => {
     await another.start({ subscriptionConcurrency: 4, slowAfterMs: 200 })
     await waitUntil(() => hanging >= 1)
     await enqueue('well', 5)
-    await waitUntil(() => well === 5, { timeoutMs: 20_000, describe: () => `${well} of 5, beside ${hanging} that hang` })
+    await waitUntil(() => well === 5, {
+      timeoutMs: 20_000,
+      describe: () => `${well} of 5, beside ${hanging} that hang`,
+    })
   })
 })

@@ -19,6 +19,8 @@ it.each(['idempotency_key', 'idempotencykey', 'not_before', 'expires_at', 'expir
   'refuses an enqueue with %s, which would be paid again, too early or too late without it',
   (name) => {
     const request = { ...payout, [name]: name.startsWith('idem') ? 'INV-1' : '2026-02-01T00:00:00Z' } as never
-    expect(() => prepareTransfer(request, defaultCatalog, runtime, '')).toThrow(expect.objectContaining({ field: name }))
+    expect(() => prepareTransfer(request, defaultCatalog, runtime, '')).toThrow(
+      expect.objectContaining({ field: name }),
+    )
   },
 )

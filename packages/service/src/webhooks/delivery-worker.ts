@@ -160,8 +160,7 @@ async function claim(round: Round): Promise<void> {
     round.nothingDue = false
   for (const delivery of deliveries) void carry(round, delivery)
   const isQuiet = round.underWay === 0 && disabler.underWay().length === 0
-  if (deliveries.length === 0 && isQuiet && round.settled.length + round.locked.length === 0)
-    endDrains(round, began)
+  if (deliveries.length === 0 && isQuiet && round.settled.length + round.locked.length === 0) endDrains(round, began)
 }
 
 async function carry(round: Round, delivery: ClaimedDelivery): Promise<void> {
