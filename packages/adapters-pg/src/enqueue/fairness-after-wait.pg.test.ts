@@ -68,4 +68,26 @@ describe('the order of dispatch, when the wait of a whole account ends', async (
       expect(sent.indexOf('well') - before).toBeLessThan(400)
     },
   )
+
+  it('lets the second attempt of another account pass them too', async () => {
+    const gateway = memoryGateway()
+    const sent: string[] = []
+    gateway.script(async ({ accountId }) => {
+      sent.push(accountId)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const isFirst = accountId === 'well' && sent.indexOf('well') === sent.lastIndexOf('well')
+      return isFirst ? { outcome: 'unknown', detail: 'HTTP 500', httpStatus: 500 } : undefined
+    })
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
+    ends.push(() => engine.stop())
+    const payouts = Array.from({ length: 3_000 }, () => samplePayout('big'))
+    await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
+    await pool.query('update outlay.dispatch_clock set tag = greatest(tag, 2000000)')
+    await engine.start({ concurrency: 20 })
+    await waitUntil(() => sent.length >= 40)
+    await commit((tx) => engine.transfers.enqueue(tx, samplePayout('well')))
+    await waitUntil(() => sent.indexOf('well') !== sent.lastIndexOf('well'))
+    // The pause before a second attempt is some seconds, in which four hundred are sent each.
+    expect(sent.length).toBeLessThan(2_500)
+  })
 })
