@@ -252,6 +252,26 @@ describe('a transaction of a host that stays open', async () => {
     expect(gateway.submissions.filter(({ transferId }) => transferId === held.id)).toHaveLength(1)
   })
 
+  it('that cancels one whose worker is gone keeps no job of others from coming back', async () => {
+    const { engine, gateway } = make()
+    const held = await enqueue(engine, 'held')
+    for (const accountId of ['a', 'b']) await enqueue(engine, accountId)
+    // Fetched by a worker that was killed before it claimed their transfers.
+    await pool.query(`update outlay_queue.job set state = 'active', started_on = now() - interval '1 minute',
+      heartbeat_on = now() - interval '1 minute'`)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await engine.transfers.cancel(host, held.id)
+      await engine.start()
+      await waitUntil(() => gateway.transfers.size === 2)
+      await host.query('rollback')
+    } finally {
+      host.release(true)
+    }
+    await waitUntil(() => gateway.transfers.size === 3)
+  })
+
   it('that retries credentials keeps no answer from being written, nor the one that finds them good', async () => {
     const { engine } = make()
     const attempts = createAttemptStore(pgDriver(pool), resolveNames({}).tokens)

@@ -58,6 +58,19 @@ describe('the commands that stop and allow sending', async () => {
     expect((await run('stop', '--all', '--account', 'acme')).code).not.toBe(0)
   })
 
+  it.each([
+    ['stop', '--account', 'acme', '--account', 'beta'],
+    ['start-sending', '--account', 'acme', '--account=beta'],
+    ['accounts', 'limit', 'acme', '--rate', '1', '--rate', 'none'],
+    ['archive', '--older-than', '400d', '--older-than', '1m', '--dry-run'],
+    ['reconcile', '--since', '2h', '--since', '1m', '--gateway-module', 'gateway.js', '--dry-run'],
+    ['status', '--schema', 'other', '--schema', 'outlay'],
+  ])('take no option twice of which only the last would count: %s %s %s %s', async (...args) => {
+    const { code, stderr } = await run(...args)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is given twice')])
+    expect(await host.engine.stops.list()).toEqual([])
+  })
+
   it('stop and pause an account that nobody knows yet, and say that it may be mistyped', async () => {
     await host.enqueue()
     for (const command of [

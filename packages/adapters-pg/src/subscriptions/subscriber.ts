@@ -4,6 +4,7 @@ import { thrownText } from '../database/thrown-text.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import { createAttendance, defaultHoldMs } from './attendance.ts'
 import { createIdleLoops, type IdleLoops } from './idle-loops.ts'
+import { front } from './next-deliveries.ts'
 import type { DeliveryOutcome, SubscriptionStore } from './subscriptions.ts'
 import { createTroubledAccounts } from './troubled-accounts.ts'
 
@@ -33,6 +34,9 @@ export interface Subscriber {
 
 /** Shortest time between two checks for deliveries to defer, when the last one found none, in milliseconds. */
 const deferPauseMs = 1_000
+
+/** How long a loop goes on behind events that others have leased, before it begins at the front again, in milliseconds. */
+const walkMs = 500
 
 /**
  * Starts the loops that hand events to one subscription. Of the idle loops, one at a time polls for events; a loop that fetches
@@ -78,12 +82,12 @@ function createShared<Tx>({ store, subscription, slowAfterMs, holdMs = defaultHo
     busyLoops: 0,
     /** Transfers with an event that has failed and is not deferred yet. */
     failing: new Set<string>(),
-    /** Defers due deliveries that cannot be leased; true when another fetch is worth it. */
-    async deferDue(accounts: readonly string[]): Promise<boolean> {
-      if (performance.now() < nextDeferAt) return false
+    /** Defers due deliveries that cannot be leased: another fetch is worth it when there were some. */
+    async deferDue(accounts: readonly string[]): Promise<'some' | 'none' | 'not now'> {
+      if (performance.now() < nextDeferAt) return 'not now'
       const found = await store.deferDue(subscription.name, subscription.types, attendance.holding(), accounts)
       nextDeferAt = found ? 0 : performance.now() + deferPauseMs
-      return found
+      return found ? 'some' : 'none'
     },
   }
 }
@@ -112,8 +116,17 @@ function createTurn<Tx>(
   const { attendance, troubled, failing } = shared
   // After a failed batch its events go one by one, so that only the failing one is deferred.
   let singly = 0
+  // Where other loops and processes have leased a whole window of events, the loop goes on behind that for a moment.
+  let after = front
+  let frontAt = 0
+  const goOnBehind = async (): Promise<boolean> => {
+    if (after === front) frontAt = performance.now() + walkMs
+    after = (await store.windowEnd(subscription, after)) ?? front
+    return after !== front
+  }
   return async () => {
     idle.leave(index)
+    if (performance.now() >= frontAt) after = front
     await attendance.keep()
     const limit = singly > 0 ? 1 : subscription.batchSize
     const begunAt = performance.now()
@@ -126,6 +139,7 @@ function createTurn<Tx>(
         holding: attendance.holding(),
         exceptAccounts,
         exceptTransfers: [...failing],
+        after,
         onLeased(accountIds) {
           if (accountIds.length === limit) idle.wake()
           if (skips === 'doubtful' && isForOthers(options, shared, accountIds)) {
@@ -147,7 +161,8 @@ function createTurn<Tx>(
       .finally(() => end())
     if (outcome.kind === 'none') {
       singly = 0
-      if (await shared.deferDue(exceptAccounts)) return 0
+      const deferred = await shared.deferDue(exceptAccounts)
+      if (deferred === 'some' || ((deferred === 'none' || after !== front) && (await goOnBehind()))) return 0
       // The wake-up may have been for an event that this loop leaves to others.
       if (hasLeft && skips !== 'resting') idle.wakeBelow(skips === 'all' ? Math.ceil(options.concurrency / 2) : index)
       return idle.enter(index)
