@@ -107,6 +107,26 @@ interface LoopContext {
   readonly signal: AbortSignal
 }
 
+/** Where other loops and processes have leased a whole window of events, a loop goes on behind that for a moment. */
+function createWalk<Tx>(store: SubscriptionStore<Tx>, subscription: SubscriberOptions<Tx>['subscription']) {
+  let after = front
+  let frontAt = 0
+  return {
+    /** The place from which on the loop fetches now. */
+    place() {
+      if (performance.now() >= frontAt) after = front
+      return after
+    },
+    isBehind: () => after !== front,
+    /** Moves to the end of the window; false when there is nothing behind it. */
+    async goOn(): Promise<boolean> {
+      if (after === front) frontAt = performance.now() + walkMs
+      after = (await store.windowEnd(subscription, after)) ?? front
+      return after !== front
+    },
+  }
+}
+
 function createTurn<Tx>(
   options: SubscriberOptions<Tx>,
   shared: ReturnType<typeof createShared<Tx>>,
@@ -116,17 +136,9 @@ function createTurn<Tx>(
   const { attendance, troubled, failing } = shared
   // After a failed batch its events go one by one, so that only the failing one is deferred.
   let singly = 0
-  // Where other loops and processes have leased a whole window of events, the loop goes on behind that for a moment.
-  let after = front
-  let frontAt = 0
-  const goOnBehind = async (): Promise<boolean> => {
-    if (after === front) frontAt = performance.now() + walkMs
-    after = (await store.windowEnd(subscription, after)) ?? front
-    return after !== front
-  }
+  const walk = createWalk(store, subscription)
   return async () => {
     idle.leave(index)
-    if (performance.now() >= frontAt) after = front
     await attendance.keep()
     const limit = singly > 0 ? 1 : subscription.batchSize
     const begunAt = performance.now()
@@ -139,7 +151,7 @@ function createTurn<Tx>(
         holding: attendance.holding(),
         exceptAccounts,
         exceptTransfers: [...failing],
-        after,
+        after: walk.place(),
         onLeased(accountIds) {
           if (accountIds.length === limit) idle.wake()
           if (skips === 'doubtful' && isForOthers(options, shared, accountIds)) {
@@ -162,7 +174,7 @@ function createTurn<Tx>(
     if (outcome.kind === 'none') {
       singly = 0
       const deferred = await shared.deferDue(exceptAccounts)
-      if (deferred === 'some' || ((deferred === 'none' || after !== front) && (await goOnBehind()))) return 0
+      if (deferred === 'some' || ((deferred === 'none' || walk.isBehind()) && (await walk.goOn()))) return 0
       // The wake-up may have been for an event that this loop leaves to others.
       if (hasLeft && skips !== 'resting') idle.wakeBelow(skips === 'all' ? Math.ceil(options.concurrency / 2) : index)
       return idle.enter(index)
