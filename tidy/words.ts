@@ -60,7 +60,7 @@ const retired: ReadonlyMap<string, string> = new Map([
   ),
   ...['mend', 'mends', 'mended', 'unmended'].map((word) => [word, 'retry or fix'] as const),
   ...['park', 'parks', 'parked', 'parking'].map((word) => [word, 'defer'] as const),
-  ...['hurry', 'whereabouts', 'mailroom'].map((word) => [word, 'the term of the glossary'] as const),
+  ...['hurry', 'whereabouts', 'mailroom', 'strangeness'].map((word) => [word, 'the term of the glossary'] as const),
 ])
 
 /** Names that others have given. */

@@ -13,7 +13,7 @@ export async function prepareTimeTravel(
     `select format('%I.%I', c.table_schema, c.table_name) as name, array_agg(quote_ident(c.column_name)::text) as columns
      from information_schema.columns c
      join pg_class t on t.relname = c.table_name and t.relnamespace = c.table_schema::regnamespace and t.relkind = 'r'
-     where c.table_schema = any ($1) and c.table_name not in ('migration', 'home') and c.data_type = 'timestamp with time zone' and c.is_generated = 'NEVER'
+     where c.table_schema = any ($1) and c.table_name not in ('migration', 'known_database') and c.data_type = 'timestamp with time zone' and c.is_generated = 'NEVER'
      group by 1 order by 1`,
     [schemas],
   )

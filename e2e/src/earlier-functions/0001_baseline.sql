@@ -48,7 +48,7 @@ create or replace function outlay.record_refusals(p_settlements jsonb) returns v
 create or replace function outlay.record_early_observations(p_account_id text, p_remote_ids text[]) returns void language plpgsql as $$ begin end $$;
 create or replace function outlay.defer_unauthorized(p_ids text[], p_jobs uuid[]) returns text[] language plpgsql as $$ begin end $$;
 create or replace function outlay.defer_deliveries(p_subscription text, p_types text[], p_holding text[], p_accounts text[], p_limit integer) returns integer language plpgsql as $$ begin end $$;
-create or replace function outlay.recognize(p_deployment text, p_environment text, p_known_seen_at timestamp with time zone) returns jsonb language plpgsql as $$ begin end $$;
+create or replace function outlay.check_identity(p_deployment text, p_environment text, p_known_seen_at timestamp with time zone) returns jsonb language plpgsql as $$ begin end $$;
 create or replace function outlay.record_client(p_id text, p_attempt integer, p_client text) returns boolean language plpgsql as $$ begin end $$;
 create or replace function outlay.record_events(p_ids text[], p_sequences integer[], p_types text[]) returns void language plpgsql as $$ begin end $$;
 create or replace function outlay.register_subscription(p_name text, p_types text[]) returns void language plpgsql as $$ begin end $$;
@@ -59,9 +59,9 @@ create or replace function outlay.resolve(p_id text, p_remote_id text, p_reason 
 create or replace function outlay.rewind_clock(p_from bigint, p_page integer) returns void language plpgsql as $$ begin end $$;
 create or replace function outlay.resend(p_changes jsonb, p_actor text) returns setof text language plpgsql as $$ begin end $$;
 create or replace function outlay.sending_state() returns jsonb language plpgsql as $$ begin end $$;
-create or replace function outlay.sending_state_of(p_home outlay.home, p_strange text, p_found text) returns jsonb language plpgsql as $$ begin end $$;
+create or replace function outlay.sending_state_of(p_known outlay.known_database, p_mismatch text, p_found text) returns jsonb language plpgsql as $$ begin end $$;
 create or replace function outlay.settle(p_settlements jsonb, p_rules integer) returns table(id text, attempt integer, result text) language plpgsql as $$ begin end $$;
-create or replace function outlay.strangeness(p_home outlay.home, p_server text, p_oid bigint, p_deployment text, p_works boolean) returns text language plpgsql as $$ begin end $$;
+create or replace function outlay.identity_mismatch(p_known outlay.known_database, p_server text, p_oid bigint, p_deployment text, p_works boolean) returns text language plpgsql as $$ begin end $$;
 create or replace function outlay.submission_key(p_kind text, p_account_id text, p_key text) returns text language plpgsql as $$ begin end $$;
 create or replace function outlay.claim(p_ids text[], p_jobs uuid[], p_worker text, p_client text) returns table(id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text, claimed_at text, unknown_attempt integer, released boolean, client text, environment text, refusals integer, registration jsonb, own_refusals integer) language plpgsql as $$ begin end $$;
 create or replace function outlay.lock_claimable(p_ids text[], p_jobs uuid[], out ids text[], out jobs uuid[]) returns record language plpgsql as $$ begin end $$;

@@ -23,7 +23,7 @@ import { type CredentialStore, createCredentialStore } from './limits/credential
 import { startThrottler } from './limits/throttler.ts'
 import { createThrottleStore, type ThrottleStore } from './limits/throttles.ts'
 import { type Guard, startGuard } from './operations/guard.ts'
-import { createOperations, createRecognize, type Recognize } from './operations/operations.ts'
+import { type CheckIdentity, createIdentityCheck, createOperations } from './operations/operations.ts'
 import { createListReadingStore, type ListReadingStore } from './polling/list-readings.ts'
 import { startPoller } from './polling/poller.ts'
 import { createPollStore, type PollStore } from './polling/polls.ts'
@@ -111,7 +111,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   const weights = createAccountWeights(driver, tokens)
   const plan = () => ({ schema, tokens, migrations: readMigrationsSync(sqlFolder) })
 
-  const recognize = createRecognize(driver, tokens)
+  const checkIdentity = createIdentityCheck(driver, tokens)
 
   return {
     runtime,
@@ -148,7 +148,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
       weights.refresh()
       const logger = handlers.logger ?? runtime.logger
       const { deployment } = options
-      return startWork({ driver, queueSchema, channel, logger, recognize, deployment, ...stores, handlers, work })
+      return startWork({ driver, queueSchema, channel, logger, checkIdentity, deployment, ...stores, handlers, work })
     },
   }
 }
@@ -222,7 +222,7 @@ interface Parts<Tx> {
   readonly queueSchema: string
   readonly channel: string
   readonly logger: Logger
-  readonly recognize: Recognize
+  readonly checkIdentity: CheckIdentity
   readonly deployment: string | undefined
   readonly transfers: TransferStore<Tx>
   readonly archive: ArchiveStore

@@ -252,12 +252,37 @@ describe('a transaction of a host that stays open', async () => {
     expect(gateway.submissions.filter(({ transferId }) => transferId === held.id)).toHaveLength(1)
   })
 
+  it('that cancels one whose worker is gone keeps no job of others from coming back', async () => {
+    const { engine, gateway } = make()
+    const held = await enqueue(engine, 'held')
+    for (const accountId of ['a', 'b']) await enqueue(engine, accountId)
+    // Fetched by a worker that was killed before it claimed their transfers.
+    await pool.query(`update outlay_queue.job set state = 'active', started_on = now() - interval '1 minute',
+      heartbeat_on = now() - interval '1 minute'`)
+    const host = await pool.connect()
+    try {
+      await host.query('begin')
+      await engine.transfers.cancel(host, held.id)
+      await engine.start()
+      await waitUntil(() => gateway.transfers.size === 2)
+      await host.query('rollback')
+    } finally {
+      host.release(true)
+    }
+    await waitUntil(() => gateway.transfers.size === 3)
+  })
+
   it('that retries credentials keeps no answer from being written, nor the one that finds them good', async () => {
     const { engine } = make()
     const attempts = createAttemptStore(pgDriver(pool), resolveNames({}).tokens)
     const [probe, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
     await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('held', now())`)
-    const claims = await attempts.claim([probe.id, free.id], 'worker')
+    const fetched = await attempts.fetch(2, 'worker')
+    const unclaimed = fetched.filter(({ claim }) => claim === undefined)
+    expect(unclaimed.map(({ id }) => id)).toEqual([Id.toUuid(probe.id)])
+    const rest = await attempts.claim(unclaimed, 'worker')
+    const claims = [...rest, ...fetched.flatMap(({ claim }) => claim ?? [])]
+    expect(claims.map(({ transferId }) => transferId)).toEqual([probe.id, free.id])
     const host = await pool.connect()
     try {
       await host.query('begin')
@@ -322,7 +347,9 @@ describe('a transaction of a host that stays open', async () => {
     const { engine } = make()
     const attempts = createAttemptStore(pgDriver(pool), resolveNames({}).tokens)
     const [held, free] = [await enqueue(engine, 'held'), await enqueue(engine, 'a')]
-    const claims = await attempts.claim([held.id, free.id], 'worker')
+    const fetched = await attempts.fetch(2, 'worker')
+    const claims = fetched.flatMap(({ claim }) => claim ?? [])
+    expect(claims.map(({ transferId }) => transferId).sort()).toEqual([held.id, free.id].sort())
     const outcomes = claims.map(accepted)
     const gone = accepted({ transferId: Id.lowest(new Date()), attempt: 1 })
     const host = await pool.connect()

@@ -46,11 +46,8 @@ const attempts = createAttemptStore(driver, resolveNames({}).tokens)
 
 /** Fetches, claims and settles as a worker does that has to claim them separately. Returns the ids of those that are settled. */
 async function work(size: number): Promise<readonly string[]> {
-  const fetched = (await attempts.fetch(size, 'worker')).flatMap(({ claim }) => claim ?? [])
-  const claims = await attempts.claim(
-    fetched.map(({ transferId }) => transferId),
-    'worker',
-  )
+  const fetched = (await attempts.fetch(size, 'worker')).filter(({ claim }) => claim !== undefined)
+  const claims = await attempts.claim(fetched, 'worker')
   await attempts.touch(claims.map(({ transferId }) => ({ id: Id.toUuid(transferId), retryCount: 0, claim: undefined })))
   const results = await attempts.settle(claims.map(({ transferId, attempt }) => accepted(transferId, attempt)))
   return [...results].flatMap(([key, result]) => (result === 'settled' ? key.slice(0, 26) : []))

@@ -57,7 +57,7 @@ describe('a start', async () => {
       const refused = open(other, driver, 'stray').start()
       await expect(refused).rejects.toMatchObject({ code: 'environment_mismatch', field: 'gateway.environment' })
     }
-    expect((await live.sending()).home).toMatchObject({ deployment: null, environment: 'mainnet' })
+    expect((await live.sending()).knownDatabase).toMatchObject({ deployment: null, environment: 'mainnet' })
     const { rows } = await pool.query('select name from outlay.subscription')
     expect(rows).toEqual([{ name: 'books' }])
     await pay(live)

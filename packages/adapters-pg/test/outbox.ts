@@ -1,4 +1,4 @@
-import type { EnqueueRequest } from '@outlay/core'
+import { type EnqueueRequest, Id } from '@outlay/core'
 import pg from 'pg'
 import { postgres } from '../src/backend.ts'
 import { pgDriver } from '../src/drivers/pg.ts'
@@ -29,4 +29,14 @@ export async function emptyOutbox(pool: pg.Pool): Promise<void> {
        where schemaname = 'outlay' and tablename not in ('migration', 'dispatch_clock')
      ) || ' cascade'; end $$`,
   )
+}
+
+/** The jobs of these transfers, as a worker has them that has just fetched them and not claimed the transfers. */
+export async function fetchedJobs(pool: pg.Pool, ...ids: readonly string[]) {
+  const { rows } = await pool.query(
+    `update outlay_queue.job set state = 'active', started_on = now(), heartbeat_on = now() where id = any ($1::uuid[])
+     returning id, retry_count`,
+    [ids.map(Id.toUuid)],
+  )
+  return rows.map((row) => ({ id: row.id as string, retryCount: row.retry_count as number, claim: undefined }))
 }

@@ -216,6 +216,23 @@ describe('the command line', async () => {
     expect((await tailing).code).toBe(0)
   }, 300_000)
 
+  it.each(['prove', 'transfers show'])('takes no other reference beside the id of a transfer: %s', async (command) => {
+    const args = command.split(' ')
+    const { id } = await host.enqueue()
+    await host.enqueue({ accountId: 'other', idempotencyKey: 'INV-2' })
+    const others = [
+      ['--account', 'other', '--key', 'INV-2'],
+      ['--account', 'other'],
+      ['--key', 'INV-2'],
+    ]
+    for (const beside of others) {
+      const { code, stderr } = await run(...args, id, ...beside)
+      expect([code, stderr]).toEqual([1, expect.stringContaining('Which transfer is meant?')])
+    }
+    expect((await run(...args, id)).code).toBe(0)
+    expect((await run(...args, '--account', 'other', '--key', 'INV-2')).code).toBe(0)
+  })
+
   it('proves one effect although the first answer was lost', async () => {
     host.gateway.scriptAfter(({ attempt }) => (attempt === 1 ? { outcome: 'unknown', detail: 'reset' } : undefined))
     const engine = host.again()

@@ -16,8 +16,8 @@ export function diagnoseLate({ transfers }: HealthFacts): readonly Finding[] {
     ...diagnoseGroup(
       'accepted_twice',
       acceptedTwice,
-      'that the service has under a second id, since it accepted another attempt, too',
-      'The money may move twice. Cancel the other one at the service, or ask for its return. The guide to operating says how to remove the finding then.',
+      'that the service accepted under another id than they have here',
+      'The money may have moved twice, or one of the ids is wrong. Compare both at the service, and cancel what is too much there or ask for its return. The guide to operating says how to remove the finding then.',
     ),
   ]
 }

@@ -20,7 +20,7 @@ const well: HealthFacts = {
     overduePolls: none,
     submitted: none,
   },
-  sending: { unfamiliar: null, fence: null, stops: [], home: null },
+  sending: { unfamiliar: null, fence: null, stops: [], knownDatabase: null },
   refusedAccounts: [],
   pausedAccounts: [],
   subscriptions: [],

@@ -182,7 +182,7 @@ describe('the doctor', async () => {
     await sql('update outlay.attempt set late = true where transfer_id = $1', [own])
     const finding = await find('accepted_twice')
     expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('twice') })
-    expect(finding.what).toContain(`1 transfer that the service has under a second id`)
+    expect(finding.what).toContain(`1 transfer that the service accepted under another id`)
     expect(finding.what).toContain(`${other}. The first: accepted as r-${other}, too late`)
     await sql('update outlay.attempt set late = false where late')
     expect((await examine()).codes).not.toContain('accepted_twice')

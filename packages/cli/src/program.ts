@@ -35,7 +35,22 @@ export function createProgram(around: CliContext, version: string, onCode: (code
   addEvents(program, perform, around)
   addSubscriptions(program, perform)
   addSafety(program, perform)
+  refuseRepeated(program)
   return program
+}
+
+/** Of an option that is given twice only the last would count: `stop --account a --account b` would stop b alone. */
+function refuseRepeated(command: Command): void {
+  for (const option of command.options) {
+    if (!option.required || option.variadic || Array.isArray(option.defaultValue)) continue
+    let isGiven = false
+    command.on(`option:${option.name()}`, () => {
+      if (isGiven)
+        command.error(`error: option '${option.flags}' is given twice, and only one would count`, { exitCode: 2 })
+      isGiven = true
+    })
+  }
+  for (const sub of command.commands) refuseRepeated(sub)
 }
 
 function addPlace(program: Command, perform: Perform, around: CliContext): void {

@@ -18,7 +18,7 @@ describe('the commands that stop and allow sending', async () => {
   })
   afterEach(async () => {
     await host.reset()
-    await host.pool.query('truncate outlay.stop, outlay.home, outlay.reconciliation')
+    await host.pool.query('truncate outlay.stop, outlay.known_database, outlay.reconciliation')
   })
   afterAll(async () => {
     await host.close()
@@ -56,6 +56,19 @@ describe('the commands that stop and allow sending', async () => {
     expect(other).toContain('There is one gateway, "default"; got "other". Nothing was changed.')
     expect((await run('stop')).stderr).toContain('--all')
     expect((await run('stop', '--all', '--account', 'acme')).code).not.toBe(0)
+  })
+
+  it.each([
+    ['stop', '--account', 'acme', '--account', 'beta'],
+    ['start-sending', '--account', 'acme', '--account=beta'],
+    ['accounts', 'limit', 'acme', '--rate', '1', '--rate', 'none'],
+    ['archive', '--older-than', '400d', '--older-than', '1m', '--dry-run'],
+    ['reconcile', '--since', '2h', '--since', '1m', '--gateway-module', 'gateway.js', '--dry-run'],
+    ['status', '--schema', 'other', '--schema', 'outlay'],
+  ])('take no option twice of which only the last would count: %s %s %s %s', async (...args) => {
+    const { code, stderr } = await run(...args)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is given twice')])
+    expect(await host.engine.stops.list()).toEqual([])
   })
 
   it('stop and pause an account that nobody knows yet, and say that it may be mistyped', async () => {
@@ -110,7 +123,7 @@ describe('the commands that stop and allow sending', async () => {
       await host.enqueue({ notBefore: new Date(Date.now() + 3_600_000) })
       await host.enqueue({ notBefore: new Date(Date.now() + 3_600_000) })
       await host.engine.start()
-      await host.pool.query(`update outlay.home set deployment = 'eu', environment = 'testnet'`)
+      await host.pool.query(`update outlay.known_database set deployment = 'eu', environment = 'testnet'`)
       const names = `Database: ${pathname.slice(1)} on ${hostname}:${port}, schema outlay, deployment eu, environment testnet.`
       for (const args of [stop, start]) {
         const { stdout } = await run(...args)
@@ -214,7 +227,7 @@ describe('the commands that stop and allow sending', async () => {
   it('report a copy as one, and adopt it', async () => {
     await host.engine.start()
     await host.engine.stop()
-    await host.pool.query('update outlay.home set database_oid = database_oid + 1')
+    await host.pool.query('update outlay.known_database set database_oid = database_oid + 1')
     const { code, first } = await doctor()
     expect([code, first.code]).toEqual([1, 'database_unfamiliar'])
     expect(first.cure).toContain('outlay adopt-database')

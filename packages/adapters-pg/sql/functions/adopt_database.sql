@@ -1,10 +1,10 @@
--- Makes this database the home of the engine. One that was not moved whole is fenced, from when a worker was last here: the service
+-- Makes this database the one that workers know. One that was not moved whole is fenced, from when a worker was last here: the service
 -- may be ahead of it.
 create or replace function {{schema}}.adopt_database(p_deployment text, p_moved boolean, p_reason text, p_actor text)
 returns boolean language plpgsql as $$
 begin
-  insert into {{schema}}.home as h (system_identifier, database_oid, database_name, timeline, deployment, adopted_by, adopted_reason,
-    fenced_since, fence_reason, fenced_by)
+  insert into {{schema}}.known_database as h (system_identifier, database_oid, database_name, timeline, deployment, adopted_by,
+    adopted_reason, fenced_since, fence_reason, fenced_by)
   select w.system_identifier, w.database_oid, w.database_name, coalesce(w.timeline, 0), p_deployment, p_actor, p_reason,
     case when not p_moved then clock_timestamp() end, case when not p_moved then 'adopted' end, case when not p_moved then p_actor end
   from {{schema}}.database_identity() w

@@ -12,7 +12,7 @@ declare
   v_remote_ids text[];
 begin
   -- After a restore the service has transfers whose rows here are unsent: a reconciliation matches them first.
-  if exists (select 1 from {{schema}}.home h where h.fenced_since is not null) then
+  if exists (select 1 from {{schema}}.known_database h where h.fenced_since is not null) then
     return;
   end if;
   with known as (
@@ -41,6 +41,10 @@ begin
     select f.account_id, f.remote_id from {{schema}}.found_transfer f
     where f.problem is null
       and not exists (select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = f.account_id)
+      -- Accepted after the end of a transfer here: its row keeps that end, and no id.
+      and not exists (
+        select 1 from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+        where a.late and t.account_id = f.account_id and strpos(a.detail, 'accepted as ' || f.remote_id || ',') > 0)
       and (f.automated or not exists (
         -- A margin, for a server's clock that was set back by less than what the watch of the clock notices. A time in the future
         -- shows that it was set back by more; then nothing is certain until the watch has moved it.

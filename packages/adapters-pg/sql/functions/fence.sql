@@ -4,10 +4,10 @@ create or replace function {{schema}}.fence(p_reason text, p_actor text) returns
 declare
   v_done boolean;
 begin
-  insert into {{schema}}.home (system_identifier, database_oid, database_name, timeline)
+  insert into {{schema}}.known_database (system_identifier, database_oid, database_name, timeline)
   select w.system_identifier, w.database_oid, w.database_name, coalesce(w.timeline, 0) from {{schema}}.database_identity() w
   on conflict do nothing;
-  update {{schema}}.home h set fenced_since = least(h.seen_at, clock_timestamp()), fence_reason = p_reason, fenced_by = p_actor
+  update {{schema}}.known_database h set fenced_since = least(h.seen_at, clock_timestamp()), fence_reason = p_reason, fenced_by = p_actor
   where h.fenced_since is null;
   v_done := found;
   perform pg_notify('{{channel}}', '');

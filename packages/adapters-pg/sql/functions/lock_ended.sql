@@ -1,4 +1,5 @@
--- Returns those of the transfers that ended before a time and are not archived. With `p_lock` it locks them and skips locked ones;
+-- Returns those of the transfers that ended before a time and are not archived. One that the service accepted afterwards stays until a
+-- person has dealt with that. With `p_lock` it locks them and skips locked ones;
 -- it sees a transfer that another archiver has just finished with as that archiver left it.
 create or replace function {{schema}}.lock_ended(p_ids text[], p_before timestamptz, p_lock boolean) returns text[] language plpgsql as $$
 declare
@@ -16,9 +17,9 @@ begin
   end if;
   -- A worker that seemed dead may still write its answer, for 24 hours; after that it has lost the job.
   return (
-    select array_agg(i.id) from unnest(v_ids) as i (id) where not exists (
+    select array_agg(t.id) from {{schema}}.transfer t where t.id = any (v_ids) and not {{schema}}.accepted_late(t) and not exists (
       select 1 from {{schema}}.attempt a
-      where a.transfer_id = i.id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '24 hours')
+      where a.transfer_id = t.id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '24 hours')
   );
 end
 $$;

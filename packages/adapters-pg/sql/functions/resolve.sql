@@ -1,6 +1,6 @@
 -- Ends the doubt about a blocked transfer as a person says: the service has it under `p_remote_id`, or, where that is null, nothing
--- was or will be paid. `p_instead_of` is a transfer that has that id and is to lose it. Returns null, `not_blocked`, `under_way`, or
--- the id of the account's transfer that has that id already.
+-- was or will be paid. `p_instead_of` is a transfer that has that id and is to lose it. Returns null, `not_blocked`, `under_way`,
+-- `accepted`, or the id of the account's transfer that has that id already.
 create or replace function {{schema}}.resolve(p_id text, p_remote_id text, p_reason text, p_actor text, p_instead_of text)
 returns text language plpgsql as $$
 declare
@@ -26,6 +26,9 @@ begin
       and (a.answered_at is null or a.step is null and v_is_unknown
         and (a.outcome = 'unknown' or a.http_status is not null and a.outcome not in ('accepted', 'key_mismatch')))) then
     return 'under_way';
+  end if;
+  if p_remote_id is null and exists (select 1 from {{schema}}.transfer t where t.id = p_id and {{schema}}.accepted_late(t)) then
+    return 'accepted';
   end if;
   v_said := case when p_remote_id is null then 'A person said that nothing was or will be paid.'
     else 'A person said that it is ' || p_remote_id || '.' end;

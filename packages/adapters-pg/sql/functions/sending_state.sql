@@ -2,14 +2,14 @@
 create or replace function {{schema}}.sending_state() returns jsonb language plpgsql stable as $$
 declare
   v_here record;
-  v_home {{schema}}.home;
+  v_known {{schema}}.known_database;
   v_found text;
 begin
   select * into v_here from {{schema}}.database_identity();
-  select * into v_home from {{schema}}.home;
-  v_found := case when v_here.timeline <> v_home.timeline and (
-    v_here.started_at >= v_home.seen_at or v_home.seen_at >= clock_timestamp() + interval '30 seconds') then 'restored' end;
+  select * into v_known from {{schema}}.known_database;
+  v_found := case when v_here.timeline <> v_known.timeline and (
+    v_here.started_at >= v_known.seen_at or v_known.seen_at >= clock_timestamp() + interval '30 seconds') then 'restored' end;
   return {{schema}}.sending_state_of(
-    v_home, {{schema}}.strangeness(v_home, v_here.system_identifier, v_here.database_oid, null, false), v_found);
+    v_known, {{schema}}.identity_mismatch(v_known, v_here.system_identifier, v_here.database_oid, null, false), v_found);
 end
 $$;

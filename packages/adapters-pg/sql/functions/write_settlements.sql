@@ -20,7 +20,10 @@ begin
         reason = s.reason,
         -- Never in the future: the clock may have been set back since the claim.
         unknown_since = case when s.unknown_since is not null
-          then least(coalesce(t.unknown_since, s.unknown_since), clock_timestamp()) end,
+          then least(coalesce(t.unknown_since, s.unknown_since), clock_timestamp())
+          -- Not even a proof says that what the service accepted before has no effect.
+          when s.remote_id is null and s.stage <> 'settled' then (
+            select min(a.claimed_at) from {{schema}}.attempt a where a.transfer_id = t.id and a.late) end,
         -- A transfer that a stop kept from leaving goes back as it was, a release included.
         released_at = case when s.outcome = 'stopped' then t.released_at end, reached_at = s.reached_at,
         next_poll_at = clock_timestamp() + s.poll_after_ms * interval '1 millisecond',

@@ -271,9 +271,9 @@ create table {{schema}}.dispatch_clock (
 );
 insert into {{schema}}.dispatch_clock (tag) values (0);
 
--- The server and the database that workers have last recognized, and the deployment and environment they belong to. One row,
--- written when workers first start. A copy has it too, and is recognized by it.
-create table {{schema}}.home (
+-- The server and the database that workers last worked in, and the deployment and environment they belong to. One row, written when
+-- workers first start. A copy has it too: what it says is not true there.
+create table {{schema}}.known_database (
   only_row          boolean primary key default true check (only_row),
   system_identifier text,
   database_oid      bigint not null,
@@ -282,7 +282,7 @@ create table {{schema}}.home (
   deployment        text,
   environment       text check (environment in ('testnet', 'mainnet')),
   recorded_at       timestamptz not null default clock_timestamp(),
-  -- When a worker last saw this database at home: what was streamed to a standby that runs is younger than its start.
+  -- When a worker was last here: what was streamed to a standby that runs is younger than its start.
   seen_at           timestamptz not null default clock_timestamp(),
   adopted_by        text,
   adopted_reason    text,
@@ -291,8 +291,8 @@ create table {{schema}}.home (
   fence_reason      text,
   fenced_by         text
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
-comment on table {{schema}}.home is
-  'Server, database, deployment and environment that workers have last recognized; null in fenced_since when transfers may be sent.';
+comment on table {{schema}}.known_database is
+  'Server, database, deployment and environment that workers last worked in; null in fenced_since when transfers may be sent.';
 
 -- What must not be sent, whoever works. A host may write rows of its own, in its own transaction.
 create table {{schema}}.stop (

@@ -93,6 +93,23 @@ describe('a transfer of others', async () => {
     })
   })
 
+  it('is not one that was sent from here and accepted after it had been canceled', async () => {
+    const { engine, gateway } = make()
+    await commit((tx) => engine.accounts.watch(tx, 'acme'))
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await pool.query(`select * from outlay.fetch_and_claim(1, 'slow', '')`)
+    await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [id])
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    const { id: remoteId } = gateway.add({ status: 'complete' })
+    const accepted = { stage: 'submitted', status: 'processing', outcome: 'accepted', remote_id: remoteId, events: [] }
+    await pool.query('select * from outlay.settle($1, 2)', [JSON.stringify([{ id, attempt: 1, ...accepted }])])
+    await using _ = engine
+    await engine.start()
+    const { id: other } = gateway.add({ status: 'complete' })
+    await waitUntil(async () => (await rows()).some((row) => row.remote_id === other))
+    expect((await rows()).map((row) => row.remote_id)).toEqual([null, other])
+  })
+
   it('is still adopted after its account is unwatched, if it was found before and waited for an answer', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.watch(tx, 'acme'))

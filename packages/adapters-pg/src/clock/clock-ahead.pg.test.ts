@@ -12,7 +12,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** What a clock that was three hours ahead wrote, and was then set right. */
 const writeAhead = `
-  update outlay.home set seen_at = seen_at + interval '3 hours';
+  update outlay.known_database set seen_at = seen_at + interval '3 hours';
   update outlay.attempt set claimed_at = claimed_at + interval '3 hours', answered_at = answered_at + interval '3 hours';
   update outlay.transfer set unknown_since = unknown_since + interval '3 hours', updated_at = updated_at + interval '3 hours',
     created_at = created_at + interval '3 hours';
@@ -91,12 +91,12 @@ describe('after a clock that was three hours ahead', async () => {
     const { id, inner } = await lose({ keyLifetimeMs })
     const pass = (passed: number) =>
       pool.query(`
-        update outlay.home set seen_at = seen_at - interval '${passed} hours';
+        update outlay.known_database set seen_at = seen_at - interval '${passed} hours';
         update outlay.attempt set claimed_at = claimed_at - interval '${passed} hours', answered_at = answered_at - interval '${passed} hours';
         update outlay.transfer set unknown_since = unknown_since - interval '${passed} hours',
           updated_at = updated_at - interval '${passed} hours', created_at = created_at - interval '${passed} hours'`)
     await pass(hours)
-    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    await pool.query(`update outlay.known_database set seen_at = now() + interval '3 hours'`)
     const sooner = make({ ...inner, keyLifetimeMs })
     await commit((tx) => sooner.accounts.pause(tx, 'acme'))
     await sooner.start()
@@ -123,7 +123,7 @@ describe('after a clock that was three hours ahead', async () => {
     await first.start()
     const { id } = await commit((tx) => first.transfers.enqueue(tx, samplePayout('acme')))
     await pool.query(`update outlay_queue.job set start_after = now() + interval '3 hours 30 minutes'`)
-    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    await pool.query(`update outlay.known_database set seen_at = now() + interval '3 hours'`)
     const minutes = async () =>
       (
         await pool.query(

@@ -137,9 +137,9 @@ describe('a clock that was set back by three hours', async () => {
     const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
     await engine.start()
     await engine.stop()
-    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    await pool.query(`update outlay.known_database set seen_at = now() + interval '3 hours'`)
     const { nowMs, seenMs } = await store().read()
-    await pool.query('delete from outlay.home')
+    await pool.query('delete from outlay.known_database')
     expect(Math.round((seenMs - nowMs) / hourMs)).toBe(3)
     expect((await store().read()).seenMs).toBe(0)
   })
@@ -180,7 +180,7 @@ describe('a clock that was set back by three hours', async () => {
     const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
     await engine.start()
     await engine.stop()
-    await pool.query(`update outlay.home set seen_at = now() + interval '3 hours'`)
+    await pool.query(`update outlay.known_database set seen_at = now() + interval '3 hours'`)
     const watchTwice = async () => {
       let reads = 0
       const read = () => {

@@ -75,11 +75,11 @@ const jumpTexts = {
 
 const readTexts = {
   read_clock: `select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
-    (select (extract(epoch from h.seen_at) * 1000)::float8 from {{schema}}.home h) as seen_ms`,
+    (select (extract(epoch from h.seen_at) * 1000)::float8 from {{schema}}.known_database h) as seen_ms`,
   // For one worker only: a second one would move the times again that the first has moved.
-  take_jump: `update {{schema}}.home h set seen_at = clock_timestamp()
+  take_jump: `update {{schema}}.known_database h set seen_at = clock_timestamp()
     where h.seen_at > clock_timestamp() + interval '10 seconds'
-      and exists (select 1 from {{schema}}.home x where x.only_row for no key update skip locked) returning h.only_row`,
+      and exists (select 1 from {{schema}}.known_database x where x.only_row for no key update skip locked) returning h.only_row`,
 } as const
 
 /** What is done about the clock of the database. */

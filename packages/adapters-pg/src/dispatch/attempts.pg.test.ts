@@ -4,7 +4,7 @@ import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { emptyOutbox, fetchedJobs, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
@@ -40,11 +40,13 @@ describe('a claim', async () => {
     const { engine, enqueue, attempts, transaction } = make()
     const destination = { address: wallet, valueType: 'USDC', transferType: 'base' } as const
     const { id } = await enqueue('acme', { amount: { value: '1', currency: 'USDC' }, destination })
-    await attempts.claim([id], 'dead')
+    await attempts.claim(await fetchedJobs(pool, id), 'dead')
     await transaction((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
     const { id: other } = await enqueue('acme')
-    expect((await attempts.claim([other], 'alive')).map(({ transferId }) => transferId)).toEqual([other])
-    expect(await attempts.claim([id], 'alive')).toEqual([])
+    expect((await attempts.claim(await fetchedJobs(pool, other), 'alive')).map(({ transferId }) => transferId)).toEqual(
+      [other],
+    )
+    expect(await attempts.claim(await fetchedJobs(pool, id), 'alive')).toEqual([])
     expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', reason: 'account_limited' })
     await transaction((tx) => engine.transfers.cancel(tx, id))
     expect(await engine.transfers.get(id)).toMatchObject({ status: 'canceled' })
@@ -78,7 +80,12 @@ describe('a claim', async () => {
       const claimed = Object.fromEntries(fetched.map(({ id, claim }) => [Id.fromUuid(id), claim?.transferId]))
       expect(claimed).toEqual({ [canceled.id]: undefined, [free.id]: free.id })
       await host.query('commit')
-      expect(await attempts.claim([canceled.id], 'worker')).toEqual([])
+      expect(
+        await attempts.claim(
+          fetched.filter(({ claim }) => claim === undefined),
+          'worker',
+        ),
+      ).toEqual([])
     } finally {
       host.release(true)
     }
@@ -135,14 +142,18 @@ describe('a claim', async () => {
     try {
       await host.query('begin')
       await host.query('select 1 from outlay.transfer where id = $1 for update', [locked.id])
-      expect(await attempts.claim([locked.id, free.id], 'worker')).toMatchObject([{ transferId: free.id }])
+      expect(await attempts.claim(await fetchedJobs(pool, locked.id, free.id), 'worker')).toMatchObject([
+        { transferId: free.id },
+      ])
       const states = (await jobs()).map(({ state, start_after }) => [state, start_after > new Date()])
       expect(states).toEqual([
         ['retry', true],
         ['active', false],
       ])
       await host.query('rollback')
-      expect(await attempts.claim([locked.id], 'worker')).toMatchObject([{ transferId: locked.id }])
+      expect(await attempts.claim(await fetchedJobs(pool, locked.id), 'worker')).toMatchObject([
+        { transferId: locked.id },
+      ])
     } finally {
       host.release(true)
     }
@@ -156,25 +167,27 @@ describe('a claim', async () => {
     try {
       await host.query('begin')
       await engine.accounts.retryCredentials(host, 'acme')
-      expect(await attempts.claim([id], 'worker')).toEqual([])
+      expect(await attempts.claim(await fetchedJobs(pool, id), 'worker')).toEqual([])
       await host.query('commit')
     } finally {
       host.release(true)
     }
     expect(await engine.transfers.get(id)).toMatchObject({ reason: 'unauthenticated' })
-    expect(await attempts.claim([id], 'worker')).toMatchObject([{ transferId: id, reason: 'unauthenticated' }])
+    expect(await attempts.claim(await fetchedJobs(pool, id), 'worker')).toMatchObject([
+      { transferId: id, reason: 'unauthenticated' },
+    ])
   })
 
   it('leaves no slot behind when its transfer went back to wait and was canceled', async () => {
     const { driver, engine, enqueue, attempts, transaction } = make()
     await transaction((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 1 }))
     const [first, second] = [await enqueue('acme'), await enqueue('acme')]
-    await attempts.claim([first.id], 'dead')
+    await attempts.claim(await fetchedJobs(pool, first.id), 'dead')
     await transaction((tx) => createCommandStore(driver, tokens, neverWeighted).pause(tx, 'acme'))
     await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [first.id])
     await transaction((tx) => engine.transfers.cancel(tx, first.id))
     await transaction((tx) => engine.accounts.resume(tx, 'acme'))
-    await attempts.claim([second.id], 'alive')
+    await attempts.claim(await fetchedJobs(pool, second.id), 'alive')
     await createThrottleStore(driver, tokens).forget()
     const slots = await pool.query('select transfer_id from outlay.submission_slot')
     expect(slots.rows).toEqual([{ transfer_id: second.id }])
@@ -204,7 +217,7 @@ describe('a claim', async () => {
     const store = createTransferStore(driver, tokens)
     const [paused, resumed] = [await enqueue('paused'), await enqueue('resumed')]
     for (const account of ['paused', 'resumed']) await transaction((tx) => engine.accounts.pause(tx, account))
-    await attempts.claim([paused.id, resumed.id], 'worker')
+    await attempts.claim(await fetchedJobs(pool, paused.id, resumed.id), 'worker')
     await pool.query(`update outlay.account set paused = false where account_id = 'resumed'`)
     await pool.query(`update outlay_queue.job set state = 'retry'`)
     expect(await store.releaseResumed()).toBe(1)

@@ -11,7 +11,7 @@ const texts = {
   touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
   // A statement of its own: it has to see what was touched.
   heartbeats: 'select id, age_ms from {{schema}}.heartbeats_of($1::uuid[], $2::integer[])',
-  claim: 'select * from {{schema}}.claim($1::text[], $2::uuid[], $3, $4)',
+  claim: 'select * from {{schema}}.claim_fetched($1::text[], $2::uuid[], $3::integer[], $4, $5)',
   settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb, $2)',
   unsubmitted: `select t.id from {{schema}}.transfer t
     where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
@@ -97,14 +97,19 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       const rows = await driver.query(sql.heartbeats, values)
       return new Map(rows.map(readHeartbeat).map(({ id, ageMs }) => [id, ageMs]))
     },
-    /** Claims those of these transfers that may be submitted, one attempt each; `traced` adds trace context and time of enqueue. */
+    /**
+     * Claims the transfers of those of these jobs that are still this worker's, where they may be submitted, one attempt each.
+     * `traced` adds trace context and time of enqueue.
+     */
     async claim(
-      ids: readonly string[],
+      jobs: readonly FetchedJob[],
       worker: string,
       { traced = false, client }: ClaimOptions = {},
     ): Promise<readonly Claim[]> {
       const statement = traced ? sql.traced_claim : sql.claim
-      return (await driver.query(statement, [ids, ids.map(Id.toUuid), worker, client ?? null])).map(readClaim)
+      const ids = jobs.map((job) => job.id)
+      const values = [ids.map(Id.fromUuid), ids, jobs.map((job) => job.retryCount), worker, client ?? null]
+      return (await driver.query(statement, values)).map(readClaim)
     },
     /** Writes outcomes, except those of locked transfers; returns what became of each. */
     async settle(settlements: readonly Settlement[]): Promise<SettleResults> {

@@ -173,7 +173,7 @@ async function begin<Tx>(
     else submit(job.claim, job)
   }
   if (byId.size === 0) return
-  const claims = await attempts.claim([...byId.keys()], worker, handlers)
+  const claims = await attempts.claim([...byId.values()], worker, handlers)
   for (const claim of claims) {
     const job = byId.get(claim.transferId)
     byId.delete(claim.transferId)

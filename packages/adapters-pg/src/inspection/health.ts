@@ -90,9 +90,9 @@ export interface HealthFacts {
   readonly transfers: {
     readonly unknown: Group
     readonly blocked: readonly (Group & { readonly reason: string })[]
-    /** Transfers that ended without an id at the service, which accepted them afterwards: their money moved. */
+    /** Transfers that ended without an id at the service, or got another one, and that it accepted: their money moved. */
     readonly acceptedLate: Group & { readonly lastDetail: string | null }
-    /** Transfers of which an attempt was accepted under another id than theirs: there are two at the service. */
+    /** Transfers that the service accepted under another id than theirs: it has two, or one of the ids is wrong. */
     readonly acceptedTwice: Group & { readonly lastDetail: string | null }
     readonly awaitingFunds: Group
     /** Transfers that may be sent and are put off again and again, by why; since when they could have been sent. */
@@ -180,10 +180,9 @@ const texts = {
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
       where a.late and t.stage = 'settled' and t.remote_id is null
     ) g`,
-  // One that was accepted late under the transfer's own id has no other effect.
   health_accepted_twice: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-      where a.late and t.remote_id is not null and position('accepted as ' || t.remote_id || ',' in a.detail) = 0
+      where a.late and t.remote_id is not null and {{schema}}.accepted_late(t)
     ) g`,
   health_missing: `select ${group} from (
       select t.id, t.unknown_since as at from {{schema}}.transfer t

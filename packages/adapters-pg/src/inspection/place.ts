@@ -3,7 +3,7 @@ import type { Driver } from '../database/driver.ts'
 import { statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 
-/** A database as an operator recognizes it: its names, what waits in it, and whether workers run. */
+/** A database as an operator knows it: its names, what waits in it, and whether workers run. */
 export interface PlaceFacts {
   /** Name of the database on its server. */
   readonly database: string
@@ -35,7 +35,7 @@ const texts = {
       where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
         and ($1::text is null or t.account_id = $1)
     ) w
-    left join {{schema}}.home h on true`,
+    left join {{schema}}.known_database h on true`,
 } as const
 
 /** Makes the read that shows where a command acts. */

@@ -168,7 +168,11 @@ describe('an account with limits', async () => {
     await commit((tx) => engine.accounts.configure(tx, 'narrow', { concurrency: 1 }))
     const [held] = await enqueue(engine, 'narrow', 5)
     const attempts = createAttemptStore(pgDriver(pool), { ...queueTokens('outlay_queue'), schema: '"outlay"' })
-    expect(await attempts.claim([held?.id ?? ''], 'a worker that dies')).toHaveLength(1)
+    const [job] = await attempts.fetch(1, 'a worker that dies')
+    expect(await attempts.claim(job === undefined ? [] : [job], 'a worker that dies')).toMatchObject([
+      { transferId: held?.id },
+    ])
+    await pool.query(`update outlay_queue.job set state = 'retry' where state = 'active'`)
     await engine.start()
     expect(await drain(engine)).toMatchObject({ settled: 5 })
     expect(gateway.transfers.size).toBe(5)

@@ -85,7 +85,7 @@ describe('the database that transfers are sent from', () => {
     const id = await workOn(at(primary, 'app'))
     await using source = open(at(primary, 'app'))
     await using target = open(at(other, 'app'))
-    for (const table of ['outlay.home', 'outlay.transfer']) {
+    for (const table of ['outlay.known_database', 'outlay.transfer']) {
       const { rows } = await source.pool.query(
         `select to_jsonb(t) as row from ${table} t where to_jsonb(t) ->> 'id' is null or t::text like '%' || $1 || '%'`,
         [id],
@@ -113,7 +113,7 @@ describe('the database that transfers are sent from', () => {
     await using host = open(at(standby, 'app'))
     const isSeen = async () => {
       const { rows } = await host.pool.query(
-        `select 1 from outlay.transfer t, outlay.home h where t.id = $1 and h.seen_at > pg_postmaster_start_time()`,
+        `select 1 from outlay.transfer t, outlay.known_database h where t.id = $1 and h.seen_at > pg_postmaster_start_time()`,
         [last.id],
       )
       return rows.length > 0
@@ -133,7 +133,7 @@ describe('the database that transfers are sent from', () => {
     await host.enqueue()
     await drain(host.engine)
     expect(host.gateway.submissions.length + sent).toBe(2)
-    expect(await host.engine.sending()).toMatchObject({ unfamiliar: null, fence: null, home: { timeline: 2 } })
+    expect(await host.engine.sending()).toMatchObject({ unfamiliar: null, fence: null, knownDatabase: { timeline: 2 } })
     expect(host.logged()).toContain('A standby has become the primary')
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'settled' })
     await standby.stop()
@@ -150,9 +150,13 @@ describe('the database that transfers are sent from', () => {
     const restored = await clusters.start(name, restoring)
     await waitForPrimary(restored.url)
     await using host = open(at(restored, 'app'))
-    await host.pool.query('update outlay.home set seen_at = seen_at + $1::interval', [ahead])
+    await host.pool.query('update outlay.known_database set seen_at = seen_at + $1::interval', [ahead])
     if (ahead !== '0 hours') expect(await host.engine.sending()).toMatchObject({ fence: { reason: 'restored' } })
-    await expectNothingSent(host, { unfamiliar: null, fence: { reason: 'restored' }, home: { timeline: 2 } }, id)
+    await expectNothingSent(
+      host,
+      { unfamiliar: null, fence: { reason: 'restored' }, knownDatabase: { timeline: 2 } },
+      id,
+    )
     // The fence stays when everything is started once more.
     await host.engine.stop()
     await host.engine.start()
@@ -192,12 +196,12 @@ describe('the database that transfers are sent from', () => {
       await unnamed.enqueue()
       await drain(unnamed.engine)
     }
-    expect((await unnamed.engine.sending()).home?.deployment).toBe(null)
+    expect((await unnamed.engine.sending()).knownDatabase?.deployment).toBe(null)
     expect(mistyped.gateway.submissions).toEqual([])
     expect(unnamed.logged()).not.toContain('outlay adopt-database')
     // When the last of them has stopped for a while, an engine with a name records it.
     await unnamed.engine.stop()
-    await waitUntil(async () => (await mistyped.engine.sending()).home?.deployment === 'prodcution')
+    await waitUntil(async () => (await mistyped.engine.sending()).knownDatabase?.deployment === 'prodcution')
     await mistyped.enqueue()
     await drain(mistyped.engine)
     expect(mistyped.gateway.submissions).toHaveLength(1)
@@ -208,10 +212,10 @@ describe('the database that transfers are sent from', () => {
     await host.engine.migrate()
     await host.engine.start()
     // Setting a clock right that was an hour fast does not fence.
-    await host.pool.query(`update outlay.home set seen_at = now() + interval '1 hour'`)
+    await host.pool.query(`update outlay.known_database set seen_at = now() + interval '1 hour'`)
     await host.enqueue()
     await drain(host.engine)
-    await host.pool.query(`update outlay.home set seen_at = now() - interval '1 hour'`)
+    await host.pool.query(`update outlay.known_database set seen_at = now() - interval '1 hour'`)
     await waitUntil(async () => (await host.engine.sending()).fence?.reason === 'rewound')
     await host.enqueue()
     expect(host.gateway.submissions).toHaveLength(1)

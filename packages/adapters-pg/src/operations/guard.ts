@@ -1,11 +1,11 @@
 import { type Logger, OutlayError } from '@outlay/core'
 import { type Loop, startLoop } from '../workers/loop.ts'
-import type { Recognition, Recognize } from './operations.ts'
+import type { CheckIdentity, IdentityState } from './operations.ts'
 
 /** Knows whether anything may be sent, from a read at most a second old. */
 export interface Guard extends Pick<Loop, 'wake' | 'stop'> {
   /** True when this is the database that workers know, and no restore of it. */
-  isAtHome(): boolean
+  isFamiliar(): boolean
   /** True when transfers may be claimed. */
   mayClaim(): boolean
   /** True when a request for the account may begin now. Asked as late as possible. */
@@ -16,7 +16,7 @@ export interface Guard extends Pick<Loop, 'wake' | 'stop'> {
 
 /** What a guard works with. */
 export interface GuardOptions {
-  readonly recognize: Recognize
+  readonly checkIdentity: CheckIdentity
   readonly deployment: string | undefined
   readonly environment: string | undefined
   readonly logger: Logger
@@ -36,8 +36,8 @@ const patienceMs = 5_000
  * @throws OutlayError `environment_mismatch` when the database belongs to another environment than the gateway.
  */
 export async function startGuard(options: GuardOptions): Promise<Guard> {
-  const { recognize, deployment, environment, logger } = options
-  let known: Recognition | undefined
+  const { checkIdentity, deployment, environment, logger } = options
+  let known: IdentityState | undefined
   let knownAt = Number.NEGATIVE_INFINITY
   let reported = ''
   let waiting: (() => void)[] = []
@@ -46,13 +46,13 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
 
   const read = async () => {
     const askedAt = performance.now()
-    known = await recognize(deployment, environment, known?.home?.seenAt ?? null)
+    known = await checkIdentity(deployment, environment, known?.knownDatabase?.seenAt ?? null)
     knownAt = askedAt
-    const { unfamiliar, fence, stops, home } = known
-    const isMisplaced = environment !== undefined && home !== null && home.environment !== environment
-    // While another transaction is about to write the first home, this database is not identified.
+    const { unfamiliar, fence, stops, knownDatabase } = known
+    const isMisplaced = environment !== undefined && knownDatabase !== null && knownDatabase.environment !== environment
+    // While another transaction is about to write the first row, this database is not identified.
     isAllStopped =
-      home === null ||
+      knownDatabase === null ||
       unfamiliar !== null ||
       fence !== null ||
       isMisplaced ||
@@ -78,7 +78,7 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
   return {
     wake: () => loop.wake(),
     stop: () => loop.stop(),
-    isAtHome: () => known?.unfamiliar === null && known.fence === null && isYoung(),
+    isFamiliar: () => known?.unfamiliar === null && known.fence === null && isYoung(),
     mayClaim: () => !isAllStopped && isYoung(),
     mayBegin: (accountId) => !isAllStopped && isYoung() && !stopped.has(accountId),
     ready() {
@@ -95,8 +95,8 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
   }
 }
 
-function checkEnvironment(known: Recognition | undefined, environment: string | undefined): void {
-  const stored = known?.home?.environment ?? null
+function checkEnvironment(known: IdentityState | undefined, environment: string | undefined): void {
+  const stored = known?.knownDatabase?.environment ?? null
   if (stored === null || stored === environment) return
   const declared = environment === undefined ? 'declares no environment' : `is for ${environment}`
   throw new OutlayError(
@@ -107,17 +107,22 @@ function checkEnvironment(known: Recognition | undefined, environment: string | 
 }
 
 /** Logs once what keeps everything from being sent, and once when that is over. Returns what it logged. */
-function report(known: Recognition, deployment: string | undefined, reported: string, logger: Logger): string {
-  const { unfamiliar, fence, stops, home, news } = known
+function report(known: IdentityState, deployment: string | undefined, reported: string, logger: Logger): string {
+  const { unfamiliar, fence, stops, knownDatabase, news } = known
   if (news === 'failed_over')
-    logger.warn({ timeline: home?.timeline }, 'A standby has become the primary; sending goes on.')
+    logger.warn({ timeline: knownDatabase?.timeline }, 'A standby has become the primary; sending goes on.')
   const now =
     unfamiliar ?? (fence !== null ? 'fenced' : stops.some(({ scope }) => scope !== 'account') ? 'stopped' : '')
   if (now === reported) return reported
   if (unfamiliar !== null) {
-    const fields = { why: unfamiliar, home: home?.database, deployment: home?.deployment, configured: deployment }
+    const fields = {
+      why: unfamiliar,
+      known: knownDatabase?.database,
+      deployment: knownDatabase?.deployment,
+      configured: deployment,
+    }
     // A mistyped name stops only its own worker.
-    const isUnnamed = unfamiliar === 'other_deployment' && home?.deployment === null
+    const isUnnamed = unfamiliar === 'other_deployment' && knownDatabase?.deployment === null
     logger.error(
       fields,
       isUnnamed

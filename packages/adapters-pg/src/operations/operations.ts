@@ -8,7 +8,7 @@ import { createReconciliationStore } from './reconciliation.ts'
 
 const texts = {
   sending_state: 'select {{schema}}.sending_state() as state',
-  recognize: 'select {{schema}}.recognize($1, $2, $3::timestamptz) as state',
+  check_identity: 'select {{schema}}.check_identity($1, $2, $3::timestamptz) as state',
   add_stop: `insert into {{schema}}.stop (scope, name, reason, actor) values ($1, $2, $3, $4)
     on conflict do nothing returning scope`,
   end_stop: 'delete from {{schema}}.stop s where s.scope = $1 and s.name = $2 returning s.scope',
@@ -18,25 +18,25 @@ const texts = {
 } as const
 
 /** What a worker learned about its database. */
-export interface Recognition extends SendingState {
+export interface IdentityState extends SendingState {
   /** What changed since it was last seen: a fail-over to a standby, a restore, or a history without what was seen. */
   readonly news: 'failed_over' | 'restored' | 'rewound' | null
 }
 
 /** Reads what may be sent from here, for a worker. */
-export type Recognize = (
+export type CheckIdentity = (
   deployment: string | undefined,
   environment: string | undefined,
   knownSeenAt: string | null,
-) => Promise<Recognition>
+) => Promise<IdentityState>
 
 /** Makes the read with which workers find out whether anything may be sent from here. */
-export function createRecognize<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): Recognize {
+export function createIdentityCheck<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): CheckIdentity {
   const sql = statements(tokens, texts)
   return async (deployment, environment, knownSeenAt) => {
     const values = [deployment ?? null, environment ?? null, knownSeenAt]
-    const [row = {}] = await driver.query(sql.recognize, values)
-    return readRecognition(row).state
+    const [row = {}] = await driver.query(sql.check_identity, values)
+    return readIdentityState(row).state
   }
 }
 
@@ -75,6 +75,6 @@ export function createOperations<Tx>(
   }
 }
 
-const readRecognition = rowDecoder('recognition', { state: Column.json<Recognition>() })
+const readIdentityState = rowDecoder('state of the identity', { state: Column.json<IdentityState>() })
 const readState = rowDecoder('sending', { state: Column.json<SendingState>() })
 const readFenced = rowDecoder('fence', { done: Column.or(Column.boolean, false) })

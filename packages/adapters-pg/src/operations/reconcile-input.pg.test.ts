@@ -79,7 +79,7 @@ describe('a reconciliation', async () => {
     const engine = createEngine({ backend: postgres({ driver }), gateway })
     await driver.transaction((tx) => engine.fence(tx))
     // Workers were last here two hours ago, before the lost one was sent.
-    await pool.query(`update outlay.home set fenced_since = now() - interval '2 hours'`)
+    await pool.query(`update outlay.known_database set fenced_since = now() - interval '2 hours'`)
     const found = await engine.reconcile({ since: new Date(Date.now() + aheadMs), accounts: ['acme'] })
     expect(found).toMatchObject({ read: 1, differences: [{ kind: 'adopted', remoteId: 'lost' }] })
   })

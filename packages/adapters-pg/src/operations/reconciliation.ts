@@ -36,7 +36,7 @@ const texts = {
   end_reconciliation: `with written as (
       insert into {{schema}}.reconciliation (since, actor, lifted, differences) values ($1::timestamptz, $2, $3, $4::jsonb)
     )
-    update {{schema}}.home h set fenced_since = null, fence_reason = null, fenced_by = null
+    update {{schema}}.known_database h set fenced_since = null, fence_reason = null, fenced_by = null
     where $3 and h.fenced_since is not null returning h.database_name`,
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const

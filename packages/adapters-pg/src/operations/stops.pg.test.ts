@@ -48,7 +48,10 @@ describe('a stop', async () => {
     return { gateway, inner, asked, go }
   }
 
-  it('between two requests of one attempt leaves the first one in doubt', async () => {
+  it.each<[string, object]>([
+    ['says that the first may have acted', { mayHaveActed: true }],
+    ['returns the answer to the first, whose key is in flight', { httpStatus: 409 }],
+  ])('between two requests of one attempt leaves the first one in doubt, when the gateway %s', async (_, marks) => {
     let may: (() => boolean) | undefined
     let go = () => {}
     const gone = new Promise<void>((resolve) => (go = resolve))
@@ -57,8 +60,8 @@ describe('a stop', async () => {
       async submit(_, { mayBegin }): Promise<SubmitResult> {
         may = mayBegin
         await gone
-        const mayHaveActed = mayBegin?.() === false
-        return { outcome: 'throttled', detail: 'not sent a second time', mayHaveActed }
+        const stopped = mayBegin?.() === false
+        return { outcome: 'throttled', detail: 'not sent a second time', ...(stopped ? marks : {}) }
       },
     })
     await engine.start()
@@ -94,7 +97,7 @@ describe('a stop', async () => {
     expect(await again.engine.stops.list()).toMatchObject([
       { scope: 'all', name: null, reason: 'a drill', actor: 'ann' },
     ])
-    await waitForRecognition()
+    await waitForCheck()
     expect(inner.submissions).toEqual([])
     expect(await driver.transaction((tx) => again.engine.stops.end(tx, { scope: 'all' }))).toBe(true)
     await drain(again.engine)
@@ -104,8 +107,8 @@ describe('a stop', async () => {
   })
 
   /** Waits until a worker has written that it saw the database once more: it has polled for work many times since. */
-  async function waitForRecognition() {
-    const read = async () => (await pool.query('select seen_at::text as at from outlay.home')).rows[0]?.at
+  async function waitForCheck() {
+    const read = async () => (await pool.query('select seen_at::text as at from outlay.known_database')).rows[0]?.at
     const before = await read()
     await waitUntil(async () => (await read()) !== before, { timeoutMs: 60_000 })
   }
@@ -165,7 +168,7 @@ describe('a stop', async () => {
     expect(await engine.sending()).toMatchObject({ stops: [], fence: null })
   })
 
-  /** A second engine recognizes the database while the row of its home is locked. */
+  /** A second engine checks the database while the row of what it knows of it is locked. */
   async function waitForTurnsBeside() {
     const { engine } = open(memoryGateway())
     await engine.start()

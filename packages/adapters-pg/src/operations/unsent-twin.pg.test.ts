@@ -208,14 +208,14 @@ describe('after a restore, a payout and its exact twin', async () => {
     [
       'a worker notices that it was rewound',
       async () => {
-        await rows(`update outlay.home set seen_at = now() - interval '1 second'`)
-        await rows('select outlay.recognize(null, null, now())')
+        await rows(`update outlay.known_database set seen_at = now() - interval '1 second'`)
+        await rows('select outlay.check_identity(null, null, now())')
       },
     ],
   ])('wait for a person also where it is enqueued anew before %s', async (_, fence) => {
     const gateway = listingGateway({ keyLifetimeMs: 200_000 })
     const { engine } = await sendAndRewind(gateway, [payout('lost')], [])
-    await rows('update outlay.home set fenced_since = null, fence_reason = null')
+    await rows('update outlay.known_database set fenced_since = null, fence_reason = null')
     await commit((tx) => engine.transfers.enqueue(tx, payout('lost')))
     await fence()
     const { lifted, differences } = await engine.reconcile({ since: since() })

@@ -3,6 +3,7 @@ import type { Logger } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
 import { getConstructionPlans, PgBoss } from 'pg-boss'
 import type { Driver } from '../database/driver.ts'
+import { isLockTimeout } from '../database/lock-timeout.ts'
 import type { Row } from '../database/statement.ts'
 
 /** Version of pg-boss's own schema that this release was tested with. */
@@ -57,10 +58,13 @@ export const ensureJobsText = `insert into {{queue_table}} as j
   returning j.id`
 
 /**
- * SQL that makes the waiting jobs of the transfers of `$1::text[]` due, now or at the transfer's own time. The caller has locked
- * the transfers, and with them their jobs.
+ * SQL that makes the waiting jobs of the transfers of `$1::text[]` due, now or at the transfer's own time. Where an attempt has no
+ * answer, none is due earlier than {@link ensureJobsText} makes it due, unless it was. The caller has locked the transfers, and with
+ * them their jobs.
  */
-export const wakeJobsText = `update {{queue_table}} j set start_after = greatest(clock_timestamp(), t.not_before)
+export const wakeJobsText = `update {{queue_table}} j set start_after = greatest(clock_timestamp(), t.not_before, case
+      when exists (select from {{schema}}.attempt a where a.transfer_id = t.id and a.answered_at is null)
+      then least(j.start_after, clock_timestamp() + interval '{{heartbeat_seconds}} seconds') end)
   from {{schema}}.transfer t
   where t.id = any ($1::text[]) and j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active'`
 
@@ -183,7 +187,10 @@ export async function startQueue<Tx>(driver: Driver<Tx>, queueSchema: string, lo
     superviseIntervalSeconds: 5,
     monitorIntervalSeconds: 5,
   })
-  boss.on('error', (error) => logger.warn({ error: error.message }, 'The queue reported an error; it goes on.'))
+  boss.on('error', (error) => {
+    logger.warn({ error: error.message }, 'The queue reported an error; it goes on.')
+    if (isLockTimeout(error)) void driver.run(reviveText(queueSchema)).catch(() => undefined)
+  })
   boss.on('warning', (warning) => logger.debug({ warning: warning.message }, 'The queue reported a warning.'))
   try {
     await boss.start()
@@ -194,6 +201,21 @@ export async function startQueue<Tx>(driver: Driver<Tx>, queueSchema: string, lo
     await boss.stop({ graceful: false, close: false }).catch(() => undefined)
     throw error
   }
+}
+
+/**
+ * SQL that gives back the jobs whose workers are gone, except locked ones. The supervision of pg-boss does so for all or none: a host
+ * that has canceled one of them and not committed would keep all others from coming back.
+ */
+const reviveText = (queueSchema: string): string => {
+  const { queue, queue_table: table } = queueTokens(queueSchema)
+  return `with lost as (
+      select j.id from ${table} j
+      where j.name = '${queue}' and j.state = 'active' and j.heartbeat_on + j.heartbeat_seconds * interval '1 second' < clock_timestamp()
+      for update skip locked
+    )
+    update ${table} j set state = 'retry', heartbeat_on = null, start_after = clock_timestamp()
+    from lost l where j.name = '${queue}' and j.id = l.id`
 }
 
 /**

@@ -105,7 +105,7 @@ describe('the roles', async () => {
       'delete from outlay_queue.job',
       `insert into outlay.stop (scope) values ('all')`,
       'delete from outlay.stop',
-      'update outlay.home set fenced_since = null',
+      'update outlay.known_database set fenced_since = null',
       `select outlay.claim('{}', '{}', 'me', null)`,
       `select outlay.archive_history('', 'Z', 0, 1, false)`,
       `select outlay_queue.create_queue('mine', '{}')`,

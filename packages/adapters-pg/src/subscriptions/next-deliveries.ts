@@ -30,27 +30,50 @@ const nextText = `select d.transfer_id, d.sequence, e.type, {{schema}}.iso(e.occ
   order by c.due_at limit {{limit}}
   for update of d skip locked`
 
-/** Due events of one type. */
-const dueText = (parameter: number) => `(select x.transfer_id, x.sequence, x.due_at from {{schema}}.delivery x
-    where x.subscription = $1 and x.type = $${parameter} and x.due_at <= statement_timestamp() and not x.dead
-    order by x.due_at limit {{window}})`
+/** Due events of one type behind a place in their order. */
+const dueText = (type: number, after: number) => `(select x.transfer_id, x.sequence, x.due_at from {{schema}}.delivery x
+    where x.subscription = $1 and x.type = $${type} and x.due_at <= statement_timestamp() and not x.dead
+      and (x.due_at, x.transfer_id, x.sequence) > ($${after}::timestamptz, $${after + 1}, $${after + 2}::integer)
+    order by x.due_at, x.transfer_id, x.sequence limit {{window}})`
 
-const ownParameters = 5
+const dueTexts = (typeCount: number, firstType: number, after: number): string => {
+  const parts = Array.from({ length: typeCount }, (_, index) => dueText(firstType + index, after))
+  return parts.length === 1
+    ? parts.join()
+    : `${parts.join(' union all ')} order by due_at, transfer_id, sequence limit {{window}}`
+}
+
+/** The last event of a window that is full; $1 is the subscription, and $2 to $4 are the place before the window. */
+const endText = `select {{schema}}.iso(c.due_at) as due_at, c.transfer_id, c.sequence from ({{due}}) c
+  order by c.due_at, c.transfer_id, c.sequence offset {{window}} - 1 limit 1`
+
+const ownParameters = 8
+
+/** A place in the order of due events. */
+export type DuePlace = readonly [dueAt: string, transferId: string, sequence: number]
+
+/** Before all of them. */
+export const front: DuePlace = ['-infinity', '', 0]
 
 /** Makes the statements that fetch the next events: one for each number of types and each limit. */
 export function createNextStatements(tokens: Readonly<Record<string, string>>, windowSize: number) {
   const made = new Map<string, Statement>()
-  return (typeCount: number, limit: number, traced: boolean): Statement => {
-    const key = `${typeCount}_${limit}${traced ? '_traced' : ''}_next`
+  const make = (key: string, limit: number, text: () => string): Statement => {
     const known = made.get(key)
     if (known !== undefined) return known
-    const parts = Array.from({ length: typeCount }, (_, index) => dueText(ownParameters + 1 + index))
-    const due = parts.length === 1 ? parts.join() : `${parts.join(' union all ')} order by due_at limit {{window}}`
-    const text = nextText.replace('{{due}}', () => due)
     const full = { ...tokens, limit: String(limit), window: String(windowSize) }
-    const statement = statements(full, { [key]: traced ? withTraceContext(text, 'transfer_id') : text })[key]
+    const statement = statements(full, { [key]: text() })[key]
     if (statement === undefined) throw new Error(`There is no statement ${key}.`)
     made.set(key, statement)
     return statement
+  }
+  return {
+    next: (typeCount: number, limit: number, traced: boolean): Statement =>
+      make(`${typeCount}_${limit}${traced ? '_traced' : ''}_next`, limit, () => {
+        const text = nextText.replace('{{due}}', () => dueTexts(typeCount, ownParameters + 1, ownParameters - 2))
+        return traced ? withTraceContext(text, 'transfer_id') : text
+      }),
+    windowEnd: (typeCount: number): Statement =>
+      make(`${typeCount}_window_end`, 1, () => endText.replace('{{due}}', () => dueTexts(typeCount, 5, 2))),
   }
 }

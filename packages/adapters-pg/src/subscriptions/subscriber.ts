@@ -4,6 +4,7 @@ import { thrownText } from '../database/thrown-text.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import { createAttendance, defaultHoldMs } from './attendance.ts'
 import { createIdleLoops, type IdleLoops } from './idle-loops.ts'
+import { front } from './next-deliveries.ts'
 import type { DeliveryOutcome, SubscriptionStore } from './subscriptions.ts'
 import { createTroubledAccounts } from './troubled-accounts.ts'
 
@@ -33,6 +34,9 @@ export interface Subscriber {
 
 /** Shortest time between two checks for deliveries to defer, when the last one found none, in milliseconds. */
 const deferPauseMs = 1_000
+
+/** How long a loop goes on behind events that others have leased, before it begins at the front again, in milliseconds. */
+const walkMs = 500
 
 /**
  * Starts the loops that hand events to one subscription. Of the idle loops, one at a time polls for events; a loop that fetches
@@ -78,12 +82,12 @@ function createShared<Tx>({ store, subscription, slowAfterMs, holdMs = defaultHo
     busyLoops: 0,
     /** Transfers with an event that has failed and is not deferred yet. */
     failing: new Set<string>(),
-    /** Defers due deliveries that cannot be leased; true when another fetch is worth it. */
-    async deferDue(accounts: readonly string[]): Promise<boolean> {
-      if (performance.now() < nextDeferAt) return false
+    /** Defers due deliveries that cannot be leased: another fetch is worth it when there were some. */
+    async deferDue(accounts: readonly string[]): Promise<'some' | 'none' | 'not now'> {
+      if (performance.now() < nextDeferAt) return 'not now'
       const found = await store.deferDue(subscription.name, subscription.types, attendance.holding(), accounts)
       nextDeferAt = found ? 0 : performance.now() + deferPauseMs
-      return found
+      return found ? 'some' : 'none'
     },
   }
 }
@@ -103,6 +107,26 @@ interface LoopContext {
   readonly signal: AbortSignal
 }
 
+/** Where other loops and processes have leased a whole window of events, a loop goes on behind that for a moment. */
+function createWalk<Tx>(store: SubscriptionStore<Tx>, subscription: SubscriberOptions<Tx>['subscription']) {
+  let after = front
+  let frontAt = 0
+  return {
+    /** The place from which on the loop fetches now. */
+    place() {
+      if (performance.now() >= frontAt) after = front
+      return after
+    },
+    isBehind: () => after !== front,
+    /** Moves to the end of the window; false when there is nothing behind it. */
+    async goOn(): Promise<boolean> {
+      if (after === front) frontAt = performance.now() + walkMs
+      after = (await store.windowEnd(subscription, after)) ?? front
+      return after !== front
+    },
+  }
+}
+
 function createTurn<Tx>(
   options: SubscriberOptions<Tx>,
   shared: ReturnType<typeof createShared<Tx>>,
@@ -112,6 +136,7 @@ function createTurn<Tx>(
   const { attendance, troubled, failing } = shared
   // After a failed batch its events go one by one, so that only the failing one is deferred.
   let singly = 0
+  const walk = createWalk(store, subscription)
   return async () => {
     idle.leave(index)
     await attendance.keep()
@@ -126,6 +151,7 @@ function createTurn<Tx>(
         holding: attendance.holding(),
         exceptAccounts,
         exceptTransfers: [...failing],
+        after: walk.place(),
         onLeased(accountIds) {
           if (accountIds.length === limit) idle.wake()
           if (skips === 'doubtful' && isForOthers(options, shared, accountIds)) {
@@ -147,7 +173,8 @@ function createTurn<Tx>(
       .finally(() => end())
     if (outcome.kind === 'none') {
       singly = 0
-      if (await shared.deferDue(exceptAccounts)) return 0
+      const deferred = await shared.deferDue(exceptAccounts)
+      if (deferred === 'some' || ((deferred === 'none' || walk.isBehind()) && (await walk.goOn()))) return 0
       // The wake-up may have been for an event that this loop leaves to others.
       if (hasLeft && skips !== 'resting') idle.wakeBelow(skips === 'all' ? Math.ceil(options.concurrency / 2) : index)
       return idle.enter(index)

@@ -6,7 +6,7 @@ import { type Row, statements } from '../database/statement.ts'
 import { namedThrownText } from '../database/thrown-text.ts'
 import { readTransfer } from '../transfers/transfer-row.ts'
 import { createHandlerRun, type HandlerRun } from './handler-run.ts'
-import { createNextStatements } from './next-deliveries.ts'
+import { createNextStatements, type DuePlace, front } from './next-deliveries.ts'
 
 const texts = {
   register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
@@ -65,6 +65,8 @@ export interface DeliverOptions {
   readonly exceptAccounts: readonly string[]
   /** Transfers whose events are left to others: one of them has just failed and is about to be deferred. */
   readonly exceptTransfers: readonly string[]
+  /** Only events behind that place in their order. Default: from the front on. */
+  readonly after?: DuePlace | undefined
   /** Called with the accounts of the fetched events before the first handler runs; with false they are left to other loops. */
   readonly onLeased: (accountIds: readonly string[]) => boolean
   /** Called with a failed event before that event can be fetched again. */
@@ -91,6 +93,14 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       return readFirst(readAttended, await driver.query(sql.attend, [name, [...types], withinMs]))?.attended ?? types
     },
     deliver: createDeliver(driver, tokens),
+    /** Where the window of due events behind a place ends; undefined when it has all of them. */
+    async windowEnd({ name, types }: Subscription<Tx>, after: DuePlace): Promise<DuePlace | undefined> {
+      const statement = createNextStatements(tokens, windowSize).windowEnd(types.length)
+      const [row] = await driver.query(statement, [name, ...after, ...types])
+      if (row === undefined) return undefined
+      const { dueAt, transferId, sequence } = readPlace(row)
+      return [dueAt, transferId, sequence]
+    },
     /** Defers a failed event, or makes it a dead letter when it failed too often. */
     async fail(subscription: string, event: TransferEvent, error: unknown): Promise<{ readonly dead: boolean }> {
       const text = namedThrownText(error)
@@ -136,7 +146,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
  */
 function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, handlingTexts)
-  const next = createNextStatements(tokens, windowSize)
+  const { next } = createNextStatements(tokens, windowSize)
   const terminate = async ({ pid, xact }: TransactionMark) => {
     await driver.query(sql.terminate, [pid, xact])
   }
@@ -161,10 +171,11 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
     throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
   }
   return async (subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> => {
-    const { limit, holding, exceptAccounts, exceptTransfers, traced = false } = options
+    const { limit, holding, exceptAccounts, exceptTransfers, traced = false, after = front } = options
     const { name, types, timeoutMs } = subscription
     const statement = next(types.length, limit, traced)
-    const values = [name, holding, exceptAccounts, exceptTransfers, String(timeoutMs + serverGraceMs), ...types]
+    const longest = String(timeoutMs + serverGraceMs)
+    const values = [name, holding, exceptAccounts, exceptTransfers, longest, ...after, ...types]
     const { signal, onFailed } = options
     const run = createHandlerRun({ timeoutMs, serverEndsMs: timeoutMs + serverGraceMs + 1_000, signal, onFailed })
     let count = 0
@@ -238,6 +249,7 @@ const readOccurrence = rowDecoder('event', {
   traceparent: Column.optional(Column.text),
 })
 
+const readPlace = rowDecoder('delivery', { dueAt: Column.text, transferId: Column.text, sequence: Column.integer })
 const readOwner = rowDecoder('event', { accountId: Column.text })
 const readAcknowledged = rowDecoder('acknowledgement', { acknowledged: Column.boolean })
 const readAttended = rowDecoder('subscription', { attended: Column.or(Column.texts, undefined) })

@@ -21,7 +21,7 @@ it('walks a backlog page by page, each from where the last one ended, and rewind
   const sweeper = startSweeper({
     attempts,
     ...others,
-    guard: { isAtHome: () => true },
+    guard: { isFamiliar: () => true },
     logger: silent,
   } as unknown as SweeperOptions<unknown>)
   await waitUntil(() => clockAt.length > 0)

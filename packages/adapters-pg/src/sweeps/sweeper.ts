@@ -35,7 +35,7 @@ export interface SweeperOptions<Tx> {
   readonly credentials: CredentialStore
   readonly polls: PollStore
   readonly counterparties: CounterpartyStore<Tx>
-  readonly guard: Pick<Guard, 'isAtHome'>
+  readonly guard: Pick<Guard, 'isFamiliar'>
   readonly logger: Logger
 }
 
@@ -117,7 +117,7 @@ function startFindings<Tx>({ polls, transfers, guard, logger }: SweeperOptions<T
     logger,
     async turn() {
       // In a copy, and after a restore, a transfer that was sent from here may seem to be one of others.
-      if (!guard.isAtHome()) return newsPauseMs
+      if (!guard.isFamiliar()) return newsPauseMs
       const { ids, failed } = await transfers.adoptFound(adoptedAtOnce)
       if (ids.length > 0) logger.info({ adopted: ids.length }, 'The engine adopted some transfers of others.')
       for (const one of failed) {

@@ -70,7 +70,7 @@ describe('what a host gives to a command', async () => {
       .then(() => run(engine, host))
       .catch((error: unknown) => error)
     const { rows } = await host.query(`select (select count(*) from outlay.account) + (select count(*) from outlay.stop)
-      + (select count(*) from outlay.home) + (select count(*) from outlay.transfer) as written`)
+      + (select count(*) from outlay.known_database) + (select count(*) from outlay.transfer) as written`)
     await host.query('rollback')
     expect(rows).toEqual([{ written: '0' }])
     return answer

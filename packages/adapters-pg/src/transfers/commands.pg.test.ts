@@ -146,6 +146,10 @@ describe('a command in the transaction of the host', async () => {
     expect(same).toMatchObject({ id: third.id, reused: true })
     expect((await resubmit(id)).id).toBe(second)
     expect(await resubmit(id, 'another-on-purpose')).toMatchObject({ reused: false })
+    const mistyped = { idempotencykey: 'a-third' } as object
+    await expect(commit((tx) => engine.transfers.resubmit(tx, id, mistyped))).rejects.toMatchObject({
+      ...{ code: 'invalid_request', field: 'idempotencykey' },
+    })
     expect(gateway.transfers.size).toBe(0)
   })
 

@@ -8,7 +8,7 @@ import { wakeJobsText } from '../queue/queue.ts'
 
 const texts = {
   cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
-  is_accepted_late: 'select 1 as found from {{schema}}.attempt a where a.transfer_id = $1 and a.late',
+  is_accepted_late: 'select 1 as found from {{schema}}.transfer t where t.id = $1 and {{schema}}.accepted_late(t)',
   resolve: 'select {{schema}}.resolve($1, $2, $3, $4, $5) as obstacle',
   pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
     on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
@@ -37,7 +37,7 @@ export function createCommandStore<Tx>(
       const rows = await driver.execute(tx, sql.cancel, [transferId, Id.toUuid(transferId)])
       return readFirst(readCanceled, rows)?.canceled === true
     },
-    /** True when the service accepted an ended transfer after its end. */
+    /** True when the service accepted the transfer under an id that it has not got here. */
     async isAcceptedLate(tx: Tx, transferId: string): Promise<boolean> {
       return (await driver.execute(tx, sql.is_accepted_late, [transferId])).length > 0
     },
@@ -53,7 +53,12 @@ export function createCommandStore<Tx>(
       const { obstacle } = readResolved(row)
       if (obstacle === null && notifies) await driver.execute(tx, sql.notify, [])
       const isOther = obstacle !== null && Id.is(obstacle)
-      return { done: obstacle === null, isUnderWay: obstacle === 'under_way', otherId: isOther ? obstacle : null }
+      return {
+        done: obstacle === null,
+        isUnderWay: obstacle === 'under_way',
+        isAccepted: obstacle === 'accepted',
+        otherId: isOther ? obstacle : null,
+      }
     },
     /** Keeps an account's transfers from being claimed. False when it is paused already. */
     async pause(tx: Tx, accountId: string): Promise<boolean> {

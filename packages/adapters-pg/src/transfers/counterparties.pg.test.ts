@@ -4,7 +4,7 @@ import { addresses, drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { emptyOutbox, fetchedJobs, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
@@ -218,14 +218,14 @@ describe('a counterparty that a transfer gives whole', async () => {
     const { engine, gateway } = make()
     const { id } = await enqueue(engine)
     const attempts = createAttemptStore(pgDriver(pool), tokens)
-    const [lost] = await attempts.claim([id], 'dead')
-    const [next] = await attempts.claim([id], 'alive')
+    const [lost] = await attempts.claim(await fetchedJobs(pool, id), 'dead')
+    const [next] = await attempts.claim(await fetchedJobs(pool, id), 'alive')
     expect([lost?.attempt, next?.attempt]).toEqual([1, 2])
     expect(next?.unknownSince).toBeNull()
     expect(next?.registration).toEqual(lost?.registration)
     expect(await attemptsOf(id)).toEqual(['registration unanswered', 'registration unanswered'])
     await commit((tx) => engine.accounts.pause(tx, 'acme'))
-    await attempts.claim([id], 'alive')
+    await attempts.claim(await fetchedJobs(pool, id), 'alive')
     await cancel(engine, id)
     expect(gateway.registrations).toEqual([])
   })

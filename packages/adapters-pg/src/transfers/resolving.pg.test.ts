@@ -287,4 +287,18 @@ describe('a person who has asked the service', async () => {
     ])
     await resolve(engine, id, { notPaid: true })
   })
+
+  it("keeps a failed transfer whose id was another one's from being resubmitted: what became of it is not known", async () => {
+    const { engine } = make()
+    const [wrong, right] = [await enqueue(engine), await enqueue(engine)]
+    await block(wrong.id)
+    await block(right.id)
+    await resolve(engine, wrong.id, { remoteId: 'r-1' })
+    const occurredAt = new Date().toISOString()
+    const failure = { type: 'returned', code: 'R03', detail: 'returned', occurredAt, retriable: false } as const
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [{ remoteId: 'r-1', status: 'failed', failure }]))
+    expect(await engine.transfers.get(wrong.id)).toMatchObject({ stage: 'settled', status: 'failed' })
+    await resolve(engine, right.id, { remoteId: 'r-1', insteadOf: wrong.id })
+    await expect(commit((tx) => engine.transfers.resubmit(tx, wrong.id))).rejects.toMatchObject({ code: 'conflict' })
+  })
 })

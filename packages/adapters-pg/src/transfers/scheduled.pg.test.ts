@@ -3,7 +3,7 @@ import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { emptyOutbox, fetchedJobs, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
@@ -97,7 +97,7 @@ describe('a transfer that is not to be sent before a time', async () => {
     const { id } = await enqueue({ notBefore })
     await pool.query('update outlay_queue.job set start_after = now()')
     expect(await attempts.fetch(10, 'worker')).toMatchObject([{ id: Id.toUuid(id), claim: undefined }])
-    expect(await attempts.claim([id], 'worker')).toEqual([])
+    expect(await attempts.claim(await fetchedJobs(pool, id), 'worker')).toEqual([])
     expect(await startOf(id)).toEqual(notBefore)
     expect((await pool.query('select state from outlay_queue.job')).rows).toEqual([{ state: 'retry' }])
     await pool.query(`update outlay.transfer set not_before = now() - interval '1 second'`)
@@ -109,7 +109,7 @@ describe('a transfer that is not to be sent before a time', async () => {
     const { engine, enqueue, attempts, commit } = make()
     await commit((tx) => engine.accounts.pause(tx, 'acme'))
     const [paused] = [await enqueue(), await enqueue({ notBefore })]
-    await attempts.claim([paused.id], 'worker')
+    await attempts.claim(await fetchedJobs(pool, paused.id), 'worker')
     const tag = async () => Number((await pool.query('select tag from outlay.dispatch_clock')).rows[0].tag)
     const setTag = (high: number) => pool.query('update outlay.dispatch_clock set tag = $1', [high])
     try {

@@ -61,3 +61,16 @@ it('slow accounts have their own share, and leave the slots to the others', asyn
   for (const account of again) await end(account)
   await tasks.ended()
 })
+
+it('remembers many accounts that hang, so that none of them takes the room of the others a second time', async () => {
+  const hang = Promise.withResolvers<void>()
+  const accounts = Array.from({ length: 3_000 }, (_, index) => `hangs-${index}`)
+  const { tasks } = make(3_000, 50)
+  for (const account of accounts) tasks.begin(account, () => new Promise((resolve) => setTimeout(resolve, 200)))
+  await tasks.ended()
+  for (const account of accounts.slice(-8)) tasks.begin(account, () => hang.promise)
+  expect(accounts.filter((account) => tasks.mayBegin(account))).toEqual([])
+  expect(tasks.excluded()).toHaveLength(3_000)
+  hang.resolve()
+  await tasks.ended()
+})

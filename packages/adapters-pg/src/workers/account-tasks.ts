@@ -29,7 +29,7 @@ export interface AccountTasksOptions {
 const slowAtOnce = 8
 
 /** Slow accounts that are remembered at most; the one that was slow first is forgotten first. */
-const maxSlow = 1_000
+const maxSlow = 20_000
 
 /**
  * Makes the bounded set of tasks. A task that has become slow no longer counts, so that waiting tasks begin after `slowAfterMs`

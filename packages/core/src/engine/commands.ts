@@ -46,6 +46,10 @@ export async function findEnded<Tx>(
     const message = `The service accepted the transfer ${transferId} after its end here, so its money may have moved; "outlay prove" shows the id at the service.`
     throw new OutlayError('conflict', message)
   }
+  if (transfer.reason === 'remote_id_taken') {
+    const message = `The transfer ${transferId} ended by the id of another one, so what became of it is not known; ask the service, and enqueue a new transfer if it was not paid.`
+    throw new OutlayError('conflict', message)
+  }
   if (transfer.stage === 'settled' && transfer.status !== 'complete') return transfer
   const message = `The transfer ${transferId} is ${transfer.status}; only a failed or canceled one is enqueued again.`
   throw new OutlayError('conflict', message)

@@ -175,10 +175,11 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
     compare: (transferId, remoteId, { signal = new AbortController().signal } = {}) =>
       compareTransfer({ backend, gateway }, transferId, remoteId, signal),
-    async resubmit(tx, transferId, { idempotencyKey } = {}) {
+    async resubmit(tx, transferId, options) {
+      checkNames(options, ['idempotencyKey'])
       const ended = await findEnded(backend, tx, transferId)
       const order = await findOrder(backend, tx, ended)
-      return enqueue(tx, { ...order, idempotencyKey: idempotencyKey ?? resubmitKey(ended) })
+      return enqueue(tx, { ...order, idempotencyKey: options?.idempotencyKey ?? resubmitKey(ended) })
     },
     release: async (tx, transferId) => isKnowable(transferId) && backend.release(tx, transferId),
     async observe(tx, accountId, observations) {
@@ -219,7 +220,10 @@ async function startWorkers<Tx>(
     const sender = await findSender({ backend, gateway }, claim, signal)
     if ('reason' in sender) return decideUnsent(claim, sender, context())
     const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, sending)
-    if (permit.isRefused() && result.outcome === 'throttled' && result.mayHaveActed !== true) return putBack(claim)
+    // An answer is one to a request that left before the refusal.
+    const { outcome, mayHaveActed, httpStatus } = result
+    const isUnsent = outcome === 'throttled' && mayHaveActed !== true && httpStatus === undefined
+    if (permit.isRefused() && isUnsent) return putBack(claim)
     return decideSubmission(claim, result, context())
   }
   const handlers: WorkHandlers<Tx> = {

@@ -20,6 +20,18 @@ export function checkAccountId(accountId: unknown, field = 'accountId'): void {
   throw OutlayError.fromIssues([{ field, code: accountId === undefined ? 'missing_field' : 'invalid_id', message }])
 }
 
+/** What a request has beside the members that concern its enqueue. */
+const orderNames = ['amount', 'source', 'destination', 'note', 'brand']
+
+/** Throws `invalid_request` for a member that does not exist: under another name a key, a time or an expiry would be lost. */
+function checkMembers(order: object, prefix: string): void {
+  const unknown = Object.entries(order).find(([name, value]) => value !== undefined && !orderNames.includes(name))
+  if (unknown === undefined) return
+  const names = ['accountId', 'id', 'idempotencyKey', 'notBefore', 'expiresAt', ...orderNames]
+  const message = `is no member of a request; there are ${names.join(', ')}`
+  throw OutlayError.fromIssues([{ field: `${prefix}${unknown[0]}`, code: 'invalid_request', message }])
+}
+
 /**
  * Validates a request and completes it with id, key and fingerprint. No I/O: a refusal leaves the transaction usable.
  * @throws OutlayError with every broken rule; fields start with `prefix`.
@@ -41,6 +53,7 @@ export function prepareTransfer(
     parseTransferOrder(body, catalog, { fieldPrefix: prefix }),
     runtime.digest,
   )
+  checkMembers(body, prefix)
   const id = givenId === undefined ? Id.generate(runtime.clock, runtime.random) : Id.parse(givenId, `${prefix}id`)
   const idempotencyKey = givenKey === undefined ? id : IdempotencyKey.parse(givenKey, `${prefix}idempotencyKey`)
   return {

@@ -26,6 +26,21 @@ describe('the runtime of a host', () => {
     runtime.logger.error({}, 'nobody minds')
   })
 
+  it('is used when its members are those of a class', () => {
+    const lines: string[] = []
+    class HostRuntime {
+      get clock() {
+        return { now: () => new Date(5) }
+      }
+      get logger() {
+        return { ...silent, error: (_: object, message: string) => void lines.push(message) }
+      }
+    }
+    const runtime = foreignRuntime(own, new HostRuntime())
+    runtime.logger.error({}, 'somebody reads this')
+    expect([runtime.clock.now(), lines]).toEqual([new Date(5), ['somebody reads this']])
+  })
+
   it('is replaced by the backend when it shows no time or no fraction', () => {
     for (const now of [fail, () => new Date(Number.NaN), () => '2026' as unknown as Date]) {
       expect(foreignRuntime(own, { clock: { now } }).clock.now()).toEqual(new Date(0))

@@ -3,13 +3,15 @@ import { checkNames } from '../option-names.ts'
 import type { Logger, Runtime } from '../ports/runtime.ts'
 import type { Span, Telemetry } from '../ports/telemetry.ts'
 
+const memberNames = ['clock', 'random', 'timer', 'logger', 'yieldToEventLoop', 'digest'] as const
+
 /**
  * The runtime of an engine: the host's members where given, otherwise the backend's. The backend's clock and randomness also
  * replace a clock that shows no time and a fraction out of range; what a logger throws is ignored.
  */
 export function foreignRuntime(own: Runtime, given: Partial<Runtime> = {}): Runtime {
-  checkNames(given, ['clock', 'random', 'timer', 'logger', 'yieldToEventLoop', 'digest'], 'runtime')
-  const runtime: Runtime = { ...own, ...dropUndefined(given) }
+  checkNames(given, memberNames, 'runtime')
+  const runtime: Runtime = { ...own, ...readMembers(given) }
   const { clock, random } = runtime
   checkLogger(runtime.logger)
   return {
@@ -32,8 +34,9 @@ function checkLogger(logger: Partial<Record<keyof Logger, unknown>> | null): voi
   throw OutlayError.fromIssues([{ field: 'runtime.logger', code: 'invalid_request', message }])
 }
 
-const dropUndefined = <T extends object>(given: T): T =>
-  Object.fromEntries(Object.entries(given).filter(([, member]) => member !== undefined)) as T
+/** The members that are given, also those of a class, which are no properties of the object itself. */
+const readMembers = (given: Partial<Runtime>): Partial<Runtime> =>
+  Object.fromEntries(memberNames.map((name) => [name, given[name]]).filter(([, member]) => member !== undefined))
 
 /** The result of the call; undefined when it throws. */
 function attempt<T>(call: () => T): T | undefined {

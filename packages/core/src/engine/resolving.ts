@@ -50,10 +50,14 @@ export async function resolveTransfer<Tx>(
 ): Promise<void> {
   const id = Id.parse(transferId, 'transferId')
   const decided = readResolution(resolution)
-  const { done, isUnderWay, otherId } = await backend.resolve(tx, id, decided)
+  const { done, isUnderWay, isAccepted, otherId } = await backend.resolve(tx, id, decided)
   if (done) return
   if (isUnderWay) {
     const message = `A request of the transfer ${id} left less than ten minutes ago and may still arrive; ask the service again then.`
+    throw new OutlayError('conflict', message, { field: 'notPaid' })
+  }
+  if (isAccepted) {
+    const message = `The service accepted a request of the transfer ${id}, too late for it to take the answer; "outlay prove" shows the id, for remoteId.`
     throw new OutlayError('conflict', message, { field: 'notPaid' })
   }
   if (otherId !== null) {

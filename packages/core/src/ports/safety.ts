@@ -58,7 +58,7 @@ export interface SendingState {
   readonly fence: { readonly since: string; readonly reason: string | null; readonly actor: string | null } | null
   readonly stops: readonly Stop[]
   /** The identity of the database that workers last recorded; null before any has started. */
-  readonly home: {
+  readonly knownDatabase: {
     readonly database: string
     readonly systemIdentifier: string | null
     readonly timeline: number

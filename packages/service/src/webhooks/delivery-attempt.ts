@@ -16,8 +16,17 @@ export interface Courier {
   readonly agent: Agent
   /** Time limit for an endpoint's answer, in milliseconds. */
   readonly timeoutMs: number
-  /** Disables a webhook whose endpoint is gone. */
-  readonly disable: (registrationId: string) => Promise<void>
+  readonly disabler: Disabler
+}
+
+/** Disables webhooks whose endpoints are gone. */
+export interface Disabler {
+  /** Begins to disable a webhook; nobody waits for that, since it may take long. */
+  disable(registrationId: string): void
+  /** Webhooks that are being disabled: nothing more is sent to them. */
+  underWay(): readonly string[]
+  /** Resolves when none is being disabled. */
+  ended(): Promise<void>
 }
 
 const seconds = 1_000
@@ -57,7 +66,7 @@ export async function attemptDelivery(courier: Courier, delivery: ClaimedDeliver
     const { status, retryAfterMs } = await traceDelivery(telemetry, delivery, (trace) => send(courier, delivery, trace))
     if (status >= 200 && status < 300)
       return { id, attempt, status: 'delivered', nextAttemptAt: null, lastStatus: status, lastError: null }
-    if (status === 410) await courier.disable(delivery.registrationId)
+    if (status === 410) courier.disabler.disable(delivery.registrationId)
     return retryOf(courier, delivery, { status, error: `The endpoint answered ${status}.`, retryAfterMs })
   } catch (error) {
     return retryOf(courier, delivery, { status: null, error: nameOf(error), retryAfterMs: 0 })
@@ -119,22 +128,30 @@ function retryOf(
 }
 
 /**
- * Disables webhooks one after another. Each cancels what waits for it, which takes long for a long backlog, and its other deliveries
- * under way would wait for that with a connection each: one client would take those of all.
+ * Disables webhooks one after another. Each cancels what waits for it, which takes long for a long backlog: at once they would take every
+ * connection, and a delivery that waited for its webhook would use the share of its client meanwhile.
  */
-export function createDisabler(context: ServiceContext): Courier['disable'] {
+export function createDisabler(context: ServiceContext, onEnded: () => void): Disabler {
   const underWay = new Map<string, Promise<void>>()
   let last: Promise<void> = Promise.resolve()
-  return (registrationId) => {
-    const known = underWay.get(registrationId)
-    if (known !== undefined) return known
-    const disabling = last
-      .catch(() => undefined)
-      .then(() => disableWebhook(asSystem(context), context, registrationId, 'The endpoint answered 410.'))
-      .finally(() => underWay.delete(registrationId))
-    underWay.set(registrationId, disabling)
-    last = disabling
-    return disabling
+  const perform = async (before: Promise<void>, registrationId: string) => {
+    await before
+    try {
+      await disableWebhook(asSystem(context), context, registrationId, 'The endpoint answered 410.')
+    } catch (error) {
+      context.logger.warn({ error: nameOf(error) }, 'A webhook whose endpoint is gone cannot be disabled now.')
+    }
+    underWay.delete(registrationId)
+    onEnded()
+  }
+  return {
+    disable(registrationId) {
+      if (underWay.has(registrationId)) return
+      last = perform(last, registrationId)
+      underWay.set(registrationId, last)
+    },
+    underWay: () => [...underWay.keys()],
+    ended: () => last,
   }
 }
 

@@ -43,8 +43,12 @@ export function startWebhookDelivery(context: ServiceContext, options: WebhookDe
   const timeoutMs = options.timeoutMs ?? 15_000
   const agent = createOutgoingAgent({ allowPrivate: context.allowPrivateWebhooks ?? false }, timeoutMs)
   const clock = options.clock ?? { now: () => new Date() }
+  const disabler = createDisabler(context, () => {
+    round.nothingDue = false
+    round.wake()
+  })
   const round: Round = {
-    courier: { context, clock, agent, timeoutMs, disable: createDisabler(context) },
+    courier: { context, clock, agent, timeoutMs, disabler },
     concurrency: options.concurrency ?? 128,
     pollIntervalMs: options.pollIntervalMs ?? 250,
     registrations: createShares(() => batchOf(round)),
@@ -73,7 +77,7 @@ export function startWebhookDelivery(context: ServiceContext, options: WebhookDe
     stop() {
       round.ended = true
       round.wake()
-      stopping ??= running.then(() => agent.close())
+      stopping ??= running.then(() => disabler.ended()).then(() => agent.close())
       return stopping
     },
   }
@@ -136,7 +140,7 @@ const capacityOf = ({ concurrency, underWay, slow }: Round): number => concurren
 /** Claims a batch when there is capacity, and sends it. */
 async function claim(round: Round): Promise<void> {
   if (round.ended || !mayClaim(round)) return
-  const { context, clock, timeoutMs } = round.courier
+  const { context, clock, timeoutMs, disabler } = round.courier
   const limit = Math.min(batchOf(round), capacityOf(round))
   const now = clock.now()
   const leaseUntil = new Date(now.getTime() + 2 * timeoutMs + 30_000)
@@ -147,7 +151,7 @@ async function claim(round: Round): Promise<void> {
     now,
     leaseUntil,
     limit,
-    exceptRegistrations: round.registrations.full(),
+    exceptRegistrations: [...new Set([...round.registrations.full(), ...disabler.underWay()])],
     exceptClients: round.clients.full(),
     after: round.after,
   })
@@ -155,8 +159,8 @@ async function claim(round: Round): Promise<void> {
   if (deliveries.length === limit || after !== '' || round.drains.some((drain) => drain.since > began))
     round.nothingDue = false
   for (const delivery of deliveries) void carry(round, delivery)
-  if (deliveries.length === 0 && round.underWay === 0 && round.settled.length + round.locked.length === 0)
-    endDrains(round, began)
+  const isQuiet = round.underWay === 0 && disabler.underWay().length === 0
+  if (deliveries.length === 0 && isQuiet && round.settled.length + round.locked.length === 0) endDrains(round, began)
 }
 
 async function carry(round: Round, delivery: ClaimedDelivery): Promise<void> {

@@ -6,57 +6,57 @@
 -- that has forgotten a `seen_at` which this worker knows of. One in the future is from a clock that was ahead and proves nothing: a
 -- fail-over counts as a restore then, and the watch of the clock may have recorded a new one. The fence counts from the last
 -- `seen_at`. This waits for no lock: a locked row is left for the next turn, and while another transaction is about to write the
--- first row there is no home. A worker of another environment names no deployment: it is about to be refused, and those that belong
+-- first row no database is known. A worker of another environment names no deployment: it is about to be refused, and those that belong
 -- here go on.
-create or replace function {{schema}}.recognize(p_deployment text, p_environment text, p_known_seen_at timestamptz)
+create or replace function {{schema}}.check_identity(p_deployment text, p_environment text, p_known_seen_at timestamptz)
 returns jsonb language plpgsql set lock_timeout = '250ms' as $$
 declare
   v_here record;
-  v_home {{schema}}.home;
-  v_strange text;
+  v_known {{schema}}.known_database;
+  v_mismatch text;
   v_news text;
   v_named text;
 begin
   select * into v_here from {{schema}}.database_identity();
-  select * into v_home from {{schema}}.home;
-  if v_home.only_row is null then
+  select * into v_known from {{schema}}.known_database;
+  if v_known.only_row is null then
     begin
-      insert into {{schema}}.home (system_identifier, database_oid, database_name, timeline, deployment, environment)
+      insert into {{schema}}.known_database (system_identifier, database_oid, database_name, timeline, deployment, environment)
       values (v_here.system_identifier, v_here.database_oid, v_here.database_name, coalesce(v_here.timeline, 0), p_deployment, p_environment)
       on conflict do nothing;
     exception when lock_not_available then
       null;
     end;
-    select * into v_home from {{schema}}.home;
+    select * into v_known from {{schema}}.known_database;
   end if;
-  if v_home.environment is null or v_home.environment = p_environment then
+  if v_known.environment is null or v_known.environment = p_environment then
     v_named := p_deployment;
   end if;
-  v_strange := {{schema}}.strangeness(v_home, v_here.system_identifier, v_here.database_oid, p_deployment, true);
-  if v_home.only_row is not null and v_strange is null and v_here.timeline is not null then
+  v_mismatch := {{schema}}.identity_mismatch(v_known, v_here.system_identifier, v_here.database_oid, p_deployment, true);
+  if v_known.only_row is not null and v_mismatch is null and v_here.timeline is not null then
     v_news := case
-      when v_here.timeline <> v_home.timeline and v_here.started_at < v_home.seen_at
-        and v_home.seen_at < clock_timestamp() + interval '30 seconds' then 'failed_over'
-      when v_here.timeline <> v_home.timeline then 'restored'
-      when v_home.seen_at < case when p_known_seen_at > clock_timestamp() then clock_timestamp() - interval '1 minute'
+      when v_here.timeline <> v_known.timeline and v_here.started_at < v_known.seen_at
+        and v_known.seen_at < clock_timestamp() + interval '30 seconds' then 'failed_over'
+      when v_here.timeline <> v_known.timeline then 'restored'
+      when v_known.seen_at < case when p_known_seen_at > clock_timestamp() then clock_timestamp() - interval '1 minute'
         else p_known_seen_at end then 'rewound'
     end;
-    if v_news is not null or v_home.seen_at < clock_timestamp() - interval '5 seconds'
-      or (v_home.deployment is null and v_named is not null) or (v_home.environment is null and p_environment is not null) then
-      update {{schema}}.home h
+    if v_news is not null or v_known.seen_at < clock_timestamp() - interval '5 seconds'
+      or (v_known.deployment is null and v_named is not null) or (v_known.environment is null and p_environment is not null) then
+      update {{schema}}.known_database h
       -- A clock that is set back must not make `seen_at` older than one that a worker knows of; only the watch of the clock does.
       set timeline = v_here.timeline, database_name = v_here.database_name, seen_at = greatest(h.seen_at, clock_timestamp()),
           system_identifier = coalesce(h.system_identifier, v_here.system_identifier),
           deployment = coalesce(h.deployment, v_named), environment = coalesce(h.environment, p_environment),
-          fenced_since = case when v_news in ('restored', 'rewound') then coalesce(h.fenced_since, least(v_home.seen_at, clock_timestamp())) else h.fenced_since end,
+          fenced_since = case when v_news in ('restored', 'rewound') then coalesce(h.fenced_since, least(v_known.seen_at, clock_timestamp())) else h.fenced_since end,
           fence_reason = case when v_news in ('restored', 'rewound') and h.fenced_since is null then v_news else h.fence_reason end
-      where h.only_row and h.timeline = v_home.timeline
-        and exists (select 1 from {{schema}}.home x where x.only_row for no key update skip locked);
+      where h.only_row and h.timeline = v_known.timeline
+        and exists (select 1 from {{schema}}.known_database x where x.only_row for no key update skip locked);
       -- The transaction that holds the row may be about to fence it; until then, what was found here counts.
-      select * into v_home from {{schema}}.home;
+      select * into v_known from {{schema}}.known_database;
     end if;
   end if;
-  return {{schema}}.sending_state_of(v_home, v_strange, case when v_news in ('restored', 'rewound') then v_news end)
+  return {{schema}}.sending_state_of(v_known, v_mismatch, case when v_news in ('restored', 'rewound') then v_news end)
     || jsonb_build_object('news', v_news);
 end
 $$;

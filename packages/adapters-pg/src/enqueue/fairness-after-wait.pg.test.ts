@@ -1,0 +1,93 @@
+import { createEngine, type SubmitResult } from '@outlay/core'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+
+describe('the order of dispatch, when the wait of a whole account ends', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  let pool: pg.Pool
+  const ends: (() => Promise<unknown>)[] = []
+
+  beforeAll(() => {
+    pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  })
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end()
+    await emptyOutbox(pool)
+  })
+  afterAll(() => pool.end())
+
+  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
+
+  it.each(['a pause', 'refused credentials', 'a lack of funds', 'its time'] as const)(
+    'lets one payout of another account pass those that waited for %s',
+    async (wait) => {
+      const inner = memoryGateway()
+      let answer: SubmitResult | undefined
+      let sent: string[] = []
+      inner.script(({ accountId }) => {
+        if (accountId === 'big' && answer !== undefined) return answer
+        sent.push(accountId)
+        return undefined
+      })
+      const gateway: typeof inner = {
+        ...inner,
+        submit: async (...args) => {
+          if (answer === undefined) await new Promise((resolve) => setTimeout(resolve, 50))
+          return inner.submit(...args)
+        },
+      }
+      const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
+      ends.push(() => engine.stop())
+      if (wait === 'refused credentials') answer = { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 }
+      if (wait === 'a lack of funds') answer = { outcome: 'insufficient_balance', detail: 'short' }
+      if (wait === 'a pause') await commit((tx) => engine.accounts.pause(tx, 'big'))
+      const notBefore = wait === 'its time' ? new Date(Date.now() + 6_000) : undefined
+      const payouts = Array.from({ length: 2_000 }, () => samplePayout('big', { notBefore }))
+      await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
+      await engine.start({ concurrency: 20 })
+      const waiting = `select count(*)::integer as count from outlay.transfer
+        where reason in ('account_paused', 'unauthenticated', 'insufficient_balance')`
+      // Others have sent as many until a scheduled payout is due.
+      if (wait === 'its time') await pool.query('update outlay.dispatch_clock set tag = greatest(tag, 1000000)')
+      else await waitUntil(async () => (await pool.query(waiting)).rows[0].count === 2_000)
+      answer = undefined
+      sent = []
+      if (wait === 'a pause') await commit((tx) => engine.accounts.resume(tx, 'big'))
+      if (wait === 'refused credentials') await commit((tx) => engine.accounts.retryCredentials(tx, 'big'))
+      if (wait === 'a lack of funds') await commit((tx) => engine.accounts.fundsArrived(tx, 'big'))
+      await waitUntil(() => sent.length >= 40)
+      await commit((tx) => engine.transfers.enqueue(tx, samplePayout('well')))
+      const before = sent.length
+      await waitUntil(() => sent.includes('well'))
+      // Twenty are under way, and at most half of what is fetched next belongs to the others.
+      expect(sent.indexOf('well') - before).toBeLessThan(400)
+    },
+  )
+
+  it('lets the second attempt of another account pass them too', async () => {
+    const gateway = memoryGateway()
+    const sent: string[] = []
+    gateway.script(async ({ accountId }) => {
+      sent.push(accountId)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const isFirst = accountId === 'well' && sent.indexOf('well') === sent.lastIndexOf('well')
+      return isFirst ? { outcome: 'unknown', detail: 'HTTP 500', httpStatus: 500 } : undefined
+    })
+    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
+    ends.push(() => engine.stop())
+    const payouts = Array.from({ length: 3_000 }, () => samplePayout('big'))
+    await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
+    await pool.query('update outlay.dispatch_clock set tag = greatest(tag, 2000000)')
+    await engine.start({ concurrency: 20 })
+    await waitUntil(() => sent.length >= 40)
+    await commit((tx) => engine.transfers.enqueue(tx, samplePayout('well')))
+    await waitUntil(() => sent.indexOf('well') !== sent.lastIndexOf('well'))
+    // The pause before a second attempt is some seconds, in which four hundred are sent each.
+    expect(sent.length).toBeLessThan(2_500)
+  })
+})

@@ -1,0 +1,136 @@
+import { createEngine } from '@outlay/core'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { inspect } from '../inspection/inspection.ts'
+
+describe('an acceptance that came when another attempt was under way', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  const gateway = memoryGateway()
+  const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
+  afterEach(async () => {
+    await engine.stop()
+    await emptyOutbox(pool)
+  })
+  afterAll(() => pool.end())
+
+  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
+  const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+  /** Another worker claims the transfers, whose worker has lost its jobs. */
+  async function claim() {
+    await pool.query(`update outlay_queue.job set state = 'retry', start_after = now()`)
+    await pool.query(`select * from outlay.fetch_and_claim(10, 'one of two', '')`)
+  }
+  async function settle(id: string, attempt: number, outcome: object): Promise<string> {
+    const job = (await pool.query('select outlay.job_id($1) as job', [id])).rows[0].job
+    const settlement = { id, job, attempt, status: 'pending', events: [], ...outcome }
+    return (await pool.query('select result from outlay.settle($1, 2)', [JSON.stringify([settlement])])).rows[0].result
+  }
+  const accepted = {
+    ...{ outcome: 'accepted', http_status: 201, stage: 'submitted', status: 'processing', remote_id: 'remote-1' },
+    events: ['transfer.submitted'],
+  }
+  const poor = {
+    outcome: 'insufficient_balance',
+    http_status: 422,
+    stage: 'awaiting_funds',
+    reason: 'insufficient_balance',
+    retry_ms: 30_000,
+  }
+  const lost = {
+    outcome: 'unknown',
+    stage: 'blocked',
+    reason: 'outcome_unknown',
+    unknown_since: new Date().toISOString(),
+  }
+
+  it('keeps nobody from resubmitting the transfer, once it got that id itself and failed at the service', async () => {
+    const { id } = await enqueue()
+    await claim()
+    await claim()
+    expect(await settle(id, 1, accepted)).toBe('stale')
+    expect(await settle(id, 2, accepted)).toBe('settled')
+    const failure = {
+      type: 'returned',
+      code: 'returned',
+      detail: 'returned',
+      occurredAt: new Date().toISOString(),
+      retriable: false,
+    } as const
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [{ remoteId: 'remote-1', status: 'failed', failure }]))
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'settled', status: 'failed', remoteId: 'remote-1' })
+    expect(await commit((tx) => engine.transfers.resubmit(tx, id))).toMatchObject({ stage: 'queued' })
+  })
+
+  it('keeps the transfer from being canceled while it waits for funds', async () => {
+    const { id } = await enqueue()
+    await claim()
+    await claim()
+    expect(await settle(id, 2, poor)).toBe('settled')
+    expect(await settle(id, 1, accepted)).toBe('stale')
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
+      code: 'transfer_not_cancelable',
+    })
+  })
+
+  it('keeps the transfer from expiring', async () => {
+    const { id } = await enqueue()
+    await claim()
+    await claim()
+    expect(await settle(id, 2, { ...poor, retry_ms: 0 })).toBe('settled')
+    expect(await settle(id, 1, accepted)).toBe('stale')
+    await pool.query('update outlay.transfer set expires_at = now()')
+    await engine.start()
+    await waitUntil(async () =>
+      ['settled', 'submitted', 'blocked'].includes((await engine.transfers.get(id))?.stage ?? ''),
+    )
+    expect(await engine.transfers.get(id)).not.toMatchObject({ stage: 'settled', status: 'failed' })
+  })
+
+  it('keeps a person from saying that nothing was paid', async () => {
+    const { id } = await enqueue()
+    await claim()
+    await claim()
+    expect(await settle(id, 1, accepted)).toBe('stale')
+    expect(await settle(id, 2, lost)).toBe('settled')
+    await pool.query(`update outlay.attempt set claimed_at = now() - interval '11 minutes'`)
+    await expect(commit((tx) => engine.transfers.resolve(tx, id, { notPaid: true }))).rejects.toMatchObject({
+      code: 'conflict',
+    })
+  })
+
+  it('keeps the transfer from being resubmitted after its history was archived, until a person has dealt with it', async () => {
+    const { id } = await enqueue()
+    await claim()
+    await claim()
+    expect(await settle(id, 2, poor)).toBe('settled')
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    expect(await settle(id, 1, accepted)).toBe('stale')
+    const resubmit = () => commit((tx) => engine.transfers.resubmit(tx, id))
+    await expect(resubmit()).rejects.toMatchObject({ code: 'conflict' })
+    await pool.query(`update outlay.transfer set updated_at = now() - interval '400 days'`)
+    const archive = async () =>
+      (await pool.query(`select archived from outlay.archive_history('', 'Z', 86400000, 100, false)`)).rows[0].archived
+    await archive()
+    await expect(resubmit()).rejects.toMatchObject({ code: 'conflict' })
+    await pool.query('update outlay.attempt set late = false where transfer_id = $1 and late', [id])
+    expect(await archive()).toBe(1)
+    expect(await resubmit()).toMatchObject({ stage: 'queued' })
+  })
+
+  it('is reported where a person had said that the transfer is another one of the service', async () => {
+    const { id } = await enqueue()
+    await claim()
+    await claim()
+    expect(await settle(id, 2, lost)).toBe('settled')
+    await commit((tx) => engine.transfers.resolve(tx, id, { remoteId: 'remote-of-another' }))
+    expect(await settle(id, 1, accepted)).toBe('stale')
+    const { transfers } = await inspect({ driver: pgDriver(pool) }).health()
+    expect(transfers.acceptedTwice).toMatchObject({ count: 1, samples: [id] })
+  })
+})
