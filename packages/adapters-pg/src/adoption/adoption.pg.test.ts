@@ -82,7 +82,8 @@ describe('a transfer of others', async () => {
     expect(await commit((tx) => engine.accounts.unwatch(tx, 'acme'))).toBe(false)
     const late = gateway.add({ createdAt: new Date(since.getTime() + 1).toISOString() })
     await commit((tx) => engine.transfers.observe(tx, 'acme', [gateway.observe(late.id)]))
-    expect(await found()).toEqual([])
+    // A page that was read before the adoption may have noted the first one again.
+    expect((await found()).map((row) => row.remote_id)).not.toContain(late.id)
     await expect(commit((tx) => engine.accounts.watch(tx, 'acme', { since: 'soon' }))).rejects.toMatchObject({
       code: 'invalid_request',
       issues: [{ field: 'since' }],
