@@ -90,7 +90,7 @@ export interface HealthFacts {
   readonly transfers: {
     readonly unknown: Group
     readonly blocked: readonly (Group & { readonly reason: string })[]
-    /** Transfers that ended without an id at the service, or got another one, and that it accepted: their money moved. */
+    /** Transfers that ended without an id at the service, which accepted them afterwards: their money moved. */
     readonly acceptedLate: Group & { readonly lastDetail: string | null }
     /** Transfers that the service accepted under another id than theirs: it has two, or one of the ids is wrong. */
     readonly acceptedTwice: Group & { readonly lastDetail: string | null }
