@@ -29,7 +29,7 @@ function evidence(outcomes: readonly (string | null)[], change: Change = {}): Tr
   const { stage, status, remoteId, attempt } = transfer
   const attempts = outcomes.map((outcome, index) => ({
     ...{ attempt: index + 1, worker: 'w', claimedAt: at, answeredAt: outcome === null ? null : at, outcome },
-    ...{ detail: null, httpStatus: null, requestId: null },
+    ...{ detail: null, httpStatus: null, requestId: null, remoteId: null },
   }))
   return {
     ...{ summary: {} as TransferEvidence['summary'], unknownSince: null, eventSequence: 1, attempts },
@@ -50,6 +50,16 @@ describe('a verdict', () => {
     expect(judge(evidence(['accepted'], { transfer: accepted })).because[0]).toContain(
       'Its one attempt carried the key INV-1',
     )
+  })
+
+  it('is a contradiction when the service accepted it under another id as well', () => {
+    const attempts = evidence(['accepted', 'accepted']).attempts.map((one, index) => ({
+      ...one,
+      remoteId: `r-${index}`,
+    }))
+    const { conclusion, because } = judge(evidence([], { transfer: { ...accepted, attempt: 2 }, attempts }))
+    expect(conclusion).toBe('contradiction')
+    expect(because).toEqual(['This does not hold: the service accepted it under that id alone.'])
   })
 
   it('is one effect without an attempt when the engine adopted it', () => {

@@ -45,6 +45,11 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
       check: 'one id at the service, ever',
       holds: remoteIds.size <= 1 && [...remoteIds].every((id) => id === transfer.remoteId),
     },
+    {
+      check: 'the service accepted it under that id alone',
+      holds:
+        transfer.remoteId === null || attempts.every(({ remoteId }) => [null, transfer.remoteId].includes(remoteId)),
+    },
     { check: 'no other transfer has that id', holds: sameRemoteId.length === 0 },
     { check: 'its id at the service is that of no other transfer', holds: transfer.reason !== 'remote_id_taken' },
     {

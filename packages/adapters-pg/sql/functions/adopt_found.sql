@@ -44,7 +44,7 @@ begin
       -- Accepted after the end of a transfer here: its row keeps that end, and no id.
       and not exists (
         select 1 from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-        where a.late and t.account_id = f.account_id and strpos(a.detail, 'accepted as ' || f.remote_id || ',') > 0)
+        where a.late and t.account_id = f.account_id and a.remote_id = f.remote_id)
       and (f.automated or not exists (
         -- A margin, for a server's clock that was set back by less than what the watch of the clock notices. A time in the future
         -- shows that it was set back by more; then nothing is certain until the watch has moved it.

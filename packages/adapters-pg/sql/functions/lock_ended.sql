@@ -17,7 +17,7 @@ begin
   end if;
   -- A worker that seemed dead may still write its answer, for 24 hours; after that it has lost the job.
   return (
-    select array_agg(t.id) from {{schema}}.transfer t where t.id = any (v_ids) and not {{schema}}.accepted_late(t) and not exists (
+    select array_agg(t.id) from {{schema}}.transfer t where t.id = any (v_ids) and {{schema}}.effect_of(t) <> 'conflicting' and not exists (
       select 1 from {{schema}}.attempt a
       where a.transfer_id = t.id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '24 hours')
   );

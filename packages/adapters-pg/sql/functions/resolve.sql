@@ -27,7 +27,7 @@ begin
         and (a.outcome = 'unknown' or a.http_status is not null and a.outcome not in ('accepted', 'key_mismatch')))) then
     return 'under_way';
   end if;
-  if p_remote_id is null and exists (select 1 from {{schema}}.transfer t where t.id = p_id and {{schema}}.accepted_late(t)) then
+  if p_remote_id is null and exists (select 1 from {{schema}}.transfer t where t.id = p_id and {{schema}}.effect_of(t) = 'conflicting') then
     return 'accepted';
   end if;
   v_said := case when p_remote_id is null then 'A person said that nothing was or will be paid.'

@@ -81,6 +81,8 @@ create table {{schema}}.attempt (
   detail      text,
   http_status integer,
   request_id  text,
+  -- The transfer's id at the service, in an answer that accepted it.
+  remote_id   text,
   -- The service accepted it when the transfer could no longer take the answer.
   late        boolean,
   primary key (transfer_id, attempt)

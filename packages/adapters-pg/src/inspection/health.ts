@@ -182,7 +182,7 @@ const texts = {
     ) g`,
   health_accepted_twice: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-      where a.late and t.remote_id is not null and {{schema}}.accepted_late(t)
+      where a.late and t.remote_id is not null and {{schema}}.effect_of(t) = 'conflicting'
     ) g`,
   health_missing: `select ${group} from (
       select t.id, t.unknown_since as at from {{schema}}.transfer t

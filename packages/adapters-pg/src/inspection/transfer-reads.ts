@@ -82,6 +82,8 @@ export interface AttemptRecord {
   readonly detail: string | null
   readonly httpStatus: number | null
   readonly requestId: string | null
+  /** The transfer's id at the service, in an answer that accepted it. */
+  readonly remoteId: string | null
   /** Given for an attempt that registered the counterparty under its own key; it could move no money. */
   readonly step?: 'registration' | undefined
 }
@@ -145,7 +147,7 @@ const texts = {
   evidence_transfer: `select ${transferColumns}, ${iso('t.unknown_since')} as unknown_since, t.event_sequence
     from {{schema}}.transfer t where t.id = $1`,
   evidence_attempts: `select a.attempt, a.worker, ${iso('a.claimed_at')} as claimed_at, ${iso('a.answered_at')} as answered_at, a.outcome,
-    a.detail, a.http_status, a.request_id, a.step from {{schema}}.logged_attempts_of($1) a order by a.attempt`,
+    a.detail, a.http_status, a.request_id, a.remote_id, a.step from {{schema}}.logged_attempts_of($1) a order by a.attempt`,
   evidence_events: `select e.sequence, e.type, e.stage, e.status, e.reason, e.remote_id, e.attempt, ${iso('e.occurred_at')} as occurred_at
     from {{schema}}.events_of($1) e order by e.sequence`,
   evidence_deliveries: `select d.subscription, d.sequence, ${iso('d.due_at')} as due_at, d.failures, d.dead, d.last_error
@@ -302,6 +304,7 @@ const readAttempt: (row: Row) => AttemptRecord = rowDecoder('attempt', {
   detail: Column.nullable(Column.text),
   httpStatus: Column.nullable(Column.integer),
   requestId: Column.nullable(Column.text),
+  remoteId: Column.nullable(Column.text),
   step: Column.optional(Column.word<'registration'>()),
 })
 

@@ -1,5 +1,5 @@
 import { type AccountLimitsChange, Id, type OperatorNote } from '@outlay/core'
-import { Column, rowDecoder } from '@outlay/core/adapter'
+import { Column, type Effect, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
@@ -8,7 +8,7 @@ import { wakeJobsText } from '../queue/queue.ts'
 
 const texts = {
   cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
-  is_accepted_late: 'select 1 as found from {{schema}}.transfer t where t.id = $1 and {{schema}}.accepted_late(t)',
+  effect_of: 'select {{schema}}.effect_of(t) as effect from {{schema}}.transfer t where t.id = $1',
   resolve: 'select {{schema}}.resolve($1, $2, $3, $4, $5) as obstacle',
   pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
     on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
@@ -37,9 +37,9 @@ export function createCommandStore<Tx>(
       const rows = await driver.execute(tx, sql.cancel, [transferId, Id.toUuid(transferId)])
       return readFirst(readCanceled, rows)?.canceled === true
     },
-    /** True when the service accepted the transfer under an id that it has not got here. */
-    async isAcceptedLate(tx: Tx, transferId: string): Promise<boolean> {
-      return (await driver.execute(tx, sql.is_accepted_late, [transferId])).length > 0
+    /** What is known of the transfer's effect at the service. */
+    async effectOf(tx: Tx, transferId: string): Promise<Effect> {
+      return readFirst(readEffect, await driver.execute(tx, sql.effect_of, [transferId]))?.effect ?? 'none'
     },
     /** Ends the doubt about a blocked transfer as a person says; a remote id of null says that nothing was paid. */
     async resolve(
@@ -87,5 +87,6 @@ export function createCommandStore<Tx>(
   }
 }
 
+const readEffect = rowDecoder('effect', { effect: Column.word<Effect>() })
 const readCanceled = rowDecoder('cancellation', { canceled: Column.or(Column.boolean, false) })
 const readResolved = rowDecoder('resolution', { obstacle: Column.nullable(Column.text) })

@@ -123,6 +123,23 @@ describe('an acceptance that came when another attempt was under way', async () 
     expect(await resubmit()).toMatchObject({ stage: 'queued' })
   })
 
+  it('leaves its effect unknown or conflicting until the transfer has that id', async () => {
+    const { id } = await enqueue()
+    const effect = async () =>
+      (await pool.query('select outlay.effect_of(t) as effect from outlay.transfer t where id = $1', [id])).rows[0]
+        .effect
+    expect(await effect()).toBe('none')
+    await claim()
+    expect(await effect()).toBe('unknown')
+    await claim()
+    expect(await settle(id, 2, poor)).toBe('settled')
+    expect(await effect()).toBe('none')
+    expect(await settle(id, 1, accepted)).toBe('stale')
+    expect(await effect()).toBe('conflicting')
+    await pool.query(`update outlay.transfer set stage = 'submitted', remote_id = 'remote-1' where id = $1`, [id])
+    expect(await effect()).toBe('known')
+  })
+
   it('is reported where a person had said that the transfer is another one of the service', async () => {
     const { id } = await enqueue()
     await claim()

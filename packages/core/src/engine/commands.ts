@@ -34,7 +34,7 @@ export async function cancelTransfer<Tx>(
 
 /** Finds a failed or canceled transfer: only the request of such a transfer may be enqueued again. */
 export async function findEnded<Tx>(
-  backend: TransferReader<Tx> & Pick<TransferCommandPort<Tx>, 'isAcceptedLate'>,
+  backend: TransferReader<Tx> & Pick<TransferCommandPort<Tx>, 'effectOf'>,
   tx: Tx,
   transferId: string,
 ): Promise<StoredTransfer> {
@@ -42,17 +42,24 @@ export async function findEnded<Tx>(
   if (isAdopted(transfer)) {
     throw new OutlayError('conflict', `The transfer ${transferId} was adopted; its creator may create it again.`)
   }
-  if (await backend.isAcceptedLate(tx, transferId)) {
-    const message = `The service accepted the transfer ${transferId} after its end here, so its money may have moved; "outlay prove" shows the id at the service.`
+  if (transfer.stage !== 'settled' || transfer.status === 'complete') {
+    const message = `The transfer ${transferId} is ${transfer.status}; only a failed or canceled one is enqueued again.`
     throw new OutlayError('conflict', message)
   }
-  if (transfer.reason === 'remote_id_taken') {
-    const message = `The transfer ${transferId} ended by the id of another one, so what became of it is not known; ask the service, and enqueue a new transfer if it was not paid.`
-    throw new OutlayError('conflict', message)
+  switch (await backend.effectOf(tx, transferId)) {
+    case 'none':
+    // It failed at the service, which has ended it there.
+    case 'known':
+      return transfer
+    case 'conflicting': {
+      const message = `The service accepted the transfer ${transferId} after its end here, so its money may have moved; "outlay prove" shows the id at the service.`
+      throw new OutlayError('conflict', message)
+    }
+    case 'unknown': {
+      const message = `The transfer ${transferId} ended by the id of another one, so what became of it is not known; ask the service, and enqueue a new transfer if it was not paid.`
+      throw new OutlayError('conflict', message)
+    }
   }
-  if (transfer.stage === 'settled' && transfer.status !== 'complete') return transfer
-  const message = `The transfer ${transferId} is ${transfer.status}; only a failed or canceled one is enqueued again.`
-  throw new OutlayError('conflict', message)
 }
 
 /**

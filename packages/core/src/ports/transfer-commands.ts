@@ -1,16 +1,24 @@
 import type { OperatorNote } from './safety.ts'
 
+/**
+ * What is known of a transfer's effect at the service:
+ *
+ * - `none`: nothing of it is there, and nothing under way will be
+ * - `unknown`: something may be
+ * - `known`: the service has it under its id, and accepted it under no other
+ * - `conflicting`: the service accepted it under an id that it has not got, in an answer that came too late for it to take, and nobody
+ *   has said that this is dealt with
+ */
+export type Effect = 'none' | 'unknown' | 'known' | 'conflicting'
+
 /** Changes of one transfer by a person or a program of the host. */
 export interface TransferCommandPort<Tx> {
   /** Returns one blocked or waiting transfer to the queue with its own key. False when it is in no such stage. */
   release(tx: Tx, transferId: string): Promise<boolean>
   /** Cancels a transfer that had no effect. False when it may have had one, when it is final, or when it does not exist. */
   cancel(tx: Tx, transferId: string): Promise<boolean>
-  /**
-   * True when the service accepted the transfer too late for it to take the answer, it has not got that id since, and nobody has said
-   * that this is dealt with.
-   */
-  isAcceptedLate(tx: Tx, transferId: string): Promise<boolean>
+  /** Answers with what is known of the transfer's effect at the service. */
+  effectOf(tx: Tx, transferId: string): Promise<Effect>
   /**
    * Resolves a blocked transfer: it has this id at the service or, with null, failed as `not_paid`. Does nothing when the
    * transfer is not blocked or does not exist; when `otherId`, a transfer of the same account, has that id at the service; or
