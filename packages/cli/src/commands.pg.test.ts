@@ -177,6 +177,7 @@ describe('the command line', async () => {
     )
     await host.pool.query('update outlay.delivery set dead = true')
     expect((await run('events', 'dead', 'books')).stdout).toContain('the books are closed')
+    expect((await run('events', 'dead', 'boks')).stderr).toContain('There are: books.')
     expect((await run('subscriptions', 'list')).stdout).toMatch(/books +0 +0 +1/)
     expect((await run('subscriptions', 'remove', 'books')).stderr).toContain('--discard')
     expect((await run('subscriptions', 'remove', 'nobody')).stderr).toContain('There are: books.')

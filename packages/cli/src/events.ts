@@ -41,6 +41,7 @@ export async function listDeadLetters(
   subscription: string | undefined,
   limit: number | undefined,
 ): Promise<void> {
+  if (subscription !== undefined) await checkSubscription(session, subscription)
   const letters = await session.inspection.deadLetters({ subscription }, limit)
   session.write(letters, () => {
     if (letters.length === 0) return 'No dead letter.'
@@ -62,12 +63,7 @@ export async function replayDeadLetters(
   transferId: string | undefined,
 ): Promise<void> {
   if (transferId !== undefined) Id.parse(transferId, 'transfer')
-  const known = await session.inspection.subscriptions()
-  if (!known.some(({ name }) => name === subscription)) {
-    const names = known.map(({ name }) => name).join(', ')
-    const next = names === '' ? 'No engine with subscriptions has started here yet.' : `There are: ${names}.`
-    throw new Refusal(`There is no subscription "${subscription}".`, next)
-  }
+  await checkSubscription(session, subscription)
   session.progress(`Replaying the dead letters of ${subscription} …`)
   const count = await session.transaction((tx) => session.inspection.replayDeadLetters(tx, subscription, transferId))
   session.write({ subscription, replayed: count }, () =>
@@ -75,4 +71,13 @@ export async function replayDeadLetters(
       ? `${subscription} has no such dead letter; nothing changed.`
       : `${plural(count, 'dead letter')} of ${subscription} replayed; a running engine handles them now.`,
   )
+}
+
+/** Throws when no subscription has this name. */
+async function checkSubscription(session: Session, subscription: string): Promise<void> {
+  const known = await session.inspection.subscriptions()
+  if (known.some(({ name }) => name === subscription)) return
+  const names = known.map(({ name }) => name).join(', ')
+  const next = names === '' ? 'No engine with subscriptions has started here yet.' : `There are: ${names}.`
+  throw new Refusal(`There is no subscription "${subscription}".`, next)
 }

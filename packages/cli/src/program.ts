@@ -35,22 +35,26 @@ export function createProgram(around: CliContext, version: string, onCode: (code
   addEvents(program, perform, around)
   addSubscriptions(program, perform)
   addSafety(program, perform)
-  refuseRepeated(program)
+  checkOptions(program)
   return program
 }
 
-/** Of an option that is given twice only the last would count: `stop --account a --account b` would stop b alone. */
-function refuseRepeated(command: Command): void {
+/**
+ * Refuses an option that is given twice, of which only the last would count: `stop --account a --account b` would stop b alone. And one
+ * that is given as nothing, as a variable that is not set gives it: `transfers list --account ""` would list nothing, as if all were well.
+ */
+function checkOptions(command: Command): void {
   for (const option of command.options) {
     if (!option.required || option.variadic || Array.isArray(option.defaultValue)) continue
     let isGiven = false
-    command.on(`option:${option.name()}`, () => {
+    command.on(`option:${option.name()}`, (value: unknown) => {
+      if (value === '') command.error(`error: option '${option.flags}' is given without a value`, { exitCode: 2 })
       if (isGiven)
         command.error(`error: option '${option.flags}' is given twice, and only one would count`, { exitCode: 2 })
       isGiven = true
     })
   }
-  for (const sub of command.commands) refuseRepeated(sub)
+  for (const sub of command.commands) checkOptions(sub)
 }
 
 function addPlace(program: Command, perform: Perform, around: CliContext): void {

@@ -68,6 +68,15 @@ describe('the commands that stop and allow sending', async () => {
   ])('take no option twice of which only the last would count: %s %s %s %s', async (...args) => {
     const { code, stderr } = await run(...args)
     expect([code, stderr]).toEqual([2, expect.stringContaining('is given twice')])
+  })
+
+  it.each([
+    ['transfers', 'list', '--account', ''],
+    ['stop', '--account='],
+    ['events', 'tail', '--account', '', '--once'],
+  ])('take no option without its value: %s %s %s', async (...args) => {
+    const { code, stderr } = await run(...args)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is given without a value')])
     expect(await host.engine.stops.list()).toEqual([])
   })
 

@@ -204,6 +204,7 @@ describe('the roles', async () => {
 
   it('are given names that need no quotes to be safe', () => {
     expect(() => rolesSql({ roles: { worker: 'x"; drop table y' } })).toThrow('role name')
+    expect(() => rolesSql({ roles: { enqueue: 'app', worker: 'app' } })).toThrow('a role of its own')
     expect(rolesSql({ schema: 'payments' })).toContain(
       'grant select, insert on "payments".transfer to "outlay_enqueue"',
     )

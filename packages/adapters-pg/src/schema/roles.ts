@@ -116,10 +116,15 @@ function quoteRoles(names: RoleNames): Required<{ readonly [K in keyof RoleNames
     if (/^[A-Za-z_][A-Za-z0-9_-]{0,62}$/.test(name)) return `"${name}"`
     throw new Error(`A role name is letters, digits, "_" and "-", at most 63 characters; got "${name}".`)
   }
-  return {
+  const roles = {
     enqueue: quote(names.enqueue ?? 'outlay_enqueue'),
     worker: quote(names.worker ?? 'outlay_worker'),
     migrator: quote(names.migrator ?? 'outlay_migrator'),
     reader: quote(names.reader ?? 'outlay_reader'),
   }
+  const given = Object.values(roles)
+  if (new Set(given).size === given.length) return roles
+  throw new Error(
+    `Each part needs a role of its own, got ${given.join(', ')}; grant several of them to one login if it needs them.`,
+  )
 }

@@ -5,7 +5,7 @@ import { prepareTransfer } from './enqueueing.ts'
 const runtime = {
   clock: { now: () => new Date('2026-01-01T00:00:00Z') },
   random: { bytes: (length: number) => new Uint8Array(length), fraction: () => 0.5 },
-  digest: () => new Uint8Array(32),
+  digest: (text: string) => text,
 } as never
 
 const payout = {
@@ -24,3 +24,40 @@ it.each(['idempotency_key', 'idempotencykey', 'not_before', 'expires_at', 'expir
     )
   },
 )
+
+const bank = {
+  ...{ owner: 'Ana Lima', name: 'Ana', accountNumber: '12345678', routingNumber: '021000021', accountType: 'checking' },
+  bankAddress: { streetLine1: '1 Main St', city: 'Springfield', state: 'IL', zip: '62701' },
+  beneficiaryAddress: {
+    street_line_1: '2 Oak St',
+    street_line_2: '',
+    city: 'Springfield',
+    state: 'IL',
+    zip: '62701',
+    country: null,
+  },
+  transferTypes: ['ach_credit'],
+}
+const inline = { address: bank, valueType: 'USD', transferType: 'ach_credit' }
+
+it.each([
+  ['destination.memo', { destination: { ...payout.destination, memo: 'INV-1' } }],
+  ['source.account', { source: { ...payout.source, account: '1' } }],
+  ['amount.fee', { amount: { ...payout.amount, fee: '1' } }],
+  ['brand.name', { brand: { account_id: '01J0000000000000000000000A', name: 'Acme' } }],
+  ['destination.address.iban', { destination: { ...inline, address: { ...bank, iban: 'DE02' } } }],
+  [
+    'destination.address.bankAddress.zipCode',
+    { destination: { ...inline, address: { ...bank, bankAddress: { ...bank.bankAddress, zipCode: '1' } } } },
+  ],
+])('refuses an enqueue with %s, which does not exist and would be dropped', (field, change) => {
+  const request = { ...payout, ...change } as never
+  expect(() => prepareTransfer(request, defaultCatalog, runtime, '0.')).toThrow(
+    expect.objectContaining({ field: `0.${field}`, code: 'invalid_request' }),
+  )
+})
+
+it('takes a counterparty in full in either spelling, with what is absent as null', () => {
+  const { counterparty } = prepareTransfer({ ...payout, destination: inline } as never, defaultCatalog, runtime, '')
+  expect(counterparty?.address).toMatchObject({ owner: 'Ana Lima', beneficiaryAddress: { streetLine1: '2 Oak St' } })
+})

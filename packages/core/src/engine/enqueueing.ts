@@ -20,16 +20,30 @@ export function checkAccountId(accountId: unknown, field = 'accountId'): void {
   throw OutlayError.fromIssues([{ field, code: accountId === undefined ? 'missing_field' : 'invalid_id', message }])
 }
 
-/** What a request has beside the members that concern its enqueue. */
-const orderNames = ['amount', 'source', 'destination', 'note', 'brand']
+/** Members of a request, for a message. */
+const memberNames = 'accountId, id, idempotencyKey, notBefore, expiresAt, amount, source, destination, note and brand'
 
-/** Throws `invalid_request` for a member that does not exist: under another name a key, a time or an expiry would be lost. */
-function checkMembers(order: object, prefix: string): void {
-  const unknown = Object.entries(order).find(([name, value]) => value !== undefined && !orderNames.includes(name))
-  if (unknown === undefined) return
-  const names = ['accountId', 'id', 'idempotencyKey', 'notBefore', 'expiresAt', ...orderNames]
-  const message = `is no member of a request; there are ${names.join(', ')}`
-  throw OutlayError.fromIssues([{ field: `${prefix}${unknown[0]}`, code: 'invalid_request', message }])
+/** Path of the first member that has a value and is not in what was read of it. */
+function findDropped(given: object, parsed: object, prefix: string): string | undefined {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null) continue
+    const member = name.replace(/_([a-z0-9])/g, (_, first: string) => first.toUpperCase())
+    if (!Object.hasOwn(parsed, member)) return `${prefix}${name}`
+    const inner: unknown = parsed[member as keyof typeof parsed]
+    if (typeof value !== 'object' || typeof inner !== 'object' || inner === null || Array.isArray(inner)) continue
+    const dropped = findDropped(value, inner, `${prefix}${name}.`)
+    if (dropped !== undefined) return dropped
+  }
+  return undefined
+}
+
+/** Throws `invalid_request` for a member that does not exist: under another name a key, a time or a memo would be lost. */
+function refuseDropped(given: object, parsed: object, prefix: string): void {
+  const field = findDropped(given, parsed, prefix)
+  if (field === undefined) return
+  const isOuter = !field.slice(prefix.length).includes('.')
+  const message = isOuter ? `is no member of a request; there are ${memberNames}` : 'does not exist there'
+  throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
 }
 
 /**
@@ -49,11 +63,9 @@ export function prepareTransfer(
   const { accountId, id: givenId, idempotencyKey: givenKey } = request
   checkAccountId(accountId, `${prefix}accountId`)
   const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, ...body } = request
-  const { request: stored, details } = Counterparty.split(
-    parseTransferOrder(body, catalog, { fieldPrefix: prefix }),
-    runtime.digest,
-  )
-  checkMembers(body, prefix)
+  const order = parseTransferOrder(body, catalog, { fieldPrefix: prefix })
+  refuseDropped(body, order, prefix)
+  const { request: stored, details } = Counterparty.split(order, runtime.digest)
   const id = givenId === undefined ? Id.generate(runtime.clock, runtime.random) : Id.parse(givenId, `${prefix}id`)
   const idempotencyKey = givenKey === undefined ? id : IdempotencyKey.parse(givenKey, `${prefix}idempotencyKey`)
   return {
