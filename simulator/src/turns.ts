@@ -62,7 +62,7 @@ export function inTurns({ order, numbers }: Pick<RunContext, 'order' | 'numbers'
     /** A webhook, with its body. */
     webhook: <T>(body: string, run: () => Promise<T>) => {
       const type = /"type":"([a-z_.]+)"/.exec(body)?.[1] ?? 'unknown'
-      return order.pass(actor, `letter ${type}`, about(body), run)
+      return order.pass(actor, `event ${type}`, about(body), run)
     },
   }
 }

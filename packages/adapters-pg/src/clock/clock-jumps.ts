@@ -77,7 +77,7 @@ const readTexts = {
   read_clock: `select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
     (select (extract(epoch from h.seen_at) * 1000)::float8 from {{schema}}.known_database h) as seen_ms`,
   // For one worker only: a second one would move the times again that the first has moved.
-  take_jump: `update {{schema}}.known_database h set seen_at = clock_timestamp()
+  claim_jump: `update {{schema}}.known_database h set seen_at = clock_timestamp()
     where h.seen_at > clock_timestamp() + interval '10 seconds'
       and exists (select 1 from {{schema}}.known_database x where x.only_row for no key update skip locked) returning h.only_row`,
 } as const
@@ -97,8 +97,8 @@ export function createClockJumpStore<Tx>(driver: Driver<Tx>, names: Pick<Databas
       return readClock(row)
     },
     /** True for the first worker that finds the recorded time in the future; it is recorded anew. */
-    async take(): Promise<boolean> {
-      return (await driver.query(read.take_jump, [])).length > 0
+    async claim(): Promise<boolean> {
+      return (await driver.query(read.claim_jump, [])).length > 0
     },
     /**
      * Brings times forward that were written before the clock was set back, if they are further away than `fromMs` milliseconds.

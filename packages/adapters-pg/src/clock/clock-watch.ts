@@ -36,7 +36,7 @@ export function startClockWatch({
   let jump: { readonly byMs: number; readonly untilMs: number } | undefined
   // A jump that was noticed, until one worker takes it; and one that this worker has taken, until it has moved the times.
   let noticedMs = 0
-  let takenMs = 0
+  let claimedMs = 0
   return startLoop({
     name: 'watch clock',
     logger,
@@ -52,16 +52,16 @@ export function startClockWatch({
       if (noticedMs > 0) {
         if (noticedMs > 2 * stragglersMs) jump = { byMs: noticedMs, untilMs: last.answeredMs + stragglersMs }
         // Where nobody has recorded a time lately, nothing says that another worker has moved the times, so this one does.
-        if ((await clockJumps.take()) || seenMs < nowMs - recordedMs) takenMs = noticedMs
+        if ((await clockJumps.claim()) || seenMs < nowMs - recordedMs) claimedMs = noticedMs
         noticedMs = 0
       }
-      if (takenMs > 0) {
-        const moved = await clockJumps.setBack(takenMs)
+      if (claimedMs > 0) {
+        const moved = await clockJumps.setBack(claimedMs)
         logger.warn(
-          { backMs: takenMs, moved },
+          { backMs: claimedMs, moved },
           'The clock of Postgres was set back; the engine moved the times that rows wait for.',
         )
-        takenMs = 0
+        claimedMs = 0
       }
       return pauseMs
     },
