@@ -87,7 +87,7 @@ describe('a clock that was set back by three hours', async () => {
         reads += 1
         return readNth(reads)
       },
-      take: async () => isFirst,
+      claim: async () => isFirst,
       setBack: async (byMs: number, fromMs = 0) => (fromMs === 0 ? noticed.push(byMs) : 0),
     }
     const watch = startClockWatch({ clockJumps, logger: recordingLogger(), monotonicMs })
