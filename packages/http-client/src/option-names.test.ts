@@ -23,3 +23,16 @@ it.each<[string, () => unknown]>([
 it('a time limit for tokens must be a number like the others', () => {
   expect(gateway({ timeouts: { tokenMs: Number.NaN } })).toThrow('timeouts.tokenMs is a number')
 })
+
+it('an invalid number is refused by the name of its option', () => {
+  expect(client({ maxConcurrent: 0 })).toThrow('maxConcurrent is a whole number from 1 to 100000; got 0.')
+  expect(client({ maxBodyBytes: Number.NaN })).toThrow('maxBodyBytes')
+  for (const name of ['connectMs', 'headersMs', 'bodyMs', 'totalMs', 'credentialsMs']) {
+    for (const value of [0, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(client({ timeouts: { [name]: value } })).toThrow(`timeouts.${name} is a number from 1 to 2147483647`)
+    }
+  }
+  expect(client({ retries: { times: -1 } })).toThrow('retries.times')
+  expect(client({ retries: { maxMs: Number.NaN } })).toThrow('retries.maxMs')
+  expect(() => httpWebhooks({ secrets: () => 'secret', toleranceMs: Number.NaN })).toThrow('toleranceMs')
+})

@@ -6,12 +6,12 @@ import type { Knex } from 'knex'
 import type { ControlledTransaction, Kysely, Transaction } from 'kysely'
 import type { Client, Pool, PoolClient } from 'pg'
 import { expectTypeOf, test } from 'vitest'
-import { postgres } from '../backend.ts'
-import { drizzleDriver } from './drizzle.ts'
-import { knexDriver } from './knex.ts'
-import { kyselyDriver } from './kysely.ts'
-import { pgDriver } from './pg.ts'
-import { prismaDriver } from './prisma.ts'
+import { postgres } from './backend.ts'
+import { drizzleDriver } from './drivers/drizzle.ts'
+import { knexDriver } from './drivers/knex.ts'
+import { kyselyDriver } from './drivers/kysely.ts'
+import { pgDriver } from './drivers/pg.ts'
+import { prismaDriver } from './drivers/prisma.ts'
 
 declare const pool: Pool
 declare const gateway: Gateway

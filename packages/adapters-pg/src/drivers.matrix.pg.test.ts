@@ -10,8 +10,8 @@ import {
 import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../../test/driver-subjects.ts'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../test/driver-subjects.ts'
+import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 
 // The oldest version that the engine supports, and the newest. What each driver promises beyond these five cases is in
 // the conformance suite, on the server of the run.

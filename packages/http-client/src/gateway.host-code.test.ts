@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { answer, type ScriptedServer, startServer } from '../test/scripted-server.ts'
-import { createClient } from './client.ts'
 import { httpGateway } from './gateway.ts'
 import type { Credentials } from './token.ts'
-import { httpWebhooks } from './webhook-verifier.ts'
 
 let server: ScriptedServer
 
@@ -58,19 +56,4 @@ test('telemetry that throws or hangs does not affect requests', async () => {
     expect(await gateway.submit(submission, { signal })).toMatchObject({ outcome: 'accepted' })
     await gateway.close?.()
   }
-})
-
-test('an invalid number is refused by the name of its option', () => {
-  const credentials = { clientId: 'client', clientSecret: 'secret' }
-  const open = (options: object) => () => createClient({ baseUrl: 'http://127.0.0.1', credentials, ...options })
-  expect(open({ maxConcurrent: 0 })).toThrow('maxConcurrent is a whole number from 1 to 100000; got 0.')
-  expect(open({ maxBodyBytes: Number.NaN })).toThrow('maxBodyBytes')
-  for (const name of ['connectMs', 'headersMs', 'bodyMs', 'totalMs', 'credentialsMs']) {
-    for (const value of [0, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(open({ timeouts: { [name]: value } })).toThrow(`timeouts.${name} is a number from 1 to 2147483647`)
-    }
-  }
-  expect(open({ retries: { times: -1 } })).toThrow('retries.times')
-  expect(open({ retries: { maxMs: Number.NaN } })).toThrow('retries.maxMs')
-  expect(() => httpWebhooks({ secrets: () => 'secret', toleranceMs: Number.NaN })).toThrow('toleranceMs')
 })

@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import { expect, it } from 'vitest'
-import { checkShape } from '../http/body-shape.ts'
-import { findOperation } from './operations.ts'
+import { findOperation } from '../openapi/operations.ts'
+import { checkShape } from './body-shape.ts'
 
 const check = (path: string, body: unknown): unknown => {
   const documented = findOperation('POST', path)?.body
