@@ -36,7 +36,7 @@ create or replace function outlay.id_part(p_bits bigint) returns text language p
 create or replace function outlay.is_all_stopped() returns boolean language plpgsql as $$ begin end $$;
 create or replace function outlay.iso(p_at timestamp with time zone) returns text language plpgsql as $$ begin end $$;
 create or replace function outlay.job_id(p_transfer_id text) returns uuid language plpgsql as $$ begin end $$;
-create or replace function outlay.job_of(p_transfer_id text) returns table(state text, start_after timestamp with time zone, heartbeat_on timestamp with time zone) language plpgsql as $$ begin end $$;
+create or replace function outlay.queue_jobs() returns table(job uuid, state text, is_waiting boolean, is_active boolean, place integer, due_at timestamp with time zone, heartbeat_at timestamp with time zone, created_at timestamp with time zone) language plpgsql as $$ begin end $$;
 create or replace function outlay.lock_ended(p_ids text[], p_before timestamp with time zone, p_lock boolean) returns text[] language plpgsql as $$ begin end $$;
 create or replace function outlay.logged_attempts_of(p_transfer_id text) returns setof outlay.attempt language plpgsql as $$ begin end $$;
 create or replace function outlay.mark_missing(p_ids text[], p_patience_ms integer) returns setof text language plpgsql as $$ begin end $$;
@@ -68,6 +68,6 @@ create or replace function outlay.lock_claimable(p_ids text[], p_jobs uuid[], ou
 create or replace function outlay.lease_list_reading(p_account_id text, p_leased integer, p_lease_ms integer) returns table(cursor text, patience integer) language plpgsql as $$ begin end $$;
 create or replace function outlay.lease_due_polls(p_limit integer, p_lease_ms integer, p_except text[]) returns table(id text, account_id text, remote_id text, status text, transfer_type text, polls integer) language plpgsql as $$ begin end $$;
 create or replace function outlay.timeline_of(p_transfer_id text) returns table(at timestamp with time zone, what text, detail text) language plpgsql as $$ begin end $$;
-create or replace function outlay.touch_jobs(p_ids uuid[], p_retry_counts integer[]) returns void language plpgsql as $$ begin end $$;
+create or replace function outlay.queue_extend(p_jobs uuid[], p_retry_counts integer[]) returns void language plpgsql as $$ begin end $$;
 create or replace function outlay.transfer_of_job(p_job_id uuid) returns text language plpgsql as $$ begin end $$;
 create or replace function outlay.database_identity() returns table(system_identifier text, database_oid bigint, database_name text, timeline bigint, started_at timestamp with time zone) language plpgsql as $$ begin end $$;

@@ -30,12 +30,13 @@ import { createPollStore, type PollStore } from './polling/polls.ts'
 import {
   checkQueue,
   checkSameQueue,
+  isQueueInstalled,
+  isQueueReady,
   queueCreateSql,
   queueInstallSql,
-  queueReadySql,
   queueTrimSql,
-  startQueue,
-} from './queue/queue.ts'
+} from './queue/queue-schema.ts'
+import { startQueueSupervision } from './queue/queue-supervision.ts'
 import { resolveNames, sqlFolder } from './schema/database-names.ts'
 import {
   applyMigrations,
@@ -102,7 +103,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     counterparties: createCounterpartyStore(driver, tokens),
     readings: createListReadingStore(driver, tokens),
     watched: createWatchedAccountStore(driver, tokens),
-    clockJumps: createClockJumpStore(driver, { queueSchema, tokens }),
+    clockJumps: createClockJumpStore(driver, tokens),
     credentials: createCredentialStore(driver, tokens),
     throttles: createThrottleStore(driver, tokens),
     submissions: createSubmissionStore(driver, tokens),
@@ -161,20 +162,13 @@ async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parame
   })
 }
 
-async function isQueueReady(session: SqlSession, queueSchema: string): Promise<boolean> {
-  const { rows: found } = await session.query('select to_regclass($1) as found', [`"${queueSchema}".version`])
-  if (found[0]?.['found'] === null) return false
-  return (await session.query(queueReadySql(queueSchema))).rows[0]?.['ready'] === true
-}
-
 async function migrateQueue(
   session: SqlSession,
   queueSchema: string,
   { onStep }: Parameters<typeof applyMigrations>[1],
 ): Promise<void> {
   await withMigrationLock(session, queueSchema, async () => {
-    const { rows } = await session.query('select to_regclass($1) as found', [`"${queueSchema}".version`])
-    if (rows[0]?.['found'] === null) {
+    if (!(await isQueueInstalled(session, queueSchema))) {
       onStep?.(`the queue in "${queueSchema}"`)
       await session.query(queueInstallSql(queueSchema))
     }
@@ -258,7 +252,8 @@ async function prepareWork<Tx>(parts: Parts<Tx>) {
     // First: an engine that is refused here writes nothing.
     guard = await startGuard({ ...parts, environment: handlers.environment })
     for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
-    return { offError, guard, boss: await startQueue(driver, parts.queueSchema, logger) }
+    const supervision = await startQueueSupervision(driver, parts.queueSchema, logger)
+    return { offError, guard, supervision }
   } catch (error) {
     offError()
     await guard?.stop()
@@ -270,7 +265,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const { driver, logger, handlers, work } = parts
   const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000, slowAfterMs = 5_000 } = work
   const archiveAfterMs = readArchiveAfterMs(work)
-  const { offError, guard, boss } = await prepareWork(parts)
+  const { offError, guard, supervision } = await prepareWork(parts)
   const subscribers = startSubscribers(parts, pollIntervalMs, slowAfterMs)
   const wakeSubscribers = () => {
     for (const subscriber of subscribers) subscriber.wake()
@@ -311,7 +306,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
     await throttler.stop()
     const leftMs = Math.max(0, stopTimeoutMs - (performance.now() - stoppedAt))
     await Promise.all(subscribers.map((subscriber) => subscriber.stop(leftMs)))
-    await boss.stop({ graceful: false, close: false })
+    await supervision.stop()
     offError()
     return true
   }

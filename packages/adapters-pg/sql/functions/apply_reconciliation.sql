@@ -7,6 +7,7 @@ declare
   v_ids text[];
   v_sequences integer[];
   v_types text[];
+  v_jobs uuid[];
 begin
   perform 1 from {{schema}}.transfer t
   where t.id in (select c.id from jsonb_to_recordset(p_changes) as c (id text)) order by t.id for no key update;
@@ -35,15 +36,15 @@ begin
     select d.id, d.attempt, d.command || coalesce(' by ' || p_actor, ''), clock_timestamp(),
       case when d.command = 'resolve' then 'resolved' else 'reconciled' end, d.evidence
     from changed d
-  ), unqueued as (
-    delete from {{queue_table}} j using changed d where j.name = '{{queue}}' and j.id = {{schema}}.job_id(d.id)
   )
   select array_agg(d.id), array_agg(d.event_sequence),
-    array_agg(case d.stage when 'blocked' then 'transfer.blocked' when 'settled' then 'transfer.failed' else 'transfer.submitted' end)
-  into v_ids, v_sequences, v_types from changed d;
+    array_agg(case d.stage when 'blocked' then 'transfer.blocked' when 'settled' then 'transfer.failed' else 'transfer.submitted' end),
+    array_agg({{schema}}.job_id(d.id))
+  into v_ids, v_sequences, v_types, v_jobs from changed d;
   if v_ids is null then
     return;
   end if;
+  perform {{schema}}.queue_remove(v_jobs);
   delete from {{schema}}.submission_slot s where s.transfer_id = any (v_ids);
   perform {{schema}}.record_events(v_ids, v_sequences, v_types);
   return query select unnest(v_ids);

@@ -28,7 +28,7 @@ begin
       where t.id = any (v_ids) returning t.id, t.event_sequence
     )
     select array_agg(c.id), array_agg(c.event_sequence) into v_ids, v_sequences from changed c;
-    delete from {{queue_table}} j using unnest(v_ids) as i (id) where j.name = '{{queue}}' and j.id = {{schema}}.job_id(i.id);
+    perform {{schema}}.queue_remove(array(select {{schema}}.job_id(i.id) from unnest(v_ids) as i (id)));
     if v_ids is not null then
       perform {{schema}}.record_events(v_ids, v_sequences, array_fill('transfer.blocked'::text, array[cardinality(v_ids)]));
     end if;

@@ -10,7 +10,7 @@ begin
   if v_sequence is null then
     return false;
   end if;
-  delete from {{queue_table}} j where j.name = '{{queue}}' and j.id = p_job;
+  perform {{schema}}.queue_remove(array[p_job]);
   perform {{schema}}.record_events(array[p_id], array[v_sequence], array['transfer.canceled']);
   return true;
 end

@@ -18,7 +18,7 @@ declare
   v_paused text[];
   v_claimable text[];
   v_deferred_jobs uuid[];
-  v_start_after timestamptz[];
+  v_due_at timestamptz[];
 begin
   select f.ids, f.jobs into p_ids, p_jobs from {{schema}}.lock_claimable(p_ids, p_jobs) f;
   -- Read once: an account that is paused from here on is paused for the next claim, not for half of this one.
@@ -34,8 +34,8 @@ begin
       where t.id = n.id and t.account_id = any (v_paused) and t.stage in ('queued', 'submitting', 'awaiting_funds')
       returning n.job
     )
-    select array_agg(p.job), array_agg(clock_timestamp() + interval '10 years') into v_deferred_jobs, v_start_after from deferred p;
-    perform {{schema}}.queue_defer(v_deferred_jobs, v_start_after);
+    select array_agg(p.job), array_agg(clock_timestamp() + interval '10 years') into v_deferred_jobs, v_due_at from deferred p;
+    perform {{schema}}.queue_defer(v_deferred_jobs, v_due_at);
     -- An account that is resumed from here on must not get a probe that this claim would not send.
     select coalesce(array_agg(n.id), '{}'), coalesce(array_agg(n.job), '{}') into p_ids, p_jobs
     from unnest(p_ids, p_jobs) as n (id, job) join {{schema}}.transfer t on t.id = n.id
@@ -68,8 +68,7 @@ begin
   left join {{schema}}.unauthorized_transfer o on o.transfer_id = k.id;
 
   perform {{schema}}.advance_clock(
-    (select max(p.tag) from unnest(v_all_jobs) as n (job)
-      cross join lateral (
-        select -j.priority as tag from {{queue_table}} j where j.name = '{{queue}}' and j.id = n.job offset 0) p));
+    (select max(p.place) from unnest(v_all_jobs) as n (job)
+      cross join lateral (select q.place from {{schema}}.queue_jobs() q where q.job = n.job offset 0) p));
 end
 $$;

@@ -13,12 +13,8 @@ declare
   v_ids text[] := '{}';
   v_jobs uuid[] := '{}';
 begin
-  -- One by one, as queue_remove() does.
   for v_at in 1 .. coalesce(cardinality(p_jobs), 0) loop
-    perform 1 from {{queue_table}} j
-    where j.name = '{{queue}}' and j.id = p_jobs[v_at] and j.retry_count = p_retry_counts[v_at] and j.state = 'active'
-    for update of j skip locked;
-    if found then
+    if {{schema}}.queue_hold(p_jobs[v_at], p_retry_counts[v_at]) then
       v_ids := v_ids || p_ids[v_at];
       v_jobs := v_jobs || p_jobs[v_at];
     end if;

@@ -8,7 +8,7 @@ create or replace function {{schema}}.defer_unauthorized(p_ids text[], p_jobs uu
 declare
   v_deferred text[];
   v_deferred_jobs uuid[];
-  v_start_after timestamptz[];
+  v_due_at timestamptz[];
   v_due text[];
 begin
   -- A locked row belongs to a claim that probes it, or to a host that retries its credentials: the sweep wakes a probe then.
@@ -26,8 +26,8 @@ begin
   ), probe as materialized (
     select distinct on (m.account_id) m.account_id, m.id from mine m
     where m.account_id = any (v_due) and (m.has_turn or not exists (
-      select 1 from {{schema}}.transfer w join {{queue_table}} j on j.name = '{{queue}}' and j.id = {{schema}}.job_id(w.id)
-      where w.account_id = m.account_id and w.stage = 'queued' and w.reason = 'unauthenticated' and j.state < 'active'))
+      select 1 from {{schema}}.transfer w join {{schema}}.queue_jobs() q on q.job = {{schema}}.job_id(w.id)
+      where w.account_id = m.account_id and w.stage = 'queued' and w.reason = 'unauthenticated' and q.is_waiting))
     order by m.account_id, not m.has_turn, m.was_probed is true, m.id
   ), probing as (
     -- The probe has a minute; after that, in case its worker died, another may go.
@@ -42,8 +42,8 @@ begin
     returning t.id, m.job
   )
   select array_agg(p.id), array_agg(p.job), array_agg(clock_timestamp() + interval '10 years')
-  into v_deferred, v_deferred_jobs, v_start_after from deferred p;
-  perform {{schema}}.queue_defer(v_deferred_jobs, v_start_after);
+  into v_deferred, v_deferred_jobs, v_due_at from deferred p;
+  perform {{schema}}.queue_defer(v_deferred_jobs, v_due_at);
   return coalesce(v_deferred, '{}');
 end
 $$;

@@ -9,7 +9,7 @@ declare
   v_busy text[];
   v_held text[];
   v_held_jobs uuid[];
-  v_start_after timestamptz[];
+  v_due_at timestamptz[];
 begin
   select array_agg(distinct t.account_id) into v_accounts from {{schema}}.transfer t
   where t.id = any (p_ids) and (
@@ -67,8 +67,8 @@ begin
   )
   select array_agg(v.id), array_agg(v.job),
     array_agg(clock_timestamp() + case when v.stage = 'awaiting_funds' then interval '5 seconds' else interval '10 years' end)
-  into v_held, v_held_jobs, v_start_after from verdict v where not v.goes;
-  perform {{schema}}.queue_defer(v_held_jobs, v_start_after);
+  into v_held, v_held_jobs, v_due_at from verdict v where not v.goes;
+  perform {{schema}}.queue_defer(v_held_jobs, v_due_at);
   return coalesce(v_held, '{}') || v_busy;
 end
 $$;

@@ -20,9 +20,8 @@ begin
   v_busy := array(
     select t.id from {{schema}}.transfer t
     where t.id = any (p_ids) and t.id <> all (p_without) and t.account_id = any (p_accounts) and t.account_id <> all (v_free));
-  update {{queue_table}} j
-  set state = 'retry', heartbeat_on = null, start_after = clock_timestamp() + interval '5 seconds' * (1 + random())
-  from unnest(p_ids, p_jobs) as n (id, job) where n.id = any (v_busy) and j.name = '{{queue}}' and j.id = n.job;
+  perform {{schema}}.queue_defer(array_agg(n.job), array_agg(clock_timestamp() + interval '5 seconds' * (1 + random())))
+  from unnest(p_ids, p_jobs) as n (id, job) where n.id = any (v_busy);
   return v_busy;
 end
 $$;

@@ -1,5 +1,7 @@
--- Removes jobs. One by one: joined to a set, a plan for a queue that Postgres believes to be empty reads all jobs.
-create or replace function {{schema}}.queue_remove(p_jobs uuid[]) returns void language plpgsql as $$
+-- Removes jobs. One by one: joined to a set, a plan for a queue that Postgres believes to be empty reads all jobs. The settings hold the
+-- plan to the index, because a session keeps it for workers and hosts alike.
+create or replace function {{schema}}.queue_remove(p_jobs uuid[]) returns void language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_job uuid;
 begin

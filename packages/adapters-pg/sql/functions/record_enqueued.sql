@@ -10,11 +10,9 @@ begin
   select s.name, n.id, 1, 'transfer.enqueued'
   from {{schema}}.subscription s, unnest(p_ids) as n (id)
   where s.types @> array['transfer.enqueued'] and (p_written is null or n.id = any (p_written));
-  insert into {{queue_table}} (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
-  select n.job, '{{queue}}',
-    -n.position - least(2000000000, case when n.base > c.tag and n.base - c.tag < 1000000000 then n.base else c.tag end),
-    coalesce(nullif(n.not_before, '')::timestamptz, p_at), {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}},
-    p_at + interval '100 years', 'standard'
+  perform {{schema}}.queue_put_many(array_agg(n.job),
+    array_agg(n.position + least(2000000000, case when n.base > c.tag and n.base - c.tag < 1000000000 then n.base else c.tag end)),
+    array_agg(coalesce(nullif(n.not_before, '')::timestamptz, p_at)))
   from {{schema}}.dispatch_clock c, unnest(p_ids, p_jobs, p_bases, p_offsets, p_not_before) as n (id, job, base, position, not_before)
   where p_written is null or n.id = any (p_written);
 end

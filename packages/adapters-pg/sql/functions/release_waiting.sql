@@ -26,8 +26,7 @@ begin
       select array_agg(w.id) into v_ids from (
         select t.id from {{schema}}.transfer t
         where t.account_id = v_account.account_id and t.reason = 'account_limited' and t.stage = 'queued'
-          and exists (
-            select from {{queue_table}} j where j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active')
+          and exists (select from {{schema}}.queue_jobs() q where q.job = {{schema}}.job_id(t.id) and q.is_waiting)
         order by t.id limit v_permits for no key update skip locked
       ) w;
       if v_ids is null and not exists (
@@ -38,15 +37,9 @@ begin
         continue;
       end if;
       -- A host may have locked some of these jobs, in an order of its own; the next call releases them.
-      with free as (
-        select j.id, greatest(clock_timestamp(), t.not_before) as start_after
-        from unnest(v_ids) as i (id) join {{schema}}.transfer t on t.id = i.id
-        join {{queue_table}} j on j.name = '{{queue}}' and j.id = {{schema}}.job_id(i.id)
-        where j.state < 'active' and j.start_after > greatest(clock_timestamp(), t.not_before)
-        for update of j skip locked
-      )
-      update {{queue_table}} j set start_after = f.start_after from free f where j.name = '{{queue}}' and j.id = f.id;
-      get diagnostics released = row_count;
+      released := (
+        select {{schema}}.queue_wake_unlocked(array_agg({{schema}}.job_id(t.id)), array_agg(t.not_before))
+        from unnest(v_ids) as i (id) join {{schema}}.transfer t on t.id = i.id);
     end if;
     return next;
   end loop;

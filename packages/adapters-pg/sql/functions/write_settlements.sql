@@ -8,7 +8,7 @@ declare
   v_types text[];
   v_done uuid[];
   v_again uuid[];
-  v_start_after timestamptz[];
+  v_due_at timestamptz[];
 begin
   with s as materialized (
     select * from jsonb_to_recordset(p_settlements) as s (
@@ -40,19 +40,19 @@ begin
           ) then interval '1 second'
           -- The next probe is another transfer; the sweep wakes it.
           when c.credentials = 'refused' then interval '10 years'
-          else c.retry_ms * interval '1 millisecond' end as start_after
+          else c.retry_ms * interval '1 millisecond' end as due_at
     from changed c where c.retry_ms is not null
   ), subscribed as (
     select c.id, c.base + e.ordinality::integer as sequence, e.type
     from changed c cross join lateral unnest(c.events) with ordinality as e (type, ordinality)
   )
   select (select array_agg(c.id) from changed c), (select array_agg(c.job) from changed c where c.retry_ms is null),
-    (select array_agg(a.job) from again a), (select array_agg(a.start_after) from again a),
+    (select array_agg(a.job) from again a), (select array_agg(a.due_at) from again a),
     array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
-  into v_ids, v_done, v_again, v_start_after, v_event_ids, v_sequences, v_types
+  into v_ids, v_done, v_again, v_due_at, v_event_ids, v_sequences, v_types
   from subscribed t;
   perform {{schema}}.queue_remove(v_done);
-  perform {{schema}}.queue_defer(v_again, v_start_after);
+  perform {{schema}}.queue_defer(v_again, v_due_at);
 
   if v_event_ids is not null then
     perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);

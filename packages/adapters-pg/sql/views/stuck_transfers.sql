@@ -1,16 +1,17 @@
 create or replace view {{schema}}.stuck_transfers as
 with waiting as (
   -- Of one that is put off, whether its last attempt left this side at all: the detail says so when it did not.
-  select t.*, j.state as job_state, j.start_after, starts_with(a.detail, 'not sent') as unsent from {{schema}}.transfer t
-  left join lateral {{schema}}.job_of(t.id) j on true
+  select t.*, coalesce(j.is_waiting or j.is_active, false) as has_job, j.is_waiting, j.due_at, starts_with(a.detail, 'not sent') as unsent
+  from {{schema}}.transfer t
+  left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id)
   left join {{schema}}.attempt a on t.reason = 'rate_limited' and a.transfer_id = t.id and a.attempt = t.attempt
   where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
     and (t.reason is not null or t.unknown_since is not null or t.updated_at < now() - interval '1 minute')
 ), judged as (
-  select w.id, w.account_id, w.stage, w.reason, w.attempt, coalesce(w.unknown_since, w.updated_at) as since, w.start_after,
+  select w.id, w.account_id, w.stage, w.reason, w.attempt, coalesce(w.unknown_since, w.updated_at) as since, w.due_at,
     case
       when w.stage = 'submitting' then 'the answer to an attempt that its worker holds, or lost when it died'
-      when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'a job: it has none, and a running engine gives it one'
+      when not w.has_job then 'a job: it has none, and a running engine gives it one'
       when w.stage = 'awaiting_funds' then 'funds: the service refused it for lack of balance'
       when w.reason = 'account_paused' then 'its account, which is paused or stopped'
       when w.reason = 'account_limited' then 'a permit under the limits of its account or the rate that the engine lowered'
@@ -21,12 +22,12 @@ with waiting as (
       when w.reason = 'rate_limited' and w.unsent
         then 'the gateway, which sent nothing: the credentials, the throttle or the connection failed'
       when w.reason = 'rate_limited' then 'the service, which asked for a pause'
-      when w.start_after > now() then 'its next attempt'
+      when w.due_at > now() then 'its next attempt'
       else 'a worker: it is due and no worker has claimed it'
     end as waits_for,
     case
       when w.stage = 'submitting' then 'Nothing, while workers run: the job comes back when its heartbeat stops.'
-      when w.job_state is null or w.job_state not in ('created', 'retry', 'active') then 'Start a worker; its sweep repairs this. Or release it.'
+      when not w.has_job then 'Start a worker; its sweep repairs this. Or release it.'
       when w.stage = 'awaiting_funds' then 'Fund the source and call accounts.fundsArrived, or release it, or cancel it.'
       when w.reason = 'account_paused' then 'Resume the account, or end its stop ("outlay start-sending --account").'
       when w.reason = 'account_limited' then 'Nothing; or raise the limits of the account (accounts.configure).'
@@ -37,15 +38,15 @@ with waiting as (
       when w.reason = 'rate_limited' and w.unsent
         then 'Fix what "outlay prove" shows of its last attempt; the same key goes out again without a command.'
       when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
-      when w.start_after > now() then 'Nothing.'
+      when w.due_at > now() then 'Nothing.'
       else 'Start workers, or more of them.'
     end as remedy
   from waiting w
-  where w.reason is not null or w.unknown_since is not null or w.stage <> 'queued' or w.job_state is null
-    or w.job_state not in ('created', 'retry') or w.start_after < now() - interval '1 minute'
+  where w.reason is not null or w.unknown_since is not null or w.stage <> 'queued' or w.is_waiting is not true
+    or w.due_at < now() - interval '1 minute'
 )
 select j.id, j.account_id, j.stage, j.reason, j.waits_for, j.remedy, j.since, now() - j.since as waiting, j.attempt as attempts,
-  case when j.stage <> 'submitting' and (j.reason is null or j.start_after < now() + interval '1 year') then j.start_after end
+  case when j.stage <> 'submitting' and (j.reason is null or j.due_at < now() + interval '1 year') then j.due_at end
     as next_attempt_at
 from judged j
 union all

@@ -7,12 +7,12 @@ select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
   t.failure ->> 'code' as failure_code, t.failure ->> 'detail' as failure_detail,
   t.remote_id, t.attempt as attempts, now() - t.created_at as age, t.unknown_since,
   -- A transfer that waits for a person has a job that is deferred for years.
-  case when t.stage in ('queued', 'awaiting_funds') and (t.reason is null or j.start_after < now() + interval '1 year')
-    then j.start_after end as next_attempt_at,
+  case when t.stage in ('queued', 'awaiting_funds') and (t.reason is null or j.due_at < now() + interval '1 year')
+    then j.due_at end as next_attempt_at,
   t.next_poll_at as next_poll_at,
   j.state as job_state, t.not_before, t.expires_at, t.created_at, t.updated_at, t.submission_key, t.client
 from {{schema}}.transfer t
-left join lateral {{schema}}.job_of(t.id) j on t.stage in ('queued', 'submitting', 'awaiting_funds');
+left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id) and t.stage in ('queued', 'submitting', 'awaiting_funds');
 comment on view {{schema}}.transfers is
   'Every transfer, one row each. Indexed are id, (account_id, idempotency_key), remote_id, "remote_id is null and status = ''pending''" for what was not submitted, and next_poll_at.';
 comment on column {{schema}}.transfers.stage is

@@ -22,7 +22,7 @@ describe('a clock that was set back by three hours', async () => {
   afterEach(() => emptyOutbox(pool))
   afterAll(() => pool.end())
 
-  const store = () => createClockJumpStore(pgDriver(pool), resolveNames({}))
+  const store = () => createClockJumpStore(pgDriver(pool), resolveNames({}).tokens)
   const enqueue = async (accountId: string, notBefore?: Date) => {
     const driver = pgDriver(pool)
     const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })

@@ -1,7 +1,7 @@
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { statements } from '../database/statement.ts'
-import type { DatabaseNames } from '../schema/database-names.ts'
+import { queueTimeTexts } from '../queue/queue-times.ts'
 
 /** A time that was written before the clock was set back by `$1` milliseconds, as the clock reads now; past times stay past. */
 const moved = (column: string) => `greatest(clock_timestamp(), ${column} - $1 * interval '1 millisecond')`
@@ -14,24 +14,7 @@ const asBefore = (column: string) =>
  * Moves times that rows wait for. Skips locked rows: it waits for no host. Keeps times that a host has asked for.
  */
 const jumpTexts = {
-  move_jobs: `with late as (
-      select j.id, t.not_before from {{queue_table}} j
-      left join {{schema}}.transfer t on t.id = {{schema}}.transfer_of_job(j.id)
-      where j.name = '{{queue}}' and j.state < 'active' and j.start_after > clock_timestamp() + $2 * interval '1 millisecond'
-        and j.start_after < clock_timestamp() + interval '1 year' for update of j skip locked
-    )
-    update {{queue_table}} j set start_after = greatest(${moved('j.start_after')}, l.not_before)
-    from late l where j.name = '{{queue}}' and j.id = l.id returning j.id`,
-  // A live worker writes it again in a moment; a dead one's would seem alive until then.
-  move_heartbeats: `with late as (
-      select j.id from {{queue_table}} j
-      where j.name = '{{queue}}' and j.state = 'active' and j.heartbeat_on > clock_timestamp() for update skip locked
-    )
-    update {{queue_table}} j set heartbeat_on = clock_timestamp() from late l where j.name = '{{queue}}' and j.id = l.id returning j.id`,
-  move_supervision: `update {{queue_info}} q
-    set monitor_claim_on = least(q.monitor_claim_on, clock_timestamp()), monitor_on = least(q.monitor_on, clock_timestamp()),
-      maintain_on = least(q.maintain_on, clock_timestamp())
-    where greatest(q.monitor_claim_on, q.monitor_on, q.maintain_on) > clock_timestamp() returning q.name`,
+  ...queueTimeTexts(moved),
   move_polls: `with late as (
       select t.id from {{schema}}.transfer t
       where t.next_poll_at > statement_timestamp() + $2 * interval '1 millisecond' and t.stage = 'submitted' for no key update skip locked
@@ -86,8 +69,7 @@ const readTexts = {
 export type ClockJumpStore = ReturnType<typeof createClockJumpStore>
 
 /** Makes it on a driver. */
-export function createClockJumpStore<Tx>(driver: Driver<Tx>, names: Pick<DatabaseNames, 'queueSchema' | 'tokens'>) {
-  const tokens = { ...names.tokens, queue_info: `"${names.queueSchema}".queue` }
+export function createClockJumpStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const read = statements(tokens, readTexts)
   const jump = statements(tokens, jumpTexts)
   return {

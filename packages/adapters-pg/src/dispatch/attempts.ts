@@ -8,9 +8,9 @@ import { readClaim } from '../transfers/transfer-row.ts'
 
 const texts = {
   fetch: 'select * from {{schema}}.fetch_and_claim($1, $2, $3)',
-  touch: 'select {{schema}}.touch_jobs($1::uuid[], $2::integer[])',
+  touch: 'select {{schema}}.queue_extend($1::uuid[], $2::integer[])',
   // A statement of its own: it has to see what was touched.
-  heartbeats: 'select id, age_ms from {{schema}}.heartbeats_of($1::uuid[], $2::integer[])',
+  heartbeats: 'select id, age_ms from {{schema}}.queue_heartbeats($1::uuid[], $2::integer[])',
   claim: 'select * from {{schema}}.claim_fetched($1::text[], $2::uuid[], $3::integer[], $4, $5)',
   settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb, $2)',
   unsubmitted: `select t.id from {{schema}}.transfer t
@@ -23,16 +23,10 @@ const texts = {
       select t.id, n.job, greatest(t.not_before, case when t.stage = 'submitting'
         then clock_timestamp() + 2 * {{heartbeat_seconds}} * interval '1 second' end) as not_before from unnest($1::text[], $2::uuid[]) as n (id, job) join {{schema}}.transfer t on t.id = n.id
       where t.stage in ('queued', 'submitting', 'awaiting_funds') and not exists (
-        select 1 from {{queue_table}} x where x.name = '{{queue}}' and x.id = n.job and x.state <= 'active')
+        select 1 from {{schema}}.queue_jobs() q where q.job = n.job and (q.is_waiting or q.is_active))
       order by t.id for no key update of t skip locked
     )
-    insert into {{queue_table}} as j
-      (id, name, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
-    select f.job, '{{queue}}', greatest(clock_timestamp(), f.not_before), {{retry_limit}}, {{expire_seconds}},
-      {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard' from free f
-    on conflict (name, id) do update set state = 'retry', start_after = excluded.start_after, completed_on = null
-    where j.state > 'active'
-    returning j.id`,
+    select {{schema}}.queue_ensure(array_agg(f.job), array_agg(f.not_before), null) as count from free f`,
   rewind_clock: 'select {{schema}}.rewind_clock($1, $2)::text',
 } as const
 
@@ -122,7 +116,8 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     },
     /** Gives a job to each of these transfers that has none; returns how many had none. */
     async ensureJobs(ids: readonly string[]): Promise<number> {
-      return (await driver.query(sql.give_jobs, [ids, ids.map(Id.toUuid)])).length
+      const [row = {}] = await driver.query(sql.give_jobs, [ids, ids.map(Id.toUuid)])
+      return readGiven(row).count
     },
     /** Sets the virtual time of the dispatch back when it is high and nothing waits. */
     async rewindClock(): Promise<void> {
@@ -136,6 +131,8 @@ const readJob = rowDecoder('job', {
   retryCount: Column.integer,
   id: Column.nullable(Column.text),
 })
+
+const readGiven = rowDecoder('sweep', { count: Column.integer })
 
 const readHeartbeat = rowDecoder('heartbeat', { id: Column.text, ageMs: Column.number })
 

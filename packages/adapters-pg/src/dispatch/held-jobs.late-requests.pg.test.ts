@@ -81,7 +81,7 @@ describe('a request that was about to leave as its worker lost its job', async (
 
   it('does not leave any more: another one has found out that nothing was paid, and the host has canceled', async () => {
     // Heartbeats do not arrive, as from a process that stands still; all else does.
-    const { id, quick, outcome } = await hesitate(['touch_jobs'])
+    const { id, quick, outcome } = await hesitate(['queue_extend'])
     await refuseAndCancel(quick, id)
     expect(await outcome()).toEqual([1, []])
   })

@@ -3,6 +3,7 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { type Row, type Statement, statements } from '../database/statement.ts'
+import { jobTableText } from '../queue/queue.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './account-backlog.ts'
 
@@ -128,8 +129,7 @@ const texts = {
   health_server: `select current_setting('server_version') as version, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
     current_setting('autovacuum')::boolean as autovacuum, pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as read_only`,
   health_sending: 'select {{schema}}.sending_state() as state',
-  health_supervised: `select ${ms('clock_timestamp() - greatest(q.monitor_claim_on, q.monitor_on)')} as supervised_ms
-    from {{queue_info}} q where q.name = '{{queue}}'`,
+  health_supervised: `select ${ms('clock_timestamp() - {{schema}}.queue_supervised_at()')} as supervised_ms`,
   health_claims: `select ${ms('clock_timestamp() - max(a.claimed_at)')} as claimed_ms,
       coalesce(array_agg(distinct a.worker) filter (where a.claimed_at > statement_timestamp() - interval '5 minutes'), '{}') as names
     from {{schema}}.attempt a where a.claimed_at > statement_timestamp() - interval '1 hour'`,
@@ -140,18 +140,19 @@ const texts = {
       select t.id, {{schema}}.job_id(t.id) as job, t.updated_at from {{schema}}.transfer t
       where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
     ), paired as (
-      select w.id, w.updated_at, j.id as job, j.state::text as state, j.created_on, j.start_after, j.heartbeat_on
-      from waiting w full join (select * from {{queue_table}} x where x.name = '{{queue}}') j on j.id = w.job
+      select w.id, w.updated_at, j.job, coalesce(j.is_waiting, false) as is_waiting, coalesce(j.is_active, false) as is_active,
+        j.created_at, j.due_at, j.heartbeat_at
+      from waiting w full join {{schema}}.queue_jobs() j on j.job = w.job
     ), sorted as (
       select case
-          when p.id is not null and (p.state is null or p.state not in ('created', 'retry', 'active')) then 'missing'
+          when p.id is not null and not p.is_waiting and not p.is_active then 'missing'
           when p.id is null then 'stray'
-          when p.state = 'active' and p.heartbeat_on < clock_timestamp() - interval '30 seconds' then 'silent'
-          when p.state in ('created', 'retry') and p.start_after < clock_timestamp() then 'due'
+          when p.is_active and p.heartbeat_at < clock_timestamp() - interval '30 seconds' then 'silent'
+          when p.is_waiting and p.due_at < clock_timestamp() then 'due'
         end as kind,
         coalesce(p.id, p.job::text) as id, p.job,
-        case when p.state in ('created', 'retry') and p.id is not null then p.start_after
-          when p.state = 'active' then p.heartbeat_on else coalesce(p.updated_at, p.created_on) end as at
+        case when p.is_waiting and p.id is not null then p.due_at
+          when p.is_active then p.heartbeat_at else coalesce(p.updated_at, p.created_at) end as at
       from paired p
     )
     select g.kind, ${group} from sorted g
@@ -223,7 +224,7 @@ const texts = {
       ${ms('clock_timestamp() - greatest(s.last_autovacuum, s.last_vacuum)')} as vacuumed_ms,
       not coalesce(c.reloptions, '{}') @> array['autovacuum_enabled=false'] as autovacuum
     from pg_class c join pg_stat_user_tables s on s.relid = c.oid
-    where c.oid = any (array['{{schema}}.transfer', '{{schema}}.delivery', '{{schema}}.attempt', '{{schema}}.event', '{{queue_table}}']::regclass[])
+    where c.oid = any (array['{{schema}}.transfer', '{{schema}}.delivery', '{{schema}}.attempt', '{{schema}}.event', ${jobTableText}]::regclass[])
     order by 1`,
 } as const
 
@@ -231,10 +232,7 @@ type Sql = { readonly [K in keyof typeof texts]: Statement }
 
 /** Reads the health of an engine's database. Every read is of live rows or of the last hour, or of the catalogs. */
 export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: DatabaseNames): Promise<HealthFacts> {
-  const sql = statements(
-    { ...databaseNames.tokens, channel: databaseNames.channel, queue_info: `"${databaseNames.queueSchema}".queue` },
-    texts,
-  )
+  const sql = statements({ ...databaseNames.tokens, channel: databaseNames.channel }, texts)
   const rows = (name: keyof typeof texts) => driver.query(sql[name], [])
   const one = async (name: keyof typeof texts): Promise<Row> => (await rows(name))[0] ?? {}
   const { accounts, subscriptions } = createBacklogReads(driver, databaseNames)

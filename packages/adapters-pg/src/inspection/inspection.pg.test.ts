@@ -279,7 +279,7 @@ describe('an inspection', async () => {
          and obj_description(c.oid) is null
        union all
        select p.proname from pg_proc p where p.pronamespace = 'outlay'::regnamespace and obj_description(p.oid) is null
-         and p.proname in ('job_id', 'job_of', 'transfer_of_job', 'attempts_of', 'timeline_of')`,
+         and p.proname in ('job_id', 'queue_jobs', 'transfer_of_job', 'attempts_of', 'timeline_of')`,
     )
     expect(bare).toEqual([])
   })

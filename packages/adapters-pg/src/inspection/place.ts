@@ -24,8 +24,7 @@ export interface PlaceFacts {
 
 const texts = {
   place: `select current_database()::text as database, h.deployment, h.environment, w.transfers, w.accounts,
-      (select round(extract(epoch from clock_timestamp() - greatest(q.monitor_claim_on, q.monitor_on)) * 1000)::float8
-        from {{queue_info}} q where q.name = '{{queue}}') as supervised_ms,
+      round(extract(epoch from clock_timestamp() - {{schema}}.queue_supervised_at()) * 1000)::float8 as supervised_ms,
       (select count(*)::integer from pg_stat_activity s
         where s.datname = current_database() and s.query = 'listen "{{channel}}"') as listening,
       (select count(distinct a.worker)::integer from {{schema}}.attempt a
@@ -39,8 +38,8 @@ const texts = {
 } as const
 
 /** Makes the read that shows where a command acts. */
-export function createPlaceRead<Tx>(driver: Driver<Tx>, { tokens, channel, queueSchema }: DatabaseNames) {
-  const sql = statements({ ...tokens, channel, queue_info: `"${queueSchema}".queue` }, texts)
+export function createPlaceRead<Tx>(driver: Driver<Tx>, { tokens, channel }: DatabaseNames) {
+  const sql = statements({ ...tokens, channel }, texts)
   return {
     /** Which database this is, what waits in it, of one account or of all, and whether workers run. Reads live rows. */
     async place(accountId?: string): Promise<PlaceFacts> {

@@ -1,6 +1,7 @@
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
-import { queueSchemaVersion } from '../queue/queue.ts'
+import { hasTable } from '../database/tables.ts'
+import { queueSchemaVersion, readQueueState } from '../queue/queue-schema.ts'
 import { type DatabaseNames, sqlFolder } from '../schema/database-names.ts'
 import { checksum, readMigrations, unknownNumbered } from '../schema/migrate.ts'
 
@@ -35,8 +36,8 @@ export interface SchemaState {
 
 /** Reads what the schema has and lacks. */
 export async function readSchemaState<Tx>(driver: Driver<Tx>, databaseNames: DatabaseNames): Promise<SchemaState> {
-  const { schema, queueSchema, tokens } = databaseNames
-  const exists = await hasTable(driver, `"${schema}".migration`)
+  const { schema, queueSchema } = databaseNames
+  const exists = await hasTable((text, values) => driver.run(text, values), `"${schema}".migration`)
   const applied = new Map<string, unknown>()
   if (exists) {
     const { rows } = await driver.run(`select name, checksum from "${schema}".migration`)
@@ -51,28 +52,17 @@ export async function readSchemaState<Tx>(driver: Driver<Tx>, databaseNames: Dat
     return { name, state: applied.has(name) && !repeatable ? 'changed' : 'pending' }
   })
   const names = new Set(known.map((migration) => migration.name))
+  const queue = await readQueueState(driver, queueSchema)
   return {
     schema,
     queueSchema,
     exists,
     migrations,
     unknown: [...applied.keys()].filter((name) => !names.has(name)).sort(),
-    queueVersion: await readQueueVersion(driver, queueSchema),
+    queueVersion: queue.version,
     testedQueueVersion: queueSchemaVersion,
-    queueExists: await hasTable(driver, tokens['queue_table'] ?? ''),
+    queueExists: queue.exists,
   }
-}
-
-async function readQueueVersion<Tx>(driver: Driver<Tx>, queueSchema: string): Promise<number | null> {
-  if (!(await hasTable(driver, `"${queueSchema}".version`))) return null
-  const { rows } = await driver.run(`select version from "${queueSchema}".version`)
-  const version = rows[0]?.['version']
-  return typeof version === 'number' ? version : null
-}
-
-async function hasTable<Tx>(driver: Driver<Tx>, name: string): Promise<boolean> {
-  const { rows } = await driver.run('select to_regclass($1) is not null as found', [name])
-  return rows[0]?.['found'] === true
 }
 
 const readName = rowDecoder('migration', { name: Column.text })

@@ -1,3 +1,4 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { withLockTimeout } from '../database/lock-timeout.ts'
 import { readIds } from '../database/read-rows.ts'
@@ -15,16 +16,14 @@ const texts = {
       select n.id from (
         select t.id from {{schema}}.transfer t
         where t.account_id = r.account_id and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id > coalesce(r.probed_id, '')
-          and exists (
-            select from {{queue_table}} j where j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active')
+          and exists (select from {{schema}}.queue_jobs() q where q.job = {{schema}}.job_id(t.id) and q.is_waiting)
         order by t.id limit 1 for no key update skip locked
       ) n
       union all
       select n.id from (
         select t.id from {{schema}}.transfer t
         where t.account_id = r.account_id and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id <= r.probed_id
-          and exists (
-            select from {{queue_table}} j where j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id) and j.state < 'active')
+          and exists (select from {{schema}}.queue_jobs() q where q.job = {{schema}}.job_id(t.id) and q.is_waiting)
         order by t.id limit 1 for no key update skip locked
       ) n
       limit 1
@@ -46,14 +45,8 @@ const texts = {
         select 1 from {{schema}}.transfer t
         where t.account_id = w.account_id and t.stage = 'queued' and t.reason = 'unauthenticated') limit 1`,
   clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
-  wake_waiting: `with free as (
-      select j.id, greatest(clock_timestamp(), t.not_before) as start_after
-      from {{schema}}.transfer t join {{queue_table}} j on j.name = '{{queue}}' and j.id = {{schema}}.job_id(t.id)
-      where t.id = any ($1::text[]) and j.state < 'active' and j.start_after > greatest(clock_timestamp(), t.not_before)
-      for update of j skip locked
-    )
-    update {{queue_table}} j set start_after = f.start_after from free f where j.name = '{{queue}}' and j.id = f.id
-    returning j.id`,
+  wake_waiting: `select {{schema}}.queue_wake_unlocked(array_agg({{schema}}.job_id(t.id)), array_agg(t.not_before)) as count
+    from {{schema}}.transfer t where t.id = any ($1::text[])`,
   // Every claim does more work while there is a row, so none stays for an account that is no longer used.
   forget_unused: `with unused as (
       select r.account_id from {{schema}}.unauthorized_account r
@@ -81,8 +74,8 @@ const pageSize = 5_000
 export function createCredentialStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
   const wake = async (tx: Tx, ids: readonly string[]): Promise<void> => {
-    const woken = await driver.execute(tx, sql.wake_waiting, [ids])
-    if (woken.length > 0) await driver.execute(tx, sql.notify, [])
+    const [row = {}] = await driver.execute(tx, sql.wake_waiting, [ids])
+    if (readWoken(row).count > 0) await driver.execute(tx, sql.notify, [])
   }
   return {
     /** Wakes the next waiting transfer of each account that is due for a probe; the claim lets one per account through. */
@@ -106,3 +99,5 @@ export function createCredentialStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
     },
   }
 }
+
+const readWoken = rowDecoder('wake-up', { count: Column.integer })

@@ -2,7 +2,7 @@ import { Column, type Operations, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
-import { ensureJobsText, wakeJobsText } from '../queue/queue.ts'
+import { ensureJobsText, wakeJobsText } from '../transfers/jobs.ts'
 import { readTransfer, transferColumns } from '../transfers/transfer-row.ts'
 import { readAdopted, type TransferStore, writeFound } from '../transfers/transfers.ts'
 

@@ -1,4 +1,5 @@
 import { checkNames } from '@outlay/core/adapter'
+import { queueGrantSql } from '../queue/queue-schema.ts'
 import { resolveNames } from './database-names.ts'
 
 /** Names of the database roles, one for each thing that a process does with an engine. */
@@ -32,7 +33,7 @@ export interface RolesOptions {
  */
 export function rolesSql(options: RolesOptions = {}): string {
   checkNames(options, ['schema', 'queueSchema', 'roles'])
-  const { schema, queueSchema, tokens } = resolveNames(options)
+  const { schema, queueSchema } = resolveNames(options)
   const { enqueue, worker, migrator, reader } = quoteRoles(options.roles ?? {})
   const both = `"${schema}", "${queueSchema}"`
   return `begin;
@@ -93,7 +94,7 @@ begin
   grant insert on "${schema}".event, "${schema}".delivery, "${schema}".counterparty_details, "${schema}".trace_context to ${enqueue};
   grant select (account_id, weight) on "${schema}".account to ${enqueue};
   grant select on "${schema}".subscription, "${schema}".dispatch_clock to ${enqueue};
-  grant insert, select (priority) on ${tokens['queue_table']} to ${enqueue};
+  ${queueGrantSql(queueSchema, enqueue)}
 end
 $$;
 

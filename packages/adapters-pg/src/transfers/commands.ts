@@ -4,7 +4,7 @@ import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
 import type { AccountWeights } from '../limits/account-weights.ts'
-import { wakeJobsText } from '../queue/queue.ts'
+import { wakeJobsText } from './jobs.ts'
 
 const texts = {
   cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',

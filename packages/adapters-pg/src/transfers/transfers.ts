@@ -11,7 +11,7 @@ import type { Driver } from '../database/driver.ts'
 import { withLockTimeout } from '../database/lock-timeout.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { type Row, type Statement, statements, storableJson } from '../database/statement.ts'
-import { ensureJobsText, wakeJobsText } from '../queue/queue.ts'
+import { ensureJobsText, wakeJobsText } from './jobs.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
 
 /** An adopted transfer was not enqueued here, so its time since the enqueue cannot be measured. */
@@ -68,8 +68,7 @@ const texts = {
     ), cleared as (
       update {{schema}}.transfer t set reason = null from missed m where t.id = m.id returning t.id, t.not_before
     )
-    update {{queue_table}} j set start_after = greatest(clock_timestamp(), c.not_before) from cleared c
-    where j.name = '{{queue}}' and j.id = {{schema}}.job_id(c.id) and j.state < 'active' returning j.id`,
+    select {{schema}}.queue_wake(array_agg({{schema}}.job_id(c.id)), array_agg(c.not_before), null) as count from cleared c`,
   // An adopted transfer is not the engine's to send again: the engine has no key for it.
   lock_waiting: `select t.id from {{schema}}.transfer t
     where t.id = $1 and (t.stage in ('blocked', 'awaiting_funds', 'queued') or t.reason = 'missing_at_service')
@@ -203,7 +202,7 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     },
     /** Releases transfers that a claim deferred for a pause as it ended. Returns how many. */
     async releaseResumed(): Promise<number> {
-      return (await driver.query(sql.resumed_unseen, [])).length
+      return readFirst(readCount, await driver.query(sql.resumed_unseen, []))?.count ?? 0
     },
     async release(tx: Tx, id: string) {
       return (await requeue(tx, await driver.execute(tx, sql.lock_waiting, [id]), true)) > 0
