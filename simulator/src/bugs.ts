@@ -35,8 +35,8 @@ export const bugs: readonly Bug[] = [
     sql: {
       on: 'host',
       name: 'write_settlements',
-      from: `where t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'`,
-      to: 'where t.id = s.id',
+      from: `where t.id = s.id and (t.attempt = s.attempt and t.stage = 'submitting'`,
+      to: 'where t.id = s.id and (true',
     },
   },
   {
@@ -136,7 +136,7 @@ export const bugs: readonly Bug[] = [
   {
     name: 'cancel_although_the_outcome_is_unknown',
     breaks: ['same_on_both_sides', 'one_effect'],
-    sql: { on: 'host', name: 'cancel', from: 'and t.unknown_since is null', to: '' },
+    sql: { on: 'host', name: 'cancel', from: `and {{schema}}.effect_of(t) = 'none'`, to: '' },
   },
   {
     name: 'an_event_is_not_recorded',

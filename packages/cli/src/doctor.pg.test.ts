@@ -158,7 +158,7 @@ describe('the doctor', async () => {
         code: 'conflict',
         message: expect.stringContaining('after its end'),
       })
-      await sql('update outlay.attempt set late = false where transfer_id = $1', [ids[0]])
+      await sql('update outlay.attempt set unmatched = false where transfer_id = $1', [ids[0]])
       expect((await examine()).codes).not.toContain('accepted_late')
       expect(await resubmit()).toMatchObject({ reused: false })
       await sql('truncate outlay.stop')
@@ -179,12 +179,12 @@ describe('the doctor', async () => {
       [other],
     )
     await sql('select result from outlay.settle($1, 2)', [answers])
-    await sql('update outlay.attempt set late = true where transfer_id = $1', [own])
+    await sql('update outlay.attempt set unmatched = true where transfer_id = $1', [own])
     const finding = await find('accepted_twice')
     expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('twice') })
     expect(finding.what).toContain(`1 transfer that the service accepted under another id`)
     expect(finding.what).toContain(`${other}. The first: accepted as r-${other}, too late`)
-    await sql('update outlay.attempt set late = false where late')
+    await sql('update outlay.attempt set unmatched = false where unmatched')
     expect((await examine()).codes).not.toContain('accepted_twice')
   })
 

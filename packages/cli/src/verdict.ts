@@ -48,7 +48,8 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
     {
       check: 'the service accepted it under that id alone',
       holds:
-        transfer.remoteId === null || attempts.every(({ remoteId }) => [null, transfer.remoteId].includes(remoteId)),
+        transfer.remoteId === null ||
+        attempts.every(({ outcome, remoteId }) => outcome !== 'accepted' || [null, transfer.remoteId].includes(remoteId)),
     },
     { check: 'no other transfer has that id', holds: sameRemoteId.length === 0 },
     { check: 'its id at the service is that of no other transfer', holds: transfer.reason !== 'remote_id_taken' },

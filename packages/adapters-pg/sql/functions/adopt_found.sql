@@ -37,15 +37,26 @@ begin
       and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.attempt > 0
       and (t.stage = 'submitting' or t.unknown_since is not null or t.reason in ('rate_limited', 'reconcile'))
     group by t.account_id
+  ), open as materialized (
+    -- Each may have taken effect within a day, whatever a later attempt was answered: until another attempt has found out, or, where the
+    -- transfer has ended, for as long as a request is on its way.
+    select t.account_id, a.claimed_at from {{schema}}.transfer t join {{schema}}.attempt a on a.transfer_id = t.id
+    where t.remote_id is null and t.status = 'pending' and t.attempt > 0 and a.answered_at is null and a.step is null
+    union all
+    select t.account_id, a.claimed_at from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+    where {{schema}}.left_just_now(a) and a.answered_at is null and a.step is null and t.remote_id is null
   ), ready as (
     select f.account_id, f.remote_id from {{schema}}.found_transfer f
     where f.problem is null
       and not exists (select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = f.account_id)
-      -- Accepted after the end of a transfer here: its row keeps that end, and no id.
+      -- Accepted for a transfer here that has not got that id.
       and not exists (
         select 1 from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-        where a.late and t.account_id = f.account_id and a.remote_id = f.remote_id)
+        where a.unmatched and t.account_id = f.account_id and a.remote_id = f.remote_id)
       and (f.automated or not exists (
+        select 1 from open o
+        where o.account_id = f.account_id
+          and f.seen_at between o.claimed_at - interval '35 seconds' and o.claimed_at + interval '24 hours') and not exists (
         -- A margin, for a server's clock that was set back by less than what the watch of the clock notices. A time in the future
         -- shows that it was set back by more; then nothing is certain until the watch has moved it.
         select 1 from uncertain u

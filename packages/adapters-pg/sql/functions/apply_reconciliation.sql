@@ -32,9 +32,9 @@ begin
         select 1 from {{schema}}.transfer o where o.remote_id = c.remote_id and o.account_id = t.account_id))
     returning t.id, t.attempt, t.remote_id, t.event_sequence, t.stage, c.evidence, coalesce(c.command, 'reconcile') as command
   ), logged as (
-    insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail)
+    insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail, remote_id)
     select d.id, d.attempt, d.command || coalesce(' by ' || p_actor, ''), clock_timestamp(),
-      case when d.command = 'resolve' then 'resolved' else 'reconciled' end, d.evidence
+      case when d.command = 'resolve' then 'resolved' else 'reconciled' end, d.evidence, d.remote_id
     from changed d
   )
   select array_agg(d.id), array_agg(d.event_sequence),

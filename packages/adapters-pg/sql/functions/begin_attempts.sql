@@ -2,7 +2,7 @@
 -- before and never settled has an unknown outcome from its claim on, unless it was to register a counterparty: a transfer whose
 -- destination has no id was never sent. The first attempt writes the key that is sent. The answer has that key as
 -- `idempotency_key`, also for code that knows of no other. The client is that of the account's last request, or `p_client` where
--- all requests have one client. While the outcome of the first request is unknown, its client stays.
+-- all requests have one client. While the outcome of a request is unknown, its client stays.
 create or replace function {{schema}}.begin_attempts(p_ids text[], p_worker text, p_client text)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
@@ -20,7 +20,7 @@ begin
         submission_key = case when t.attempt = 0
           then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end,
         client = case
-          when t.unknown_since is not null or (t.stage = 'submitting' and t.request #> '{destination,addressId}' is not null) then t.client
+          when {{schema}}.unknown_since_of(t) is not null then t.client
           else coalesce(p_client, (select c.client from {{schema}}.account_client c where c.account_id = t.account_id), t.client) end
     where t.id = any (p_ids)
     returning t.id, t.account_id, coalesce(t.submission_key, t.idempotency_key) as sent_key, t.request, t.attempt, t.reason,

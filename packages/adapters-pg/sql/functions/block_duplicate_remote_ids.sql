@@ -9,8 +9,8 @@ begin
   with accepted as materialized (
     select t.id, t.account_id, s.remote_id, t.updated_at, coalesce(t.unknown_since, t.updated_at) as unknown_since
     from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, remote_id text)
-    join {{schema}}.transfer t on t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
-    where s.remote_id is not null
+    join {{schema}}.transfer t on t.id = s.id and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked')
+    where s.remote_id is not null and t.remote_id is null
   ), checked as (
     select a.*, coalesce(
       (select o.id from {{schema}}.transfer o where o.remote_id = a.remote_id and o.account_id = a.account_id and o.id <> a.id),
@@ -18,13 +18,15 @@ begin
     from accepted a
   )
   select jsonb_object_agg(k.id, jsonb_build_object(
-    'stage', 'blocked', 'status', 'pending', 'failure', null, 'remote_id', null, 'reason', 'remote_id_taken', 'reached_at', null,
+    'stage', 'blocked', 'status', 'pending', 'failure', null, 'remote_id', null, 'taken_id', k.remote_id, 'reason', 'remote_id_taken', 'reached_at', null,
     'unknown_since', k.unknown_since, 'retry_ms', null, 'poll_after_ms', null, 'events', jsonb_build_array('transfer.blocked'),
     'detail', 'accepted as ' || k.remote_id || ', which is the id of the transfer ' || k.other_id || ' of the account'))
   into v_duplicates from checked k where k.other_id is not null;
   if v_duplicates is null then
     return p_settlements;
   end if;
-  return (select jsonb_agg(e || coalesce(v_duplicates -> (e ->> 'id'), '{}')) from jsonb_array_elements(p_settlements) as e);
+  return (
+    select jsonb_agg(case when e ->> 'remote_id' is null then e else e || coalesce(v_duplicates -> (e ->> 'id'), '{}') end)
+    from jsonb_array_elements(p_settlements) as e);
 end
 $$;

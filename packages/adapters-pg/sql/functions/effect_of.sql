@@ -3,19 +3,22 @@
 -- none: nothing of it is there, and nothing under way will be
 -- unknown: something may be
 -- known: the service has it under its id, and accepted it under no other
--- conflicting: the service accepted it under an id that it has not got, in an answer that came too late for it to take
+-- conflicting: the service accepted it under an id that it has not got
 create or replace function {{schema}}.effect_of(p_transfer {{schema}}.transfer) returns text language sql stable as $$
   select case
     when exists (
       select 1 from {{schema}}.attempt a
-      where a.transfer_id = p_transfer.id and a.late and a.remote_id is distinct from p_transfer.remote_id) then 'conflicting'
+      where a.transfer_id = p_transfer.id and a.unmatched and a.remote_id is distinct from p_transfer.remote_id) then 'conflicting'
     when p_transfer.remote_id is not null then 'known'
     when p_transfer.unknown_since is not null or p_transfer.stage = 'submitting'
       -- A reconciliation blocked it, so it may be there although this database knows of no attempt; or its id was given to another one.
       or p_transfer.reason in ('reconcile', 'remote_id_taken') then 'unknown'
-    -- The service has its key for another request, and that one may have paid. Rows of earlier code say so only in the log.
     when exists (
       select 1 from {{schema}}.attempt a
-      where a.transfer_id = p_transfer.id and a.attempt = p_transfer.attempt and a.step is null and a.outcome = 'key_mismatch') then 'unknown'
+      where a.transfer_id = p_transfer.id and a.step is null and (
+        -- The service has its key for another request, and that one may have paid. Rows of earlier code say so only in the log.
+        a.attempt = p_transfer.attempt and a.outcome = 'key_mismatch'
+        -- It may still arrive, whatever a later attempt was answered.
+        or a.answered_at is null and {{schema}}.left_just_now(a))) then 'unknown'
     else 'none' end
 $$;

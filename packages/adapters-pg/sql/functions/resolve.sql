@@ -22,7 +22,7 @@ begin
   -- while the outcome is unknown, one whose answer proves nothing.
   if p_remote_id is null and exists (
     select 1 from {{schema}}.attempt a
-    where a.transfer_id = p_id and a.claimed_at > statement_timestamp() - interval '10 minutes'
+    where a.transfer_id = p_id and {{schema}}.left_just_now(a)
       and (a.answered_at is null or a.step is null and v_is_unknown
         and (a.outcome = 'unknown' or a.http_status is not null and a.outcome not in ('accepted', 'key_mismatch')))) then
     return 'under_way';
@@ -37,8 +37,16 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('outlay resolve ' || v_account_id || ' ' || p_remote_id, 0));
     -- It is not to be adopted; if it has just been, its row is found below.
     delete from {{schema}}.found_transfer f where f.account_id = v_account_id and f.remote_id = p_remote_id;
+    -- What the service accepted under that id is the transfer that it accepted, whatever a person takes it for.
+    select t.id into v_other from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+    where a.unmatched and a.remote_id = p_remote_id and t.account_id = v_account_id and t.id <> p_id;
+    if found then
+      return v_other;
+    end if;
     select t.id into v_other from {{schema}}.transfer t where t.remote_id = p_remote_id and t.account_id = v_account_id;
-    if found and v_other is distinct from p_instead_of then
+    if found and (v_other is distinct from p_instead_of or exists (
+      select 1 from {{schema}}.logged_attempts_of(v_other) a
+      where a.step is null and a.outcome = 'accepted' and a.remote_id = p_remote_id)) then
       return v_other;
     elsif found then
       perform {{schema}}.release_remote_id(v_other, 'A person said that ' || p_remote_id || ' is the transfer ' || p_id || '.', p_actor);

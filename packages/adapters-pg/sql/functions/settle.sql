@@ -1,6 +1,6 @@
 -- Writes the outcomes of attempts: transfers, attempts, events and jobs. `p_rules` names the rules by which they were decided.
 -- Outcomes by the rules of other code are refused, since those may accept as proof what is none. A row with a newer attempt gets
--- only the line in the attempts log, where an acceptance is marked as late. Returns the result of each: `settled`, `stale`, or
+-- only the line in the attempts log, unless this one was accepted. Returns the result of each: `settled`, `stale`, or
 -- `locked` for a transfer that another transaction has locked, of which nothing is written. The plans are kept, and held to
 -- indexes: they may be made while the tables are empty.
 create or replace function {{schema}}.settle(p_settlements jsonb, p_rules integer) returns table (id text, attempt integer, result text)
@@ -37,8 +37,8 @@ begin
   end if;
 
   v_ids := {{schema}}.write_settlements(p_settlements);
-  if coalesce(cardinality(v_ids), 0) < jsonb_array_length(p_settlements) then
-    perform {{schema}}.mark_late(p_settlements);
+  if coalesce(cardinality(v_ids), 0) < jsonb_array_length(p_settlements) or p_settlements @? '$[*].taken_id' then
+    perform {{schema}}.mark_unmatched(p_settlements);
   end if;
   if exists (select 1 from {{schema}}.submission_slot) then
     delete from {{schema}}.submission_slot s where s.transfer_id = any (v_ids);

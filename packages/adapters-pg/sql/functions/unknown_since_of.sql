@@ -1,9 +1,14 @@
--- Since when the outcome of a transfer is unknown. One that is claimed or deferred while it is `submitting` has an attempt that nobody
--- answered, unless that attempt registered its counterparty, which moves no money. Never in the future, where a clock that was set
--- back leaves it: its key would seem too young for as long.
+-- Since when the outcome of a transfer is unknown, by its row and its log. One that is claimed or deferred while it is `submitting` has an
+-- attempt that nobody answered, unless that attempt registered its counterparty, which moves no money. An earlier attempt may still arrive,
+-- whatever a later one was answered, and what the service accepted under an id that the transfer has not got is there. Never in the
+-- future, where a clock that was set back leaves it: its key would seem too young for as long.
 create or replace function {{schema}}.unknown_since_of(p_transfer {{schema}}.transfer) returns timestamptz language sql volatile as $$
-  select case
-    when p_transfer.stage = 'submitting' and p_transfer.request #> '{destination,addressId}' is not null
-      then least(coalesce(p_transfer.unknown_since, p_transfer.updated_at), clock_timestamp())
-    when p_transfer.unknown_since is not null then least(p_transfer.unknown_since, clock_timestamp()) end
+  select case when d.since is not null then least(d.since, clock_timestamp()) end from (
+    select least(
+      case when p_transfer.stage = 'submitting' and p_transfer.request #> '{destination,addressId}' is not null
+        then coalesce(p_transfer.unknown_since, p_transfer.updated_at) else p_transfer.unknown_since end,
+      (select min(a.claimed_at) from {{schema}}.attempt a
+        where p_transfer.attempt > 0 and a.transfer_id = p_transfer.id and a.step is null and (
+          a.unmatched or a.answered_at is null and {{schema}}.left_just_now(a)))) as since
+  ) d
 $$;

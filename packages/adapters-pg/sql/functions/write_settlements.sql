@@ -1,5 +1,6 @@
--- Writes settlements whose attempt is the current one: transfers, jobs and events. The transfers are locked by the caller. Answers with the
--- ids of those that it wrote.
+-- Writes settlements whose attempt is the current one: transfers, jobs and events. An acceptance of an earlier attempt is never too late
+-- for a transfer that waits or is under way: all attempts have one key, so the service has it, whatever a later one is answered. The
+-- transfers are locked by the caller. Answers with the ids of those that it wrote.
 create or replace function {{schema}}.write_settlements(p_settlements jsonb) returns text[] language plpgsql as $$
 declare
   v_ids text[];
@@ -11,9 +12,10 @@ declare
   v_due_at timestamptz[];
 begin
   with s as materialized (
-    select * from jsonb_to_recordset(p_settlements) as s (
+    select distinct on (s.id) s.* from jsonb_to_recordset(p_settlements) as s (
       id text, job uuid, attempt integer, stage text, status text, failure jsonb, remote_id text, reason text,
       unknown_since timestamptz, reached_at timestamptz, retry_ms bigint, poll_after_ms bigint, events text[], credentials text, outcome text)
+    order by s.id, s.remote_id is null, s.attempt desc
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
@@ -23,14 +25,15 @@ begin
           then least(coalesce(t.unknown_since, s.unknown_since), clock_timestamp())
           -- Not even a proof says that what the service accepted before has no effect.
           when s.remote_id is null and s.stage <> 'settled' then (
-            select min(a.claimed_at) from {{schema}}.attempt a where a.transfer_id = t.id and a.late) end,
+            select min(a.claimed_at) from {{schema}}.attempt a where a.transfer_id = t.id and a.unmatched) end,
         -- A transfer that a stop kept from leaving goes back as it was, a release included.
         released_at = case when s.outcome = 'stopped' then t.released_at end, reached_at = s.reached_at,
         next_poll_at = clock_timestamp() + s.poll_after_ms * interval '1 millisecond',
         event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
         updated_at = clock_timestamp()
     from s
-    where t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
+    where t.id = s.id and (t.attempt = s.attempt and t.stage = 'submitting'
+      or s.remote_id is not null and t.remote_id is null and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked'))
     returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.credentials, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
   ), again as (
     select c.job, clock_timestamp() + case

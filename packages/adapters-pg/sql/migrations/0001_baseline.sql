@@ -81,14 +81,14 @@ create table {{schema}}.attempt (
   detail      text,
   http_status integer,
   request_id  text,
-  -- The transfer's id at the service, in an answer that accepted it.
+  -- The transfer's id at the service, by an answer that accepted it, by a reconciliation or by a person.
   remote_id   text,
-  -- The service accepted it when the transfer could no longer take the answer.
-  late        boolean,
+  -- The service accepted it under that id, and the transfer has another one, or none. False when a person has dealt with that.
+  unmatched   boolean,
   primary key (transfer_id, attempt)
 ) with (fillfactor = 50);
 -- There are hardly any, and an answer in time changes no column that this names.
-create index attempt_late on {{schema}}.attempt (transfer_id) where late;
+create index attempt_unmatched on {{schema}}.attempt (remote_id) where unmatched;
 
 -- Both tables grow in the order of time, so a few bytes per range of pages find what is recent.
 create index event_occurred on {{schema}}.event using brin (occurred_at) with (pages_per_range = 16, autosummarize = on);

@@ -176,14 +176,14 @@ const texts = {
           and t.reason in ('rate_limited', 'account_limited', 'unauthorized')
       ) g group by g.reason
     ) p order by p.reason`,
-  // The index has the late answers alone; most are of transfers that took another one.
+  // The index has these alone, and most transfers have got that id since.
   health_accepted_late: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-      where a.late and t.stage = 'settled' and t.remote_id is null
+      where a.unmatched and t.stage = 'settled' and t.remote_id is null
     ) g`,
   health_accepted_twice: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-      where a.late and t.remote_id is not null and {{schema}}.effect_of(t) = 'conflicting'
+      where a.unmatched and t.remote_id is not null and {{schema}}.effect_of(t) = 'conflicting'
     ) g`,
   health_missing: `select ${group} from (
       select t.id, t.unknown_since as at from {{schema}}.transfer t

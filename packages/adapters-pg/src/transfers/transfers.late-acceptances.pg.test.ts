@@ -118,7 +118,7 @@ describe('an acceptance that came when another attempt was under way', async () 
       (await pool.query(`select archived from outlay.archive_history('', 'Z', 86400000, 100, false)`)).rows[0].archived
     await archive()
     await expect(resubmit()).rejects.toMatchObject({ code: 'conflict' })
-    await pool.query('update outlay.attempt set late = false where transfer_id = $1 and late', [id])
+    await pool.query('update outlay.attempt set unmatched = false where transfer_id = $1 and unmatched', [id])
     expect(await archive()).toBe(1)
     expect(await resubmit()).toMatchObject({ stage: 'queued' })
   })

@@ -81,7 +81,7 @@ const texts = {
         else least(t.unknown_since, coalesce(
           (select case when not bool_or(a.outcome is not distinct from 'reconciled') then min(a.claimed_at) filter (where a.step is null) end
             from {{schema}}.attempt a where a.transfer_id = t.id),
-          greatest(t.created_at, t.not_before))) end as since
+          greatest(t.created_at, t.not_before))) end as since, case when t.stage = 'submitted' then t.remote_id end as remote_id
       from {{schema}}.transfer t where t.id = any ($1::text[])
     ), changed as (
       update {{schema}}.transfer t
@@ -93,6 +93,10 @@ const texts = {
           failure = case when t.stage <> 'submitted' then t.failure end,
           event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
       from doubtful f where t.id = f.id returning t.id, t.event_sequence
+    ), unmatched as (
+      -- The service may find it again under that id.
+      update {{schema}}.attempt a set unmatched = true from doubtful f
+      where a.transfer_id = f.id and a.remote_id = f.remote_id and a.unmatched is null
     ), doubtless as (
       -- No money moves by a registration, so its time starts again.
       update {{schema}}.counterparty_details d set unknown_since = null

@@ -56,7 +56,10 @@ export async function findEnded<Tx>(
       throw new OutlayError('conflict', message)
     }
     case 'unknown': {
-      const message = `The transfer ${transferId} ended by the id of another one, so what became of it is not known; ask the service, and enqueue a new transfer if it was not paid.`
+      const message =
+        transfer.reason === 'remote_id_taken'
+          ? `The transfer ${transferId} ended by the id of another one, so what became of it is not known; ask the service, and enqueue a new transfer if it was not paid.`
+          : `A request of the transfer ${transferId} left less than ten minutes ago and may still arrive; resubmit it then.`
       throw new OutlayError('conflict', message)
     }
   }

@@ -57,11 +57,14 @@ export async function resolveTransfer<Tx>(
     throw new OutlayError('conflict', message, { field: 'notPaid' })
   }
   if (isAccepted) {
-    const message = `The service accepted a request of the transfer ${id}, too late for it to take the answer; "outlay prove" shows the id, for remoteId.`
+    const message = `The service accepted a request of the transfer ${id}, under an id that it has not got; "outlay prove" shows it, for remoteId.`
     throw new OutlayError('conflict', message, { field: 'notPaid' })
   }
   if (otherId !== null) {
-    const message = `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant, and give insteadOf if it is this one.`
+    const message =
+      otherId === decided.insteadOf
+        ? `The service itself accepted the transfer ${otherId} as ${decided.remoteId}, so that id is not this one's; "outlay prove" shows the answer.`
+        : `The transfer ${otherId} of the account has the id ${decided.remoteId} at the service already; ask the service which one is meant, and give insteadOf if it is this one.`
     throw new OutlayError('conflict', message, { field: 'remoteId' })
   }
   const { stage, status } = await findTransfer(backend, tx, id)

@@ -6,8 +6,7 @@ import type { OperatorNote } from './safety.ts'
  * - `none`: nothing of it is there, and nothing under way will be
  * - `unknown`: something may be
  * - `known`: the service has it under its id, and accepted it under no other
- * - `conflicting`: the service accepted it under an id that it has not got, in an answer that came too late for it to take, and nobody
- *   has said that this is dealt with
+ * - `conflicting`: the service accepted it under an id that it has not got, and nobody has said that this is dealt with
  */
 export type Effect = 'none' | 'unknown' | 'known' | 'conflicting'
 
@@ -23,7 +22,7 @@ export interface TransferCommandPort<Tx> {
    * Resolves a blocked transfer: it has this id at the service or, with null, failed as `not_paid`. Does nothing when the
    * transfer is not blocked or does not exist; when `otherId`, a transfer of the same account, has that id at the service; or
    * when nothing was paid according to the resolution but `isUnderWay`: a request left a moment ago; or `isAccepted`: the service
-   * accepted one, too late for the transfer to take the answer.
+   * accepted one under an id that the transfer has not got.
    */
   resolve(
     tx: Tx,

@@ -1,0 +1,62 @@
+import { createEngine } from '@outlay/core'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { inspect } from '../inspection/inspection.ts'
+
+describe('after a fail-over that lost a claim, its acceptance', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  const driver = pgDriver(pool)
+  const engines: { stop(): Promise<void> }[] = []
+  afterEach(async () => {
+    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
+    await emptyOutbox(pool)
+  })
+  afterAll(() => pool.end())
+  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
+
+  it('is known, and keeps the transfer from being paid twice', async () => {
+    const service = memoryGateway({ status: 'processing' })
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => (answer = resolve))
+    let calls = 0
+    const engine = createEngine({
+      backend: postgres({ driver }),
+      gateway: {
+        ...service,
+        async submit(submission, options) {
+          calls += 1
+          const result = await service.submit(submission, options)
+          if (calls === 1) await answered
+          return result
+        },
+      },
+    })
+    engines.push(engine)
+    await engine.start()
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await waitUntil(() => service.transfers.size === 1)
+    // The standby that is promoted has the enqueue and not the claim. The host has stopped everything for the fail-over.
+    await commit((tx) => engine.stops.add(tx, { scope: 'all' }))
+    await pool.query(
+      `update outlay.transfer set attempt = 0, stage = 'queued', submission_key = null, client = null where id = $1`,
+      [id],
+    )
+    await pool.query('delete from outlay.attempt where transfer_id = $1', [id])
+    await pool.query(`update outlay_queue.job set state = 'created', started_on = null, heartbeat_on = null`)
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    answer()
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    const { transfers } = await inspect({ driver }).health()
+    expect.soft(transfers.acceptedLate.count).toBe(1)
+    const again = await commit((tx) => engine.transfers.resubmit(tx, id)).catch(() => undefined)
+    await commit((tx) => engine.stops.end(tx, { scope: 'all' }))
+    if (again !== undefined) await waitUntil(async () => (await engine.transfers.get(again.id))?.stage === 'submitted')
+    expect(service.transfers.size).toBe(1)
+  })
+})
