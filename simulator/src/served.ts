@@ -25,8 +25,8 @@ const readSeconds = 3_600
 const unseenHours = 3
 
 /**
- * Polls of an account in a row that a worker may end without a read. One leaves its reads out while the account is throttled, which
- * the worker learns a moment later than the check.
+ * Polls of an account in a row that a worker may end without a read. It defers those of a throttled account unread, and may learn a
+ * moment later than the check that the throttle has ended.
  */
 const unreadPolls = 2
 
@@ -59,7 +59,7 @@ export async function serve(at: Run): Promise<string> {
   const served = [await waitUntilServed(at, watchLeaving(at))]
   let unseen: readonly string[] | undefined
   for (let hours = 1; hours <= unseenHours && !hasUnserved(at); hours += 1) {
-    // What hangs for one keeps the next calls for others from leaving no more than the first.
+    // What hangs may delay later calls for others, and not the first.
     if (unseen?.length === 0 && !at.misconduct.isHanging()) break
     // A worker reads as soon as time has gone on.
     const hasLeft = watchLeaving(at)
@@ -169,7 +169,7 @@ async function noteUnread(at: Run, well: readonly string[]): Promise<boolean> {
     at.tenants.flatMap(({ accountId }) => (polls.unread(accountId) === 0 ? [] : [{ number, polls, accountId }])),
   )
   if (polling.length === 0) return false
-  // A poll of an account that the service throttled is put off.
+  // A poll of an account that the service throttled reads nothing.
   const { rows } = await at.environment.host.query<{ readonly account_id: string }>(
     'select account_id from outlay.account_throttle where throttled_until is not null',
   )
