@@ -1,12 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import { createEngine, type EnqueueRequest, Id } from '@outlay/core'
-import { memoryGateway } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, fetchedJobs, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { type EnqueueRequest, Id } from '@outlay/core'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { fetchedJobs, samplePayout } from '../../test/outbox.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createCommandStore } from '../transfers/commands.ts'
@@ -16,21 +12,13 @@ import { createAttemptStore } from './attempts.ts'
 const wallet = { kind: 'wallet', name: 'Ada', address: `0x${'1'.repeat(40)}`, transferTypes: ['base'] } as const
 
 describe('a claim', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const { pool, driver, open, commit } = await testHost()
   const { tokens } = resolveNames({})
-  let pool: pg.Pool
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
 
   const make = () => {
-    const driver = pgDriver(pool)
-    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const engine = open()
     const enqueue = (accountId: string, overrides: Partial<EnqueueRequest> = {}) =>
-      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
+      commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
     return { driver, engine, enqueue, attempts: createAttemptStore(driver, tokens), transaction: driver.transaction }
   }
   const jobs = async () =>

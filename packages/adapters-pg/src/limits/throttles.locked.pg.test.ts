@@ -1,26 +1,18 @@
-import { createEngine } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
-const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-const pool = new pg.Pool({ connectionString: database.url, max: 40 })
-afterAll(() => pool.end())
-afterEach(() => emptyOutbox(pool))
+const { pool, open, commit } = await testHost({ max: 40 })
 
 it('a worker that stands still while it writes the throttle of an account holds up no other account', async () => {
-  const commit = pgDriver(pool).transaction
   const memory = memoryGateway()
   memory.script(({ accountId, attempt }) =>
     accountId !== 'limited' && attempt === 1
       ? { outcome: 'throttled', detail: 'HTTP 429', httpStatus: 429, retryAfterMs: 100 }
       : undefined,
   )
-  await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
+  const engine = open({ gateway: memory })
   const enqueue = (accountId: string, count: number) =>
     commit((tx) =>
       engine.transfers.enqueueMany(

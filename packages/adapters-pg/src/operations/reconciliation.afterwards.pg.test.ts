@@ -1,29 +1,13 @@
-import { createEngine, type EnqueueRequest, type Gateway, type Observation } from '@outlay/core'
+import type { EnqueueRequest, Gateway, Observation } from '@outlay/core'
 import { type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+import { describe, expect, it } from 'vitest'
+import { type HostEngine, reach, testHost } from '../../test/host.ts'
+import { emptyOutbox, samplePayout } from '../../test/outbox.ts'
 
 const day = 24 * 3_600_000
 
 describe('a database that was restored', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { pool, open, stopAll, commit, enqueue } = await testHost()
 
   /** A service in memory that shows lists. */
   function serve(): MemoryGateway & Gateway {
@@ -46,16 +30,12 @@ describe('a database that was restored', async () => {
     }
   }
   function make(gateway: MemoryGateway & Gateway) {
-    const backend = postgres({ driver: pgDriver(pool) })
-    const random = { ...backend.runtime.random, fraction: () => 0.001 }
-    const engine = createEngine({ backend, gateway, runtime: { random } })
-    engines.push(engine)
+    const engine = open({ gateway, fraction: 0.001 })
     return engine
   }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
   /** Replaces the engine's rows by those of the backup: the given transfers were enqueued, and none was sent. */
   const rewind = async (gateway: MemoryGateway & Gateway, before: readonly EnqueueRequest[]) => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
+    await stopAll()
     await emptyOutbox(pool)
     const engine = make(gateway)
     const rows = []
@@ -140,7 +120,7 @@ describe('a database that was restored', async () => {
     const gateway = serve()
     const engine = make(gateway)
     await engine.start()
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await isSent(engine, id)
     await pool.query(`update outlay.attempt set claimed_at = claimed_at - interval '40 days'`)
     await pool.query(
@@ -186,7 +166,7 @@ describe('a database that was restored', async () => {
         return { outcome: 'throttled', detail: 'not sent' }
       },
     })
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await pool.query(
       `update outlay.transfer set attempt = 1, stage = 'blocked', reason = 'outcome_unknown', client = '',
          unknown_since = now() - interval '2 days'`,
@@ -194,7 +174,7 @@ describe('a database that was restored', async () => {
     await commit((tx) => engine.transfers.release(tx, id))
     await engine.start()
     await waitUntil(async () => (await engine.transfers.get(id))?.attempt === 2 && isStopped)
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'queued')
+    await reach(engine, id, { stage: 'queued' })
     await commit((tx) => engine.stops.end(tx, { scope: 'all' }))
     await waitUntil(async () => (await engine.transfers.get(id))?.stage !== 'queued' || gateway.submissions.length > 0)
     await isSent(engine, id)

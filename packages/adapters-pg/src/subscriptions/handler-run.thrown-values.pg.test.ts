@@ -1,11 +1,7 @@
-import { createEngine } from '@outlay/core'
-import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { waitUntil } from '@outlay/testing'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 const unreadable = new Proxy(
   {},
@@ -17,13 +13,10 @@ const unreadable = new Proxy(
 )
 
 describe('a handler that throws what cannot be written as text', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  afterAll(() => pool.end())
+  const { pool, open, commit } = await testHost({ max: 20 })
 
   it('has failed like any other: its event is deferred with the error, and the others are handled', async () => {
-    const driver = pgDriver(pool)
-    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const engine = open()
     const thrown: unknown[] = [Object.create(null), unreadable, Object.assign(new Error(), { message: Symbol('odd') })]
     const received = new Set<string>()
     engine.subscribe('books', ['transfer.completed'], async ({ accountId }) => {
@@ -31,8 +24,7 @@ describe('a handler that throws what cannot be written as text', async () => {
       if (index >= 0) throw thrown[index]
       received.add(accountId)
     })
-    const enqueue = (accountId: string) =>
-      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
+    const enqueue = (accountId: string) => commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
     for (const index of thrown.keys()) await enqueue(`odd-${index}`)
     await engine.start()
     try {

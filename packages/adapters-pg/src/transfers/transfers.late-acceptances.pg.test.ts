@@ -1,25 +1,16 @@
-import { createEngine } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
 
 describe('an acceptance that came when another attempt was under way', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  const { pool, open, commit } = await testHost()
   const gateway = memoryGateway()
-  const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-  afterEach(async () => {
-    await engine.stop()
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const engine = open({ gateway })
+  afterEach(() => engine.stop())
 
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
   const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
   /** Another worker claims the transfers, whose worker has lost its jobs. */
   async function claim() {

@@ -1,34 +1,22 @@
-import { createEngine, type EnqueueRequest, Id } from '@outlay/core'
-import { memoryGateway } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, fetchedJobs, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { type EnqueueRequest, Id } from '@outlay/core'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { fetchedJobs, samplePayout } from '../../test/outbox.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
-import { pgDriver } from '../drivers/pg.ts'
 import { createCredentialStore } from '../limits/credentials.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createTransferStore } from './transfers.ts'
 
 describe('a transfer that is not to be sent before a time', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const { pool, driver, open, commit } = await testHost({ max: 10 })
   const { tokens } = resolveNames({})
   const notBefore = new Date(Date.now() + 86_400_000)
-  let pool: pg.Pool
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 10 })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
 
   const make = () => {
-    const driver = pgDriver(pool)
-    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const engine = open()
     const enqueue = (overrides: Partial<EnqueueRequest> = {}) =>
-      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme', overrides)))
+      commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme', overrides)))
     return { driver, engine, enqueue, attempts: createAttemptStore(driver, tokens), commit: driver.transaction }
   }
   const startOf = async (id: string): Promise<Date> =>
