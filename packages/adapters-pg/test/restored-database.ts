@@ -56,7 +56,7 @@ export function restoredDatabase({ pool, commit, rows, open, stopAll }: TestHost
     isSent,
     rewind,
     /** Sends these, then restores the database to before: `kept` is enqueued in it, and it is fenced. */
-    async sendAndRewind(gateway: Gateway, sent: readonly EnqueueRequest[], kept: readonly EnqueueRequest[]) {
+    async sendAndRewind(gateway: Gateway, sent: readonly EnqueueRequest[], kept = sent) {
       const before = make(gateway)
       await before.start()
       for (const request of sent) {

@@ -1,8 +1,8 @@
-import type { EnqueueRequest, Gateway } from '@outlay/core'
+import type { Gateway } from '@outlay/core'
 import { drain, type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type HostEngine, testHost } from '../../test/host.ts'
+import { testHost } from '../../test/host.ts'
 import { emptyOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
@@ -10,7 +10,7 @@ import { pgDriver } from '../drivers/pg.ts'
 const lost = { outcome: 'unknown', detail: 'reset' } as const
 
 describe('a submission', async () => {
-  const { database, pool, driver, open, commit, outcomes } = await testHost()
+  const { database, pool, driver, open, commit, enqueue, outcomes } = await testHost()
 
   function make(gateway: MemoryGateway & Gateway = memoryGateway(), on = pool) {
     const engine = open({ gateway, driver: pgDriver(on), fraction: 0.001 })
@@ -22,8 +22,6 @@ describe('a submission', async () => {
     const gateway = memoryGateway()
     return { client, gateway: { ...gateway, identify: async () => client.now } }
   }
-  const enqueue = (engine: HostEngine, overrides: Partial<EnqueueRequest> = {}, account = 'acme') =>
-    commit((tx) => engine.transfers.enqueue(tx, samplePayout(account, overrides)))
   const read = async (id: string, on = pool) =>
     (await on.query('select * from outlay.transfer where id = $1', [id])).rows[0]
   const keyOf = async (...parts: readonly string[]): Promise<string> =>
@@ -52,7 +50,7 @@ describe('a submission', async () => {
       const { engine, gateway } = make()
       gateway.scriptAfter(({ attempt }) => (attempt < 3 ? lost : undefined))
       const ours = await enqueue(engine, { idempotencyKey: 'inv-7' })
-      const theirs = await enqueue(engine, { idempotencyKey: 'inv-7' }, 'globex')
+      const theirs = await enqueue(engine, { accountId: 'globex', idempotencyKey: 'inv-7' })
       await engine.start()
       await drain(engine)
       const sent = (id: string) => [

@@ -5,7 +5,7 @@ import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
 
 describe('the order of dispatch, when the wait of a whole account ends', async () => {
-  const { pool, open, commit } = await testHost()
+  const { pool, open, commit, enqueue, enqueueMany } = await testHost()
 
   it.each(['a pause', 'refused credentials', 'a lack of funds', 'its time'] as const)(
     'lets one payout of another account pass those that waited for %s',
@@ -44,7 +44,7 @@ describe('the order of dispatch, when the wait of a whole account ends', async (
       if (wait === 'refused credentials') await commit((tx) => engine.accounts.retryCredentials(tx, 'big'))
       if (wait === 'a lack of funds') await commit((tx) => engine.accounts.fundsArrived(tx, 'big'))
       await waitUntil(() => sent.length >= 40)
-      await commit((tx) => engine.transfers.enqueue(tx, samplePayout('well')))
+      await enqueue(engine, { accountId: 'well' })
       const before = sent.length
       await waitUntil(() => sent.includes('well'))
       // Twenty are under way, and at most half of what is fetched next belongs to the others.
@@ -62,12 +62,11 @@ describe('the order of dispatch, when the wait of a whole account ends', async (
       return isFirst ? { outcome: 'unknown', detail: 'HTTP 500', httpStatus: 500 } : undefined
     })
     const engine = open({ gateway })
-    const payouts = Array.from({ length: 3_000 }, () => samplePayout('big'))
-    await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
+    await enqueueMany(engine, 3_000, 'big')
     await pool.query('update outlay.dispatch_clock set tag = greatest(tag, 2000000)')
     await engine.start({ concurrency: 20 })
     await waitUntil(() => sent.length >= 40)
-    await commit((tx) => engine.transfers.enqueue(tx, samplePayout('well')))
+    await enqueue(engine, { accountId: 'well' })
     await waitUntil(() => sent.indexOf('well') !== sent.lastIndexOf('well'))
     // The pause before a second attempt is some seconds, in which four hundred are sent each.
     expect(sent.length).toBeLessThan(2_500)

@@ -9,13 +9,13 @@ import { inspect } from './inspection.ts'
 const patience = { timeoutMs: 150_000 }
 
 describe('an inspection', async () => {
-  const { pool, driver, open, commit, rows } = await testHost()
+  const { pool, driver, open, commit, enqueue, enqueueMany, rows } = await testHost()
 
   function make() {
     const gateway = memoryGateway()
     const engine = open({ gateway })
-    const enqueue = (accountId = 'acme') => commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
-    return { gateway, engine, enqueue, inspection: inspect({ driver }) }
+    const pay = (accountId = 'acme') => enqueue(engine, { accountId })
+    return { gateway, engine, enqueue: pay, inspection: inspect({ driver }) }
   }
 
   it('finds the job of a transfer by the same bits that the engine gives it, both ways', async () => {
@@ -188,8 +188,7 @@ describe('an inspection', async () => {
     const { engine, inspection } = make()
     const tail = inspection.tail()
     await tail.next()
-    const requests = Array.from({ length: 2_300 }, () => samplePayout('acme'))
-    await commit((tx) => engine.transfers.enqueueMany(tx, requests))
+    await enqueueMany(engine, 2_300)
     const seen: string[] = []
     await waitUntil(async () => {
       seen.push(...(await tail.next()).map((event) => event.transferId))

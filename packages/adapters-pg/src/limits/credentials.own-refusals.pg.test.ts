@@ -1,10 +1,9 @@
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
-import { samplePayout } from '../../test/outbox.ts'
 
 describe('a transfer that the service forbids, while it accepts others of the account', async () => {
-  const { pool, open, commit } = await testHost({ max: 40 })
+  const { pool, open, commit, enqueue } = await testHost({ max: 40 })
 
   function make() {
     const gateway = memoryGateway()
@@ -16,8 +15,7 @@ describe('a transfer that the service forbids, while it accepts others of the ac
         : undefined,
     )
     const engine = open({ gateway, fraction: 0.001 })
-    const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
-    return { engine, gateway, forbidden, state, enqueue }
+    return { engine, gateway, forbidden, state, enqueue: () => enqueue(engine) }
   }
   const sent = (gateway: ReturnType<typeof memoryGateway>, id: string) =>
     gateway.submissions.filter(({ transferId }) => transferId === id).length

@@ -1,9 +1,8 @@
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
-import { samplePayout } from '../../test/outbox.ts'
 
-const { pool, open, commit } = await testHost({ max: 40 })
+const { pool, open, commit, enqueueMany } = await testHost({ max: 40 })
 
 it('a worker that stands still while it writes the throttle of an account holds up no other account', async () => {
   const memory = memoryGateway()
@@ -13,13 +12,6 @@ it('a worker that stands still while it writes the throttle of an account holds 
       : undefined,
   )
   const engine = open({ gateway: memory })
-  const enqueue = (accountId: string, count: number) =>
-    commit((tx) =>
-      engine.transfers.enqueueMany(
-        tx,
-        Array.from({ length: count }, () => samplePayout(accountId)),
-      ),
-    )
   const sentOf = (accountId: string) =>
     [...memory.transfers.values()].filter(({ submission }) => submission.accountId === accountId).length
   await commit((tx) => engine.accounts.configure(tx, 'limited', { concurrency: 2 }))
@@ -30,9 +22,9 @@ it('a worker that stands still while it writes the throttle of an account holds 
   try {
     await still.query('begin')
     await still.query(`update outlay.account_throttle set rate = 0.5 where account_id = 'a-held'`)
-    await enqueue('a-held', 20)
-    await enqueue('limited', 6)
-    await enqueue('refused', 3)
+    await enqueueMany(engine, 20, 'a-held')
+    await enqueueMany(engine, 6, 'limited')
+    await enqueueMany(engine, 3, 'refused')
     await engine.start({ concurrency: 8 })
     await waitUntil(() => sentOf('limited') === 6 && sentOf('refused') === 3, { timeoutMs: 30_000 })
     expect(sentOf('a-held')).toBe(0)

@@ -5,7 +5,7 @@ import { type HostEngine, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
 
 describe('test and live', async () => {
-  const { open, commit } = await testHost()
+  const { open, commit, enqueue } = await testHost()
 
   function make(environment?: Environment) {
     const memory = memoryGateway()
@@ -67,7 +67,7 @@ describe('test and live', async () => {
   it('are not compared where no gateway declares which it is', async () => {
     const { engine, memory } = make()
     await engine.start()
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await drain(engine)
     expect(memory.submissions).toHaveLength(1)
     expect(await engine.transfers.get(id)).not.toHaveProperty('environment')

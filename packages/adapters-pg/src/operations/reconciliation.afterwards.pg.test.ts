@@ -1,111 +1,64 @@
-import type { EnqueueRequest, Gateway, Observation } from '@outlay/core'
-import { type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
+import { waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
-import { type HostEngine, reach, testHost } from '../../test/host.ts'
-import { emptyOutbox, samplePayout } from '../../test/outbox.ts'
+import { reach, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
+import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 
-const day = 24 * 3_600_000
+const since = () => new Date(Date.now() - 60_000)
 
 describe('a database that was restored', async () => {
-  const { pool, open, stopAll, commit, enqueue } = await testHost()
+  const host = await testHost()
+  const { pool, commit, enqueue, rows } = host
+  const { make, sendAndRewind, isSent } = restoredDatabase(host)
 
-  /** A service in memory that shows lists. */
-  function serve(): MemoryGateway & Gateway {
-    const gateway = memoryGateway({ status: 'processing' })
-    return {
-      ...gateway,
-      keyLifetimeMs: 20 * day,
-      async list(accountId) {
-        const at = new Date().toISOString()
-        const observations = [...gateway.transfers].flatMap(([remoteId, { submission, status }]): Observation[] => {
-          if (submission.accountId !== accountId) return []
-          const { amount, source, destination, note = null } = submission.request
-          const transfer = { id: remoteId, amount, source, destination, note, status, failure: null }
-          return [
-            { remoteId, status, failure: null, transfer: { ...transfer, createdAt: at, updatedAt: at } },
-          ] as Observation[]
-        })
-        return { observations }
-      },
-    }
-  }
-  function make(gateway: MemoryGateway & Gateway) {
-    const engine = open({ gateway, fraction: 0.001 })
-    return engine
-  }
-  /** Replaces the engine's rows by those of the backup: the given transfers were enqueued, and none was sent. */
-  const rewind = async (gateway: MemoryGateway & Gateway, before: readonly EnqueueRequest[]) => {
-    await stopAll()
-    await emptyOutbox(pool)
-    const engine = make(gateway)
-    const rows = []
-    for (const request of before) rows.push(await commit((tx) => engine.transfers.enqueue(tx, request)))
-    await commit((tx) => engine.fence(tx))
-    return { engine, rows }
-  }
-  const isSent = (engine: HostEngine, id: string) =>
-    waitUntil(async () => (await engine.transfers.get(id))?.remoteId !== null)
-  const since = () => new Date(Date.now() - 60_000)
-
-  /** Sends these, and loses what the database has about that. */
-  async function sendAndRewind(gateway: MemoryGateway & Gateway, requests: readonly EnqueueRequest[], kept = requests) {
-    const before = make(gateway)
-    await before.start()
-    for (const request of requests) {
-      const { id } = await commit((tx) => before.transfers.enqueue(tx, request))
-      await isSent(before, id)
-    }
-    return rewind(gateway, kept)
-  }
-  const rows = async (text: string) => (await pool.query(text)).rows
   const isNoted = (count: number) =>
     waitUntil(async () => (await rows('select 1 from outlay.found_transfer')).length === count)
   const adopt = () => rows('select id from outlay.adopt_found(10)')
   const twins = ['one', 'two'].map((idempotencyKey) => samplePayout('acme', { idempotencyKey }))
 
   it('sends a twin that a person releases under the key that was sent before', async () => {
-    const gateway = serve()
-    const { engine, rows } = await sendAndRewind(gateway, twins)
+    const gateway = listingGateway()
+    const { engine, ids } = await sendAndRewind(gateway, twins)
     // A transfer that is late already is not sent again without a person.
     await pool.query(`update outlay.transfer set expires_at = now()`)
     await engine.reconcile({ since: since(), acknowledge: true })
-    for (const { id } of rows) {
+    for (const id of ids) {
       expect(await engine.transfers.get(id)).toMatchObject({ stage: 'blocked', reason: 'reconcile' })
       await commit((tx) => engine.transfers.release(tx, id))
     }
     await engine.start()
-    for (const { id } of rows) await isSent(engine, id)
+    for (const id of ids) await isSent(engine, id)
     expect(new Set(gateway.submissions.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2)
     expect(gateway.transfers.size).toBe(2)
   })
 
   it('does not send a twin that a person releases when its key may be forgotten', async () => {
-    const gateway = serve()
-    const { engine, rows } = await sendAndRewind(gateway, twins)
+    const gateway = listingGateway()
+    const { engine, ids } = await sendAndRewind(gateway, twins)
     await pool.query(`update outlay.transfer set created_at = created_at - interval '40 days'`)
     await engine.reconcile({ since: since(), acknowledge: true })
-    for (const { id } of rows) await commit((tx) => engine.transfers.release(tx, id))
+    for (const id of ids) await commit((tx) => engine.transfers.release(tx, id))
     await engine.start()
     const isBlocked = async (id: string) => (await engine.transfers.get(id))?.reason === 'key_expired'
-    for (const { id } of rows) await waitUntil(() => isBlocked(id))
+    for (const id of ids) await waitUntil(() => isBlocked(id))
     expect(gateway.submissions).toHaveLength(2)
   })
 
   it('adopts nothing while it is fenced, since its own rows stand for what was sent', async () => {
-    const gateway = serve()
-    const { engine, rows } = await sendAndRewind(gateway, twins.slice(0, 1))
+    const gateway = listingGateway()
+    const { engine, ids } = await sendAndRewind(gateway, twins.slice(0, 1))
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     await engine.start()
     await isNoted(1)
     expect(await adopt()).toEqual([])
     const { differences } = await engine.reconcile({ since: since() })
     expect(differences.map(({ kind }) => kind)).toEqual(['resent', 'undecided'])
-    await isSent(engine, rows[0]?.id ?? '')
-    expect((await engine.transfers.get(rows[0]?.id ?? ''))?.remoteId).toBe('remote-1')
+    await isSent(engine, ids[0] ?? '')
+    expect((await engine.transfers.get(ids[0] ?? ''))?.remoteId).toBe('remote-1')
   })
 
   it('adopts none of those that a blocked transfer may be, also when the fence is lifted', async () => {
-    const gateway = serve()
+    const gateway = listingGateway()
     const { engine } = await sendAndRewind(gateway, twins)
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     await engine.start()
@@ -117,7 +70,7 @@ describe('a database that was restored', async () => {
   })
 
   it('does not send one that the service has lost when its key may be forgotten', async () => {
-    const gateway = serve()
+    const gateway = listingGateway()
     const engine = make(gateway)
     await engine.start()
     const { id } = await enqueue(engine)
@@ -135,7 +88,7 @@ describe('a database that was restored', async () => {
   })
 
   it('never sends a transfer of others, also when the service has lost it', async () => {
-    const gateway = serve()
+    const gateway = listingGateway()
     const { engine } = await sendAndRewind(gateway, twins.slice(0, 1), [])
     await engine.reconcile({ since: since(), accounts: ['acme'] })
     await pool.query(
@@ -146,7 +99,7 @@ describe('a database that was restored', async () => {
     expect(adopted?.idempotency_key).toBe('adopted remote-1')
     const released = await commit((tx) => engine.transfers.release(tx, adopted?.id))
     await engine.start()
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme', { idempotencyKey: 'next' })))
+    const { id } = await enqueue(engine, { idempotencyKey: 'next' })
     await isSent(engine, id)
     await waitUntil(async () => (await engine.backlog()).queued === 0)
     expect(gateway.transfers.size).toBe(2)
@@ -154,7 +107,7 @@ describe('a database that was restored', async () => {
   })
 
   it('keeps a release whose request a stop kept from leaving', async () => {
-    const gateway = serve()
+    const gateway = listingGateway()
     let isStopped = false
     const engine = make({
       ...gateway,

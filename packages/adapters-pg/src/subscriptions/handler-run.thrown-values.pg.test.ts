@@ -1,7 +1,6 @@
 import { waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
-import { samplePayout } from '../../test/outbox.ts'
 
 const unreadable = new Proxy(
   {},
@@ -13,7 +12,7 @@ const unreadable = new Proxy(
 )
 
 describe('a handler that throws what cannot be written as text', async () => {
-  const { pool, open, commit } = await testHost({ max: 20 })
+  const { pool, open, enqueue } = await testHost({ max: 20 })
 
   it('has failed like any other: its event is deferred with the error, and the others are handled', async () => {
     const engine = open()
@@ -24,14 +23,13 @@ describe('a handler that throws what cannot be written as text', async () => {
       if (index >= 0) throw thrown[index]
       received.add(accountId)
     })
-    const enqueue = (accountId: string) => commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
-    for (const index of thrown.keys()) await enqueue(`odd-${index}`)
+    for (const index of thrown.keys()) await enqueue(engine, { accountId: `odd-${index}` })
     await engine.start()
     try {
       const failed = async () =>
         Number((await pool.query('select count(*) from outlay.delivery where failures > 0')).rows[0].count)
       await waitUntil(async () => (await failed()) === thrown.length)
-      await enqueue('good')
+      await enqueue(engine, { accountId: 'good' })
       await waitUntil(() => received.has('good'))
       const { rows } = await pool.query(
         'select distinct last_error is not null as recorded from outlay.delivery where failures > 0',

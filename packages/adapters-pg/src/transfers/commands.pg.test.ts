@@ -1,18 +1,15 @@
-import type { EnqueueRequest, SubmitResult } from '@outlay/core'
+import type { SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
-import { type HostEngine, reach, testHost } from '../../test/host.ts'
-import { samplePayout } from '../../test/outbox.ts'
+import { reach, testHost } from '../../test/host.ts'
 
 describe('a command in the transaction of the host', async () => {
-  const { pool, open, commit } = await testHost()
+  const { pool, open, commit, enqueue } = await testHost()
 
   function make(gateway = memoryGateway()) {
     const engine = open({ gateway })
     return { engine, gateway }
   }
-  const enqueue = (engine: HostEngine, overrides: Partial<EnqueueRequest> = {}, accountId = 'acme') =>
-    commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
   const jobs = async () => (await pool.query('select count(*)::integer as count from outlay_queue.job')).rows[0].count
 
   it('cancels a transfer that was not sent, and rolls back with the transaction', async () => {
@@ -165,7 +162,7 @@ describe('a command in the transaction of the host', async () => {
     expect(await commit((tx) => engine.accounts.pause(tx, 'acme'))).toBe(true)
     expect(await commit((tx) => engine.accounts.pause(tx, 'acme'))).toBe(false)
     for (let index = 0; index < 5; index += 1) await enqueue(engine)
-    await enqueue(engine, {}, 'other')
+    await enqueue(engine, { accountId: 'other' })
     await engine.start()
     await waitUntil(async () => (await engine.backlog()).settled === 1)
     await waitUntil(async () => {

@@ -3,12 +3,11 @@ import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import type pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
-import { samplePayout } from '../../test/outbox.ts'
 
 const missing = '01J0000000000000000000000Z'
 
 describe('a person who has asked the service', async () => {
-  const { pool, open, commit } = await testHost()
+  const { pool, open, commit, enqueue } = await testHost()
 
   function make() {
     const gateway = memoryGateway()
@@ -20,8 +19,6 @@ describe('a person who has asked the service', async () => {
     })
     return { engine, gateway, news }
   }
-  const enqueue = (engine: HostEngine, accountId = 'acme') =>
-    commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
   const resolve = (engine: HostEngine, id: string, resolution: Resolution) =>
     commit((tx) => engine.transfers.resolve(tx, id, resolution))
   const read = async (id: string) => (await pool.query('select * from outlay.transfer where id = $1', [id])).rows[0]
@@ -184,7 +181,7 @@ describe('a person who has asked the service', async () => {
     const { engine } = make()
     const ids: string[] = []
     for (const account of ['acme', 'acme', 'other']) {
-      const { id } = await enqueue(engine, account)
+      const { id } = await enqueue(engine, { accountId: account })
       await block(id)
       ids.push(id)
     }

@@ -1,17 +1,15 @@
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
-import { samplePayout } from '../../test/outbox.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
 
 describe('an acceptance that came when another attempt was under way', async () => {
-  const { pool, open, commit } = await testHost()
+  const { pool, open, commit, enqueue } = await testHost()
   const gateway = memoryGateway()
   const engine = open({ gateway })
   afterEach(() => engine.stop())
 
-  const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
   /** Another worker claims the transfers, whose worker has lost its jobs. */
   async function claim() {
     await pool.query(`update outlay_queue.job set state = 'retry', start_after = now()`)
@@ -41,7 +39,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   }
 
   it('keeps nobody from resubmitting the transfer, once it got that id itself and failed at the service', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 1, accepted)).toBe('stale')
@@ -59,7 +57,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('keeps the transfer from being canceled while it waits for funds', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 2, poor)).toBe('settled')
@@ -70,7 +68,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('keeps the transfer from expiring', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 2, { ...poor, retry_ms: 0 })).toBe('settled')
@@ -84,7 +82,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('keeps a person from saying that nothing was paid', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 1, accepted)).toBe('stale')
@@ -96,7 +94,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('keeps the transfer from being resubmitted after its history was archived, until a person has dealt with it', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 2, poor)).toBe('settled')
@@ -115,7 +113,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('is reported where a person had said that the transfer is another one of the service', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 2, lost)).toBe('settled')

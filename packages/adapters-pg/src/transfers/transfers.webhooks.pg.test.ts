@@ -2,7 +2,6 @@ import { OutlayError, type WebhookVerifier } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
-import { samplePayout } from '../../test/outbox.ts'
 
 /** A verifier of webhooks that read `<remote id> <status>`, or anything else that is not genuine. */
 const verifier: WebhookVerifier = {
@@ -19,15 +18,14 @@ const verifier: WebhookVerifier = {
 }
 
 describe('a webhook', async () => {
-  const { pool, open, commit } = await testHost()
+  const { pool, open, enqueue } = await testHost()
 
   function make() {
     const gateway = memoryGateway({ status: 'pending' })
     // The first poll of a payout by ACH is due after half a day.
     const engine = open({ gateway, webhooks: verifier })
-    const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     const receive = (body: string, accountId = 'acme') => engine.webhook({ body, headers: {} }, { accountId })
-    return { gateway, engine, enqueue, receive }
+    return { gateway, engine, enqueue: () => enqueue(engine), receive }
   }
   const earlyObservations = async () =>
     (await pool.query('select remote_id from outlay.early_observation order by 1')).rows
