@@ -1,8 +1,13 @@
-import type pg from 'pg'
+import { createEngine } from '@outlay/core'
+import { memoryGateway } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type HostEngine, testHost } from '../../test/host.ts'
+import { migrateOutbox } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
 
+type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 type Command = (engine: HostEngine, tx: pg.PoolClient) => unknown
 
 const withNul = 'a\0b'
@@ -45,8 +50,10 @@ const refused: Readonly<Record<string, { readonly field: string; readonly run: C
 }
 
 describe('what a host gives to a command', async () => {
-  const { pool, driver, open } = await testHost({ max: 4 })
-  const engine = open()
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const pool = new pg.Pool({ connectionString: database.url, max: 4 })
+  const driver = pgDriver(pool)
+  const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
   let host: pg.PoolClient
   beforeAll(async () => {
     host = await pool.connect()
