@@ -67,10 +67,10 @@ const readAddresses = rowDecoder('instruction', {
 
 /** Reads one address of a transfer from JSON of its row. */
 function readAddress(row: Row | null) {
-  return row === null ? undefined : { ...readBankAccount(row), ...readPlace(row) }
+  return row === null ? undefined : { ...readBankAccount(row), ...readOnchainAddress(row) }
 }
 
-const readPlace = rowDecoder('address', { address: Column.text })
+const readOnchainAddress = rowDecoder('address', { address: Column.text })
 
 const selectInstructions = statement(
   'transfer_instruction_select',
