@@ -1,8 +1,9 @@
 import { Amount, Id, Limits, OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import type { DepositFact, DepositVerdict } from '../rails/port.ts'
-import { type AutomationRow, virtualAccountIndex } from './automations.ts'
+import { type AutomationRow, readAutomation, virtualAccountIndex } from './automations.ts'
 import { type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './transfers.ts'
 
 /** A payment to a virtual account, and its verdict. */
@@ -54,7 +55,7 @@ export async function findDeposit(
   context: Pick<ServiceContext, 'schema'>,
   key: Pick<DepositFact, 'transferType' | 'reference'>,
 ): Promise<AutomationDeposit | undefined> {
-  const [row] = await run<AutomationDeposit>(executor, context, selectDeposit, [key.transferType, key.reference])
+  const [row] = await run(executor, context, selectDeposit, [key.transferType, key.reference])
   return row
 }
 
@@ -66,7 +67,7 @@ function verdictOf(row: AutomationDeposit | undefined): DepositVerdict {
 
 /** The automation with this account number, locked against a change of its status until the commit. */
 async function lockAutomation(tx: Tx, context: ServiceContext, fact: DepositFact): Promise<AutomationRow | undefined> {
-  const [row] = await run<AutomationRow>(tx, context, lockByAccount, [virtualAccountIndex(context, fact)])
+  const [row] = await run(tx, context, lockByAccount, [virtualAccountIndex(context, fact)])
   return row
 }
 
@@ -114,9 +115,22 @@ async function prepareOrRefuse(
   }
 }
 
+const readDeposit: (row: Row) => AutomationDeposit = rowDecoder('deposit', {
+  id: Column.text,
+  transfer_type: Column.word<DepositFact['transferType']>(),
+  reference: Column.text,
+  automation_id: Column.nullable(Column.text),
+  account_id: Column.nullable(Column.text),
+  amount_value: Column.text,
+  amount_currency: Column.text,
+  transfer_id: Column.nullable(Column.text),
+  return_reason: Column.nullable(Column.text),
+})
+
 const lockByAccount = statement(
   'automation_lock_by_account',
   'select * from {{schema}}.automation where account_number_index = $1 for share',
+  readAutomation,
 )
 
 const insertDeposit = statement(
@@ -136,4 +150,5 @@ const returnDeposit = statement(
 const selectDeposit = statement(
   'automation_deposit_select',
   'select * from {{schema}}.automation_deposit where transfer_type = $1 and reference = $2',
+  readDeposit,
 )

@@ -4,7 +4,13 @@ import { run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { VirtualAccountBank, VirtualAccountFact } from '../rails/port.ts'
 import { recordEvent } from '../webhooks/events.ts'
-import { type AutomationRow, automationView, virtualAccountIndex, virtualAccountPlace } from './automations.ts'
+import {
+  type AutomationRow,
+  automationView,
+  readAutomation,
+  virtualAccountIndex,
+  virtualAccountPlace,
+} from './automations.ts'
 
 /** The running worker that opens virtual accounts. */
 export interface AutomationOpening {
@@ -46,7 +52,7 @@ export function startAutomationOpening(
 
 async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal: AbortSignal): Promise<void> {
   const now = context.clock.now()
-  const due = await run<AutomationRow>(asSystem(context), context, startDue, [now, batchSize])
+  const due = await run(asSystem(context), context, startDue, [now, batchSize])
   // Concurrently: one order that hangs must not delay the others.
   await Promise.all(
     due.map(async (row) => {
@@ -95,7 +101,7 @@ function report(context: ServiceContext, error: Error, automationId?: string): f
 export async function applyOpened(context: ServiceContext, fact: VirtualAccountFact): Promise<void> {
   const { automationId, instructions } = fact
   await inTransaction(context, async (tx) => {
-    const [row] = await run<AutomationRow>(tx, context, setInstructions, [
+    const [row] = await run(tx, context, setInstructions, [
       automationId,
       instructions.bankName,
       instructions.bankAddress,
@@ -134,6 +140,7 @@ const startDue = statement(
      from due
     where a.id = due.id and a.status in ('pending', 'processing')
    returning a.*`,
+  readAutomation,
 )
 
 const setOpenAt = statement(
@@ -151,4 +158,5 @@ const setInstructions = statement(
           updated_at = case when status = 'archived' then updated_at else $8 end
     where id = $1 and account_number is null
    returning *`,
+  readAutomation,
 )

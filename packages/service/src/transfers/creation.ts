@@ -9,7 +9,7 @@ import {
 import type { PostalAddress } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
-import { type LedgerAnswer, type LedgerLeg, type LedgerPlan, planTransfer } from '../ledger/ledger.ts'
+import { type LedgerLeg, type LedgerPlan, planTransfer, readLedgerAnswer } from '../ledger/ledger.ts'
 import type { RailInstruction, RailLeg } from '../rails/port.ts'
 import type { Caller } from '../schema/caller.ts'
 import { recordEvent } from '../webhooks/events.ts'
@@ -206,11 +206,15 @@ async function holdAndWrite(
   hold: LedgerPlan['hold'],
 ): Promise<void> {
   const values = [JSON.stringify(row), JSON.stringify(hold)]
-  const [written] = await run<{ answer: LedgerAnswer }>(tx, context, insertTransfer, values)
+  const [written] = await run(tx, context, insertTransfer, values)
   if (written?.answer === 'applied') return
   if (written?.answer !== 'insufficient') throw new Error('The ledger already has a hold of the new transfer.')
   const message = `The wallet does not have ${row.amount_value} ${row.source_value_type} on ${row.source_transfer_type} available.`
   throw new OutlayError('insufficient_balance', message, { field: 'amount.value' })
 }
 
-const insertTransfer = statement('transfer_create', 'select {{schema}}.transfer_create($1::jsonb, $2::jsonb) as answer')
+const insertTransfer = statement(
+  'transfer_create',
+  'select {{schema}}.transfer_create($1::jsonb, $2::jsonb) as answer',
+  readLedgerAnswer,
+)
