@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import type { PostalAddress } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
 
 /** What the receiving bank sees of an account. */
 export interface Brand {
@@ -14,13 +14,13 @@ export interface Brand {
  * @throws OutlayError `invalid_id` for an account that the client neither owns nor manages.
  */
 export async function findBrand(
-  tx: Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   clientId: string,
   brand: { readonly accountId: string } | undefined,
 ): Promise<Brand | undefined> {
   if (brand === undefined) return undefined
-  const [found] = await run<Brand>(tx, context, selectBrand, [clientId, brand.accountId])
+  const [found] = await run<Brand>(executor, context, selectBrand, [clientId, brand.accountId])
   if (found !== undefined) return found
   throw new OutlayError('invalid_id', 'The brand is not an account that you own or manage.', {
     field: 'brand.accountId',
