@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { recordingLogger } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { inspect } from '../../test/inspection.ts'
 import { sampleBankAddress, type TestService, testService } from '../../test/service.ts'
 import { setAccountStatus } from '../accounts/accounts.ts'
@@ -70,6 +70,7 @@ const everything = async () => [await count('transfer'), await count('webhook_ev
 /** Lets one member of the rails hang until it is released. */
 function hang(member: 'validate' | 'wireInstructions') {
   const released = Promise.withResolvers<void>()
+  onTestFinished(() => released.resolve())
   const calls = vi.fn()
   rails = {
     ...simulated,
