@@ -39,7 +39,7 @@ export async function applyDeposit(context: ServiceContext, fact: DepositFact): 
   if (known !== undefined) return verdictOf(known)
   const automation = await findByAccount(system, context, selectByAccount, fact)
   const transferId = Id.generate(context.clock, context.random)
-  const transfer = await prepareOrRefuse(context, automation, fact, transferId)
+  const transfer = await prepareOrRefuse(system, context, automation, fact, transferId)
   const verdict = await inTransaction(context, async (tx) => {
     // Locked against a change of its status until the commit.
     const locked = await findByAccount(tx, context, lockByAccount, fact)
@@ -120,6 +120,7 @@ async function claimDeposit(
 
 /** The transfer to write, or why there is none. */
 async function prepareOrRefuse(
+  executor: Executor,
   context: ServiceContext,
   automation: AutomationRow | undefined,
   fact: DepositFact,
@@ -131,7 +132,7 @@ async function prepareOrRefuse(
   const limit = { value: Limits.inboundAchUsd, currency: 'USD' }
   if (fact.transferType === 'ach_credit' && Amount.compare(fact.amount, limit) > 0) return 'ach_limit_exceeded'
   try {
-    return await prepareDepositTransfer(context, automation, fact, transferId)
+    return await prepareDepositTransfer(executor, context, automation, fact, transferId)
   } catch (error) {
     if (OutlayError.is(error) && error.code !== 'service_unavailable') return error.code
     throw error

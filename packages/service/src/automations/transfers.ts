@@ -1,6 +1,6 @@
 import { parseTransferRequest, type TransferRequest } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
-import { asSystem } from '../database/tenant.ts'
+import type { Executor } from '../database/statement.ts'
 import { book, type LedgerLine, planTransfer } from '../ledger/ledger.ts'
 import type { DepositFact } from '../rails/port.ts'
 import { announceTransfer, ledgerLeg, type NewTransfer, writeTransfer } from '../transfers/creation.ts'
@@ -22,6 +22,7 @@ export interface DepositTransfer extends NewTransfer {
  *   `service_unavailable` when the rail does not answer.
  */
 export async function prepareDepositTransfer(
+  executor: Executor,
   context: ServiceContext,
   automation: AutomationRow,
   deposit: DepositFact,
@@ -31,7 +32,7 @@ export async function prepareDepositTransfer(
   const request = requestOf(automation, deposit)
   // To the engine, every deposit is a wire, the one rail whose source has no address: the money has arrived.
   const wire = { ...request, source: { ...request.source, transferType: 'wire' } }
-  const parties = await findParties(asSystem(context), context, accountId, environment, request)
+  const parties = await findParties(executor, context, accountId, environment, request)
   const instruction = {
     ...newInstruction({ id: transferId, accountId, flow: 'onramp', request, parties }),
     deposit: { reference: deposit.reference },
