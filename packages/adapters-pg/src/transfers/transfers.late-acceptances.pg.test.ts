@@ -113,7 +113,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('leaves its effect unknown or conflicting until the transfer has that id', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     const effect = async () =>
       (await pool.query('select outlay.effect_of(t) as effect from outlay.transfer t where id = $1', [id])).rows[0]
         .effect

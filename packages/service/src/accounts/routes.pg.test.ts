@@ -141,7 +141,7 @@ it('answers 429 with Retry-After past the rate, to that client alone', async () 
 it('keeps account_number, ssn and ein out of every table, answer, log and error', async () => {
   const failing: RouteModule = (app, context) => {
     app.post('/accounts/:account_id/failing', (c) =>
-      createIdempotently(c, context, { scope: 'addresses:write' }, async (tx, { body }) => {
+      createIdempotently(c, context, { scope: 'addresses:write' }, ({ body }) => async (tx) => {
         const { kind, value } = body as { kind: string; value: string }
         if (kind === 'sql')
           await tx.query(`insert into ${testSchema}.client (id, name) values ($1, $2)`, [value, value])

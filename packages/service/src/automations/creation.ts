@@ -3,8 +3,8 @@ import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import type { Caller } from '../schema/caller.ts'
 import { findBrand } from '../transfers/brands.ts'
-import { oneLine } from '../transfers/creation.ts'
 import { findParties } from '../transfers/parties.ts'
+import { oneLine } from '../transfers/rail-check.ts'
 import { type AutomationResource, automationView, readAutomation } from './automations.ts'
 
 /**

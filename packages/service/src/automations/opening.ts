@@ -3,6 +3,7 @@ import { inTransaction, type ServiceContext } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { VirtualAccountBank, VirtualAccountFact } from '../rails/port.ts'
+import { callWithin } from '../time-limit.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import {
   type AutomationRow,
@@ -58,7 +59,9 @@ async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal
     due.map(async (row) => {
       const beneficiary = { name: row.beneficiary_name, address: row.beneficiary_address }
       const order = { automationId: row.id, accountId: row.account_id, beneficiary }
-      const asked = await orderInTime(bank, order, signal).then(
+      const open = (options: { readonly signal: AbortSignal }) =>
+        bank.open(order, { signal: AbortSignal.any([signal, options.signal]) })
+      const asked = await callWithin(orderMs, open).then(
         () => true,
         (error: Error) => report(context, error, row.id),
       )
@@ -70,20 +73,6 @@ async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal
 
 /** Time limit for a bank to accept an order, in milliseconds. The worker repeats the order later. */
 const orderMs = 30_000
-
-/** Orders within the time limit, even if the bank ignores the signal. */
-async function orderInTime(
-  bank: VirtualAccountBank,
-  order: Parameters<VirtualAccountBank['open']>[0],
-  stopped: AbortSignal,
-): Promise<void> {
-  const late = AbortSignal.timeout(orderMs)
-  const signal = AbortSignal.any([stopped, late])
-  const givenUp = new Promise<never>((_, reject) =>
-    late.addEventListener('abort', () => reject(late.reason), { once: true }),
-  )
-  await Promise.race([Promise.resolve().then(() => bank.open(order, { signal })), givenUp])
-}
 
 function report(context: ServiceContext, error: Error, automationId?: string): false {
   context.logger.warn(

@@ -8,7 +8,7 @@ import {
   readAddress,
 } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Row, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import type { RailBankAccount } from '../rails/port.ts'
 import type { Environment } from '../schema/caller.ts'
 
@@ -31,11 +31,12 @@ export interface TransferParties {
 
 /**
  * Reads the account and the addresses that a request names, in one statement, and checks that the transfer can use each.
+ * `transfer_create` checks the status of each again.
  * @throws OutlayError `not_found`, `account_not_ready`, `invalid_address`, `address_archived`, `mixed_environments`,
  *   `transfer_type_not_supported`, `bank_login_required`, in this order per address, source first.
  */
 export async function findParties(
-  tx: Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   environment: Environment,
@@ -43,7 +44,7 @@ export async function findParties(
 ): Promise<TransferParties> {
   const { source, destination } = request
   const ids = [destination.addressId, ...(source.addressId === undefined ? [] : [source.addressId])]
-  const rows = await run(tx, context, selectParties, [accountId, ids, destination.transferType])
+  const rows = await run(executor, context, selectParties, [accountId, ids, destination.transferType])
   const account = rows[0]?.account
   if (account === undefined) throw new OutlayError('not_found', 'The account does not exist.')
   if (account.status !== 'complete') {
