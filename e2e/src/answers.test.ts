@@ -1,13 +1,12 @@
 import type { Credentials } from '@outlay/http-client'
 import { deposit, inTransaction, registerClient } from '@outlay/service'
 import { drain, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateHost } from './host.ts'
+import { describe, expect, it } from 'vitest'
 import { startRewritingProxy } from './rewriting-proxy.ts'
 import { creates, openScene, type Scene, type SceneOptions } from './scene.ts'
-import { seedClient, setStage, settleAll, startService } from './stage.ts'
+import { testSite } from './site.ts'
+import { seedClient, setStage, settleAll } from './stage.ts'
 
 /** What the engine sends for a key of the host. */
 const sentKeyOf = async ({ host, stage }: Scene, key: string): Promise<string> => {
@@ -24,10 +23,7 @@ const account = (amount: string) => ({
 // Each row of the table "the service answered, the engine does" is a chapter. Cases run in parallel, each with its own host,
 // account and proxy, against one real service.
 describe('when the service answers', async () => {
-  const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase({ role: 'ordinary' })
-  const sandbox = await startService(services.url)
-  afterAll(() => sandbox.stop())
+  const { hosts, services, sandbox } = await testSite()
   const open = async (options?: SceneOptions) => openScene(sandbox, await hosts.another(), options)
 
   describe('201', () => {

@@ -9,11 +9,11 @@ import {
   spawnNode,
   waitUntil,
 } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateHost, toEnvironment } from './host.ts'
+import { describe, expect, it } from 'vitest'
+import { toEnvironment } from './host.ts'
 import { creates, openScene, type Scene, type SceneOptions } from './scene.ts'
-import { settleAll, startService } from './stage.ts'
+import { testSite } from './site.ts'
+import { settleAll } from './stage.ts'
 
 const workerFile = new URL('./worker-main.ts', import.meta.url)
 const registrations = { method: 'POST', path: /addresses\/external$/ } as const
@@ -45,10 +45,7 @@ const toWallet = (address: ExternalAddressDetails = wallet): Partial<EnqueueRequ
 
 // One case per outcome of registering a counterparty; each has its own host, account and proxy.
 describe('a payout to a new counterparty', async () => {
-  const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase({ role: 'ordinary' })
-  const sandbox = await startService(services.url)
-  afterAll(() => sandbox.stop())
+  const { hosts, sandbox } = await testSite()
 
   async function open(options?: SceneOptions) {
     const databaseUrl = await hosts.another()

@@ -1,8 +1,8 @@
 import { type CrashPoint, crashPointNames, spawnUntil, startFaultProxy, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateHost, toEnvironment } from './host.ts'
-import { openStageHost, seedClient, setStage, settleAll, startService } from './stage.ts'
+import { describe, expect, it } from 'vitest'
+import { toEnvironment } from './host.ts'
+import { testSite } from './site.ts'
+import { openStageHost, seedClient, setStage, settleAll } from './stage.ts'
 
 const workerFile = new URL('./worker-main.ts', import.meta.url)
 const enqueueFile = new URL('./enqueue-main.ts', import.meta.url)
@@ -32,10 +32,7 @@ const cases: readonly {
 
 // Most cases wait for the heartbeat of a killed worker to lapse, so they run in parallel, each with its own database.
 describe('a process killed with SIGKILL', { timeout: 300_000 }, async () => {
-  const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase({ role: 'ordinary' })
-  const sandbox = await startService(services.url)
-  afterAll(() => sandbox.stop())
+  const { hosts, sandbox } = await testSite()
 
   it('is killed at every point that has a name', () => {
     expect([...new Set(cases.map(({ point }) => point))]).toEqual(crashPointNames)

@@ -1,18 +1,13 @@
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateHost } from './host.ts'
+import { describe, expect, it } from 'vitest'
 import { creates, openScene } from './scene.ts'
-import { startService } from './stage.ts'
+import { testSite } from './site.ts'
 
 const page = (body: string) => ({ contentType: 'text/plain', body })
 const tokens = { method: 'POST', path: /oauth2\/token$/ } as const
 
 // The service carries the first request out, and somebody between answers with a page of their own.
 describe('a payout that was made behind a page of a proxy', async () => {
-  const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase({ role: 'ordinary' })
-  const sandbox = await startService(services.url)
-  afterAll(() => sandbox.stop())
+  const { hosts, sandbox } = await testSite()
 
   // Nothing here is about time running out, so a machine that is busy must not make it.
   const timeouts = { headersMs: 60_000, bodyMs: 60_000 }

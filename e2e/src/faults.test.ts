@@ -1,14 +1,10 @@
 import { startFaultProxy } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateHost } from './host.ts'
-import { openStageHost, seedClient, setStage, settleAll, startService } from './stage.ts'
+import { describe, expect, it } from 'vitest'
+import { testSite } from './site.ts'
+import { openStageHost, seedClient, setStage, settleAll } from './stage.ts'
 
 describe('a network that loses, delays and breaks', async () => {
-  const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase({ role: 'ordinary' })
-  const sandbox = await startService(services.url)
-  afterAll(() => sandbox.stop())
+  const { hosts, sandbox } = await testSite()
 
   it('costs time and nothing else: each payout is one transfer, one debit and one event', async () => {
     const stage = await setStage(sandbox.url, await sandbox.seedClient(seedClient))

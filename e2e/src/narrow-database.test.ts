@@ -3,19 +3,17 @@ import { pgDriver, postgres, rolesSql } from '@outlay/adapters-pg'
 import { findPgBouncer, startFaultProxy, startPgBouncer, startTcpProxy, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
-import { type Host, migrateHost } from './host.ts'
+import { describe, expect, it } from 'vitest'
+import type { Host } from './host.ts'
 import { creates } from './scene.ts'
-import { openStageHost, type Stage, seedClient, setStage, settleAll, startService } from './stage.ts'
+import { testSite } from './site.ts'
+import { openStageHost, type Stage, seedClient, setStage, settleAll } from './stage.ts'
 
 const pgBouncer = await findPgBouncer()
 if (pgBouncer === undefined) console.warn('Not tested behind PgBouncer: there is none.')
 
 describe('a way to the database of the host', { timeout: 300_000 }, async () => {
-  const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase({ role: 'ordinary' })
-  const sandbox = await startService(services.url)
-  afterAll(() => sandbox.stop())
+  const { hosts, sandbox } = await testSite()
   const openStage = async () => setStage(sandbox.url, await sandbox.seedClient(seedClient))
 
   /** Enqueues, loses some answers, and asserts that everything is paid once. */

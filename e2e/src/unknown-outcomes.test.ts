@@ -1,21 +1,15 @@
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { migrateHost } from './host.ts'
 import { creates, openScene, type Scene, type SceneOptions } from './scene.ts'
-import { seedClient, settleAll, startService } from './stage.ts'
+import { testSite } from './site.ts'
+import { seedClient, settleAll } from './stage.ts'
 
 // Answers of a real service to a request whose first answer was lost; each with its own host and account.
 describe('a transfer whose answer was lost', async () => {
-  const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase({ role: 'ordinary' })
-  const sandbox = await startService(services.url)
+  const { hosts, services, sandbox } = await testSite()
   const service = new pg.Pool({ connectionString: services.url, max: 4 })
-  afterAll(async () => {
-    await sandbox.stop()
-    await service.end()
-  })
+  afterAll(() => service.end())
 
   // These cases test no timeouts, so a busy machine must not cause any.
   const timeouts = { headersMs: 60_000, bodyMs: 60_000 }

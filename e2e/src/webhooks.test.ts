@@ -6,11 +6,11 @@ import { createCatalog, type WebhookAnswer } from '@outlay/core'
 import { httpWebhooks } from '@outlay/http-client'
 import type { Sandbox } from '@outlay/service/sandbox'
 import { startFaultProxy, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, describe, expect, it } from 'vitest'
-import { type Host, migrateHost, openHost } from './host.ts'
+import { describe, expect, it } from 'vitest'
+import { type Host, openHost } from './host.ts'
 import { creates } from './scene.ts'
-import { type Stage, seedClient, setStage, startService } from './stage.ts'
+import { testSite } from './site.ts'
+import { type Stage, seedClient, setStage } from './stage.ts'
 
 /** A webhook as the host's server received it. */
 interface Received {
@@ -60,10 +60,7 @@ const schemes = [
 const typeOf = ({ body }: Received): string => (JSON.parse(body.toString()) as { readonly type: string }).type
 
 describe('a host that learns by webhook', async () => {
-  const hosts = await testDatabase({ key: 'host', prepare: migrateHost })
-  const services = await testDatabase({ role: 'ordinary' })
-  const sandbox = await startService(services.url)
-  afterAll(() => sandbox.stop())
+  const { hosts, sandbox } = await testSite()
 
   async function listen(serviceUrl = sandbox.url): Promise<Listener> {
     return openListener(sandbox, await hosts.another(), serviceUrl)

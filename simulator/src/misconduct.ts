@@ -13,6 +13,8 @@ export interface Misconduct {
   readonly refused: ReadonlyMap<string, number>
   /** Whether foreign code of the account misbehaves, or still hangs. */
   concerns(accountId: string): boolean
+  /** Whether a call hangs now. */
+  isHanging(): boolean
   /**
    * Answers a call: with what it would answer otherwise, or with something else, or never. Throws at once where that is
    * planned. `nonsense` chooses from the senseless answers of the place.
@@ -60,6 +62,7 @@ export function createMisconduct(): Misconduct {
     concerns: (accountId) =>
       [...planned.keys()].some((name) => name.startsWith(`${accountId} `)) ||
       [...hanging].some((one) => one.accountId === accountId),
+    isHanging: () => hanging.size > 0,
     // No async function, or what is thrown at once would be a rejection.
     meet(accountId, place, properly, nonsense) {
       const found = strike(accountId, place)

@@ -24,6 +24,12 @@ const readSeconds = 3_600
  */
 const unseenHours = 3
 
+/**
+ * Polls of an account in a row that a worker may end without a read. It defers those of a throttled account unread, and may learn a
+ * moment later than the check that the throttle has ended.
+ */
+const unreadPolls = 2
+
 /** Something that waits for a worker. */
 interface Waiting {
   readonly name: string
@@ -40,29 +46,37 @@ interface Waiting {
 
 /**
  * Waits until everything is served that waits now and belongs to tenants which are well, whatever is wrong with the others.
- * What was sent once is served. Notes those that nobody served although time passed, on the clock and for the engine.
+ * What was sent once is served. Notes those that nobody served although time passed, on the clock and for the engine, and those
+ * whose polls read nothing.
  */
 export async function serve(at: Run): Promise<string> {
   // The check is slow, and once is enough.
-  if (at.mistakes.some(({ invariant }) => invariant === 'tenant_served')) return 'not again'
-  for (const worker of at.workers.values()) worker.letGo()
+  if (hasUnserved(at)) return 'not again'
+  for (const { polls, letGo } of at.workers.values()) {
+    letGo()
+    for (const { accountId } of at.tenants) polls.forget(accountId)
+  }
   const served = [await waitUntilServed(at, watchLeaving(at))]
   let unseen: readonly string[] | undefined
-  for (let hours = 1; hours <= unseenHours && unseen?.length !== 0; hours += 1) {
+  for (let hours = 1; hours <= unseenHours && !hasUnserved(at); hours += 1) {
+    // What hangs may delay later calls for others, and not the first.
+    if (unseen?.length === 0 && !at.misconduct.isHanging()) break
     // A worker reads as soon as time has gone on.
     const hasLeft = watchLeaving(at)
     await at.environment.travel(readSeconds)
-    const later = await waitUntilServed(at, hasLeft, unseen)
+    const later = await waitUntilServed(at, hasLeft)
     served.push(later)
-    unseen = later.unseen
+    unseen = unseen === undefined ? later.unseen : unseen.filter((name) => later.unseen.includes(name))
   }
-  for (const name of unseen ?? [])
+  for (const name of hasUnserved(at) ? [] : (unseen ?? []))
     at.mistakes.push({
       invariant: 'tenant_served',
       detail: `${name}: deferred in ${unseenHours} hours in a row, and nobody was seen to read it; ${describeWorkers(at)}`,
     })
   return served.map(({ outcome }) => outcome).join(', then ')
 }
+
+const hasUnserved = (at: Run): boolean => at.mistakes.some(({ invariant }) => invariant === 'tenant_served')
 
 /** What has become of those that waited. */
 interface Served {
@@ -71,9 +85,9 @@ interface Served {
   readonly unseen: readonly string[]
 }
 
-async function waitUntilServed(at: Run, hasLeft: (one: Waiting) => boolean, only?: readonly string[]): Promise<Served> {
+async function waitUntilServed(at: Run, hasLeft: (one: Waiting) => boolean): Promise<Served> {
   const began = performance.now()
-  let left = (await findWaiting(at)).filter(({ due, name }) => due && (only === undefined || only.includes(name)))
+  let left = (await findWaiting(at, await findWell(at))).filter(({ due }) => due)
   const count = left.length
   const deferred = new Set<string>()
   let moved = performance.now()
@@ -81,7 +95,9 @@ async function waitUntilServed(at: Run, hasLeft: (one: Waiting) => boolean, only
   for (let polls = 0; left.length > 0; polls += 1) {
     // A planned fault may have killed it in the meantime.
     await ensureWorker(at)
-    const now = new Map((await findWaiting(at)).map((one) => [one.name, one]))
+    const well = await findWell(at)
+    if (await noteUnread(at, well)) return { outcome: 'polls without a read', unseen: [] }
+    const now = new Map((await findWaiting(at, well)).map((one) => [one.name, one]))
     const still = left.flatMap(({ name, tries, key }) => {
       const one = now.get(name)
       if (one === undefined) return []
@@ -147,9 +163,31 @@ async function findWell(at: Run): Promise<readonly string[]> {
     .map(({ accountId }) => accountId)
 }
 
+/** Notes workers whose polls of an account that is well read nothing. */
+async function noteUnread(at: Run, well: readonly string[]): Promise<boolean> {
+  const polling = [...at.workers].flatMap(([number, { polls }]) =>
+    at.tenants.flatMap(({ accountId }) => (polls.unread(accountId) === 0 ? [] : [{ number, polls, accountId }])),
+  )
+  if (polling.length === 0) return false
+  // A poll of an account that the service throttled reads nothing.
+  const { rows } = await at.environment.host.query<{ readonly account_id: string }>(
+    'select account_id from outlay.account_throttle where throttled_until is not null',
+  )
+  const unasked = polling.filter(({ polls, accountId }) => {
+    const isRead = well.includes(accountId) && rows.every(({ account_id }) => account_id !== accountId)
+    if (!isRead) polls.forget(accountId)
+    return polls.unread(accountId) > unreadPolls
+  })
+  for (const { number, polls, accountId } of unasked)
+    at.mistakes.push({
+      invariant: 'tenant_served',
+      detail: `${accountId} is well, and worker ${number} has ended ${polls.unread(accountId)} polls of it in a row without a read`,
+    })
+  return unasked.length > 0
+}
+
 /** What waits for a worker now and belongs to those. */
-async function findWaiting(at: Run): Promise<readonly Waiting[]> {
-  const well = await findWell(at)
+async function findWaiting(at: Run, well: readonly string[]): Promise<readonly Waiting[]> {
   // One of an earlier release leaves to others what it does not know.
   const delivers = [...at.workers.values()].some(
     ({ faultSchedule, release }) => !faultSchedule.isDead && release === 'later',

@@ -9,6 +9,7 @@ import { noteEarly } from './invariants-attempts.ts'
 import { misconductedGateway, senselessCredentials } from './misconduct.ts'
 import { createFaultSchedule, type Decide, type FaultSchedule, mortalDriver } from './mortal-driver.ts'
 import type { PlannedStart } from './plan.ts'
+import { type Polls, watchPolls } from './polls.ts'
 import { superviseQueue } from './queue-supervision.ts'
 import type { RunContext } from './run-context.ts'
 import { earlierSubscriptions, subscriptions } from './subscriptions.ts'
@@ -21,6 +22,7 @@ export interface Worker {
   readonly release: 'earlier' | 'later'
   /** What its host shares with the engine. */
   readonly pool: Pool
+  readonly polls: Polls
   /** Does at once what the engine's supervision of its queue does every few seconds. */
   supervise(): Promise<void>
   transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
@@ -59,11 +61,12 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
   const pool = connection?.pool ?? (options.works === false ? environment.office : environment.steady)
   const turns = inTurns(around, options.name ?? 'nobody')
   const faultSchedule = createFaultSchedule(() => connection?.cut(), turns.decide)
-  const mortal = mortalDriver(pgDriver(pool), faultSchedule, turns.statement)
+  const polls = watchPolls((what) => around.reads.set(what, (around.reads.get(what) ?? 0) + 1))
+  const mortal = mortalDriver(pgDriver(pool), faultSchedule, polls.statement(turns.statement))
   const driver = bug?.driver?.(mortal, { host: environment.host, pool }) ?? mortal
   const backend = postgres({ driver })
   const stalling = createStall(turns.decide)
-  const gateway = openWorkersGateway(around, options, faultSchedule, stalling, turns)
+  const gateway = openWorkersGateway(around, options, { faultSchedule, stalling, turns, polls })
   const { fraction } = seededRandom(around.seed)
   const skewMs = (options.skewSeconds ?? 0) * 1_000
   const usedGateway = bug?.gateway?.(gateway) ?? gateway
@@ -108,7 +111,7 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
   }
   const supervise = () => superviseQueue(driver)
   const transaction: Worker['transaction'] = (work) => mortal.transaction(work)
-  return { engine, faultSchedule, release, pool, supervise, transaction, ...stalling, stop: close }
+  return { engine, faultSchedule, release, pool, polls, supervise, transaction, ...stalling, stop: close }
 }
 
 /** A backend with the mistake in it, and in what the core decides for it. */
@@ -120,19 +123,23 @@ function plantInBackend(bug: Bug | undefined, backend: Backend<PoolClient>): Bac
     : { ...planted, work: (handlers, options) => planted.work(change(handlers), options) }
 }
 
+/** What a gateway of a worker goes by. */
+interface Around {
+  readonly faultSchedule: FaultSchedule
+  readonly stalling: ReturnType<typeof createStall>
+  readonly turns: ReturnType<typeof inTurns>
+  readonly polls: Polls
+}
+
 /** The gateway of a worker, in foreign code that may misbehave. */
 function openWorkersGateway(
   around: RunContext,
   { sharesGateway = false }: WorkerOptions,
-  faultSchedule: FaultSchedule,
-  stalling: ReturnType<typeof createStall>,
-  turns: ReturnType<typeof inTurns>,
+  { faultSchedule, stalling, turns, polls }: Around,
 ): Gateway {
-  const { misconduct, sent, reads } = around
-  const count = (what: string) => reads.set(what, (reads.get(what) ?? 0) + 1)
+  const { misconduct, sent } = around
   const gateway = mortalGateway(sharesGateway ? around.commonGateway() : openGateway(around), faultSchedule, stalling)
   const inTurn = turns.gateway(gateway)
-  const { list } = inTurn
   const noting: Gateway = {
     ...inTurn,
     submit: async (submission, options) => {
@@ -140,20 +147,8 @@ function openWorkersGateway(
       if (around.isScheduling) await noteEarly(around, submission.transferId)
       return inTurn.submit(submission, options)
     },
-    get: (accountId, remoteId, options) => {
-      count(remoteId)
-      return inTurn.get(accountId, remoteId, options)
-    },
-    ...(list === undefined
-      ? {}
-      : {
-          list: (accountId, options) => {
-            count(accountId)
-            return list(accountId, options)
-          },
-        }),
   }
-  return misconductedGateway(noting, misconduct)
+  return misconductedGateway(polls.gateway(noting), misconduct)
 }
 
 /** Makes the way to the service, with the credentials that the vault of the host has at each moment. */

@@ -1,28 +1,14 @@
-import { createEngine, type EngineOptions, type Gateway, type WorkOptions } from '@outlay/core'
-import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
-import { postgres } from './backend.ts'
-import { pgDriver } from './drivers/pg.ts'
+import type { Gateway, WorkOptions } from '@outlay/core'
+import { memoryGateway } from '@outlay/testing'
+import { describe, expect, it } from 'vitest'
+import { type HostEngine, reach, testHost } from '../test/host.ts'
 
 describe('an engine', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
+  const { open, enqueue } = await testHost()
 
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
-
-  const make = (options: Omit<EngineOptions<pg.PoolClient>, 'backend'>) =>
-    createEngine({ backend: postgres({ driver: pgDriver(pool) }), ...options })
-  type Made = ReturnType<typeof make>
-  const pay = async (engine: Made) => {
-    const { id } = await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'settled')
+  const pay = async (engine: HostEngine) => {
+    const { id } = await enqueue(engine)
+    await reach(engine, id, { stage: 'settled' })
   }
   /** A gateway that sends nothing once it is closed, and whose close rejects. */
   const closable = () => {
@@ -41,7 +27,7 @@ describe('an engine', async () => {
 
   it('that stops leaves the gateway to the other engines that use it, and to its own next start', async () => {
     const { own, closes } = closable()
-    const [first, second] = [make({ gateway: own }), make({ gateway: own })]
+    const [first, second] = [open({ gateway: own }), open({ gateway: own })]
     await first.start()
     await second.start()
     await first.stop()
@@ -54,7 +40,7 @@ describe('an engine', async () => {
   })
 
   it('goes on after a start that races a stop, and is stopped by its signal', async () => {
-    const engine = make({ gateway: memoryGateway() })
+    const engine = open({ gateway: memoryGateway() })
     const controller = new AbortController()
     const starting = engine.start()
     const stopping = engine.stop()
@@ -68,7 +54,7 @@ describe('an engine', async () => {
   })
 
   it('refuses options that are no numbers by their names, and starts nothing', async () => {
-    const engine = make({ gateway: memoryGateway() })
+    const engine = open({ gateway: memoryGateway() })
     const refused: readonly (readonly [WorkOptions, string])[] = [
       [{ concurrency: 0 }, 'concurrency is a whole number from 1 to 100000; got 0.'],
       [{ concurrency: Number.NaN }, 'concurrency'],
@@ -87,8 +73,8 @@ describe('an engine', async () => {
         'batchSize',
       )
     }
-    expect(() => make({ gateway: memoryGateway(), polling: { maxDelayMs: Number.NaN } })).toThrow('polling.maxDelayMs')
-    expect(() => make({ gateway: memoryGateway(), timeouts: { submitMs: 0 } })).toThrow('timeouts.submitMs')
+    expect(() => open({ gateway: memoryGateway(), polling: { maxDelayMs: Number.NaN } })).toThrow('polling.maxDelayMs')
+    expect(() => open({ gateway: memoryGateway(), timeouts: { submitMs: 0 } })).toThrow('timeouts.submitMs')
     await engine.start()
     await engine.stop()
   })

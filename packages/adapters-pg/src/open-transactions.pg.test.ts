@@ -1,18 +1,15 @@
-import { createEngine, type EnqueueRequest, Id, type SubmitResult } from '@outlay/core'
+import { type EnqueueRequest, Id, type SubmitResult } from '@outlay/core'
 import type { Settlement } from '@outlay/core/adapter'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
-import { postgres } from './backend.ts'
+import type pg from 'pg'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type HostEngine, testHost } from '../test/host.ts'
+import { samplePayout } from '../test/outbox.ts'
 import { createAttemptStore } from './dispatch/attempts.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { createCredentialStore } from './limits/credentials.ts'
 import { createThrottleStore } from './limits/throttles.ts'
 import { resolveNames } from './schema/database-names.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
 /** A host's transaction that stays open, and the transfer of its account that it is about. */
 interface Hold {
@@ -96,32 +93,23 @@ const accepted = ({ transferId, attempt }: Pick<Settlement, 'transferId' | 'atte
 })
 
 describe('a transaction of a host that stays open', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
+  const { pool, driver, open, commit } = await testHost({ max: 60 })
 
   beforeAll(async () => {
-    pool = new pg.Pool({ connectionString: database.url, max: 60 })
     await pool.query('create table host_payout (transfer_id text not null references outlay.transfer (id))')
   })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
 
   function make() {
     const gateway = memoryGateway({ status: 'processing' })
     const answer: { held: SubmitResult | undefined } = { held: undefined }
     gateway.script(({ accountId }) => (accountId === 'held' ? answer.held : undefined))
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway, polling: { maxDelayMs: 50 } })
+    const engine = open({ gateway, polling: { maxDelayMs: 50 } })
     const received: string[] = []
     engine.subscribe('books', ['transfer.completed'], async ({ transferId }, tx) => {
       // Hosts write their own rows beside the events that they receive.
       await tx.query('insert into host_payout (transfer_id) values ($1)', [transferId])
       received.push(transferId)
     })
-    engines.push(engine)
     const complete = (accountId?: string) => {
       for (const [remoteId, { submission }] of gateway.transfers) {
         if (accountId === undefined ? submission.accountId !== 'held' : submission.accountId === accountId)
@@ -130,7 +118,6 @@ describe('a transaction of a host that stays open', async () => {
     }
     return { engine, gateway, answer, received, complete }
   }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
   const enqueue = (engine: HostEngine, accountId: string, overrides: Partial<EnqueueRequest> = {}) =>
     commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
   const stagesOf = async (accountId: string) =>
@@ -300,7 +287,6 @@ describe('a transaction of a host that stays open', async () => {
 
   it('that cancels one of those that wait for permits leaves the permits to the others', async () => {
     const { engine } = make()
-    const driver = pgDriver(pool)
     const [canceled, other] = [await enqueue(engine, 'held'), await enqueue(engine, 'held'), await enqueue(engine, 'a')]
     await pool.query(`update outlay.transfer set reason = 'account_limited'`)
     await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createEngine, Id } from '@outlay/core'
 import type { Settlement } from '@outlay/core/adapter'
 import { memoryGateway, startPostgres } from '@outlay/testing'
@@ -67,8 +68,10 @@ const count = async (text: string): Promise<number> => {
   return rows[0]?.rows ?? 0
 }
 
-/** Rows that were read from whole tables, from the index of the attempts, and from the indexes of the queue. */
+/** Rows that were read from the whole queue and other whole tables, from the index of the attempts, and from the indexes of the queue. */
 const readSoFar = async () => ({
+  jobs: await count(`select sum(seq_tup_read)::integer as rows from pg_stat_user_tables
+    where schemaname = 'outlay_queue' and relname like 'j%'`),
   whole: await count(`select sum(seq_tup_read)::integer as rows from pg_stat_user_tables
     where schemaname = 'outlay' and relname in ('transfer', 'attempt', 'event') or schemaname = 'outlay_queue'`),
   attempts: await count(`select sum(idx_tup_read)::integer as rows from pg_stat_user_indexes
@@ -100,4 +103,33 @@ it.each<[string, () => Promise<void>]>([
   // Reading a whole index is no better: there are a thousand attempts in the end, and each round leaves fewer jobs.
   expect(after.attempts - before.attempts).toBeLessThan(2_000)
   expect(after.queue - before.queue).toBeLessThan(8_000)
+})
+
+it('of the queue are kept for hosts and workers, and read jobs by their ids, though hosts made them when it was empty', async () => {
+  await pool.query('truncate outlay_queue.job; analyze')
+  const absent = Array.from({ length: 8 }, () => randomUUID())
+  for (const job of absent) {
+    await pool.query('select outlay.queue_remove(array[$1::uuid])', [job])
+    await pool.query('select outlay.queue_wake(array[$1::uuid], null, null)', [job])
+    await pool.query('select outlay.queue_wake_unlocked(array[$1::uuid], null)', [job])
+  }
+  const transfers = await enqueue(500)
+  const before = await readSoFar()
+  for (const { id } of transfers.slice(0, 100)) {
+    await pool.query('select outlay.queue_wake(array[$1::uuid], null, null)', [Id.toUuid(id)])
+    await pool.query('select outlay.queue_wake_unlocked(array[$1::uuid], null)', [Id.toUuid(id)])
+    await driver.transaction((tx) => engine.transfers.cancel(tx, id))
+  }
+  const after = await readSoFar()
+  expect(await count('select count(*)::integer as rows from outlay_queue.job')).toBe(400)
+  expect(after.jobs).toBe(before.jobs)
+  expect(after.queue - before.queue).toBeLessThan(2_000)
+})
+
+it('of statements that read the queue have its text in them, so that they read by index what they name', async () => {
+  const { rows } = await pool.query(`explain select 1 from outlay.transfer t
+    where t.id = 'a' and exists (select from outlay.queue_jobs() q where q.job = outlay.job_id(t.id) and q.is_waiting)`)
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+  expect(plan).toContain('outlay_queue')
+  expect(plan).not.toContain('queue_jobs')
 })

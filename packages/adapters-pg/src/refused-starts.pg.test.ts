@@ -1,41 +1,27 @@
-import { createEngine, type Environment, type Gateway } from '@outlay/core'
-import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
-import { postgres } from './backend.ts'
+import type { Environment, Gateway } from '@outlay/core'
+import { memoryGateway } from '@outlay/testing'
+import type pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { type HostEngine, reach, testHost } from '../test/host.ts'
 import type { Driver } from './database/driver.ts'
-import { pgDriver } from './drivers/pg.ts'
 
 describe('a start', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  const driver = pgDriver(pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { pool, driver, open, enqueue } = await testHost()
 
-  function open(
-    names: { environment?: Environment; deployment?: string } = {},
+  function make(
+    { environment, deployment }: { environment?: Environment; deployment?: string } = {},
     through: Driver<pg.PoolClient> = driver,
     subscription = 'books',
   ) {
-    const { environment, deployment } = names
     const memory = memoryGateway()
     const gateway: Gateway = environment === undefined ? memory : { ...memory, environment }
-    const engine = createEngine({ backend: postgres({ driver: through, deployment }), gateway })
+    const engine = open({ driver: through, deployment, gateway })
     engine.subscribe(subscription, ['transfer.completed'], async () => undefined)
-    engines.push(engine)
     return engine
   }
-  type HostEngine = ReturnType<typeof open>
   const pay = async (engine: HostEngine) => {
-    const { id } = await driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'settled')
+    const { id } = await enqueue(engine)
+    await reach(engine, id, { stage: 'settled' })
   }
   /** Runs `work` while a host's transaction that has run `hold` stays open. */
   async function during(hold: (tx: pg.PoolClient) => Promise<unknown>, work: () => Promise<unknown>) {
@@ -51,10 +37,10 @@ describe('a start', async () => {
   }
 
   it('that is refused for its environment writes nothing, so that those which belong there go on', async () => {
-    const live = open({ environment: 'mainnet' })
+    const live = make({ environment: 'mainnet' })
     await live.start()
     for (const other of [{ environment: 'testnet', deployment: 'staging' }, { deployment: 'laptop' }] as const) {
-      const refused = open(other, driver, 'stray').start()
+      const refused = make(other, driver, 'stray').start()
       await expect(refused).rejects.toMatchObject({ code: 'environment_mismatch', field: 'gateway.environment' })
     }
     expect((await live.sending()).knownDatabase).toMatchObject({ deployment: null, environment: 'mainnet' })
@@ -64,16 +50,16 @@ describe('a start', async () => {
   })
 
   it('does not wait for a host that removes the subscription', async () => {
-    const first = open()
+    const first = make()
     await first.start()
     await during(
       (tx) => first.unsubscribe(tx, 'books', { discard: true }),
-      () => open().start(),
+      () => make().start(),
     )
   })
 
   it('does not wait for a host that fences before any engine has started, and sends when that is over', async () => {
-    const engine = open()
+    const engine = make()
     await during(
       (tx) => engine.fence(tx, { reason: 'not yet' }),
       () => engine.start(),
@@ -100,7 +86,7 @@ describe('a start', async () => {
           return () => void listeners.delete(listener)
         },
       }
-      await expect(open({}, failing).start()).rejects.toThrow('the server is gone')
+      await expect(make({}, failing).start()).rejects.toThrow('the server is gone')
       expect([...listeners]).toEqual([])
     })
   }

@@ -1,51 +1,13 @@
-import { createEngine, type EngineOptions, type StoredTransfer, type Telemetry } from '@outlay/core'
+import type { Telemetry } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { type OpenOptions, reach, testHost } from '../test/host.ts'
 import { postgres } from './backend.ts'
-import { pgDriver } from './drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
 describe('the workers', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
+  const { pool, driver, open, commit, enqueueMany } = await testHost({ max: 40 })
 
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 40 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(async () => {
-    await pool.end()
-  })
-
-  function make(options: Partial<EngineOptions<pg.PoolClient>> & Pick<EngineOptions<pg.PoolClient>, 'gateway'>) {
-    const backend = postgres({ driver: pgDriver(pool) })
-    const engine = createEngine({ backend, polling: { maxDelayMs: 50 }, ...options })
-    engines.push(engine)
-    return engine
-  }
-  async function commit<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> {
-    return pgDriver(pool).transaction(work)
-  }
-  const enqueue = (engine: HostEngine, count: number, accountId = 'acme') =>
-    commit((tx) =>
-      engine.transfers.enqueueMany(
-        tx,
-        Array.from({ length: count }, () => samplePayout(accountId)),
-      ),
-    )
-  const until = (engine: HostEngine, id: string, stage: StoredTransfer['stage']) =>
-    waitUntil(async () => {
-      const transfer = await engine.transfers.get(id)
-      return transfer?.stage === stage ? transfer : undefined
-    })
+  const make = (options: OpenOptions) => open({ polling: { maxDelayMs: 50 }, ...options })
   const attempts = async (id: string) =>
     (await pool.query('select attempt, outcome from outlay.attempt where transfer_id = $1 order by attempt', [id])).rows
 
@@ -53,7 +15,7 @@ describe('the workers', async () => {
     const gateway = memoryGateway()
     const engine = make({ gateway })
     await engine.start()
-    await enqueue(engine, 300)
+    await enqueueMany(engine, 300)
     const backlog = await drain(engine)
     expect(backlog).toMatchObject({ settled: 300, queued: 0, submitting: 0 })
     expect(gateway.transfers.size).toBe(300)
@@ -66,8 +28,8 @@ describe('the workers', async () => {
     const engine = make({ gateway })
     gateway.scriptAfter((submission) => (submission.attempt < 3 ? { outcome: 'unknown', detail: 'reset' } : undefined))
     await engine.start()
-    const [transfer] = await enqueue(engine, 1)
-    await until(engine, transfer?.id ?? '', 'settled')
+    const [transfer] = await enqueueMany(engine, 1)
+    await reach(engine, transfer?.id ?? '', { stage: 'settled' })
     expect(new Set(gateway.submissions.map((submission) => submission.idempotencyKey)).size).toBe(1)
     expect(gateway.transfers.size).toBe(1)
     expect(await attempts(transfer?.id ?? '')).toEqual([
@@ -87,8 +49,8 @@ describe('the workers', async () => {
     }))
     const engine = make({ gateway })
     await engine.start()
-    const [transfer] = await enqueue(engine, 1)
-    const settled = await until(engine, transfer?.id ?? '', 'settled')
+    const [transfer] = await enqueueMany(engine, 1)
+    const settled = await reach(engine, transfer?.id ?? '', { stage: 'settled' })
     expect(settled).toMatchObject({ status: 'failed', failure: { type: 'rejected', code: 'invalid_account_number' } })
     expect(gateway.submissions).toHaveLength(1)
   })
@@ -98,8 +60,8 @@ describe('the workers', async () => {
     gateway.script(() => ({ outcome: 'rejected', code: 'odd\0', detail: 'NUL \0 and half a pair \ud83d' }))
     const engine = make({ gateway })
     await engine.start()
-    const [transfer] = await enqueue(engine, 1)
-    const settled = await until(engine, transfer?.id ?? '', 'settled')
+    const [transfer] = await enqueueMany(engine, 1)
+    const settled = await reach(engine, transfer?.id ?? '', { stage: 'settled' })
     expect(settled.failure).toMatchObject({ code: 'odd\ufffd', detail: 'NUL \ufffd and half a pair \ufffd' })
   })
 
@@ -113,8 +75,8 @@ describe('the workers', async () => {
       events.push(event.type)
     })
     await engine.start()
-    const [transfer] = await enqueue(engine, 1)
-    await until(engine, transfer?.id ?? '', 'awaiting_funds')
+    const [transfer] = await enqueueMany(engine, 1)
+    await reach(engine, transfer?.id ?? '', { stage: 'awaiting_funds' })
     funded = true
     expect(await commit((tx) => engine.accounts.fundsArrived(tx, 'other'))).toBe(0)
     expect(await commit((tx) => engine.accounts.fundsArrived(tx, 'acme'))).toBe(1)
@@ -129,12 +91,12 @@ describe('the workers', async () => {
     gateway.script(() => (retried ? undefined : { outcome: 'key_mismatch', detail: 'another payload' }))
     const engine = make({ gateway })
     await engine.start()
-    const [transfer] = await enqueue(engine, 1)
-    const blocked = await until(engine, transfer?.id ?? '', 'blocked')
+    const [transfer] = await enqueueMany(engine, 1)
+    const blocked = await reach(engine, transfer?.id ?? '', { stage: 'blocked' })
     expect(blocked).toMatchObject({ status: 'pending', reason: 'idempotency_key_mismatch' })
     retried = true
     expect(await commit((tx) => engine.transfers.release(tx, blocked.id))).toBe(true)
-    await until(engine, blocked.id, 'settled')
+    await reach(engine, blocked.id, { stage: 'settled' })
     expect(await commit((tx) => engine.transfers.release(tx, blocked.id))).toBe(false)
   })
 
@@ -146,12 +108,12 @@ describe('the workers', async () => {
       events.push(event.type)
     })
     await engine.start()
-    const [transfer] = await enqueue(engine, 1)
-    const submitted = await until(engine, transfer?.id ?? '', 'submitted')
+    const [transfer] = await enqueueMany(engine, 1)
+    const submitted = await reach(engine, transfer?.id ?? '', { stage: 'submitted' })
     gateway.setStatus(submitted.remoteId ?? '', 'processing')
-    await waitUntil(async () => (await engine.transfers.get(submitted.id))?.status === 'processing')
+    await reach(engine, submitted.id, { status: 'processing' })
     gateway.setStatus(submitted.remoteId ?? '', 'complete')
-    const settled = await until(engine, submitted.id, 'settled')
+    const settled = await reach(engine, submitted.id, { stage: 'settled' })
     expect(settled.status).toBe('complete')
     await drain(engine)
     expect(events).toEqual(['transfer.submitted', 'transfer.processing', 'transfer.completed'])
@@ -161,8 +123,8 @@ describe('the workers', async () => {
     const gateway = memoryGateway({ status: 'processing' })
     const engine = make({ gateway, polling: { maxDelayMs: 3_600_000 } })
     await engine.start()
-    const [transfer] = await enqueue(engine, 1)
-    const { remoteId } = await until(engine, transfer?.id ?? '', 'submitted')
+    const [transfer] = await enqueueMany(engine, 1)
+    const { remoteId } = await reach(engine, transfer?.id ?? '', { stage: 'submitted' })
     const see = (status: 'pending' | 'processing' | 'complete', accountId = 'acme') =>
       commit((tx) => engine.transfers.observe(tx, accountId, [{ remoteId: remoteId ?? '', status, failure: null }]))
     expect(await see('complete', 'other')).toBe(0)
@@ -183,14 +145,14 @@ describe('the workers', async () => {
     })
     const asleep = make({ gateway })
     await asleep.start()
-    const [transfer] = await enqueue(asleep, 1)
+    const [transfer] = await enqueueMany(asleep, 1)
     const id = transfer?.id ?? ''
     await waitUntil(() => answers.length === 1)
     // What the queue's supervisor does when heartbeats stop.
     await pool.query(`update outlay_queue.job set state = 'retry', heartbeat_on = null`)
     const awake = make({ gateway })
     await awake.start()
-    await until(awake, id, 'settled')
+    await reach(awake, id, { stage: 'settled' })
     for (const answer of answers) answer()
     await waitUntil(async () => (await attempts(id)).every((attempt) => attempt.outcome !== null))
     expect(await awake.transfers.get(id)).toMatchObject({ status: 'complete', failure: null, attempt: 2 })
@@ -204,7 +166,7 @@ describe('the workers', async () => {
   it('count a claim that was never settled as an unknown outcome', async () => {
     const gateway = memoryGateway()
     const engine = make({ gateway })
-    const [transfer] = await enqueue(engine, 1)
+    const [transfer] = await enqueueMany(engine, 1)
     const id = transfer?.id ?? ''
     await pool.query(`select * from outlay.claim(array[$1], '{}', 'a worker that died', null)`, [id])
     const [claim] = (await pool.query(`select * from outlay.claim(array[$1], '{}', 'the next', null)`, [id])).rows
@@ -228,18 +190,18 @@ describe('the workers', async () => {
     }
     const engine = make({ gateway, telemetry })
     await engine.start()
-    const [transfer] = await enqueue(engine, 1)
+    const [transfer] = await enqueueMany(engine, 1)
     await waitUntil(() => gateway.submissions.length === 1)
     // What the queue's supervisor does when heartbeats stop.
     await pool.query(`update outlay_queue.job set state = 'retry', heartbeat_on = null`)
-    await until(engine, transfer?.id ?? '', 'settled')
+    await reach(engine, transfer?.id ?? '', { stage: 'settled' })
     expect(new Set(gateway.submissions.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
     expect(gateway.transfers.size).toBe(1)
   })
 
   it('give a new job to a transfer that lost its own', async () => {
     const engine = make({ gateway: memoryGateway() })
-    await enqueue(engine, 3)
+    await enqueueMany(engine, 3)
     await pool.query('delete from outlay_queue.job')
     await pool.query(`update outlay.transfer set updated_at = now() - interval '1 minute'`)
     await engine.start()
@@ -257,7 +219,7 @@ describe('the workers', async () => {
       return undefined
     })
     const engine = make({ gateway })
-    await enqueue(engine, 20)
+    await enqueueMany(engine, 20)
     await engine.start({ concurrency: 5 })
     await waitUntil(() => gateway.submissions.length === 5)
     const stopped = engine.stop()
@@ -268,8 +230,8 @@ describe('the workers', async () => {
   })
 
   it('refuse to start on a schema that was not migrated', async () => {
-    const backend = postgres({ driver: pgDriver(pool), schema: 'elsewhere' })
-    const engine = createEngine({ backend, gateway: memoryGateway() })
+    const backend = postgres({ driver, schema: 'elsewhere' })
+    const engine = open({ backend })
     await expect(engine.start()).rejects.toMatchObject({ code: 'not_migrated' })
   })
 })

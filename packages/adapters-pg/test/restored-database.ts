@@ -1,8 +1,6 @@
-import { createEngine, type EnqueueRequest, type Gateway, type Logger, type Observation } from '@outlay/core'
-import { type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
-import type pg from 'pg'
-import { postgres } from '../src/backend.ts'
-import { pgDriver } from '../src/drivers/pg.ts'
+import type { EnqueueRequest, Gateway, Logger, Observation } from '@outlay/core'
+import { type MemoryGateway, memoryGateway, silentLogger, waitUntil } from '@outlay/testing'
+import type { HostEngine, TestHost } from './host.ts'
 import { emptyOutbox } from './outbox.ts'
 
 /** A service in memory with lists. */
@@ -37,26 +35,14 @@ export function listingGateway(more: Partial<Gateway> = {}): ListingGateway {
 }
 
 /** A restored database: it has the given transfers as they were at the backup, and the service has done more. */
-export function restoredDatabase(pool: () => pg.Pool) {
-  const engines: ReturnType<typeof createEngine<pg.PoolClient>>[] = []
-  const driver = () => pgDriver(pool())
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver().transaction(work)
-  const rows = async (text: string, values: unknown[] = []) => (await pool().query(text, values)).rows
-  const stop = () => Promise.all(engines.splice(0).map((engine) => engine.stop()))
-  function make(gateway: Gateway, logger: Partial<Logger> = {}) {
-    const silent = { debug() {}, info() {}, warn() {}, error() {} }
-    const backend = postgres({ driver: driver(), logger: { ...silent, ...logger } })
-    const random = { ...backend.runtime.random, fraction: () => 0.001 }
-    const engine = createEngine({ backend, gateway, runtime: { random } })
-    engines.push(engine)
-    return engine
-  }
-  type HostEngine = ReturnType<typeof make>
+export function restoredDatabase({ pool, commit, rows, open, stopAll }: TestHost) {
+  const make = (gateway: Gateway, logger: Partial<Logger> = {}) =>
+    open({ gateway, fraction: 0.001, logger: { ...silentLogger, ...logger } })
   const isSent = (engine: HostEngine, id: string) =>
     waitUntil(async () => (await engine.transfers.get(id))?.remoteId !== null)
   async function rewind(gateway: Gateway, before: readonly EnqueueRequest[]) {
-    await stop()
-    await emptyOutbox(pool())
+    await stopAll()
+    await emptyOutbox(pool)
     const engine = make(gateway)
     const kept = []
     for (const request of before) kept.push(await commit((tx) => engine.transfers.enqueue(tx, request)))
@@ -70,7 +56,7 @@ export function restoredDatabase(pool: () => pg.Pool) {
     isSent,
     rewind,
     /** Sends these, then restores the database to before: `kept` is enqueued in it, and it is fenced. */
-    async sendAndRewind(gateway: Gateway, sent: readonly EnqueueRequest[], kept: readonly EnqueueRequest[]) {
+    async sendAndRewind(gateway: Gateway, sent: readonly EnqueueRequest[], kept = sent) {
       const before = make(gateway)
       await before.start()
       for (const request of sent) {
@@ -84,9 +70,5 @@ export function restoredDatabase(pool: () => pg.Pool) {
       rows(
         `select account_id, remote_id from outlay.transfer where remote_id is not null group by 1, 2 having count(*) > 1`,
       ),
-    async end() {
-      await stop()
-      await emptyOutbox(pool())
-    },
   }
 }

@@ -1,23 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { Id } from '@outlay/core'
 import { drain, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../test/outbox.ts'
 import { runOutlay } from './run.ts'
 
 /** For what another database of the server can hold up with one long transaction. */
 const patience = { timeoutMs: 150_000 }
 
 describe('the command line', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let host: Host
-  beforeAll(() => {
-    host = openHost(database.url)
-  })
-  afterEach(() => host.reset())
-  afterAll(() => host.close())
+  const host = await testHost()
+  const { database } = host
 
   const run = (...args: string[]) => outlay(args, { DATABASE_URL: database.url })
   const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)

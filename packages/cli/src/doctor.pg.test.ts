@@ -1,20 +1,14 @@
 import { findPgBouncer, startPgBouncer, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../test/outbox.ts'
 import type { Finding } from './finding.ts'
 
 const pgBouncer = await findPgBouncer()
 
 describe('the doctor', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let host: Host
-  beforeAll(() => {
-    host = openHost(database.url)
-  })
-  afterEach(() => host.reset())
-  afterAll(() => host.close())
+  const host = await testHost()
+  const { database } = host
 
   async function examine(url = database.url) {
     const { code, stdout, stderr } = await outlay(['doctor', '--json'], { DATABASE_URL: url })

@@ -1,18 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../test/outbox.ts'
 
 describe('outlay transfers resolve', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let host: Host
-  beforeAll(() => {
-    host = openHost(database.url)
-  })
-  afterEach(() => host.reset())
-  afterAll(() => host.close())
+  const host = await testHost()
+  const { database } = host
 
   const run = (...args: string[]) => outlay(args, { DATABASE_URL: database.url })
   const resolve = (...args: string[]) => run('transfers', 'resolve', ...args)

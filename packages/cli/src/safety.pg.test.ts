@@ -2,28 +2,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { drain, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Host, migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../test/outbox.ts'
 
 const nobody = '01J0000000000000000000000Z'
 
 describe('the commands that stop and allow sending', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let host: Host
+  const host = await testHost()
+  const { database } = host
   let folder: string
   beforeAll(async () => {
-    host = openHost(database.url)
     folder = await mkdtemp(join(tmpdir(), 'outlay-cli-'))
   })
-  afterEach(async () => {
-    await host.reset()
-    await host.pool.query('truncate outlay.stop, outlay.known_database, outlay.reconciliation')
-  })
-  afterAll(async () => {
-    await host.close()
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => rm(folder, { recursive: true }))
   const run = (...args: string[]) => outlay(args, { DATABASE_URL: database.url })
   const doctor = async () => {
     const { code, stdout } = await run('doctor', '--json')

@@ -1,7 +1,9 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, type Engine, type EnqueuedTransfer, type EnqueueRequest } from '@outlay/core'
 import { type MemoryGateway, memoryGateway } from '@outlay/testing'
+import { type TestDatabase, testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
+import { afterAll, afterEach } from 'vitest'
 import { runOutlay } from '../src/run.ts'
 
 /** The result of one run of the command line. */
@@ -33,15 +35,9 @@ export async function outlay(
   return { code, stdout, stderr }
 }
 
-/** Brings an empty database to the schema of the engine. */
-export async function migrateOutbox(url: string): Promise<void> {
-  const pool = new pg.Pool({ connectionString: url })
-  await postgres({ driver: pgDriver(pool) }).migrate()
-  await pool.end()
-}
-
 /** A host of the engine on a database. */
 export interface Host {
+  readonly database: TestDatabase
   readonly pool: pg.Pool
   readonly driver: Driver<pg.PoolClient>
   readonly gateway: MemoryGateway
@@ -50,14 +46,12 @@ export interface Host {
   commit<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T>
   /** Another engine on the same database, since a running one accepts no subscription. */
   again(): Engine<pg.PoolClient>
-  /** Stops engines and empties the tables. */
-  reset(): Promise<void>
-  close(): Promise<void>
 }
 
-/** Opens a host; its engine is not started. */
-export function openHost(url: string): Host {
-  const pool = new pg.Pool({ connectionString: url, max: 20 })
+/** Makes a host on a database of its own; its engine is not started. After each test its engines stop and its tables are emptied. */
+export async function testHost(): Promise<Host> {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
   const driver = pgDriver(pool)
   const engines: Engine<pg.PoolClient>[] = []
   const gateway = memoryGateway()
@@ -68,7 +62,19 @@ export function openHost(url: string): Host {
   }
   const engine = again()
   const commit: Host['commit'] = (work) => driver.transaction(work)
+  afterEach(async () => {
+    await Promise.all(engines.map((one) => one.stop()))
+    gateway.script(() => undefined)
+    gateway.scriptAfter(() => undefined)
+    await pool.query(
+      `truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.account,
+         outlay.unauthorized_account, outlay.account_throttle, outlay.submission_slot, outlay.stop, outlay.known_database,
+         outlay.reconciliation, outlay_queue.job`,
+    )
+  })
+  afterAll(() => pool.end())
   return {
+    database,
     pool,
     driver,
     gateway,
@@ -76,18 +82,6 @@ export function openHost(url: string): Host {
     again,
     commit,
     enqueue: (overrides = {}) => commit((tx) => engine.transfers.enqueue(tx, { ...payout, ...overrides })),
-    async reset() {
-      await Promise.all(engines.map((one) => one.stop()))
-      gateway.script(() => undefined)
-      gateway.scriptAfter(() => undefined)
-      await pool.query(
-        'truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.account, outlay.unauthorized_account, outlay.account_throttle, outlay.submission_slot, outlay_queue.job',
-      )
-    },
-    async close() {
-      await Promise.all(engines.map((one) => one.stop()))
-      await pool.end()
-    },
   }
 }
 
@@ -96,4 +90,11 @@ const payout: EnqueueRequest = {
   amount: { value: '12.50', currency: 'USD' },
   source: { addressId: '01J0000000000000000000000A', valueType: 'USDC', transferType: 'base' },
   destination: { addressId: '01J0000000000000000000000B', valueType: 'USD', transferType: 'ach_credit' },
+}
+
+/** Brings an empty database to the schema of the engine. */
+async function migrateOutbox(url: string): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url })
+  await postgres({ driver: pgDriver(pool) }).migrate()
+  await pool.end()
 }

@@ -43,6 +43,7 @@ describe('a kind of column', () => {
     ['boolean', Column.boolean, [true, false]],
     ['date', Column.date, [new Date(0)]],
     ['texts', Column.texts, [[], ['a', 'b']]],
+    ['words', Column.words<'a'>(), [[], ['a', 'of a later release']]],
     ['json', Column.json(), [{ a: 1 }, [1]]],
   ])('%s passes on what it expects', (_, kind, values) => {
     for (const value of values) expect(decode(kind, value)).toStrictEqual({ sentAt: value })
@@ -56,7 +57,9 @@ describe('a kind of column', () => {
     ['anyNumber', Column.anyNumber, ['', ' ', 'a', 'NaN', '9007199254740993', 2n ** 60n, true, {}, new Date(0)]],
     ['boolean', Column.boolean, ['t', 'true', 1]],
     ['date', Column.date, ['2026-01-01', 0, new Date(Number.NaN)]],
+    ['isoTime', Column.isoTime, ['2026-01-01T00:00:00.000Z', 0, new Date(Number.NaN)]],
     ['texts', Column.texts, ['{a,b}', 'a', [1], ['a', null], {}]],
+    ['words', Column.words<'a'>(), ['{a,b}', [1], ['a', null]]],
     ['json', Column.json(), ['{"a":1}', 1, true, new Date(0)]],
   ])('%s refuses what it does not expect', (_, kind, values) => {
     for (const value of values)
@@ -67,6 +70,7 @@ describe('a kind of column', () => {
     Object.entries({
       ...{ text: Column.text, word: Column.word(), integer: Column.integer, number: Column.number },
       ...{ anyNumber: Column.anyNumber, boolean: Column.boolean, date: Column.date },
+      ...{ isoTime: Column.isoTime, words: Column.words() },
       ...{ texts: Column.texts, json: Column.json() },
     }),
   )('%s refuses null and a missing column', (_, kind) => {
@@ -78,6 +82,10 @@ describe('a kind of column', () => {
     expect(decode(Column.anyNumber, '12')).toEqual({ sentAt: 12 })
     expect(decode(Column.anyNumber, '0.25')).toEqual({ sentAt: 0.25 })
     expect(decode(Column.anyNumber, 7n)).toEqual({ sentAt: 7 })
+  })
+
+  it('isoTime reads a Date as text', () => {
+    expect(decode(Column.isoTime, new Date(0))).toEqual({ sentAt: '1970-01-01T00:00:00.000Z' })
   })
 })
 

@@ -30,6 +30,9 @@ export type Decoded<S extends Columns> = { readonly [M in Exclude<keyof S, Optio
 
 const column = <T>(expected: string, read: (value: unknown) => T | undefined): Column<T> => ({ expected, read })
 const readText = (value: unknown) => (typeof value === 'string' ? value : undefined)
+const readTexts = (value: unknown) =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string') ? (value as readonly string[]) : undefined
+const readDate = (value: unknown) => (value instanceof Date && !Number.isNaN(value.getTime()) ? value : undefined)
 const readNumber = (value: unknown) => (Number.isFinite(value) ? (value as number) : undefined)
 
 /** Drivers give bigint and numeric columns as text, a bigint or a number, as the host has configured them. */
@@ -50,10 +53,13 @@ export const Column = {
   /** A number from a column of any numeric type. */
   anyNumber: column('a number', readAnyNumber),
   boolean: column('a boolean', (value) => (typeof value === 'boolean' ? value : undefined)),
-  date: column('a Date', (value) => (value instanceof Date && !Number.isNaN(value.getTime()) ? value : undefined)),
-  texts: column('an array of text', (value) =>
-    Array.isArray(value) && value.every((one) => typeof one === 'string') ? (value as readonly string[]) : undefined,
-  ),
+  date: column('a Date', readDate),
+  /** A Date, which becomes ISO 8601 text in UTC. */
+  isoTime: column('a Date', (value) => readDate(value)?.toISOString()),
+  texts: column('an array of text', readTexts),
+  /** An array of texts of a closed set, which are not compared with the set either. */
+  words: <T extends string>(): Column<readonly T[]> =>
+    column('an array of text', (value) => readTexts(value) as readonly T[] | undefined),
   /** Parsed JSON: an object or an array, whose members are not checked. */
   json: <T extends object>(): Column<T> =>
     column('parsed JSON', (value) =>

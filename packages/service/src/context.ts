@@ -35,6 +35,8 @@ export interface ServiceContext {
   readonly rateLimit?: { readonly perSecond: number; readonly burst: number } | undefined
   /** How long a request waits for another one with its idempotency key, in milliseconds. Default 10,000. */
   readonly idempotencyWaitMs?: number | undefined
+  /** How long a create waits for one answer of the rails, in milliseconds. Default 10,000. */
+  readonly railTimeoutMs?: number | undefined
   /** How long an authenticated token stays in memory before it is read again, in milliseconds. Default 3,000. */
   readonly tokenCacheMs?: number | undefined
   /** Allows webhooks to private and loopback addresses and over plain HTTP, for local development. Default false. */

@@ -1,7 +1,6 @@
 import { manualClock, recordingLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../test/database.ts'
 import { inspect } from '../test/inspection.ts'
 import { sampleAccount, testContext, testSchema, testService } from '../test/service.ts'
 import { inTransaction } from './context.ts'
@@ -10,17 +9,7 @@ import { keepHouse, migrateHousekeeping, startHousekeeping } from './housekeepin
 import { pruneSize } from './webhooks/delivery-store.ts'
 import { recordEvent } from './webhooks/events.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 4 })
-afterAll(() => pool.end())
+const { pool } = await serviceDatabase()
 
 const clock = manualClock()
 const logger = recordingLogger()

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type Clock, defaultCatalog, type Logger } from '@outlay/core'
-import type { Pool } from 'pg'
+import { defaultCatalog } from '@outlay/core'
+import { manualClock, silentLogger } from '@outlay/testing'
 import { accountsRoutes } from '../src/accounts/routes.ts'
 import { addressesRoutes } from '../src/addresses/routes.ts'
 import { createApp } from '../src/app.ts'
@@ -17,12 +17,12 @@ import { checkedFetch } from './contract.ts'
 export const testSchema = 'service_test'
 
 /** A context for tests of everything that needs neither engine nor rails; touching those throws. */
-export function testContext(
-  parts: { readonly pool: Pool; readonly clock: Clock; readonly logger: Logger } & Partial<ServiceContext>,
-): ServiceContext {
+export function testContext(parts: Pick<ServiceContext, 'pool'> & Partial<ServiceContext>): ServiceContext {
   const random = { bytes: (length: number) => randomBytes(length), fraction: () => Math.random() }
   const context = {
     schema: testSchema,
+    clock: manualClock(),
+    logger: silentLogger,
     random,
     catalog: defaultCatalog,
     secrets: createSecrets({ keys: [{ id: 'k1', key: randomBytes(32) }], macKey: randomBytes(32), random }),

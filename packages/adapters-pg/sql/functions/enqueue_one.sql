@@ -19,9 +19,10 @@ begin
   values (p_id, 1, 'transfer.enqueued', 'queued', 'pending', 0, v_at);
   insert into {{schema}}.delivery (subscription, transfer_id, sequence, type)
   select s.name, p_id, 1, 'transfer.enqueued' from {{schema}}.subscription s where s.types @> array['transfer.enqueued'];
-  v_tag := {{schema}}.queue_put_one(p_job, (
-    select 1 + least(2000000000, case when p_base > c.tag and p_base - c.tag < 1000000000 then p_base else c.tag end)
-    from {{schema}}.dispatch_clock c), coalesce(p_not_before, v_at));
+  select {{schema}}.queue_put_one(
+    p_job, 1 + least(2000000000, case when p_base > c.tag and p_base - c.tag < 1000000000 then p_base else c.tag end),
+    coalesce(p_not_before, v_at))
+  into v_tag from {{schema}}.dispatch_clock c;
   if p_notify then
     perform pg_notify('{{channel}}', '');
   end if;

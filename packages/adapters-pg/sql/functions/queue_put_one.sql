@@ -1,5 +1,4 @@
--- Puts a job into the queue, at a place in the order of dispatch and due at a time. Returns its place, because a caller that assigns
--- the result spends less than one that performs the call.
+-- Puts a job into the queue, at a place in the order of dispatch and due at a time. Returns its place.
 create or replace function {{schema}}.queue_put_one(p_job uuid, p_place integer, p_due_at timestamptz) returns integer language plpgsql as $$
 begin
   insert into {{queue_table}}

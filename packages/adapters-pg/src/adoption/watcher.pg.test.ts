@@ -1,32 +1,18 @@
-import { createEngine, type EngineOptions, type EventType, isAdopted, type TransferEvent } from '@outlay/core'
+import { type EventType, isAdopted, type TransferEvent } from '@outlay/core'
 import { drain, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { type OpenOptions, reach, testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 const types: readonly EventType[] = ['transfer.adopted', 'transfer.processing', 'transfer.completed', 'transfer.failed']
 
 describe('a transfer of others', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
+  const { pool, open, commit, enqueue } = await testHost()
 
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
-
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
-
-  function make(gateway = listedGateway(), options: Partial<EngineOptions<pg.PoolClient>> = {}) {
-    const backend = postgres({ driver: pgDriver(pool) })
+  function make(gateway = listedGateway(), options: OpenOptions = {}) {
     // Without a wake-up the refused transfer goes out again after half a minute.
-    const random = { ...backend.runtime.random, fraction: () => 0.99 }
-    const engine = createEngine({ backend, gateway, polling: { maxDelayMs: 50 }, runtime: { random }, ...options })
+    const engine = open({ gateway, fraction: 0.99, polling: { maxDelayMs: 50 }, ...options })
     const received: TransferEvent[] = []
     engine.subscribe('books', types, async (event) => {
       received.push(event)
@@ -43,7 +29,6 @@ describe('a transfer of others', async () => {
 
   it('becomes a transfer here, with its events, and is polled to its end', async () => {
     const { engine, gateway, received } = make()
-    await using _ = engine
     expect(await commit((tx) => engine.accounts.watch(tx, 'acme'))).toBe(true)
     expect(await commit((tx) => engine.accounts.watch(tx, 'acme'))).toBe(false)
     const { id: remoteId } = gateway.add()
@@ -70,7 +55,6 @@ describe('a transfer of others', async () => {
 
   it('is not there before the account is watched from, and not after it is unwatched', async () => {
     const { engine, gateway, received } = make()
-    await using _ = engine
     gateway.add({ status: 'complete' })
     const since = new Date(Date.now() + 3_600_000)
     await commit((tx) => engine.accounts.watch(tx, 'acme', { since }))
@@ -97,14 +81,13 @@ describe('a transfer of others', async () => {
   it('is not one that was sent from here and accepted after it had been canceled', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await pool.query(`select * from outlay.fetch_and_claim(1, 'slow', '')`)
     await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [id])
     await commit((tx) => engine.transfers.cancel(tx, id))
     const { id: remoteId } = gateway.add({ status: 'complete' })
     const accepted = { stage: 'submitted', status: 'processing', outcome: 'accepted', remote_id: remoteId, events: [] }
     await pool.query('select * from outlay.settle($1, 2)', [JSON.stringify([{ id, attempt: 1, ...accepted }])])
-    await using _ = engine
     await engine.start()
     const { id: other } = gateway.add({ status: 'complete' })
     await waitUntil(async () => (await rows()).some((row) => row.remote_id === other))
@@ -114,7 +97,7 @@ describe('a transfer of others', async () => {
   it('is still adopted after its account is unwatched, if it was found before and waited for an answer', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await pool.query(`select * from outlay.fetch_and_claim(1, 'gone', '')`)
     const { id: remoteId } = gateway.add({ status: 'complete' })
     await commit((tx) => engine.transfers.observe(tx, 'acme', [gateway.observe(remoteId)]))
@@ -122,7 +105,6 @@ describe('a transfer of others', async () => {
     expect(await found()).toEqual([{ remote_id: remoteId }])
     await pool.query(`update outlay.transfer set stage = 'settled', status = 'failed' where id = $1`, [id])
     await pool.query('delete from outlay_queue.job')
-    await using _ = engine
     await engine.start()
     await waitUntil(async () => (await found()).length === 0)
     expect((await rows()).map((row) => row.remote_id)).toEqual([null, remoteId])
@@ -155,7 +137,6 @@ describe('a transfer of others', async () => {
 
   it('is none while it may be what became of a request from here whose answer is lost', async () => {
     const { engine, gateway } = make()
-    await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     const answered = Promise.withResolvers<void>()
     gateway.answer = async ({ attempt }, moment) => {
@@ -165,7 +146,7 @@ describe('a transfer of others', async () => {
       return undefined
     }
     await engine.start()
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await waitUntil(() => gateway.transfers.size === 1)
     // The service lists it and reports it, and no row here has its id.
     await commit((tx) => engine.transfers.observe(tx, 'acme', [gateway.observe('remote-1')]))
@@ -176,40 +157,38 @@ describe('a transfer of others', async () => {
     expect((await rows()).map((row) => row.remote_id)).toEqual([null, deposit])
     expect(await found()).toContainEqual({ remote_id: 'remote-1' })
     answered.resolve()
-    await waitUntil(async () => (await engine.transfers.get(id))?.remoteId === 'remote-1')
+    await reach(engine, id, { remoteId: 'remote-1' })
     await waitUntil(async () => (await found()).length === 0)
     expect((await rows()).map((row) => row.remote_id)).toEqual(['remote-1', deposit])
   })
 
   it('is none while the key of a request from here is in flight at the service, whatever its account waits for', async () => {
     const { engine, gateway } = make()
-    await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     gateway.answer = async ({ attempt }, moment) =>
       moment === 'after' && attempt === 1
         ? { outcome: 'throttled', detail: 'in flight', httpStatus: 409, retryAfterMs: 1 }
         : undefined
     await commit((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await engine.start()
-    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'account_limited')
+    await reach(engine, id, { reason: 'account_limited' })
     await readings(gateway)
     expect((await rows()).map((row) => row.id)).toEqual([id])
     await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
       code: 'transfer_not_cancelable',
     })
     await commit((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: null }))
-    await waitUntil(async () => (await engine.transfers.get(id))?.remoteId === 'remote-1')
+    await reach(engine, id, { remoteId: 'remote-1' })
     await waitUntil(async () => (await found()).length === 0)
     expect((await rows()).map((row) => row.id)).toEqual([id])
   })
 
   it('is adopted as soon as every request that left before it was seen is answered', async () => {
     const { engine, gateway, received } = make()
-    await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     const answered = Promise.withResolvers<undefined>()
-    const slow = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const slow = await enqueue(engine)
     gateway.answer = (submission, moment) =>
       submission.transferId === slow.id && moment === 'after' ? answered.promise : undefined
     await engine.start()
@@ -225,7 +204,6 @@ describe('a transfer of others', async () => {
 
   it('can be neither canceled, nor released, nor enqueued again', async () => {
     const { engine, gateway } = make()
-    await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     const open = gateway.add()
     const canceled = gateway.add({ status: 'canceled' })
@@ -243,7 +221,6 @@ describe('a transfer of others', async () => {
 
   it('releases the transfers that await what it brings to their wallet, and no others', async () => {
     const { engine, gateway, received } = make()
-    await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     let funded = false
     gateway.answer = async (_submission, moment) =>
@@ -263,14 +240,13 @@ describe('a transfer of others', async () => {
     await waitUntil(() => received.some(({ type }) => type === 'transfer.adopted'))
     funded = true
     gateway.setStatus(deposit.id, 'complete')
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitted')
+    await reach(engine, id, { stage: 'submitted' })
     expect(await engine.transfers.get(id)).toMatchObject({ attempt: 2 })
     expect(await engine.transfers.get(other)).toMatchObject({ stage: 'awaiting_funds', attempt: 1 })
   })
 
   it('that completes while a refusal for lack of funds is on its way releases that transfer too', async () => {
     const { engine, gateway } = make()
-    await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     const refused = Promise.withResolvers<void>()
     gateway.answer = async ({ attempt }, moment) => {
@@ -279,18 +255,17 @@ describe('a transfer of others', async () => {
       return { outcome: 'insufficient_balance', detail: 'short' }
     }
     await engine.start()
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitting')
+    const { id } = await enqueue(engine)
+    await reach(engine, id, { stage: 'submitting' })
     gateway.add({ automationId: 'automation', status: 'complete' })
     await waitUntil(async () => (await rows()).some((row) => row.status === 'complete'))
     refused.resolve()
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitted')
+    await reach(engine, id, { stage: 'submitted' })
     expect(await engine.transfers.get(id)).toMatchObject({ attempt: 2 })
   })
 
   it('is found behind any number of pages after one with a time in the future', async () => {
     const { engine, gateway } = make()
-    await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     gateway.add({ status: 'complete', createdAt: '2099-01-01T00:00:00.000Z' })
     await engine.start()
@@ -302,7 +277,6 @@ describe('a transfer of others', async () => {
 
   it('is found behind any number of pages although the list could not be read at first', async () => {
     const { engine, gateway } = make()
-    await using _ = engine
     const since = new Date(Date.now() - 3_600_000)
     await commit((tx) => engine.accounts.watch(tx, 'acme', { since }))
     const createdAt = new Date(Date.now() - 1_800_000).toISOString()
@@ -315,7 +289,6 @@ describe('a transfer of others', async () => {
 
   it('is found behind any number of pages, in turns', async () => {
     const { engine, gateway } = make()
-    await using _ = engine
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     for (let count = 0; count < 2_500; count += 1) gateway.add({ status: 'complete' })
     await engine.start()

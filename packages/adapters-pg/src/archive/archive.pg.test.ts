@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { createEngine, type Engine, Id, OutlayError } from '@outlay/core'
+import { Id, OutlayError } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
 
@@ -15,27 +13,11 @@ const longAgo = { now: () => new Date(Date.now() - 500 * dayMs) }
 const oldId = () => Id.generate(longAgo, { bytes: (length) => randomBytes(length) })
 
 describe('the archive', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
+  const { pool, open, commit } = await testHost()
   const gateway = memoryGateway()
-  const engines: Engine<pg.PoolClient>[] = []
-  const make = (): Engine<pg.PoolClient> => {
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-    engines.push(engine)
-    return engine
-  }
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    gateway.script(() => undefined)
-    await emptyOutbox(pool)
-    await pool.query('truncate outlay.archive')
-  })
-  afterAll(() => pool.end())
+  const make = () => open({ gateway })
+  afterEach(() => gateway.script(() => undefined))
 
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
   const count = async (from: string) => Number((await pool.query(`select count(*) from outlay.${from}`)).rows[0].count)
   const historyOf = async (id: string) => {
     const { rows: events } = await pool.query('select * from outlay.events_of($1) order by sequence', [id])

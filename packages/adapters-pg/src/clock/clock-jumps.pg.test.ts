@@ -1,10 +1,7 @@
-import { createEngine } from '@outlay/core'
-import { memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { recordingLogger, waitUntil } from '@outlay/testing'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createClockJumpStore } from './clock-jumps.ts'
@@ -13,20 +10,12 @@ import { startClockWatch } from './clock-watch.ts'
 const hourMs = 3_600_000
 
 describe('a clock that was set back by three hours', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 4, options: '-c lock_timeout=20000' })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
+  const { pool, open, commit } = await testHost({ max: 4, options: '-c lock_timeout=20000' })
 
   const store = () => createClockJumpStore(pgDriver(pool), resolveNames({}).tokens)
   const enqueue = async (accountId: string, notBefore?: Date) => {
-    const driver = pgDriver(pool)
-    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
-    return driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, { notBefore })))
+    const engine = open()
+    return commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, { notBefore })))
   }
   /** Minutes from now until the given time of each row, by account. */
   const minutes = async (column: string, from: string) => {
@@ -134,7 +123,7 @@ describe('a clock that was set back by three hours', async () => {
   })
 
   it('is noticed by the time that a worker has recorded', async () => {
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+    const engine = open()
     await engine.start()
     await engine.stop()
     await pool.query(`update outlay.known_database set seen_at = now() + interval '3 hours'`)
@@ -177,7 +166,7 @@ describe('a clock that was set back by three hours', async () => {
   })
 
   it('takes no pause from anybody when workers start, until the recorded time has come', async () => {
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+    const engine = open()
     await engine.start()
     await engine.stop()
     await pool.query(`update outlay.known_database set seen_at = now() + interval '3 hours'`)

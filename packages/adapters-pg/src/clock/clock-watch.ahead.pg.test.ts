@@ -1,12 +1,8 @@
-import { createEngine, type Gateway } from '@outlay/core'
+import type { Gateway } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -19,26 +15,9 @@ const writeAhead = `
   update outlay_queue.job set start_after = start_after + interval '3 hours'`
 
 describe('after a clock that was three hours ahead', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: { stop(): Promise<void> }[] = []
+  const { pool, open, stopAll, commit, enqueue } = await testHost()
 
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  const stopAll = () => Promise.all(engines.splice(0).map((engine) => engine.stop()))
-  afterEach(async () => {
-    await stopAll()
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-
-  function make(gateway: Gateway) {
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-    engines.push(engine)
-    return engine
-  }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
+  const make = (gateway: Gateway) => open({ gateway })
   const rows = async () => (await pool.query('select * from outlay.transfer order by created_at')).rows
 
   /** A payout that the service made, and whose answer was lost. */
@@ -47,8 +26,8 @@ describe('after a clock that was three hours ahead', async () => {
     inner.answer = async (_, moment) => (moment === 'after' ? { outcome: 'unknown', detail: 'lost' } : undefined)
     const engine = make({ ...inner, ...more })
     await engine.start()
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
-    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'outcome_unknown')
+    const { id } = await enqueue(engine)
+    await reach(engine, id, { reason: 'outcome_unknown' })
     await stopAll()
     await pool.query(writeAhead)
     return { id, inner }
@@ -121,7 +100,7 @@ describe('after a clock that was three hours ahead', async () => {
     await pool.query(`insert into outlay.stop (scope) values ('all')`)
     const first = make(listedGateway())
     await first.start()
-    const { id } = await commit((tx) => first.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(first)
     await pool.query(`update outlay_queue.job set start_after = now() + interval '3 hours 30 minutes'`)
     await pool.query(`update outlay.known_database set seen_at = now() + interval '3 hours'`)
     const minutes = async () =>

@@ -1,12 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import { createEngine, type EnqueueRequest, Id } from '@outlay/core'
-import { memoryGateway } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, fetchedJobs, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { Id } from '@outlay/core'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { fetchedJobs } from '../../test/outbox.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createCommandStore } from '../transfers/commands.ts'
@@ -16,45 +12,31 @@ import { createAttemptStore } from './attempts.ts'
 const wallet = { kind: 'wallet', name: 'Ada', address: `0x${'1'.repeat(40)}`, transferTypes: ['base'] } as const
 
 describe('a claim', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const { pool, driver, open, commit, enqueue } = await testHost()
   const { tokens } = resolveNames({})
-  let pool: pg.Pool
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
-
-  const make = () => {
-    const driver = pgDriver(pool)
-    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
-    const enqueue = (accountId: string, overrides: Partial<EnqueueRequest> = {}) =>
-      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
-    return { driver, engine, enqueue, attempts: createAttemptStore(driver, tokens), transaction: driver.transaction }
-  }
+  const attempts = createAttemptStore(driver, tokens)
   const jobs = async () =>
     (await pool.query('select id, state, start_after, xmin::text as version from outlay_queue.job order by id')).rows
 
   it('leaves a transfer free to be canceled that a limit defers after its worker died while registering', async () => {
-    const { engine, enqueue, attempts, transaction } = make()
+    const engine = open()
     const destination = { address: wallet, valueType: 'USDC', transferType: 'base' } as const
-    const { id } = await enqueue('acme', { amount: { value: '1', currency: 'USDC' }, destination })
+    const { id } = await enqueue(engine, { amount: { value: '1', currency: 'USDC' }, destination })
     await attempts.claim(await fetchedJobs(pool, id), 'dead')
-    await transaction((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
-    const { id: other } = await enqueue('acme')
+    await commit((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
+    const { id: other } = await enqueue(engine)
     expect((await attempts.claim(await fetchedJobs(pool, other), 'alive')).map(({ transferId }) => transferId)).toEqual(
       [other],
     )
     expect(await attempts.claim(await fetchedJobs(pool, id), 'alive')).toEqual([])
     expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', reason: 'account_limited' })
-    await transaction((tx) => engine.transfers.cancel(tx, id))
+    await commit((tx) => engine.transfers.cancel(tx, id))
     expect(await engine.transfers.get(id)).toMatchObject({ status: 'canceled' })
   })
 
   it('comes with the fetch of the job, as one attempt of a transfer that nothing holds', async () => {
-    const { enqueue, attempts } = make()
-    const { id } = await enqueue('acme')
+    const engine = open()
+    const { id } = await enqueue(engine)
     const [job] = await attempts.fetch(10, 'worker')
     expect(job).toMatchObject({ id: Id.toUuid(id), claim: { transferId: id, accountId: 'acme', attempt: 1 } })
     expect((await jobs()).map(({ state }) => state)).toEqual(['active'])
@@ -68,8 +50,8 @@ describe('a claim', async () => {
   })
 
   it('is left to a separate statement when a host holds the transfer, and no fetch keeps the host from canceling', async () => {
-    const { engine, enqueue, attempts } = make()
-    const [canceled, free] = [await enqueue('acme'), await enqueue('other')]
+    const engine = open()
+    const [canceled, free] = [await enqueue(engine), await enqueue(engine, { accountId: 'other' })]
     const host = await pool.connect()
     try {
       await host.query('begin')
@@ -92,12 +74,12 @@ describe('a claim', async () => {
   })
 
   it('does not come with the job where an account is paused, limited, throttled or refused, or a counterparty is unknown', async () => {
-    const { engine, enqueue, attempts, transaction } = make()
+    const engine = open()
     const destination = { address: wallet, valueType: 'USDC', transferType: 'base' } as const
-    await enqueue('unregistered', { amount: { value: '1', currency: 'USDC' }, destination })
-    for (const account of ['paused', 'limited', 'throttled', 'refused', 'free']) await enqueue(account)
-    await transaction((tx) => engine.accounts.pause(tx, 'paused'))
-    await transaction((tx) => engine.accounts.configure(tx, 'limited', { ratePerSecond: 1 }))
+    await enqueue(engine, { accountId: 'unregistered', amount: { value: '1', currency: 'USDC' }, destination })
+    for (const accountId of ['paused', 'limited', 'throttled', 'refused', 'free']) await enqueue(engine, { accountId })
+    await commit((tx) => engine.accounts.pause(tx, 'paused'))
+    await commit((tx) => engine.accounts.configure(tx, 'limited', { ratePerSecond: 1 }))
     await pool.query(`insert into outlay.account_throttle (account_id) values ('throttled')`)
     await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('refused', now())`)
     await pool.query('update outlay_queue.job set start_after = now()')
@@ -108,8 +90,8 @@ describe('a claim', async () => {
   })
 
   it('is kept alive by its worker alone, which waits for no settlement of one', async () => {
-    const { enqueue, attempts } = make()
-    for (const accountId of ['acme', 'other']) await enqueue(accountId)
+    const engine = open()
+    for (const accountId of ['acme', 'other']) await enqueue(engine, { accountId })
     const fetched = await attempts.fetch(2, 'worker')
     const [settled, free] = fetched.map(({ id }) => id)
     const age = () => pool.query(`update outlay_queue.job set heartbeat_on = now() - interval '9 seconds'`)
@@ -134,8 +116,8 @@ describe('a claim', async () => {
   })
 
   it('waits for no transaction of a host: what it has locked comes again soon, and the rest is claimed', async () => {
-    const { enqueue, attempts } = make()
-    const [locked, free] = [await enqueue('acme'), await enqueue('other')]
+    const engine = open()
+    const [locked, free] = [await enqueue(engine), await enqueue(engine, { accountId: 'other' })]
     expect(await attempts.fetch(0, 'worker')).toEqual([])
     await pool.query(`update outlay_queue.job set state = 'active', started_on = now()`)
     const host = await pool.connect()
@@ -160,8 +142,8 @@ describe('a claim', async () => {
   })
 
   it('does not wait for a host that retries credentials in an open transaction; the probe comes later', async () => {
-    const { engine, enqueue, attempts } = make()
-    const { id } = await enqueue('acme')
+    const engine = open()
+    const { id } = await enqueue(engine)
     await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('acme', now())`)
     const host = await pool.connect()
     try {
@@ -179,14 +161,14 @@ describe('a claim', async () => {
   })
 
   it('leaves no slot behind when its transfer went back to wait and was canceled', async () => {
-    const { driver, engine, enqueue, attempts, transaction } = make()
-    await transaction((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 1 }))
-    const [first, second] = [await enqueue('acme'), await enqueue('acme')]
+    const engine = open()
+    await commit((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 1 }))
+    const [first, second] = [await enqueue(engine), await enqueue(engine)]
     await attempts.claim(await fetchedJobs(pool, first.id), 'dead')
-    await transaction((tx) => createCommandStore(driver, tokens, neverWeighted).pause(tx, 'acme'))
+    await commit((tx) => createCommandStore(driver, tokens, neverWeighted).pause(tx, 'acme'))
     await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [first.id])
-    await transaction((tx) => engine.transfers.cancel(tx, first.id))
-    await transaction((tx) => engine.accounts.resume(tx, 'acme'))
+    await commit((tx) => engine.transfers.cancel(tx, first.id))
+    await commit((tx) => engine.accounts.resume(tx, 'acme'))
     await attempts.claim(await fetchedJobs(pool, second.id), 'alive')
     await createThrottleStore(driver, tokens).forget()
     const slots = await pool.query('select transfer_id from outlay.submission_slot')
@@ -194,9 +176,9 @@ describe('a claim', async () => {
   })
 
   it('leaves a job that the sweep finds in place untouched, and one that is missing comes back at its time', async () => {
-    const { enqueue, attempts } = make()
+    const engine = open()
     const notBefore = new Date(Date.now() + 86_400_000)
-    const [there, early] = [await enqueue('acme'), await enqueue('acme', { notBefore })]
+    const [there, early] = [await enqueue(engine), await enqueue(engine, { notBefore })]
     await pool.query('delete from outlay_queue.job where id = $1', [Id.toUuid(early.id)])
     await pool.query(`update outlay.transfer set updated_at = now() - interval '1 minute'`)
     const [before] = await jobs()
@@ -213,10 +195,13 @@ describe('a claim', async () => {
   })
 
   it('and a pause over many transfers leave the sweep for resumed accounts nothing but those', async () => {
-    const { driver, engine, enqueue, attempts, transaction } = make()
+    const engine = open()
     const store = createTransferStore(driver, tokens)
-    const [paused, resumed] = [await enqueue('paused'), await enqueue('resumed')]
-    for (const account of ['paused', 'resumed']) await transaction((tx) => engine.accounts.pause(tx, account))
+    const [paused, resumed] = [
+      await enqueue(engine, { accountId: 'paused' }),
+      await enqueue(engine, { accountId: 'resumed' }),
+    ]
+    for (const account of ['paused', 'resumed']) await commit((tx) => engine.accounts.pause(tx, account))
     await attempts.claim(await fetchedJobs(pool, paused.id, resumed.id), 'worker')
     await pool.query(`update outlay.account set paused = false where account_id = 'resumed'`)
     await pool.query(`update outlay_queue.job set state = 'retry'`)

@@ -1,51 +1,27 @@
-import { createEngine, type EnqueueRequest, type Gateway, type SubmitResult } from '@outlay/core'
+import type { Gateway, SubmitResult } from '@outlay/core'
 import { drain, type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
+import { emptyOutbox } from '../../test/outbox.ts'
 
 const day = 24 * 3_600_000
 const lost = { outcome: 'unknown', detail: 'reset' } as const satisfies SubmitResult
 
 describe('an outcome that is unknown', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { pool, open, commit, enqueue, outcomes } = await testHost()
 
   /** An engine that comes back soon after every answer, and what it has blocked and released. */
   function make(gateway: MemoryGateway & Gateway = memoryGateway(), now?: () => Date) {
-    const backend = postgres({ driver: pgDriver(pool) })
-    const random = { ...backend.runtime.random, fraction: () => 0.001 }
-    const runtime = { random, ...(now === undefined ? {} : { clock: { now } }) }
-    const engine = createEngine({ backend, gateway: { keyLifetimeMs: 20 * day, ...gateway }, runtime })
+    const runtime = now === undefined ? {} : { clock: { now } }
+    const engine = open({ gateway: { keyLifetimeMs: 20 * day, ...gateway }, fraction: 0.001, runtime })
     const news: string[] = []
     engine.subscribe('news', ['transfer.blocked', 'transfer.released'], async ({ type, transfer }) => {
       news.push(`${type.split('.')[1]} ${transfer.reason}`)
     })
-    engines.push(engine)
     return { engine, gateway, news }
   }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
-  const enqueue = (engine: HostEngine, overrides: Partial<EnqueueRequest> = {}) =>
-    commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme', overrides)))
   const read = async (id: string) =>
     (await pool.query('select t.*, t.unknown_since::text as since from outlay.transfer t where id = $1', [id])).rows[0]
-  const outcomes = async (id: string) =>
-    (await pool.query('select outcome, detail from outlay.attempt where transfer_id = $1 order by attempt', [id])).rows
   /** Gives a transfer the state of one whose attempt went out so long ago and had no answer. */
   const makeUnknown = (id: string, age: string, set = '') =>
     pool.query(
@@ -57,11 +33,6 @@ describe('an outcome that is unknown', async () => {
        insert into outlay.attempt (transfer_id, attempt, worker, claimed_at) select id, 1, 'gone', unknown_since from aged`,
       [id, age],
     )
-  const reach = (engine: HostEngine, id: string, stage: string) =>
-    waitUntil(async () => {
-      const transfer = await engine.transfers.get(id)
-      return transfer?.stage === stage ? transfer : undefined
-    })
 
   it.each([
     { outcome: 'rejected', code: 'not_found', detail: 'the page of a proxy' },
@@ -146,7 +117,7 @@ describe('an outcome that is unknown', async () => {
       await makeUnknown(id, '25 hours', ', released_at = now()')
       const { since } = await read(id)
       await engine.start()
-      await reach(engine, id, 'blocked')
+      await reach(engine, id, { stage: 'blocked' })
       expect(await read(id)).toMatchObject({ reason: 'outcome_unknown', since, attempt: 2, released_at: null })
       await drain(engine)
       expect([gateway.submissions.length, news]).toEqual([1, ['blocked outcome_unknown']])
@@ -161,12 +132,12 @@ describe('an outcome that is unknown', async () => {
     const { id } = await enqueue(engine)
     await makeUnknown(id, '25 hours')
     await engine.start()
-    await reach(engine, id, 'blocked')
+    await reach(engine, id, { stage: 'blocked' })
     expect(gateway.submissions).toEqual([])
     expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(true)
     expect(await read(id)).toMatchObject({ reason: 'released' })
     await waitUntil(() => gateway.submissions.length === 1)
-    await reach(engine, id, 'blocked')
+    await reach(engine, id, { stage: 'blocked' })
     await drain(engine)
     expect(gateway.submissions).toHaveLength(1)
     expect(news).toEqual(['blocked outcome_unknown', 'released released', 'blocked outcome_unknown'])
@@ -181,7 +152,7 @@ describe('an outcome that is unknown', async () => {
     const { id } = await enqueue(engine)
     await makeUnknown(id, '31 days')
     await engine.start()
-    await reach(engine, id, 'blocked')
+    await reach(engine, id, { stage: 'blocked' })
     expect((await read(id)).reason).toMatch(/key_expired|outcome_unknown/)
     await commit((tx) => engine.transfers.release(tx, id))
     await waitUntil(async () => (await read(id)).reason === 'key_expired')
@@ -218,7 +189,7 @@ describe('an outcome that is unknown', async () => {
       reason,
     ])
     await engine.start()
-    await reach(engine, old.id, 'blocked')
+    await reach(engine, old.id, { stage: 'blocked' })
     expect(await read(old.id)).toMatchObject({ reason: 'outcome_unknown', attempt: 1 })
     await waitUntil(() => news.length > 0)
     expect(news).toEqual(['blocked outcome_unknown'])
@@ -237,10 +208,10 @@ describe('an outcome that is unknown', async () => {
     await commit(async (tx) => {
       await tx.query('select from outlay.transfer where id = $1 for update', [held.id])
       await engine.start()
-      await reach(engine, free.id, 'blocked')
+      await reach(engine, free.id, { stage: 'blocked' })
       expect(await read(held.id)).toMatchObject({ stage: 'queued' })
     })
-    await reach(engine, held.id, 'blocked')
+    await reach(engine, held.id, { stage: 'blocked' })
   })
 
   it('and an expiry are judged by the clock of the database, not by that of a worker that is days ahead', async () => {

@@ -1,59 +1,27 @@
-import { createEngine, type EngineOptions, type Gateway, type Observation, type SubmitResult } from '@outlay/core'
+import type { Gateway, Observation, SubmitResult } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { type OpenOptions, reach, testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+import { samplePayout } from '../../test/outbox.ts'
 
 /** Never settles, whatever the signal. */
 const forever = () => new Promise<never>(() => undefined)
 
 describe('code that is not ours', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
+  const { pool, open, commit, enqueueMany, outcomes } = await testHost()
 
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-
-  const make = (options: Omit<EngineOptions<pg.PoolClient>, 'backend'>): HostEngine => {
-    const backend = postgres({ driver: pgDriver(pool) })
-    const random = { ...backend.runtime.random, fraction: () => 0.05 }
-    const engine = createEngine({ backend, runtime: { random }, ...options })
-    engines.push(engine)
-    return engine
-  }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
-  const enqueue = (engine: HostEngine, accountId: string, count: number) =>
-    commit((tx) =>
-      engine.transfers.enqueueMany(
-        tx,
-        Array.from({ length: count }, () => samplePayout(accountId)),
-      ),
-    )
+  const make = (options: OpenOptions) => open({ fraction: 0.05, ...options })
   const countOf = async (where: string) =>
     Number((await pool.query(`select count(*) as count from outlay.transfer where ${where}`)).rows[0].count)
-  const outcomes = async (id: string) =>
-    (await pool.query('select outcome, detail from outlay.attempt where transfer_id = $1 order by attempt', [id])).rows
 
   it('that hangs in one account leaves the others their slots', async () => {
     const gateway = memoryGateway()
     gateway.script(({ accountId }) => (accountId === 'hangs' ? forever() : undefined))
     const engine = make({ gateway })
-    await enqueue(engine, 'hangs', 1_000)
+    await enqueueMany(engine, 1_000, 'hangs')
     const others = ['quick-1', 'quick-2', 'quick-3']
-    for (const account of others) await enqueue(engine, account, 50)
+    for (const account of others) await enqueueMany(engine, 50, account)
     await engine.start({ concurrency: 8, slowAfterMs: 200, stopTimeoutMs: 0 })
     await waitUntil(async () => (await countOf(`account_id <> 'hangs' and stage = 'settled'`)) === 150, {
       timeoutMs: 60_000,
@@ -74,10 +42,10 @@ describe('code that is not ours', async () => {
       },
     }
     const engine = make({ gateway: hanging, timeouts: { submitMs: 50 } })
-    const [first] = await enqueue(engine, 'acme', 1)
+    const [first] = await enqueueMany(engine, 1, 'acme')
     const id = first?.id ?? ''
     await engine.start({ concurrency: 1 })
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'settled')
+    await reach(engine, id, { stage: 'settled' })
     expect(signals[0]?.aborted).toBe(true)
     expect(await outcomes(id)).toEqual([
       { outcome: 'unknown', detail: 'submit gave no answer within 50 ms' },
@@ -97,14 +65,14 @@ describe('code that is not ours', async () => {
       polling: { maxDelayMs: 20 },
     })
     const slow = Array.from({ length: 40 }, (_, index) => `slow-${index}`)
-    for (const account of [...slow, 'quick']) await enqueue(engine, account, 1)
+    for (const account of [...slow, 'quick']) await enqueueMany(engine, 1, account)
     await engine.start({ slowAfterMs: 100, stopTimeoutMs: 0 })
     await waitUntil(async () => (await countOf(`stage = 'submitted'`)) === 41)
     for (const [remoteId, { submission }] of gateway.transfers) {
       if (submission.accountId === 'quick') gateway.setStatus(remoteId, 'complete')
     }
     await waitUntil(async () => (await countOf(`account_id = 'quick' and stage = 'settled'`)) === 1)
-    await enqueue(engine, 'late', 1)
+    await enqueueMany(engine, 1, 'late')
     await waitUntil(() => gateway.transfers.size === 42)
     gateway.setStatus('remote-42', 'complete')
     await waitUntil(async () => (await countOf(`account_id = 'late' and stage = 'settled'`)) === 1)
@@ -131,8 +99,8 @@ describe('code that is not ours', async () => {
     const gateway = memoryGateway()
     const engine = make({ gateway })
     const nonsense: unknown[] = [{}, undefined, { outcome: 'accepted', remoteId: 5n }, { outcome: 'kept_for_review' }]
-    const [bad] = await enqueue(engine, 'acme', 1)
-    await enqueue(engine, 'acme', 20)
+    const [bad] = await enqueueMany(engine, 1, 'acme')
+    await enqueueMany(engine, 20, 'acme')
     const scripted: Gateway = {
       get: (...read) => gateway.get(...read),
       submit: async (submission, options) =>
@@ -165,7 +133,7 @@ describe('code that is not ours', async () => {
         },
       },
     })
-    await enqueue(engine, 'acme', 20)
+    await enqueueMany(engine, 20, 'acme')
     await engine.start()
     await waitUntil(async () => (await countOf(`stage = 'submitted'`)) === 20)
     for (const id of gateway.transfers.keys()) gateway.setStatus(id, 'complete')

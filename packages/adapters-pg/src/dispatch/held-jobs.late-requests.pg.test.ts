@@ -1,81 +1,39 @@
-import { createEngine, type Gateway, type Observation, type SubmitResult } from '@outlay/core'
-import { memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import type { Driver } from '../database/driver.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import type { Observation } from '@outlay/core'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import { describe, expect, it } from 'vitest'
+import { fetchingUntil, hesitantGateway, poor } from '../../test/held-requests.ts'
+import { type HostEngine, reach, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 describe('a request that was about to leave as its worker lost its job', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { pool, driver, open, stopAll, commit, enqueue } = await testHost()
 
-  function open(gateway: Gateway, on: Driver<pg.PoolClient> = driver) {
-    const engine = createEngine({ backend: postgres({ driver: on, logger: recordingLogger() }), gateway })
-    engines.push(engine)
-    return engine
-  }
-  /** A driver that fetches nothing more once `hasOne`, and on which these functions answer nothing. */
-  const without = (functions: readonly string[], hasOne: () => boolean): Driver<pg.PoolClient> => ({
-    ...driver,
-    query: (statement, values) =>
-      functions.some((name) => statement.text.includes(name)) ||
-      (statement.text.includes('fetch_and_claim') && hasOne())
-        ? Promise.resolve([])
-        : driver.query(statement, values),
-  })
   /** An engine that has one transfer and asks for its permission to send it when the test lets it. */
-  async function hesitate(functions: readonly string[]) {
+  async function hesitate(unanswered: readonly string[]) {
     const inner = memoryGateway()
-    let hesitates = 0
-    let answered = 0
-    let go = () => {}
-    const gone = new Promise<void>((resolve) => (go = resolve))
-    const slow = open(
-      {
-        ...inner,
-        async submit(submission, options): Promise<SubmitResult> {
-          hesitates += 1
-          await gone
-          answered += 1
-          if (options.mayBegin?.() === false) return { outcome: 'throttled', detail: 'not sent' }
-          return inner.submit(submission, options)
-        },
-      },
-      without(functions, () => hesitates > 0),
-    )
+    const { gateway, counts, go } = hesitantGateway(inner)
+    const slow = open({ gateway, driver: fetchingUntil(driver, () => counts.waiting > 0, unanswered) })
     await slow.start()
-    const { id } = await commit((tx) => slow.transfers.enqueue(tx, samplePayout('acme')))
-    await waitUntil(() => hesitates === 1)
-    const poor = { outcome: 'insufficient_balance', detail: 'none', keyEvaluated: true } as const
+    const { id } = await enqueue(slow)
+    await waitUntil(() => counts.waiting === 1)
     const at = new Date().toISOString()
     const alike = { remoteId: 'alike', status: 'processing', failure: null } as const
     const { amount, source, destination, note = null } = samplePayout('acme')
     const transfer = { ...alike, id: 'alike', amount, source, destination, note, createdAt: at, updatedAt: at }
     const list = async () => ({ observations: [{ ...alike, transfer }] as Observation[] })
-    const quick = open({ ...inner, list, submit: async () => poor })
+    const quick = open({ gateway: { ...inner, list, submit: async () => poor } })
     const outcome = async () => {
       go()
-      await waitUntil(() => answered > 0)
-      await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-      return [hesitates, inner.submissions]
+      await waitUntil(() => counts.asked > 0)
+      await stopAll()
+      return [counts.waiting, inner.submissions]
     }
     return { id, quick, outcome }
   }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
   /** Starts the other engine, whose service refuses the transfer for lack of funds, and cancels it. */
-  async function refuseAndCancel(quick: ReturnType<typeof open>, id: string) {
+  async function refuseAndCancel(quick: HostEngine, id: string) {
     await quick.start()
-    await waitUntil(async () => (await quick.transfers.get(id))?.stage === 'awaiting_funds', { timeoutMs: 90_000 })
+    await reach(quick, id, { stage: 'awaiting_funds' }, 90_000)
     await commit((tx) => quick.transfers.cancel(tx, id))
   }
 

@@ -1,38 +1,20 @@
-import { createEngine, type EnqueueRequest, type Gateway } from '@outlay/core'
+import type { Gateway } from '@outlay/core'
 import { drain, type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { emptyOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
 const lost = { outcome: 'unknown', detail: 'reset' } as const
 
 describe('a submission', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-  const pools: pg.Pool[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await Promise.all(pools.splice(0).map((other) => other.end()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { database, pool, driver, open, commit, enqueue, outcomes } = await testHost()
 
   function make(gateway: MemoryGateway & Gateway = memoryGateway(), on = pool) {
-    const backend = postgres({ driver: pgDriver(on) })
-    const random = { ...backend.runtime.random, fraction: () => 0.001 }
-    const engine = createEngine({ backend, gateway, runtime: { random } })
-    engines.push(engine)
-    return { engine, gateway, backend }
+    const engine = open({ gateway, driver: pgDriver(on), fraction: 0.001 })
+    return { engine, gateway }
   }
   /** A gateway whose accounts send as the client in `client.now`. */
   function makeClients(now: string) {
@@ -40,13 +22,8 @@ describe('a submission', async () => {
     const gateway = memoryGateway()
     return { client, gateway: { ...gateway, identify: async () => client.now } }
   }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
-  const enqueue = (engine: HostEngine, overrides: Partial<EnqueueRequest> = {}, account = 'acme') =>
-    commit((tx) => engine.transfers.enqueue(tx, samplePayout(account, overrides)))
   const read = async (id: string, on = pool) =>
     (await on.query('select * from outlay.transfer where id = $1', [id])).rows[0]
-  const attempts = async (id: string) =>
-    (await pool.query('select outcome, detail from outlay.attempt where transfer_id = $1 order by attempt', [id])).rows
   const keyOf = async (...parts: readonly string[]): Promise<string> =>
     (await pool.query('select outlay.submission_key($1, $2, $3) as key', [...parts])).rows[0].key
 
@@ -73,7 +50,7 @@ describe('a submission', async () => {
       const { engine, gateway } = make()
       gateway.scriptAfter(({ attempt }) => (attempt < 3 ? lost : undefined))
       const ours = await enqueue(engine, { idempotencyKey: 'inv-7' })
-      const theirs = await enqueue(engine, { idempotencyKey: 'inv-7' }, 'globex')
+      const theirs = await enqueue(engine, { accountId: 'globex', idempotencyKey: 'inv-7' })
       await engine.start()
       await drain(engine)
       const sent = (id: string) => [
@@ -122,7 +99,7 @@ describe('a submission', async () => {
 
     it('is the host’s own where earlier code sent that', async () => {
       const other = new pg.Pool({ connectionString: await database.another() })
-      pools.push(other)
+      onTestFinished(() => other.end())
       const rows = [
         ['01J000000000000000000000A1', 'sent', 1, 'queued', 'now()'],
         ['01J000000000000000000000A2', '"quoted"', 2, 'queued', 'now()'],
@@ -160,7 +137,8 @@ describe('a submission', async () => {
         stored.push([client, (await read(transferId)).client])
         return undefined
       })
-      const { engine, backend } = make(gateway)
+      const backend = postgres({ driver })
+      const engine = open({ gateway, backend, fraction: 0.001 })
       const recorded: string[] = []
       const recordClient = backend.recordClient
       Object.assign(backend, {
@@ -206,7 +184,7 @@ describe('a submission', async () => {
       await waitUntil(async () => (await read(id)).reason === 'client_changed')
       expect(await read(id)).toMatchObject({ stage: 'queued', client: 'old' })
       expect(gateway.submissions).toHaveLength(1)
-      expect((await attempts(id)).at(-1).detail).toMatch(/^not sent: .* left as "old"; the account now sends as "new"/)
+      expect((await outcomes(id)).at(-1).detail).toMatch(/^not sent: .* left as "old"; the account now sends as "new"/)
       // Another transfer of the account does not wait for it.
       const other = await enqueue(engine)
       await waitUntil(async () => (await read(other.id)).status === 'complete')
@@ -248,7 +226,8 @@ describe('a submission', async () => {
     })
 
     it('cannot be recorded for a claim that is not the current one, nor over that of an unknown outcome', async () => {
-      const { engine, backend } = make()
+      const backend = postgres({ driver })
+      const { engine } = make()
       const { id } = await enqueue(engine)
       await pool.query(`select * from outlay.fetch_and_claim(1, 'w', null)`)
       expect(await backend.recordClient({ transferId: id, attempt: 2 }, 'x')).toBe(false)

@@ -1,27 +1,17 @@
-import { createEngine, type EnqueueRequest, Id, OutlayError } from '@outlay/core'
-import { memoryGateway } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { type EnqueueRequest, Id, OutlayError } from '@outlay/core'
+import type pg from 'pg'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { chunkSize } from './enqueue-chunks.ts'
 
 describe('more transfers than one statement holds', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const make = () => createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
-  let engine: ReturnType<typeof make>
+  const { pool, open, commit } = await testHost({ max: 8 })
+  const engine = open()
   beforeAll(async () => {
-    pool = new pg.Pool({ connectionString: database.url, max: 8 })
-    engine = make()
     await pool.query('create table note (text text)')
   })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
 
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
   const count = async (from: string) => Number((await pool.query(`select count(*) from ${from}`)).rows[0].count)
   const payouts = (total: number, accounts = 50) =>
     Array.from({ length: total }, (_, n) => samplePayout(`account-${n % accounts}`, { idempotencyKey: `invoice-${n}` }))

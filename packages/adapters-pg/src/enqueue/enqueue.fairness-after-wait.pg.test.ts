@@ -1,27 +1,11 @@
-import { createEngine, type SubmitResult } from '@outlay/core'
+import type { SubmitResult } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 describe('the order of dispatch, when the wait of a whole account ends', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const ends: (() => Promise<unknown>)[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  })
-  afterEach(async () => {
-    for (const end of ends.splice(0)) await end()
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
+  const { pool, open, commit, enqueue, enqueueMany } = await testHost()
 
   it.each(['a pause', 'refused credentials', 'a lack of funds', 'its time'] as const)(
     'lets one payout of another account pass those that waited for %s',
@@ -41,8 +25,7 @@ describe('the order of dispatch, when the wait of a whole account ends', async (
           return inner.submit(...args)
         },
       }
-      const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-      ends.push(() => engine.stop())
+      const engine = open({ gateway })
       if (wait === 'refused credentials') answer = { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 }
       if (wait === 'a lack of funds') answer = { outcome: 'insufficient_balance', detail: 'short' }
       if (wait === 'a pause') await commit((tx) => engine.accounts.pause(tx, 'big'))
@@ -61,7 +44,7 @@ describe('the order of dispatch, when the wait of a whole account ends', async (
       if (wait === 'refused credentials') await commit((tx) => engine.accounts.retryCredentials(tx, 'big'))
       if (wait === 'a lack of funds') await commit((tx) => engine.accounts.fundsArrived(tx, 'big'))
       await waitUntil(() => sent.length >= 40)
-      await commit((tx) => engine.transfers.enqueue(tx, samplePayout('well')))
+      await enqueue(engine, { accountId: 'well' })
       const before = sent.length
       await waitUntil(() => sent.includes('well'))
       // Twenty are under way, and at most half of what is fetched next belongs to the others.
@@ -78,14 +61,12 @@ describe('the order of dispatch, when the wait of a whole account ends', async (
       const isFirst = accountId === 'well' && sent.indexOf('well') === sent.lastIndexOf('well')
       return isFirst ? { outcome: 'unknown', detail: 'HTTP 500', httpStatus: 500 } : undefined
     })
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-    ends.push(() => engine.stop())
-    const payouts = Array.from({ length: 3_000 }, () => samplePayout('big'))
-    await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
+    const engine = open({ gateway })
+    await enqueueMany(engine, 3_000, 'big')
     await pool.query('update outlay.dispatch_clock set tag = greatest(tag, 2000000)')
     await engine.start({ concurrency: 20 })
     await waitUntil(() => sent.length >= 40)
-    await commit((tx) => engine.transfers.enqueue(tx, samplePayout('well')))
+    await enqueue(engine, { accountId: 'well' })
     await waitUntil(() => sent.indexOf('well') !== sent.lastIndexOf('well'))
     // The pause before a second attempt is some seconds, in which four hundred are sent each.
     expect(sent.length).toBeLessThan(2_500)

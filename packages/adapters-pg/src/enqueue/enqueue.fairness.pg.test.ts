@@ -1,36 +1,26 @@
-import { createEngine } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { createAccountWeights } from '../limits/account-weights.ts'
 import { queueTokens } from '../queue/queue.ts'
 
 describe('the order of dispatch', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  })
-  afterAll(async () => {
-    await pool.end()
-  })
+  const { pool, open, commit, enqueue, enqueueMany } = await testHost()
   const host = () => {
     const gateway = memoryGateway()
-    return { gateway, engine: createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway }) }
+    return { gateway, engine: open({ gateway }) }
   }
   const payouts = (accountId: string, count: number) => Array.from({ length: count }, () => samplePayout(accountId))
 
   it('lets ten payouts of each of ten accounts pass a flood of another', async () => {
     const flooding = host()
     const late = host()
-    await pgDriver(pool).transaction((tx) => flooding.engine.transfers.enqueueMany(tx, payouts('flood', 3_000)))
+    await enqueueMany(flooding.engine, 3_000, 'flood')
     for (let account = 0; account < 10; account += 1) {
-      await pgDriver(pool).transaction(async (tx) => {
+      await commit(async (tx) => {
         for (const request of payouts(`small-${account}`, 10)) await late.engine.transfers.enqueue(tx, request)
       })
     }
@@ -49,12 +39,12 @@ describe('the order of dispatch', async () => {
   it('lets ten payouts of each of ten accounts pass a hundred thousand of another, which goes on all along', async () => {
     const flooding = host()
     for (let batch = 0; batch < 10; batch += 1) {
-      await pgDriver(pool).transaction((tx) => flooding.engine.transfers.enqueueMany(tx, payouts('flood', 10_000)))
+      await enqueueMany(flooding.engine, 10_000, 'flood')
     }
     const late = host()
     const accounts = [...'bcdefghijk'].map((name) => `small-${name}`)
     for (const accountId of accounts) {
-      await pgDriver(pool).transaction((tx) => late.engine.transfers.enqueueMany(tx, payouts(accountId, 10)))
+      await enqueueMany(late.engine, 10, accountId)
     }
     const { engine, gateway } = host()
     await engine.start({ concurrency: 20 })
@@ -70,16 +60,15 @@ describe('the order of dispatch', async () => {
     expect(before).toBeLessThan(2_000)
     expect(before).toBeGreaterThan(5)
     expect(new Set(order)).toEqual(new Set([...accounts, 'flood']))
-    await emptyOutbox(pool)
   }, 240_000)
 
   it('gives an account of weight two two thirds beside one of weight one', async () => {
     const { engine, gateway } = host()
-    await pgDriver(pool).transaction((tx) => engine.accounts.configure(tx, 'heavy', { weight: 2 }))
-    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('light', 150)))
-    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('heavy', 200)))
+    await commit((tx) => engine.accounts.configure(tx, 'heavy', { weight: 2 }))
+    await enqueueMany(engine, 150, 'light')
+    await enqueueMany(engine, 200, 'heavy')
     for (let count = 0; count < 100; count += 1) {
-      await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('heavy')))
+      await enqueue(engine, { accountId: 'heavy' })
     }
     await engine.start({ concurrency: 5 })
     await drain(engine)
@@ -90,12 +79,11 @@ describe('the order of dispatch', async () => {
       const heavy = order.slice(0, length).filter((accountId) => accountId === 'heavy').length
       expect(Math.abs(heavy - (length * 2) / 3)).toBeLessThan(12)
     }
-    await emptyOutbox(pool)
   })
 
   it('knows the weights that another process gave', async () => {
     const { engine } = host()
-    await pgDriver(pool).transaction((tx) => engine.accounts.configure(tx, 'heavy', { weight: 4 }))
+    await commit((tx) => engine.accounts.configure(tx, 'heavy', { weight: 4 }))
     const weights = createAccountWeights(pgDriver(pool), { schema: '"outlay"' })
     expect(weights.of('heavy')).toBe(1)
     weights.refresh()
@@ -107,10 +95,10 @@ describe('the order of dispatch', async () => {
     const { engine } = host()
     await pool.query('delete from outlay_queue.job')
     await pool.query('update outlay.dispatch_clock set tag = 1500000000')
-    await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('old')))
+    await enqueue(engine, { accountId: 'old' })
     await pool.query('delete from outlay_queue.job')
     await createAttemptStore(pgDriver(pool), { ...queueTokens('outlay_queue'), schema: '"outlay"' }).rewindClock()
-    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('old', 2)))
+    await enqueueMany(engine, 2, 'old')
     const { rows } = await pool.query('select -j.priority as tag from outlay_queue.job j order by tag')
     expect(rows.map((row) => row.tag)).toEqual([1, 2])
     await pool.query('delete from outlay_queue.job')
@@ -125,12 +113,12 @@ describe('the order of dispatch', async () => {
       )
       return rows.map((row) => row.tag as number)
     }
-    await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts('back', 3)))
+    await enqueueMany(engine, 3, 'back')
     expect(await tags()).toEqual([5001, 5002, 5003])
-    await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('back')))
+    await enqueue(engine, { accountId: 'back' })
     expect((await tags())[0]).toBe(5004)
     await pool.query('update outlay.dispatch_clock set tag = 9000')
-    await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('back')))
+    await enqueue(engine, { accountId: 'back' })
     expect((await tags())[0]).toBe(9001)
   })
 })

@@ -1,27 +1,14 @@
-import { createEngine, OutlayError } from '@outlay/core'
-import { memoryGateway } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
+import { OutlayError } from '@outlay/core'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 const bank = '01J0000000000000000000000B'
 
 describe('enqueue in the transaction of the host', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const make = () => createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
-  let engine: ReturnType<typeof make>
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 60 })
-    engine = make()
-  })
-  afterAll(async () => {
-    await pool.end()
-  })
+  const { database, pool, open } = await testHost({ max: 60 })
+  const engine = open()
 
   async function inTransaction<T>(work: (tx: pg.PoolClient) => Promise<T>, end = 'commit'): Promise<T> {
     const tx = await pool.connect()

@@ -1,17 +1,12 @@
 import { Id, type StoredRequest } from '@outlay/core'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
 
 describe('delays', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url })
-  const driver = pgDriver(pool)
+  const { pool, driver, commit } = await testHost()
   const backend = postgres({ driver })
-  afterAll(() => pool.end())
 
   it('are nothing while nothing waits, and those of the oldest that is due', async () => {
     expect(await backend.delays()).toEqual({ unsubmittedMs: 0, subscriptions: [] })
@@ -19,13 +14,11 @@ describe('delays', async () => {
     const { accountId, ...request } = samplePayout('acme') as StoredRequest & { readonly accountId: string }
     const base = { accountId, fingerprint: 'f', request, expiresAt: null }
     const id = () => Id.generate(backend.runtime.clock, backend.runtime.random)
-    await driver.transaction((tx) =>
+    await commit((tx) =>
       backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'later', notBefore: '2999-01-01T00:00:00Z' }]),
     )
     expect((await backend.delays()).unsubmittedMs).toBe(0)
-    await driver.transaction((tx) =>
-      backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'now', notBefore: null }]),
-    )
+    await commit((tx) => backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'now', notBefore: null }]))
     await pool.query(`update outlay.transfer set created_at = created_at - interval '1 hour'`)
     await pool.query(`update outlay.event set occurred_at = occurred_at - interval '2 hours'`)
     const { unsubmittedMs, subscriptions } = await backend.delays()

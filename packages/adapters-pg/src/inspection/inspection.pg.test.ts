@@ -1,41 +1,22 @@
-import { createEngine, type EnqueuedTransfer, Id } from '@outlay/core'
+import { type EnqueuedTransfer, Id } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { inspect } from './inspection.ts'
 
 /** For reads that a long transaction in another database of the server can delay. */
 const patience = { timeoutMs: 150_000 }
 
 describe('an inspection', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: { stop(): Promise<void> }[] = []
+  const { pool, driver, open, commit, enqueue, enqueueMany, rows } = await testHost()
 
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-    await pool.query('truncate outlay.account')
-  })
-  afterAll(() => pool.end())
-
-  function open() {
-    const driver = pgDriver(pool)
+  function make() {
     const gateway = memoryGateway()
-    const engine = createEngine({ backend: postgres({ driver }), gateway })
-    engines.push(engine)
-    const enqueue = (accountId = 'acme') =>
-      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
-    return { driver, gateway, engine, enqueue, inspection: inspect({ driver }) }
+    const engine = open({ gateway })
+    const pay = (accountId = 'acme') => enqueue(engine, { accountId })
+    return { gateway, engine, enqueue: pay, inspection: inspect({ driver }) }
   }
-  const rows = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rows
 
   it('finds the job of a transfer by the same bits that the engine gives it, both ways', async () => {
     const ids = ['00000000000000000000000000', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', '01J9ZQ3M8X5K7TQVWXYZABCDEF']
@@ -48,7 +29,7 @@ describe('an inspection', async () => {
   })
 
   it('reads a transfer with its job, its next attempt and its timeline in SQL', async () => {
-    const { engine, gateway, enqueue } = open()
+    const { engine, gateway, enqueue } = make()
     gateway.script(() => ({
       outcome: 'throttled',
       retryAfterMs: 600_000,
@@ -58,7 +39,7 @@ describe('an inspection', async () => {
     }))
     await engine.start()
     const { id } = await enqueue()
-    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'rate_limited')
+    await reach(engine, id, { reason: 'rate_limited' })
     const [row] = await rows('select * from outlay.transfers where id = $1', [id])
     expect(row).toMatchObject({
       stage: 'queued',
@@ -78,12 +59,12 @@ describe('an inspection', async () => {
   })
 
   it('does not say that the service asked for a pause when the credentials function or the throttle of the host fails', async () => {
-    const { engine, gateway, enqueue } = open()
+    const { engine, gateway, enqueue } = make()
     const detail = 'not sent: the address or the limits of the account could not be found'
     gateway.script(() => ({ outcome: 'throttled', retryAfterMs: 600_000, detail }))
     await engine.start()
     const { id } = await enqueue()
-    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'rate_limited')
+    await reach(engine, id, { reason: 'rate_limited' })
     const [stuck] = await rows('select waits_for, remedy from outlay.stuck_transfers')
     expect(stuck.waits_for).toBe(
       'the gateway, which sent nothing: the credentials, the throttle or the connection failed',
@@ -92,7 +73,7 @@ describe('an inspection', async () => {
   })
 
   it('says in words what each stuck transfer waits for, and leaves out those that wait for their turn', async () => {
-    const { enqueue, inspection } = open()
+    const { enqueue, inspection } = make()
     const names = [
       'fresh',
       'jobless',
@@ -147,11 +128,11 @@ describe('an inspection', async () => {
   })
 
   it('counts what each account has, and names paused ones', async () => {
-    const { driver, engine, enqueue, inspection } = open()
+    const { engine, enqueue, inspection } = make()
     await enqueue()
     await enqueue()
     await enqueue('other')
-    await driver.transaction((tx) => engine.accounts.pause(tx, 'idle'))
+    await commit((tx) => engine.accounts.pause(tx, 'idle'))
     await pool.query(`update outlay.transfer set stage = 'settled', status = 'complete' where account_id = 'other'`)
     expect(await inspection.accounts()).toMatchObject([
       { accountId: 'acme', queued: 2, paused: false },
@@ -161,7 +142,7 @@ describe('an inspection', async () => {
   })
 
   it('streams events without skipping those of a transaction that committed late', async () => {
-    const { engine, enqueue, inspection } = open()
+    const { engine, enqueue, inspection } = make()
     const before = await enqueue('before')
     const tail = inspection.tail()
     const past = inspection.tail({ sinceMs: 60_000 })
@@ -204,11 +185,10 @@ describe('an inspection', async () => {
   }, 300_000)
 
   it('streams more events than one page has, each once', async () => {
-    const { driver, engine, inspection } = open()
+    const { engine, inspection } = make()
     const tail = inspection.tail()
     await tail.next()
-    const requests = Array.from({ length: 2_300 }, () => samplePayout('acme'))
-    await driver.transaction((tx) => engine.transfers.enqueueMany(tx, requests))
+    await enqueueMany(engine, 2_300)
     const seen: string[] = []
     await waitUntil(async () => {
       seen.push(...(await tail.next()).map((event) => event.transferId))
@@ -220,7 +200,7 @@ describe('an inspection', async () => {
   }, 300_000)
 
   it('gathers the evidence about one transfer, and none about one that is not there', async () => {
-    const { engine, enqueue, inspection } = open()
+    const { engine, enqueue, inspection } = make()
     engine.subscribe('books', ['transfer.completed'], async () => undefined)
     await engine.start()
     const { id } = await enqueue()
@@ -239,7 +219,7 @@ describe('an inspection', async () => {
   })
 
   it('names the session that keeps old rows, and the tables with their upkeep', async () => {
-    const { inspection } = open()
+    const { inspection } = make()
     const holder = await pool.connect()
     await holder.query('begin isolation level repeatable read')
     const { rows: found } = await holder.query('select pg_backend_pid()::text as pid')

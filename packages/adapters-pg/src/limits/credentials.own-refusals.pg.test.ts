@@ -1,27 +1,9 @@
-import { createEngine } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
 
 describe('a transfer that the service forbids, while it accepts others of the account', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 40 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { pool, open, commit, enqueue } = await testHost({ max: 40 })
 
   function make() {
     const gateway = memoryGateway()
@@ -32,12 +14,8 @@ describe('a transfer that the service forbids, while it accepts others of the ac
         ? { outcome: 'unauthorized', detail: 'HTTP 403', httpStatus: 403 }
         : undefined,
     )
-    const backend = postgres({ driver: pgDriver(pool) })
-    const random = { ...backend.runtime.random, fraction: () => 0.001 }
-    const engine = createEngine({ backend, gateway, runtime: { random } })
-    engines.push(engine)
-    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
-    return { engine, gateway, forbidden, state, enqueue }
+    const engine = open({ gateway, fraction: 0.001 })
+    return { engine, gateway, forbidden, state, enqueue: () => enqueue(engine) }
   }
   const sent = (gateway: ReturnType<typeof memoryGateway>, id: string) =>
     gateway.submissions.filter(({ transferId }) => transferId === id).length
@@ -75,7 +53,7 @@ describe('a transfer that the service forbids, while it accepts others of the ac
     // The person who gets the permission for it releases it.
     const before = sent(gateway, first.id)
     forbidden.clear()
-    await pgDriver(pool).transaction((tx) => engine.transfers.release(tx, first.id))
+    await commit((tx) => engine.transfers.release(tx, first.id))
     await drain(engine)
     expect(await engine.transfers.get(first.id)).toMatchObject({ status: 'complete', attempt: before + 1 })
     expect((await pool.query('select 1 from outlay.unauthorized_transfer')).rowCount).toBe(0)

@@ -1,28 +1,10 @@
-import { createEngine, type SubmitResult } from '@outlay/core'
+import type { SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
 
 describe('an account whose credentials are refused', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 40 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-    await pool.query('truncate outlay.account')
-  })
-  afterAll(() => pool.end())
+  const { pool, open, commit, enqueueMany } = await testHost({ max: 40 })
 
   /** An engine that probes after `fraction` of the backoff's pause, with a service that refuses `refused` accounts. */
   function make(fraction: number) {
@@ -30,9 +12,7 @@ describe('an account whose credentials are refused', async () => {
     const refused = new Set<string>()
     const answer: { now: SubmitResult } = { now: { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 } }
     gateway.script(({ accountId }) => (refused.has(accountId) ? answer.now : undefined))
-    const backend = postgres({ driver: pgDriver(pool) })
-    const random = { ...backend.runtime.random, fraction: () => fraction }
-    const engine = createEngine({ backend, gateway, runtime: { random } })
+    const engine = open({ gateway, fraction })
     const news: string[] = []
     engine.subscribe(
       'news',
@@ -41,17 +21,8 @@ describe('an account whose credentials are refused', async () => {
         news.push(`${accountId} ${type.split('_')[1]} ${transfer.stage}`)
       },
     )
-    engines.push(engine)
     return { engine, gateway, refused, answer, news }
   }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
-  const enqueue = (engine: HostEngine, accountId: string, count: number) =>
-    commit((tx) =>
-      engine.transfers.enqueueMany(
-        tx,
-        Array.from({ length: count }, () => samplePayout(accountId)),
-      ),
-    )
   const deferred = async (): Promise<number> => {
     const { rows } = await pool.query(
       `select count(*)::integer as count from outlay_queue.job where start_after > now() + interval '1 year'`,
@@ -65,10 +36,10 @@ describe('an account whose credentials are refused', async () => {
   it('waits as a whole behind one probe, while others go on, and goes on when the host retries the credentials', async () => {
     const { engine, gateway, refused, news } = make(0.9)
     refused.add('bad')
-    await enqueue(engine, 'bad', 40)
+    await enqueueMany(engine, 40, 'bad')
     await engine.start({ concurrency: 4 })
     await waitUntil(async () => (await deferred()) >= 28)
-    await enqueue(engine, 'good', 20)
+    await enqueueMany(engine, 20, 'good')
     await drain(engine, { until: ({ settled, undelivered }) => settled === 20 && undelivered === 0 })
     const hammered = gateway.submissions.filter(({ accountId }) => accountId === 'bad').length
     // Those that were on their way before the first refusal was written, three per slot at most; each probe since counts one.
@@ -88,7 +59,7 @@ describe('an account whose credentials are refused', async () => {
   it('probes with one transfer at a time, slower and slower, and recovers without a command', async () => {
     const { engine, gateway, refused } = make(0.02)
     refused.add('bad')
-    await enqueue(engine, 'bad', 10)
+    await enqueueMany(engine, 10, 'bad')
     await engine.start({ concurrency: 1 })
     await waitUntil(async () => (await refusals()) >= 4, { timeoutMs: 60_000 })
     // Three at most were on their way before the first refusal was written; each probe since counts one.
@@ -101,7 +72,7 @@ describe('an account whose credentials are refused', async () => {
   it('learns nothing from a probe that the service was too busy to check', async () => {
     const { engine, gateway, refused, answer, news } = make(0.02)
     refused.add('bad')
-    await enqueue(engine, 'bad', 5)
+    await enqueueMany(engine, 5, 'bad')
     await engine.start({ concurrency: 1 })
     await waitUntil(async () => (await refusals()) >= 1)
     answer.now = { outcome: 'throttled', detail: 'HTTP 429', retryAfterMs: 100 }
@@ -116,11 +87,11 @@ describe('an account whose credentials are refused', async () => {
   it('lets its host cancel what waits, the probe included', async () => {
     const { engine, gateway, refused } = make(0.02)
     refused.add('bad')
-    const transfers = await enqueue(engine, 'bad', 3)
+    const transfers = await enqueueMany(engine, 3, 'bad')
     await engine.start({ concurrency: 1 })
     await waitUntil(async () => (await deferred()) >= 2)
     const [oldest, ...others] = transfers
-    await waitUntil(async () => (await engine.transfers.get(oldest?.id ?? ''))?.stage === 'queued')
+    await reach(engine, oldest?.id ?? '', { stage: 'queued' })
     await waitUntil(() =>
       commit((tx) => engine.transfers.cancel(tx, oldest?.id ?? '')).then(
         () => true,
@@ -137,7 +108,7 @@ describe('an account whose credentials are refused', async () => {
   it('does not probe while it is paused', async () => {
     const { engine, gateway, refused } = make(0.02)
     refused.add('bad')
-    await enqueue(engine, 'bad', 3)
+    await enqueueMany(engine, 3, 'bad')
     await engine.start({ concurrency: 1 })
     await waitUntil(async () => (await refusals()) >= 1)
     await commit((tx) => engine.accounts.pause(tx, 'bad'))
@@ -145,8 +116,8 @@ describe('an account whose credentials are refused', async () => {
     await waitUntil(async () => (await engine.backlog()).submitting === 0)
     const before = gateway.submissions.length
     // A probe that was under way as the pause began may have been accepted, so only the other account's end is certain.
-    const [good] = await enqueue(engine, 'good', 1)
-    await waitUntil(async () => (await engine.transfers.get(good?.id ?? ''))?.stage === 'settled')
+    const [good] = await enqueueMany(engine, 1, 'good')
+    await reach(engine, good?.id ?? '', { stage: 'settled' })
     expect(gateway.submissions.length).toBeLessThanOrEqual(before + 1)
     await commit((tx) => engine.accounts.resume(tx, 'bad'))
     expect(await drain(engine)).toMatchObject({ settled: 4 })
@@ -155,11 +126,11 @@ describe('an account whose credentials are refused', async () => {
   it('is forgotten when nothing has waited for it for a week, and not before', async () => {
     const { engine, refused } = make(0.9)
     for (const account of ['unused', 'waiting']) refused.add(account)
-    const [unused] = await enqueue(engine, 'unused', 1)
-    await enqueue(engine, 'waiting', 1)
+    const [unused] = await enqueueMany(engine, 1, 'unused')
+    await enqueueMany(engine, 1, 'waiting')
     await engine.start()
     await waitUntil(async () => (await refusals()) >= 2)
-    await waitUntil(async () => (await engine.transfers.get(unused?.id ?? ''))?.stage === 'queued')
+    await reach(engine, unused?.id ?? '', { stage: 'queued' })
     await engine.stop()
     await commit((tx) => engine.transfers.cancel(tx, unused?.id ?? ''))
     await pool.query(`update outlay.unauthorized_account set probe_at = now() - interval '8 days'`)

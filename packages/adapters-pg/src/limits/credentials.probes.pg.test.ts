@@ -1,15 +1,10 @@
-import { createEngine, type SubmitResult } from '@outlay/core'
+import type { SubmitResult } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
-const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-const pool = new pg.Pool({ connectionString: database.url, max: 40 })
-afterAll(() => pool.end())
+const { pool, open, commit } = await testHost({ max: 40 })
 
 describe('a probe of refused credentials', () => {
   it('is never a transfer that may not be sent because its client has changed', async () => {
@@ -17,14 +12,8 @@ describe('a probe of refused credentials', () => {
     const memory = memoryGateway()
     let answer: SubmitResult | undefined = { outcome: 'unknown', detail: 'a page', httpStatus: 400 }
     memory.script(() => answer)
-    const backend = postgres({ driver: pgDriver(pool) })
-    const random = { ...backend.runtime.random, fraction: () => 0.9 }
-    await using engine = createEngine({
-      backend,
-      gateway: { ...memory, identify: async () => client },
-      runtime: { random },
-    })
-    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const engine = open({ gateway: { ...memory, identify: async () => client }, fraction: 0.9 })
+    const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     const stored = async (id: string) => {
       const { rows } = await pool.query('select reason, attempt from outlay.transfer where id = $1', [id])
       return rows[0] as { readonly reason: string | null; readonly attempt: number }
@@ -53,8 +42,8 @@ describe('a probe of refused credentials', () => {
     const memory = memoryGateway()
     let isRefused = true
     memory.script(() => (isRefused ? { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 } : undefined))
-    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
-    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('lost-job')))
+    const engine = open({ gateway: memory })
+    const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('lost-job')))
     const ids = [(await enqueue()).id, (await enqueue()).id, (await enqueue()).id]
     const states = async () => {
       const { rows } = await pool.query(
@@ -85,8 +74,8 @@ describe('a probe of refused credentials', () => {
       if (unknownIds.includes(transferId)) return { outcome: 'unknown', detail: 'HTTP 502', httpStatus: 502 }
       return isRefused ? { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 } : undefined
     })
-    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
-    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('one-unknown')))
+    const engine = open({ gateway: memory })
+    const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('one-unknown')))
     const stored = async (id: string) => {
       const { rows } = await pool.query('select stage, reason, attempt from outlay.transfer where id = $1', [id])
       return rows[0] as { readonly stage: string; readonly reason: string | null; readonly attempt: number }
@@ -94,7 +83,7 @@ describe('a probe of refused credentials', () => {
     const other = (await enqueue()).id
     await engine.start()
     await waitUntil(async () => (await stored(other)).reason === 'unauthenticated')
-    const { id } = await pgDriver(pool).transaction(async (tx) => {
+    const { id } = await commit(async (tx) => {
       const enqueued = await engine.transfers.enqueue(tx, samplePayout('one-unknown'))
       unknownIds.push(enqueued.id)
       return enqueued
@@ -117,13 +106,13 @@ describe('a probe of refused credentials', () => {
     const memory = memoryGateway()
     let answer: SubmitResult | undefined = { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 }
     memory.script(() => answer)
-    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
+    const engine = open({ gateway: memory })
     await pool.query(
       `insert into outlay.unauthorized_account (account_id, probe_at)
        select 'gone-' || n, clock_timestamp() - interval '1 hour' from generate_series(1, 1000) n`,
     )
     await engine.start()
-    const { id } = await pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('behind')))
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('behind')))
     const stored = async () => await engine.transfers.get(id)
     await waitUntil(async () => (await stored())?.reason === 'unauthenticated')
     answer = undefined
@@ -135,8 +124,8 @@ describe('a probe of refused credentials', () => {
   it('restores the credentials though a transfer that was not sent is settled with it', async () => {
     const memory = memoryGateway()
     memory.script(() => ({ outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 }))
-    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
-    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('together')))
+    const engine = open({ gateway: memory })
+    const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('together')))
     const ids = [(await enqueue()).id, (await enqueue()).id].sort()
     await engine.start()
     const refused = `select 1 from outlay.transfer where id = any ($1) and reason = 'unauthenticated'`
@@ -163,8 +152,7 @@ describe('a probe of refused credentials', () => {
     const memory = memoryGateway()
     let isRefused = true
     memory.script(() => (isRefused ? { outcome: 'unauthorized', detail: 'HTTP 401', httpStatus: 401 } : undefined))
-    await using engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memory })
-    const commit = pgDriver(pool).transaction
+    const engine = open({ gateway: memory })
     await commit((tx) => engine.accounts.configure(tx, 'bounded', { concurrency: 2 }))
     const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('bounded')))
     const [limited = '', ...others] = [(await enqueue()).id, (await enqueue()).id, (await enqueue()).id].sort()

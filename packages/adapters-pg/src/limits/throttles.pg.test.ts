@@ -1,15 +1,10 @@
-import { createEngine, type SubmitResult } from '@outlay/core'
+import type { SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { queueTokens } from '../queue/queue.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
 const throttled = (retryAfterMs: number): SubmitResult => ({
   outcome: 'throttled',
@@ -19,34 +14,14 @@ const throttled = (retryAfterMs: number): SubmitResult => ({
 })
 
 describe('an account with limits', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 40 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { pool, open, commit, enqueueMany } = await testHost({ max: 40 })
 
   const make = (gateway = memoryGateway()) => {
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-    engines.push(engine)
+    const engine = open({ gateway })
     return { engine, gateway, countOf: (accountId: string) => count(gateway.submissions, accountId) }
   }
   const count = (submissions: readonly { accountId: string }[], wanted: string) =>
     submissions.filter(({ accountId }) => accountId === wanted).length
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
-  const enqueue = (engine: HostEngine, accountId: string, size: number) =>
-    commit((tx) =>
-      engine.transfers.enqueueMany(
-        tx,
-        Array.from({ length: size }, () => samplePayout(accountId)),
-      ),
-    )
   const waitingOf = async (accountId: string): Promise<number> => {
     const text = `select count(*)::integer as count from outlay.transfer where account_id = $1 and reason = 'account_limited'`
     return (await pool.query(text, [accountId])).rows[0].count
@@ -88,12 +63,12 @@ describe('an account with limits', async () => {
   it('sends no faster than its rate over all workers, while others pass, and counts no attempt for the wait', async () => {
     const { engine, gateway, countOf } = make()
     await commit((tx) => engine.accounts.configure(tx, 'slow', { ratePerSecond: 20 }))
-    await enqueue(engine, 'slow', 60)
+    await enqueueMany(engine, 60, 'slow')
     const startedAtMs = performance.now()
     await engine.start({ concurrency: 5 })
     await make(gateway).engine.start({ concurrency: 5 })
     await waitUntil(async () => (await waitingOf('slow')) > 0)
-    await enqueue(engine, 'other', 30)
+    await enqueueMany(engine, 30, 'other')
     await waitUntil(() => countOf('other') === 30)
     await drain(engine)
     // A quarter of a second is saved up at most, and one more may go at once.
@@ -105,7 +80,7 @@ describe('an account with limits', async () => {
   it('goes at full speed from the moment when its limit is lifted', async () => {
     const { engine, countOf } = make()
     await commit((tx) => engine.accounts.configure(tx, 'slow', { ratePerSecond: 0.01 }))
-    await enqueue(engine, 'slow', 300)
+    await enqueueMany(engine, 300, 'slow')
     await engine.start()
     await waitUntil(async () => (await waitingOf('slow')) >= 299)
     expect(countOf('slow')).toBeLessThanOrEqual(1)
@@ -126,8 +101,8 @@ describe('an account with limits', async () => {
       return undefined
     })
     await commit((tx) => engine.accounts.configure(tx, 'narrow', { concurrency: 3 }))
-    await enqueue(engine, 'narrow', 40)
-    await enqueue(engine, 'other', 40)
+    await enqueueMany(engine, 40, 'narrow')
+    await enqueueMany(engine, 40, 'other')
     await engine.start({ concurrency: 8 })
     await make(gateway).engine.start({ concurrency: 8 })
     expect(await drain(engine)).toMatchObject({ settled: 80 })
@@ -139,7 +114,7 @@ describe('an account with limits', async () => {
   it('sends those behind one that has lost its job, one permit at a time', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.configure(tx, 'narrow', { concurrency: 1 }))
-    const [lost] = await enqueue(engine, 'narrow', 3)
+    const [lost] = await enqueueMany(engine, 3, 'narrow')
     await pool.query(`update outlay.transfer set reason = 'account_limited'`)
     await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
     await pool.query(`insert into outlay.account_throttle (account_id, waiting) values ('narrow', true)`)
@@ -157,8 +132,8 @@ describe('an account with limits', async () => {
       `insert into outlay.account_throttle (account_id, rate, throttled_until, changed_at, waited_at) values ('raised', $1, $2, $3, now())`,
       Object.values(change),
     )
-    await enqueue(engine, 'raised', 5)
-    await enqueue(engine, 'other', 5)
+    await enqueueMany(engine, 5, 'raised')
+    await enqueueMany(engine, 5, 'other')
     await engine.start()
     await waitUntil(() => countOf('other') === 5 && countOf('raised') === 5)
   })
@@ -166,7 +141,7 @@ describe('an account with limits', async () => {
   it('gets the permit of a transfer back whose worker died with it', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.configure(tx, 'narrow', { concurrency: 1 }))
-    const [held] = await enqueue(engine, 'narrow', 5)
+    const [held] = await enqueueMany(engine, 5, 'narrow')
     const attempts = createAttemptStore(pgDriver(pool), { ...queueTokens('outlay_queue'), schema: '"outlay"' })
     const [job] = await attempts.fetch(1, 'a worker that dies')
     expect(await attempts.claim(job === undefined ? [] : [job], 'a worker that dies')).toMatchObject([
@@ -183,7 +158,7 @@ describe('an account with limits', async () => {
     const { engine, gateway, countOf } = make()
     await commit((tx) => engine.accounts.configure(tx, 'slow', { ratePerSecond: 0.01 }))
     await engine.start()
-    const transfers = await enqueue(engine, 'slow', 10)
+    const transfers = await enqueueMany(engine, 10, 'slow')
     await waitUntil(async () => (await waitingOf('slow')) === 9 && countOf('slow') === 1)
     // Any of those that were made in one millisecond may go first.
     const canceled = transfers.find(({ id }) => id !== gateway.submissions[0]?.transferId)
@@ -192,7 +167,7 @@ describe('an account with limits', async () => {
       await engine.accounts.pause(tx, 'slow')
       await engine.accounts.configure(tx, 'slow', { ratePerSecond: null })
     })
-    await enqueue(engine, 'other', 1)
+    await enqueueMany(engine, 1, 'other')
     await waitUntil(() => countOf('other') === 1)
     expect(countOf('slow')).toBe(1)
     await commit((tx) => engine.accounts.resume(tx, 'slow'))
@@ -206,11 +181,11 @@ describe('an account with limits', async () => {
     first.gateway.script(({ accountId }) =>
       accountId === 'throttled' ? throttled(3_600_000) : accountId === 'refused' ? refused : undefined,
     )
-    await enqueue(first.engine, 'throttled', 200)
-    await enqueue(first.engine, 'refused', 200)
+    await enqueueMany(first.engine, 200, 'throttled')
+    await enqueueMany(first.engine, 200, 'refused')
     await first.engine.start({ concurrency: 5 })
     await waitUntil(async () => (await first.engine.accounts.get('throttled')).throttledUntil !== null)
-    await enqueue(first.engine, 'good', 50)
+    await enqueueMany(first.engine, 50, 'good')
     await waitUntil(() => first.countOf('good') === 50)
     // Those in the slots when the first answer came, and those that were being claimed.
     expect(first.countOf('throttled')).toBeLessThanOrEqual(10)
@@ -223,10 +198,10 @@ describe('an account with limits', async () => {
     const sent = first.countOf('throttled')
 
     const second = make(first.gateway)
-    await enqueue(second.engine, 'throttled', 100)
+    await enqueueMany(second.engine, 100, 'throttled')
     await second.engine.start({ concurrency: 5 })
     await waitUntil(async () => (await waitingOf('throttled')) >= 300 - sent)
-    await enqueue(second.engine, 'good', 50)
+    await enqueueMany(second.engine, 50, 'good')
     await waitUntil(() => second.countOf('good') === 100)
     expect(second.countOf('throttled')).toBe(sent)
     expect((await pool.query(`select 1 from outlay.transfer where account_id = 'good' and attempt > 1`)).rowCount).toBe(
@@ -238,7 +213,7 @@ describe('an account with limits', async () => {
     const { engine, gateway, countOf } = make()
     let refusals = 0
     gateway.script(() => (refusals < 8 && ++refusals ? throttled(300) : undefined))
-    await enqueue(engine, 'busy', 30)
+    await enqueueMany(engine, 30, 'busy')
     await engine.start({ concurrency: 8 })
     const lowered = async () => (await engine.accounts.get('busy')).throttledRatePerSecond ?? undefined
     const slowest = await waitUntil(lowered)
@@ -246,7 +221,7 @@ describe('an account with limits', async () => {
     expect(await drain(engine)).toMatchObject({ settled: 30 })
     expect(gateway.transfers.size).toBe(30)
     expect(countOf('busy')).toBe(38)
-    await enqueue(engine, 'busy', 20)
+    await enqueueMany(engine, 20, 'busy')
     await waitUntil(async () => ((await lowered()) ?? Number.POSITIVE_INFINITY) > slowest)
     expect(await drain(engine)).toMatchObject({ settled: 50 })
   })

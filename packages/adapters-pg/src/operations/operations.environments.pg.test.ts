@@ -1,28 +1,16 @@
-import { createEngine, type Environment, type Gateway } from '@outlay/core'
+import type { Environment, Gateway } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { type HostEngine, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 describe('test and live', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { open, commit, enqueue } = await testHost()
 
-  function open(environment?: Environment) {
+  function make(environment?: Environment) {
     const memory = memoryGateway()
     const gateway: Gateway = environment === undefined ? memory : { ...memory, environment }
-    const engine = createEngine({ backend: postgres({ driver }), gateway })
-    engines.push(engine)
+    const engine = open({ gateway })
     return { engine, memory }
   }
   const bank = {
@@ -31,14 +19,14 @@ describe('test and live', async () => {
   }
 
   it('are kept apart: a row of one is never sent by the gateway of the other', async () => {
-    const live = open('mainnet')
-    const test = open('testnet')
+    const live = make('mainnet')
+    const test = make('testnet')
     await live.engine.start()
     const enqueue = (engine: typeof live.engine, request: ReturnType<typeof samplePayout>) =>
-      driver.transaction((tx) => engine.transfers.enqueue(tx, request))
+      commit((tx) => engine.transfers.enqueue(tx, request))
     const mine = await enqueue(live.engine, samplePayout('acme'))
     const theirs = await enqueue(test.engine, samplePayout('acme', bank))
-    const many = await driver.transaction((tx) =>
+    const many = await commit((tx) =>
       test.engine.transfers.enqueueMany(tx, [samplePayout('acme', bank), samplePayout('acme', bank)]),
     )
     for (const { id } of [theirs, ...many]) {
@@ -49,38 +37,37 @@ describe('test and live', async () => {
     await waitUntil(async () => (await live.engine.transfers.get(mine.id))?.stage === 'settled')
     expect(await live.engine.transfers.get(mine.id)).toMatchObject({ environment: 'mainnet' })
     expect(live.memory.submissions.map(({ transferId }) => transferId)).toEqual([mine.id])
-    await driver.transaction((tx) => live.engine.transfers.cancel(tx, theirs.id))
+    await commit((tx) => live.engine.transfers.cancel(tx, theirs.id))
   })
 
   it('do not share a database: workers of the other refuse to start there, and those of no environment', async () => {
-    const live = open('mainnet')
+    const live = make('mainnet')
     await live.engine.start()
     await live.engine.stop()
-    for (const other of [open('testnet'), open()]) {
+    for (const other of [make('testnet'), make()]) {
       await expect(other.engine.start()).rejects.toMatchObject({ code: 'environment_mismatch' })
     }
-    await expect(open('testnet').engine.start()).rejects.toThrow('This database belongs to mainnet')
+    await expect(make('testnet').engine.start()).rejects.toThrow('This database belongs to mainnet')
     await live.engine.start()
     await drain(live.engine)
   })
 
   it('have chains of their own: an enqueue with a chain of the other is refused before any SQL', async () => {
     const tx = undefined as never
-    const chain = (engine: ReturnType<typeof open>['engine'], overrides = {}) =>
-      engine.transfers.enqueue(tx, samplePayout('acme', overrides))
-    await expect(chain(open('testnet').engine)).rejects.toMatchObject({
+    const chain = (engine: HostEngine, overrides = {}) => engine.transfers.enqueue(tx, samplePayout('acme', overrides))
+    await expect(chain(make('testnet').engine)).rejects.toMatchObject({
       code: 'environment_mismatch',
       field: 'source.transferType',
     })
-    await expect(chain(open('mainnet').engine, bank)).rejects.toMatchObject({ field: 'destination.transferType' })
-    const many = open('mainnet').engine.transfers.enqueueMany(tx, [samplePayout('acme', bank)])
+    await expect(chain(make('mainnet').engine, bank)).rejects.toMatchObject({ field: 'destination.transferType' })
+    const many = make('mainnet').engine.transfers.enqueueMany(tx, [samplePayout('acme', bank)])
     await expect(many).rejects.toMatchObject({ field: '0.destination.transferType' })
   })
 
   it('are not compared where no gateway declares which it is', async () => {
-    const { engine, memory } = open()
+    const { engine, memory } = make()
     await engine.start()
-    const { id } = await driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await drain(engine)
     expect(memory.submissions).toHaveLength(1)
     expect(await engine.transfers.get(id)).not.toHaveProperty('environment')

@@ -1,28 +1,15 @@
-import { createEngine, type Gateway, type SubmitResult } from '@outlay/core'
+import type { Gateway, SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 describe('a stop', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { pool, open, commit } = await testHost()
 
-  function open(gateway: Gateway) {
-    const engine = createEngine({ backend: postgres({ driver, logger: recordingLogger() }), gateway })
-    engines.push(engine)
-    const enqueue = (accountId: string) =>
-      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
+  function make(gateway: Gateway) {
+    const engine = open({ gateway, logger: recordingLogger() })
+    const enqueue = (accountId: string) => commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
     return { engine, enqueue }
   }
   const outcomes = async (id: string) =>
@@ -55,7 +42,7 @@ describe('a stop', async () => {
     let may: (() => boolean) | undefined
     let go = () => {}
     const gone = new Promise<void>((resolve) => (go = resolve))
-    const { engine, enqueue } = open({
+    const { engine, enqueue } = make({
       ...memoryGateway(),
       async submit(_, { mayBegin }): Promise<SubmitResult> {
         may = mayBegin
@@ -67,39 +54,39 @@ describe('a stop', async () => {
     await engine.start()
     const { id } = await enqueue('acme')
     await waitUntil(() => may?.() === true)
-    await driver.transaction((tx) => engine.stops.add(tx, { scope: 'all' }))
+    await commit((tx) => engine.stops.add(tx, { scope: 'all' }))
     await waitUntil(() => may?.() === false)
     go()
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'queued')
+    await reach(engine, id, { stage: 'queued' })
     const { rows } = await pool.query('select unknown_since from outlay.transfer where id = $1', [id])
     expect(rows).toEqual([{ unknown_since: expect.any(Date) }])
   })
 
   it('of everything lets no request begin, puts back what was claimed as it was, and survives a restart', async () => {
     const { gateway, inner, asked, go } = hesitating()
-    const { engine, enqueue } = open(gateway)
+    const { engine, enqueue } = make(gateway)
     await engine.start()
     const claimed = await enqueue('acme')
     await waitUntil(() => asked.length === 1)
-    await driver.transaction((tx) => engine.stops.add(tx, { scope: 'all', reason: 'a drill', actor: 'ann' }))
+    await commit((tx) => engine.stops.add(tx, { scope: 'all', reason: 'a drill', actor: 'ann' }))
     const waiting = await enqueue('other')
     await waitUntil(() => asked[0]?.() === false)
     go()
-    await waitUntil(async () => (await engine.transfers.get(claimed.id))?.stage === 'queued')
+    await reach(engine, claimed.id, { stage: 'queued' })
     expect(await engine.transfers.get(claimed.id)).toMatchObject({ reason: null, remoteId: null, attempt: 1 })
     expect(await outcomes(claimed.id)).toEqual(['stopped'])
     const { rows } = await pool.query('select unknown_since from outlay.transfer where id = $1', [claimed.id])
     expect(rows).toEqual([{ unknown_since: null }])
     await engine.stop()
 
-    const again = open(inner)
+    const again = make(inner)
     await again.engine.start()
     expect(await again.engine.stops.list()).toMatchObject([
       { scope: 'all', name: null, reason: 'a drill', actor: 'ann' },
     ])
     await waitForCheck()
     expect(inner.submissions).toEqual([])
-    expect(await driver.transaction((tx) => again.engine.stops.end(tx, { scope: 'all' }))).toBe(true)
+    expect(await commit((tx) => again.engine.stops.end(tx, { scope: 'all' }))).toBe(true)
     await drain(again.engine)
     expect(inner.submissions.map(({ transferId }) => transferId).toSorted()).toEqual(
       [claimed.id, waiting.id].toSorted(),
@@ -115,14 +102,14 @@ describe('a stop', async () => {
 
   it('of one account leaves the others alone, and ends with its row', async () => {
     const gateway = memoryGateway()
-    const { engine, enqueue } = open(gateway)
+    const { engine, enqueue } = make(gateway)
     // A host may write the row itself, in a transaction of its own.
     await pool.query(`insert into outlay.stop (scope, name, reason) values ('account', 'acme', 'asked by the bank')`)
     await engine.start()
     const held = await enqueue('acme')
     const other = await enqueue('other')
-    await waitUntil(async () => (await engine.transfers.get(other.id))?.stage === 'settled')
-    await waitUntil(async () => (await engine.transfers.get(held.id))?.reason === 'account_paused')
+    await reach(engine, other.id, { stage: 'settled' })
+    await reach(engine, held.id, { reason: 'account_paused' })
     expect(gateway.submissions.map(({ accountId }) => accountId)).toEqual(['other'])
     await pool.query('delete from outlay.stop')
     await drain(engine)
@@ -137,11 +124,11 @@ describe('a stop', async () => {
       await held
       return undefined
     })
-    const { engine, enqueue } = open(gateway)
+    const { engine, enqueue } = make(gateway)
     await engine.start()
     const { id } = await enqueue('acme')
     await waitUntil(() => gateway.submissions.length === 1)
-    await driver.transaction((tx) => engine.stops.add(tx, { scope: 'gateway', name: 'default' }))
+    await commit((tx) => engine.stops.add(tx, { scope: 'gateway', name: 'default' }))
     answer()
     const submitted = await waitUntil(async () => {
       const transfer = await engine.transfers.get(id)
@@ -149,12 +136,12 @@ describe('a stop', async () => {
     })
     gateway.setStatus(submitted.remoteId ?? '', 'complete')
     await pool.query('update outlay.transfer set next_poll_at = now()')
-    await waitUntil(async () => (await engine.transfers.get(id))?.status === 'complete')
+    await reach(engine, id, { status: 'complete' })
   })
 
   it('that is not committed, and a fence that is not, make no session wait', async () => {
     const gateway = memoryGateway()
-    const { engine, enqueue } = open(gateway)
+    const { engine, enqueue } = make(gateway)
     await engine.start()
     const host = await pool.connect()
     await host.query('begin')
@@ -162,7 +149,7 @@ describe('a stop', async () => {
     await engine.fence(host as never, { reason: 'a rehearsal' })
     await waitForTurnsBeside()
     const { id } = await enqueue('acme')
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'settled')
+    await reach(engine, id, { stage: 'settled' })
     await host.query('rollback')
     host.release()
     expect(await engine.sending()).toMatchObject({ stops: [], fence: null })
@@ -170,12 +157,12 @@ describe('a stop', async () => {
 
   /** A second engine checks the database while the row of what it knows of it is locked. */
   async function waitForTurnsBeside() {
-    const { engine } = open(memoryGateway())
+    const { engine } = make(memoryGateway())
     await engine.start()
   }
 
   it('refuses what it cannot be about, before any SQL', async () => {
-    const { engine } = open(memoryGateway())
+    const { engine } = make(memoryGateway())
     const add = (target: never) => engine.stops.add(undefined as never, target)
     await expect(add({ scope: 'gateway', name: 'other' } as never)).rejects.toMatchObject({ code: 'invalid_request' })
     await expect(add({ scope: 'account', name: '' } as never)).rejects.toMatchObject({ code: 'invalid_id' })

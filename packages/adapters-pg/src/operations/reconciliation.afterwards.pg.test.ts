@@ -1,131 +1,64 @@
-import { createEngine, type EnqueueRequest, type Gateway, type Observation } from '@outlay/core'
-import { type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { waitUntil } from '@outlay/testing'
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
+import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
-
-const day = 24 * 3_600_000
+const since = () => new Date(Date.now() - 60_000)
 
 describe('a database that was restored', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
+  const host = await testHost()
+  const { pool, commit, enqueue, rows } = host
+  const { make, sendAndRewind, isSent } = restoredDatabase(host)
 
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-
-  /** A service in memory that shows lists. */
-  function serve(): MemoryGateway & Gateway {
-    const gateway = memoryGateway({ status: 'processing' })
-    return {
-      ...gateway,
-      keyLifetimeMs: 20 * day,
-      async list(accountId) {
-        const at = new Date().toISOString()
-        const observations = [...gateway.transfers].flatMap(([remoteId, { submission, status }]): Observation[] => {
-          if (submission.accountId !== accountId) return []
-          const { amount, source, destination, note = null } = submission.request
-          const transfer = { id: remoteId, amount, source, destination, note, status, failure: null }
-          return [
-            { remoteId, status, failure: null, transfer: { ...transfer, createdAt: at, updatedAt: at } },
-          ] as Observation[]
-        })
-        return { observations }
-      },
-    }
-  }
-  function make(gateway: MemoryGateway & Gateway) {
-    const backend = postgres({ driver: pgDriver(pool) })
-    const random = { ...backend.runtime.random, fraction: () => 0.001 }
-    const engine = createEngine({ backend, gateway, runtime: { random } })
-    engines.push(engine)
-    return engine
-  }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
-  /** Replaces the engine's rows by those of the backup: the given transfers were enqueued, and none was sent. */
-  const rewind = async (gateway: MemoryGateway & Gateway, before: readonly EnqueueRequest[]) => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-    const engine = make(gateway)
-    const rows = []
-    for (const request of before) rows.push(await commit((tx) => engine.transfers.enqueue(tx, request)))
-    await commit((tx) => engine.fence(tx))
-    return { engine, rows }
-  }
-  const isSent = (engine: HostEngine, id: string) =>
-    waitUntil(async () => (await engine.transfers.get(id))?.remoteId !== null)
-  const since = () => new Date(Date.now() - 60_000)
-
-  /** Sends these, and loses what the database has about that. */
-  async function sendAndRewind(gateway: MemoryGateway & Gateway, requests: readonly EnqueueRequest[], kept = requests) {
-    const before = make(gateway)
-    await before.start()
-    for (const request of requests) {
-      const { id } = await commit((tx) => before.transfers.enqueue(tx, request))
-      await isSent(before, id)
-    }
-    return rewind(gateway, kept)
-  }
-  const rows = async (text: string) => (await pool.query(text)).rows
   const isNoted = (count: number) =>
     waitUntil(async () => (await rows('select 1 from outlay.found_transfer')).length === count)
   const adopt = () => rows('select id from outlay.adopt_found(10)')
   const twins = ['one', 'two'].map((idempotencyKey) => samplePayout('acme', { idempotencyKey }))
 
   it('sends a twin that a person releases under the key that was sent before', async () => {
-    const gateway = serve()
-    const { engine, rows } = await sendAndRewind(gateway, twins)
+    const gateway = listingGateway()
+    const { engine, ids } = await sendAndRewind(gateway, twins)
     // A transfer that is late already is not sent again without a person.
     await pool.query(`update outlay.transfer set expires_at = now()`)
     await engine.reconcile({ since: since(), acknowledge: true })
-    for (const { id } of rows) {
+    for (const id of ids) {
       expect(await engine.transfers.get(id)).toMatchObject({ stage: 'blocked', reason: 'reconcile' })
       await commit((tx) => engine.transfers.release(tx, id))
     }
     await engine.start()
-    for (const { id } of rows) await isSent(engine, id)
+    for (const id of ids) await isSent(engine, id)
     expect(new Set(gateway.submissions.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2)
     expect(gateway.transfers.size).toBe(2)
   })
 
   it('does not send a twin that a person releases when its key may be forgotten', async () => {
-    const gateway = serve()
-    const { engine, rows } = await sendAndRewind(gateway, twins)
+    const gateway = listingGateway()
+    const { engine, ids } = await sendAndRewind(gateway, twins)
     await pool.query(`update outlay.transfer set created_at = created_at - interval '40 days'`)
     await engine.reconcile({ since: since(), acknowledge: true })
-    for (const { id } of rows) await commit((tx) => engine.transfers.release(tx, id))
+    for (const id of ids) await commit((tx) => engine.transfers.release(tx, id))
     await engine.start()
     const isBlocked = async (id: string) => (await engine.transfers.get(id))?.reason === 'key_expired'
-    for (const { id } of rows) await waitUntil(() => isBlocked(id))
+    for (const id of ids) await waitUntil(() => isBlocked(id))
     expect(gateway.submissions).toHaveLength(2)
   })
 
   it('adopts nothing while it is fenced, since its own rows stand for what was sent', async () => {
-    const gateway = serve()
-    const { engine, rows } = await sendAndRewind(gateway, twins.slice(0, 1))
+    const gateway = listingGateway()
+    const { engine, ids } = await sendAndRewind(gateway, twins.slice(0, 1))
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     await engine.start()
     await isNoted(1)
     expect(await adopt()).toEqual([])
     const { differences } = await engine.reconcile({ since: since() })
     expect(differences.map(({ kind }) => kind)).toEqual(['resent', 'undecided'])
-    await isSent(engine, rows[0]?.id ?? '')
-    expect((await engine.transfers.get(rows[0]?.id ?? ''))?.remoteId).toBe('remote-1')
+    await isSent(engine, ids[0] ?? '')
+    expect((await engine.transfers.get(ids[0] ?? ''))?.remoteId).toBe('remote-1')
   })
 
   it('adopts none of those that a blocked transfer may be, also when the fence is lifted', async () => {
-    const gateway = serve()
+    const gateway = listingGateway()
     const { engine } = await sendAndRewind(gateway, twins)
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     await engine.start()
@@ -137,10 +70,10 @@ describe('a database that was restored', async () => {
   })
 
   it('does not send one that the service has lost when its key may be forgotten', async () => {
-    const gateway = serve()
+    const gateway = listingGateway()
     const engine = make(gateway)
     await engine.start()
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await isSent(engine, id)
     await pool.query(`update outlay.attempt set claimed_at = claimed_at - interval '40 days'`)
     await pool.query(
@@ -155,7 +88,7 @@ describe('a database that was restored', async () => {
   })
 
   it('never sends a transfer of others, also when the service has lost it', async () => {
-    const gateway = serve()
+    const gateway = listingGateway()
     const { engine } = await sendAndRewind(gateway, twins.slice(0, 1), [])
     await engine.reconcile({ since: since(), accounts: ['acme'] })
     await pool.query(
@@ -166,7 +99,7 @@ describe('a database that was restored', async () => {
     expect(adopted?.idempotency_key).toBe('adopted remote-1')
     const released = await commit((tx) => engine.transfers.release(tx, adopted?.id))
     await engine.start()
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme', { idempotencyKey: 'next' })))
+    const { id } = await enqueue(engine, { idempotencyKey: 'next' })
     await isSent(engine, id)
     await waitUntil(async () => (await engine.backlog()).queued === 0)
     expect(gateway.transfers.size).toBe(2)
@@ -174,7 +107,7 @@ describe('a database that was restored', async () => {
   })
 
   it('keeps a release whose request a stop kept from leaving', async () => {
-    const gateway = serve()
+    const gateway = listingGateway()
     let isStopped = false
     const engine = make({
       ...gateway,
@@ -186,7 +119,7 @@ describe('a database that was restored', async () => {
         return { outcome: 'throttled', detail: 'not sent' }
       },
     })
-    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const { id } = await enqueue(engine)
     await pool.query(
       `update outlay.transfer set attempt = 1, stage = 'blocked', reason = 'outcome_unknown', client = '',
          unknown_since = now() - interval '2 days'`,
@@ -194,7 +127,7 @@ describe('a database that was restored', async () => {
     await commit((tx) => engine.transfers.release(tx, id))
     await engine.start()
     await waitUntil(async () => (await engine.transfers.get(id))?.attempt === 2 && isStopped)
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'queued')
+    await reach(engine, id, { stage: 'queued' })
     await commit((tx) => engine.stops.end(tx, { scope: 'all' }))
     await waitUntil(async () => (await engine.transfers.get(id))?.stage !== 'queued' || gateway.submissions.length > 0)
     await isSent(engine, id)

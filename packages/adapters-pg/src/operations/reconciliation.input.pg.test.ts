@@ -1,22 +1,15 @@
-import { createEngine, type Gateway, type Observation, type ReconcileOptions } from '@outlay/core'
+import type { Gateway, Observation, ReconcileOptions } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 describe('a reconciliation', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 5 })
-  const driver = pgDriver(pool)
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
+  const { pool, open, commit } = await testHost({ max: 5 })
 
   const serve = (list: NonNullable<Gateway['list']>) => {
     const gateway: Gateway = { ...memoryGateway(), list }
-    return createEngine({ backend: postgres({ driver }), gateway })
+    return open({ gateway })
   }
   const id = '01J0000000000000000000000A'
 
@@ -37,7 +30,7 @@ describe('a reconciliation', async () => {
       read += 1
       return { observations: [] }
     })
-    await driver.transaction(async (tx) => {
+    await commit(async (tx) => {
       await engine.transfers.enqueue(tx, samplePayout('acme'))
       await engine.fence(tx)
     })
@@ -54,7 +47,7 @@ describe('a reconciliation', async () => {
     const engine = serve(async (accountId, { cursor }) =>
       accountId === 'endless' ? { observations: [], next: next(cursor) } : { observations: [] },
     )
-    await driver.transaction(async (tx) => {
+    await commit(async (tx) => {
       for (const accountId of ['endless', 'well']) await engine.transfers.enqueue(tx, samplePayout(accountId))
       await engine.fence(tx)
     })
@@ -76,8 +69,8 @@ describe('a reconciliation', async () => {
     const transfer = { ...lost, createdAt, updatedAt: createdAt }
     const observation = { remoteId: 'lost', status: 'processing', failure: null, transfer } as unknown as Observation
     const gateway: Gateway = { ...memory, list: async () => ({ observations: [observation] }) }
-    const engine = createEngine({ backend: postgres({ driver }), gateway })
-    await driver.transaction((tx) => engine.fence(tx))
+    const engine = open({ gateway })
+    await commit((tx) => engine.fence(tx))
     // Workers were last here two hours ago, before the lost one was sent.
     await pool.query(`update outlay.known_database set fenced_since = now() - interval '2 hours'`)
     const found = await engine.reconcile({ since: new Date(Date.now() + aheadMs), accounts: ['acme'] })

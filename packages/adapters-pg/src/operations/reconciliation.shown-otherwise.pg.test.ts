@@ -1,9 +1,8 @@
 import type { Difference, Gateway, Observation } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 
 const payout = (idempotencyKey: string, more = {}) => samplePayout('acme', { idempotencyKey, ...more })
@@ -21,16 +20,8 @@ const inTransfer =
   })
 
 describe('after a restore, a payout that the service shows in another way', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const restored = restoredDatabase(() => pool)
+  const restored = restoredDatabase(await testHost())
   const { rows, sendAndRewind, isSent } = restored
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(() => restored.end())
-  afterAll(() => pool.end())
 
   /** Shows in its lists what this makes of its transfers. */
   function showing(rewrite: Rewrite): ReturnType<typeof listingGateway> {

@@ -1,9 +1,8 @@
 import { type Difference, isAdopted, type ReconcileOptions } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 
 const payout = (idempotencyKey: string, more = {}) => samplePayout('acme', { idempotencyKey, ...more })
@@ -11,16 +10,8 @@ const kindsOf = (differences: readonly Difference[]) => differences.map(({ kind 
 const since = () => new Date(Date.now() - 60_000)
 
 describe('after a restore, a payout and its exact twin', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const restored = restoredDatabase(() => pool)
+  const restored = restoredDatabase(await testHost())
   const { commit, rows, sendAndRewind, isSent } = restored
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(() => restored.end())
-  afterAll(() => pool.end())
 
   const age = (hours: number) =>
     rows(`update outlay.transfer set created_at = created_at - $1 * interval '1 hour'`, [hours])
@@ -164,7 +155,7 @@ describe('after a restore, a payout and its exact twin', async () => {
     )
     expect(line).toEqual({ worker: 'reconcile by ann', outcome: 'unknown', is_old: true })
     await engine.start()
-    await waitUntil(async () => (await engine.transfers.get(ids[0] ?? ''))?.reason === 'client_changed')
+    await reach(engine, ids[0] ?? '', { reason: 'client_changed' })
     expect(gateway.submissions).toHaveLength(1)
   })
 

@@ -1,37 +1,25 @@
-import { createEngine, type Observation } from '@outlay/core'
+import type { Observation } from '@outlay/core'
 import { drain, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { type HostEngine, testHost } from '../../test/host.ts'
 import { type ListedGateway, listedGateway } from '../../test/listed-gateway.ts'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 describe('polling', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
+  const { pool, open, commit } = await testHost()
 
   // The first poll of a payout by ACH is due after half a day.
-  const make = (gateway: ListedGateway) => createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-  type Made = ReturnType<typeof make>
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
+  const make = (gateway: ListedGateway) => open({ gateway })
 
   /** Enqueues transfers and lets the engine submit them all. */
-  async function submit(count: number, engine: Made) {
+  async function submit(count: number, engine: HostEngine) {
     const payouts = Array.from({ length: count }, () => samplePayout('acme'))
     await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
     await engine.start()
     await waitUntil(async () => (await engine.backlog()).submitted === count, { timeoutMs: 100_000 })
   }
   /** Makes transfers that the service has, without the work of submitting them. */
-  async function names(count: number, gateway: ListedGateway, engine: Made) {
+  async function names(count: number, gateway: ListedGateway, engine: HostEngine) {
     const payouts = Array.from({ length: count }, () => samplePayout('acme'))
     await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
     const ids = payouts.map(() => gateway.add().id)
@@ -72,7 +60,7 @@ describe('polling', async () => {
 
   it('observes transfers that are not due when a page has them, and defers their polls', async () => {
     const gateway = listedGateway()
-    await using engine = make(gateway)
+    const engine = make(gateway)
     await submit(300, engine)
     for (const id of gateway.transfers.keys()) gateway.setStatus(id, 'processing')
     const soon = `update outlay.transfer set next_poll_at = now() + interval '1 minute' where remote_id <> all ($1) returning id`
@@ -90,7 +78,7 @@ describe('polling', async () => {
 
   it('polls one by one when there are few, and when the list does not show them', async () => {
     const gateway = listedGateway()
-    await using engine = make(gateway)
+    const engine = make(gateway)
     await submit(40, engine)
     const [first = '', second = '', ...others] = gateway.transfers.keys()
     for (const id of [first, second]) gateway.hidden.add(id)
@@ -104,7 +92,7 @@ describe('polling', async () => {
 
   it('gives a list up that costs more than it saves', async () => {
     const gateway = listedGateway()
-    await using engine = make(gateway)
+    const engine = make(gateway)
     await submit(20, engine)
     for (const id of gateway.transfers.keys()) gateway.setStatus(id, 'complete')
     for (let count = 0; count < 5_000; count += 1) gateway.add({ status: 'complete' })
@@ -129,7 +117,7 @@ describe('polling', async () => {
     await pool.query('update outlay.transfer set next_poll_at = now()')
     await arrived.promise
     await first.stop()
-    await using second = make(gateway)
+    const second = make(gateway)
     await second.start()
     expect(await drain(second)).toMatchObject({ settled: 1_000 })
     expect(cursors).toHaveLength(11)
@@ -140,7 +128,7 @@ describe('polling', async () => {
 
   it('waits for a reader that died no longer for a list than for a transfer', async () => {
     const gateway = listedGateway()
-    await using engine = make(gateway)
+    const engine = make(gateway)
     await submit(20, engine)
     let listing = 0
     gateway.onList = (_, signal) => {
@@ -167,7 +155,7 @@ describe('polling', async () => {
 
   it('starts a list over when the service no longer accepts the cursor', async () => {
     const gateway = listedGateway()
-    await using engine = make(gateway)
+    const engine = make(gateway)
     await submit(300, engine)
     for (const id of gateway.transfers.keys()) gateway.setStatus(id, 'complete')
     let refusals = 0
@@ -189,7 +177,7 @@ describe('polling', async () => {
       pages = cursor === undefined ? 1 : pages + 1
       return pages >= broken ? Promise.reject(new Error('HTTP 500')) : undefined
     }
-    await using engine = make(gateway)
+    const engine = make(gateway)
     await names(300, gateway, engine)
     for (const id of gateway.transfers.keys()) gateway.setStatus(id, 'complete')
     await engine.start()
@@ -199,7 +187,7 @@ describe('polling', async () => {
 
   it('does not announce an old failure again that the transfer has overcome', async () => {
     const gateway = listedGateway()
-    await using engine = make(gateway)
+    const engine = make(gateway)
     const received: string[] = []
     engine.subscribe('books', ['transfer.processing', 'transfer.failed'], async ({ type }) => {
       received.push(type)

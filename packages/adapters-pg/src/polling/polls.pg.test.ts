@@ -1,35 +1,21 @@
-import { createEngine } from '@outlay/core'
-import { memoryGateway } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createTransferStore } from '../transfers/transfers.ts'
 import { createPollStore } from './polls.ts'
 
 describe('what a worker records about transfers that a host has locked', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  // A statement that waits fails instead of hanging.
+  const { pool, open, commit } = await testHost({ max: 4, options: '-c lock_timeout=2000' })
   const { tokens } = resolveNames({})
-  let pool: pg.Pool
-
-  beforeAll(() => {
-    // A statement that waits fails instead of hanging.
-    pool = new pg.Pool({ connectionString: database.url, max: 4, options: '-c lock_timeout=2000' })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
 
   /** Two submitted transfers that are leased for ten minutes, the first of which a host holds while `act` runs. */
   const whileFirstIsHeld = async (act: (held: string, free: string) => Promise<unknown>) => {
-    const driver = pgDriver(pool)
-    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const engine = open()
     const payouts = [samplePayout('acme'), samplePayout('acme')]
-    const [held, free] = (await driver.transaction((tx) => engine.transfers.enqueueMany(tx, payouts))).map(
-      ({ id }) => id,
-    )
+    const [held, free] = (await commit((tx) => engine.transfers.enqueueMany(tx, payouts))).map(({ id }) => id)
     if (held === undefined || free === undefined) throw new Error('Two were enqueued.')
     await pool.query(
       `update outlay.transfer set stage = 'submitted', status = 'processing', remote_id = 'remote-' || id,

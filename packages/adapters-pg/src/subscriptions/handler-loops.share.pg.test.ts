@@ -1,52 +1,32 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createEngine } from '@outlay/core'
-import { memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
+import { recordingLogger, waitUntil } from '@outlay/testing'
 import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { testHost } from '../../test/host.ts'
 import { pgDriver } from '../drivers/pg.ts'
 
 describe('handlers that take long', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const ends: (() => Promise<unknown>)[] = []
-  afterEach(async () => {
-    for (const end of ends.splice(0)) await end()
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { database, pool, open, enqueueMany } = await testHost({ max: 20 })
 
-  /** An engine, and a gate at which handlers wait. */
+  /** Handlers wait here until the test is over. */
+  let gate = Promise.withResolvers<void>()
+  afterEach(() => {
+    gate.resolve()
+    gate = Promise.withResolvers()
+  })
+
   function make(on = pool) {
     const logger = recordingLogger()
-    const backend = postgres({ driver: pgDriver(on), logger })
-    const engine = createEngine({ backend, gateway: memoryGateway({ idPrefix: randomUUID() }), runtime: { logger } })
-    let open: () => void = () => undefined
-    const gate = new Promise<void>((resolve) => {
-      open = resolve
-    })
-    ends.push(async () => {
-      open()
-      await engine.stop()
-    })
-    const enqueue = (accountId: string, count = 1) =>
-      pgDriver(pool).transaction((tx) =>
-        engine.transfers.enqueueMany(
-          tx,
-          Array.from({ length: count }, () => samplePayout(accountId)),
-        ),
-      )
-    return { engine, logger, gate, enqueue }
+    const engine = open({ driver: pgDriver(on), logger })
+    const enqueue = (accountId: string, count = 1) => enqueueMany(engine, count, accountId)
+    return { engine, logger, enqueue }
   }
 
   it.each([
     ['from the first one of an account on', 0],
     ['once an account was slow', 3],
   ])('leave a loop to other accounts, %s', async (_, slowBefore) => {
-    const { engine, gate, enqueue } = make()
+    const { engine, enqueue } = make()
     let hanging = 0
     let slow = 0
     let well = 0
@@ -57,7 +37,7 @@ describe('handlers that take long', async () => {
         await delay(400)
       } else {
         hanging += 1
-        await gate
+        await gate.promise
       }
     }
     engine.subscribe('books', ['transfer.submitted'], handler, { timeoutMs: 600_000 })
@@ -71,17 +51,16 @@ describe('handlers that take long', async () => {
 
   it('leave connections of the pool to the payouts, however many subscriptions there are', async () => {
     const small = new pg.Pool({ connectionString: database.url, max: 10 })
-    ends.push(() => small.end())
-    const { engine, logger, gate, enqueue } = make(small)
+    onTestFinished(() => small.end())
+    const { engine, logger, enqueue } = make(small)
     let hanging = 0
     for (const name of ['books', 'mail', 'audit']) {
       const handler = async () => {
         hanging += 1
-        await gate
+        await gate.promise
       }
       engine.subscribe(name, ['transfer.submitted'], handler, { timeoutMs: 600_000 })
     }
-    ends.reverse()
     await enqueue('long', 30)
     await engine.start()
     await waitUntil(() => hanging >= 3)

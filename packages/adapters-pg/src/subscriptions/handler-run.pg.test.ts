@@ -1,50 +1,22 @@
-import { randomUUID } from 'node:crypto'
-import { createEngine, type EventHandler } from '@outlay/core'
-import { drain, memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
+import type { EventHandler } from '@outlay/core'
+import { drain, waitUntil } from '@outlay/testing'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { testHost } from '../../test/host.ts'
 import { pgDriver } from '../drivers/pg.ts'
 
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 type Handler = EventHandler<pg.PoolClient>
 
 const never = new Promise<never>(() => undefined)
 
 describe('a handler', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-  const pools: pg.Pool[] = []
+  const { database, pool, open, enqueueMany } = await testHost({ max: 40 })
 
   beforeAll(async () => {
-    pool = new pg.Pool({ connectionString: database.url, max: 40 })
     await pool.query('create table effect (transfer_id text, sequence integer)')
   })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await Promise.all(pools.splice(0).map((one) => one.end()))
-    await pool.query('truncate effect')
-    await emptyOutbox(pool)
-    await pool.query('truncate outlay.subscription')
-  })
-  afterAll(() => pool.end())
+  beforeEach(() => pool.query('truncate effect'))
 
-  function make(on = pool, logger = recordingLogger()) {
-    const backend = postgres({ driver: pgDriver(on), logger })
-    const engine = createEngine({ backend, gateway: memoryGateway({ idPrefix: randomUUID() }), runtime: { logger } })
-    engines.push(engine)
-    return engine
-  }
-  const enqueue = (engine: HostEngine, accountId: string, count = 1) =>
-    pgDriver(pool).transaction((tx) =>
-      engine.transfers.enqueueMany(
-        tx,
-        Array.from({ length: count }, () => samplePayout(accountId)),
-      ),
-    )
   const write: Handler = async ({ transferId, sequence }, tx) => {
     await tx.query('insert into effect (transfer_id, sequence) values ($1, $2)', [transferId, sequence])
   }
@@ -54,7 +26,7 @@ describe('a handler', async () => {
       .rows
   /** Runs one event through a handler that fails at first, and returns what was recorded about that. */
   async function failOnce(first: Handler, timeoutMs = 500) {
-    const engine = make()
+    const engine = open()
     let runs = 0
     const handler: Handler = (event, tx, context) => {
       runs += 1
@@ -62,7 +34,7 @@ describe('a handler', async () => {
     }
     engine.subscribe('books', ['transfer.completed'], handler, { timeoutMs })
     await engine.start({ subscriptionConcurrency: 1 })
-    const [transfer] = await enqueue(engine, 'acme')
+    const [transfer] = await enqueueMany(engine, 1, 'acme')
     await waitUntil(async () => (await failures()).some((row) => row.failures === 1))
     const [noted] = await failures()
     await drain(engine)
@@ -145,7 +117,7 @@ describe('a handler', async () => {
   })
 
   it('that hangs keeps no other event waiting, on whichever loop it hangs', async () => {
-    const engine = make()
+    const engine = open()
     let hanging = 0
     engine.subscribe('books', ['transfer.completed'], (event, tx, context) => {
       if (event.accountId !== 'bad') return write(event, tx, context)
@@ -154,15 +126,15 @@ describe('a handler', async () => {
     })
     await engine.start({ subscriptionConcurrency: 4, stopTimeoutMs: 100 })
     for (let round = 1; round <= 3; round += 1) {
-      await enqueue(engine, 'bad')
+      await enqueueMany(engine, 1, 'bad')
       await waitUntil(async () => hanging === round)
-      await enqueue(engine, 'good', 3)
+      await enqueueMany(engine, 3, 'good')
       await waitUntil(async () => (await effects()).length === 3 * round)
     }
   })
 
   it('that hangs keeps no other loop from being woken, when nothing is polled', async () => {
-    const engine = make()
+    const engine = open()
     let hanging = 0
     engine.subscribe('books', ['transfer.completed'], (event, tx, context) => {
       if (event.accountId !== 'bad') return write(event, tx, context)
@@ -171,26 +143,26 @@ describe('a handler', async () => {
     })
     await engine.start({ subscriptionConcurrency: 3, pollIntervalMs: 3_600_000, stopTimeoutMs: 100 })
     for (let round = 1; round <= 2; round += 1) {
-      await enqueue(engine, 'bad')
+      await enqueueMany(engine, 1, 'bad')
       await waitUntil(async () => hanging === round)
     }
-    await enqueue(engine, 'good')
+    await enqueueMany(engine, 1, 'good')
     await waitUntil(async () => (await effects()).length === 1)
   })
 
   it('that hangs does not keep the engine from stopping, and has not failed by that', async () => {
-    const engine = make()
+    const engine = open()
     let hanging = 0
     engine.subscribe('books', ['transfer.completed'], () => {
       hanging += 1
       return never
     })
     await engine.start({ stopTimeoutMs: 200 })
-    await enqueue(engine, 'acme')
+    await enqueueMany(engine, 1, 'acme')
     await waitUntil(async () => hanging === 1)
     await engine.stop()
     expect(await failures()).toMatchObject([{ failures: 0 }])
-    const again = make()
+    const again = open()
     again.subscribe('books', ['transfer.completed'], write)
     await again.start()
     await drain(again)
@@ -198,7 +170,7 @@ describe('a handler', async () => {
   })
 
   it('of an account that hangs every time leaves loops to the events of others', async () => {
-    const engine = make()
+    const engine = open()
     let hung = 0
     engine.subscribe(
       'books',
@@ -210,30 +182,30 @@ describe('a handler', async () => {
       },
       { timeoutMs: 1_000 },
     )
-    await enqueue(engine, 'warm')
+    await enqueueMany(engine, 1, 'warm')
     await engine.start({ subscriptionConcurrency: 2 })
     await drain(engine)
     // So many that they fill every window of due events: one after the other they would take twenty minutes.
-    await enqueue(engine, 'bad', 2_400)
+    await enqueueMany(engine, 2_400, 'bad')
     await waitUntil(async () => hung >= 2)
-    await enqueue(engine, 'good', 20)
+    await enqueueMany(engine, 20, 'good')
     await waitUntil(async () => (await effects()).length >= 20, { timeoutMs: 60_000 })
     expect(hung).toBeLessThan(200)
   })
 
   it('that holds the only connection of a pool loses it all the same', async () => {
-    const engine = make()
+    const engine = open()
     engine.subscribe('books', ['transfer.completed'], write)
     await engine.start()
     await engine.stop()
-    await enqueue(engine, 'acme')
-    const feeder = make()
+    await enqueueMany(engine, 1, 'acme')
+    const feeder = open()
     await feeder.start()
     await waitUntil(async () => (await feeder.backlog()).settled === 1)
     await feeder.stop()
     const one = new pg.Pool({ connectionString: database.url, max: 1 })
-    pools.push(one)
-    const poor = make(one)
+    onTestFinished(() => one.end())
+    const poor = open({ driver: pgDriver(one) })
     let runs = 0
     poor.subscribe(
       'books',

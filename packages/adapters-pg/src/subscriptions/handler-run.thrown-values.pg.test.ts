@@ -1,11 +1,6 @@
-import { createEngine } from '@outlay/core'
-import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { waitUntil } from '@outlay/testing'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
 
 const unreadable = new Proxy(
   {},
@@ -17,13 +12,10 @@ const unreadable = new Proxy(
 )
 
 describe('a handler that throws what cannot be written as text', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  afterAll(() => pool.end())
+  const { pool, open, enqueue } = await testHost({ max: 20 })
 
   it('has failed like any other: its event is deferred with the error, and the others are handled', async () => {
-    const driver = pgDriver(pool)
-    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
+    const engine = open()
     const thrown: unknown[] = [Object.create(null), unreadable, Object.assign(new Error(), { message: Symbol('odd') })]
     const received = new Set<string>()
     engine.subscribe('books', ['transfer.completed'], async ({ accountId }) => {
@@ -31,15 +23,13 @@ describe('a handler that throws what cannot be written as text', async () => {
       if (index >= 0) throw thrown[index]
       received.add(accountId)
     })
-    const enqueue = (accountId: string) =>
-      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
-    for (const index of thrown.keys()) await enqueue(`odd-${index}`)
+    for (const index of thrown.keys()) await enqueue(engine, { accountId: `odd-${index}` })
     await engine.start()
     try {
       const failed = async () =>
         Number((await pool.query('select count(*) from outlay.delivery where failures > 0')).rows[0].count)
       await waitUntil(async () => (await failed()) === thrown.length)
-      await enqueue('good')
+      await enqueue(engine, { accountId: 'good' })
       await waitUntil(() => received.has('good'))
       const { rows } = await pool.query(
         'select distinct last_error is not null as recorded from outlay.delivery where failures > 0',

@@ -1,48 +1,17 @@
-import { randomUUID } from 'node:crypto'
-import { createEngine } from '@outlay/core'
-import { drain, memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+import { drain, recordingLogger, waitUntil } from '@outlay/testing'
+import type pg from 'pg'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
 
 describe('a subscription', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
+  const { pool, open, enqueueMany } = await testHost({ max: 40 })
 
   beforeAll(async () => {
-    pool = new pg.Pool({ connectionString: database.url, max: 40 })
     await pool.query(
       'create table effect (transfer_id text references outlay.transfer (id), type text, at timestamptz default clock_timestamp())',
     )
   })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await pool.query('truncate effect')
-    await emptyOutbox(pool)
-  })
-  afterAll(async () => {
-    await pool.end()
-  })
 
-  function make(logger = recordingLogger()) {
-    const backend = postgres({ driver: pgDriver(pool), logger })
-    const engine = createEngine({ backend, gateway: memoryGateway({ idPrefix: randomUUID() }), runtime: { logger } })
-    engines.push(engine)
-    return engine
-  }
-  const enqueue = (engine: HostEngine, count: number) =>
-    pgDriver(pool).transaction((tx) =>
-      engine.transfers.enqueueMany(
-        tx,
-        Array.from({ length: count }, () => samplePayout('acme')),
-      ),
-    )
   const effects = async () =>
     (await pool.query('select transfer_id, count(*)::integer as count from effect group by transfer_id')).rows
 
@@ -51,7 +20,7 @@ describe('a subscription', async () => {
   }
 
   it('gets each event once in effect, however often its handler fails halfway', async () => {
-    const engine = make()
+    const engine = open()
     const seen = new Map<string, number>()
     engine.subscribe('write', ['transfer.completed'], async (event, tx) => {
       await write(event, tx)
@@ -59,7 +28,7 @@ describe('a subscription', async () => {
       if (seen.get(event.transferId) === 1 && event.transferId.endsWith('0')) throw new Error('once')
     })
     await engine.start()
-    await enqueue(engine, 100)
+    await enqueueMany(engine, 100)
     await drain(engine)
     const rows = await effects()
     expect(rows).toHaveLength(100)
@@ -68,7 +37,7 @@ describe('a subscription', async () => {
 
   it('rolls a failed batch back as a whole, then defers only the event that fails', async () => {
     const logger = recordingLogger()
-    const engine = make(logger)
+    const engine = open({ logger })
     let poison = ''
     engine.subscribe(
       'batch',
@@ -79,7 +48,7 @@ describe('a subscription', async () => {
       },
       { batchSize: 20 },
     )
-    const transfers = await enqueue(engine, 60)
+    const transfers = await enqueueMany(engine, 60)
     poison = transfers[30]?.id ?? ''
     await engine.start()
     await waitUntil(async () => (await effects()).length === 59)
@@ -92,7 +61,7 @@ describe('a subscription', async () => {
   })
 
   it('gets the events of one transfer in their order, also after a failure', async () => {
-    const engine = make()
+    const engine = open()
     const order: string[] = []
     let failed = false
     engine.subscribe('order', ['transfer.enqueued', 'transfer.submitted', 'transfer.completed'], async (event) => {
@@ -103,26 +72,26 @@ describe('a subscription', async () => {
       order.push(`${event.sequence} ${event.type}`)
     })
     await engine.start()
-    await enqueue(engine, 1)
+    await enqueueMany(engine, 1)
     await drain(engine)
     expect(order).toEqual(['1 transfer.enqueued', '2 transfer.submitted', '3 transfer.completed'])
   })
 
   it('is shared by several processes: each event goes to one of them', async () => {
-    const engines = [make(), make(), make()]
+    const engines = [open(), open(), open()]
     for (const engine of engines) {
       engine.subscribe('shared', ['transfer.completed'], write)
       await engine.start()
     }
-    await enqueue(engines[0] ?? make(), 200)
-    await drain(engines[0] ?? make())
+    await enqueueMany(engines[0] ?? open(), 200)
+    await drain(engines[0] ?? open())
     const rows = await effects()
     expect(rows).toHaveLength(200)
     expect(rows.every((row) => row.count === 1)).toBe(true)
   })
 
   it('keeps an event that fails too often as a dead letter, which defers later events of that transfer only', async () => {
-    const engine = make()
+    const engine = open()
     const order: string[] = []
     engine.subscribe('dead', ['transfer.enqueued', 'transfer.completed'], async (event) => {
       if (event.type === 'transfer.enqueued' && event.transferId === bad) throw new Error('never')
@@ -131,10 +100,10 @@ describe('a subscription', async () => {
     let bad = ''
     await engine.start()
     await engine.stop()
-    const transfers = await enqueue(engine, 2)
+    const transfers = await enqueueMany(engine, 2)
     bad = transfers[0]?.id ?? ''
     await pool.query('update outlay.delivery set failures = 39 where transfer_id = $1', [bad])
-    const again = make()
+    const again = open()
     again.subscribe('dead', ['transfer.enqueued', 'transfer.completed'], async (event) => {
       if (event.type === 'transfer.enqueued' && event.transferId === bad) throw new Error('never')
       order.push(event.transferId)
@@ -146,19 +115,19 @@ describe('a subscription', async () => {
   })
 
   it('sees the transfer as it was when the event was recorded', async () => {
-    const engine = make()
+    const engine = open()
     const stages: string[] = []
     engine.subscribe('snapshot', ['transfer.enqueued', 'transfer.completed'], async (event) => {
       stages.push(`${event.transfer.stage} ${event.transfer.status}`)
     })
     await engine.start()
-    await enqueue(engine, 1)
+    await enqueueMany(engine, 1)
     await drain(engine)
     expect(stages).toEqual(['queued pending', 'settled complete'])
   })
 
   it('is refused after the start and under a name in use', async () => {
-    const engine = make()
+    const engine = open()
     engine.subscribe('one', ['transfer.completed'], write)
     expect(() => engine.subscribe('one', ['transfer.failed'], write)).toThrow(/unique/)
     await engine.start()

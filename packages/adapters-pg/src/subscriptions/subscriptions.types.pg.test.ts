@@ -1,47 +1,26 @@
-import { randomUUID } from 'node:crypto'
-import { createEngine, type EventType, OutlayError } from '@outlay/core'
-import { drain, memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { type EventType, OutlayError } from '@outlay/core'
+import { drain, recordingLogger, waitUntil } from '@outlay/testing'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type HostEngine, testHost } from '../../test/host.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { startSubscriber } from './subscriber.ts'
 import { createSubscriptionStore } from './subscriptions.ts'
 
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
-
 describe('types of a subscription', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
+  const { pool, open, commit, enqueue } = await testHost({ max: 40 })
   const log: string[] = []
 
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 40 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
+  beforeEach(() => {
     log.length = 0
-    await emptyOutbox(pool)
-    await pool.query('truncate outlay.subscription')
   })
-  afterAll(() => pool.end())
 
   /** A process of one release of the host. */
   function release(name: string, types: readonly EventType[]) {
-    const engine = createEngine({
-      backend: postgres({ driver: pgDriver(pool) }),
-      gateway: memoryGateway({ idPrefix: randomUUID() }),
-    })
-    engines.push(engine)
+    const engine = open()
     if (types.length > 0) engine.subscribe('books', types, async ({ type }) => void log.push(`${name} ${type}`))
     return engine
   }
-  const inTransaction = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
-  const enqueue = (engine: HostEngine) => inTransaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
   const storedTypes = async () =>
     (
       await pool.query<{ types: string[] }>(
@@ -158,8 +137,8 @@ describe('types of a subscription', async () => {
   it('are removed on request, and not while events would be lost by that', async () => {
     const engine = await leaveEvents()
     const remove = (options?: Parameters<HostEngine['unsubscribe']>[2]) =>
-      inTransaction((tx) => engine.unsubscribe(tx, 'books', options))
-    const refused = await inTransaction(async (tx) => {
+      commit((tx) => engine.unsubscribe(tx, 'books', options))
+    const refused = await commit(async (tx) => {
       const error = await engine.unsubscribe(tx, 'books').catch((thrown: unknown) => thrown)
       await tx.query('select 1')
       return error
@@ -171,7 +150,7 @@ describe('types of a subscription', async () => {
     expect(await remove({ types: ['transfer.submitted'], discard: true })).toEqual({ removed: true, discarded: 1 })
     expect(await storedTypes()).toEqual(['transfer.completed', 'transfer.enqueued'])
     expect(await pending()).toEqual(['transfer.enqueued', 'transfer.completed'])
-    await inTransaction(async (tx) => {
+    await commit(async (tx) => {
       await engine.unsubscribe(tx, 'books', { discard: true })
       throw new Error('The host thinks better of it.')
     }).catch(() => undefined)
@@ -184,7 +163,7 @@ describe('types of a subscription', async () => {
   it('are nothing that a running process stores again, but its next start does', async () => {
     const engine = release('old', ['transfer.completed'])
     await engine.start()
-    await inTransaction((tx) => engine.unsubscribe(tx, 'books'))
+    await commit((tx) => engine.unsubscribe(tx, 'books'))
     await enqueue(engine)
     await waitUntil(async () => (await engine.backlog()).settled === 1)
     expect(await pending()).toEqual([])

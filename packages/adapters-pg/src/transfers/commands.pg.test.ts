@@ -1,39 +1,15 @@
-import { createEngine, type EnqueueRequest, type SubmitResult } from '@outlay/core'
+import type { SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
 
 describe('a command in the transaction of the host', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-    await pool.query('truncate outlay.account')
-  })
-  afterAll(async () => {
-    await pool.end()
-  })
+  const { pool, open, commit, enqueue } = await testHost()
 
   function make(gateway = memoryGateway()) {
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-    engines.push(engine)
+    const engine = open({ gateway })
     return { engine, gateway }
   }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
-  const enqueue = (engine: HostEngine, overrides: Partial<EnqueueRequest> = {}, accountId = 'acme') =>
-    commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId, overrides)))
   const jobs = async () => (await pool.query('select count(*)::integer as count from outlay_queue.job')).rows[0].count
 
   it('cancels a transfer that was not sent, and rolls back with the transaction', async () => {
@@ -63,7 +39,7 @@ describe('a command in the transaction of the host', async () => {
     engine.subscribe('log', ['transfer.canceled'], async (event) => void events.push(event.type))
     await engine.start()
     const { id } = await enqueue(engine)
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'awaiting_funds')
+    await reach(engine, id, { stage: 'awaiting_funds' })
     // The next attempt comes at a random moment within the backoff, and a transfer that is being sent is not canceled.
     await engine.stop()
     await commit((tx) => engine.transfers.cancel(tx, id))
@@ -77,7 +53,7 @@ describe('a command in the transaction of the host', async () => {
     gateway.scriptAfter(() => ({ outcome: 'unknown', detail: 'reset', retryAfterMs: 600_000 }))
     await engine.start()
     const { id } = await enqueue(engine)
-    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'outcome_unknown')
+    await reach(engine, id, { reason: 'outcome_unknown' })
     await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
       code: 'transfer_not_cancelable',
     })
@@ -92,7 +68,7 @@ describe('a command in the transaction of the host', async () => {
     gateway.script(() => ({ outcome: 'key_mismatch', detail: 'another payload' }))
     await engine.start()
     const { id } = await enqueue(engine)
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'blocked')
+    await reach(engine, id, { stage: 'blocked' })
     await engine.stop()
     const refused = { code: 'transfer_not_cancelable', message: expect.stringContaining('its money may have moved') }
     await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject(refused)
@@ -109,7 +85,7 @@ describe('a command in the transaction of the host', async () => {
     await engine.start()
     const expiresAt = new Date(Date.now() + 3_600_000)
     const { id } = await enqueue(engine, { expiresAt })
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'blocked')
+    await reach(engine, id, { stage: 'blocked' })
     client = 'second'
     isOther = false
     await pool.query('update outlay.transfer set expires_at = now() where id = $1', [id])
@@ -186,7 +162,7 @@ describe('a command in the transaction of the host', async () => {
     expect(await commit((tx) => engine.accounts.pause(tx, 'acme'))).toBe(true)
     expect(await commit((tx) => engine.accounts.pause(tx, 'acme'))).toBe(false)
     for (let index = 0; index < 5; index += 1) await enqueue(engine)
-    await enqueue(engine, {}, 'other')
+    await enqueue(engine, { accountId: 'other' })
     await engine.start()
     await waitUntil(async () => (await engine.backlog()).settled === 1)
     await waitUntil(async () => {
@@ -205,7 +181,7 @@ describe('a command in the transaction of the host', async () => {
     await commit((tx) => engine.accounts.pause(tx, 'acme'))
     const { id } = await enqueue(engine)
     await engine.start()
-    await waitUntil(async () => (await engine.transfers.get(id))?.reason === 'account_paused')
+    await reach(engine, id, { reason: 'account_paused' })
     // A resume that does not see what the claim writes at that moment.
     await pool.query(`update outlay.account set paused = false where account_id = 'acme'`)
     expect(await drain(engine)).toMatchObject({ settled: 1 })
@@ -217,7 +193,7 @@ describe('a command in the transaction of the host', async () => {
     const late = await enqueue(engine, { notBefore: new Date(Date.now() + 3_600_000) })
     const soon = await enqueue(engine, { notBefore: new Date(Date.now() + 700).toISOString() })
     await engine.start()
-    await waitUntil(async () => (await engine.transfers.get(soon.id))?.stage === 'settled')
+    await reach(engine, soon.id, { stage: 'settled' })
     expect(gateway.submissions).toHaveLength(1)
     const waiting = await engine.transfers.get(late.id)
     expect(waiting?.stage).toBe('queued')
@@ -236,7 +212,7 @@ describe('a command in the transaction of the host', async () => {
     // It expires while its first request is on its way.
     await pool.query(`update outlay.transfer set expires_at = now() - interval '1 s' where id = $1`, [sent.id])
     answer.resolve({ outcome: 'unknown', detail: 'reset' })
-    await waitUntil(async () => (await engine.transfers.get(sent.id))?.stage === 'settled')
+    await reach(engine, sent.id, { stage: 'settled' })
     expect(await engine.transfers.get(sent.id)).toMatchObject({ status: 'complete', attempt: 2 })
     expect(await engine.transfers.get(expired.id)).toMatchObject({ status: 'failed', failure: { type: 'expired' } })
     expect(gateway.transfers.size).toBe(1)

@@ -1,45 +1,24 @@
-import { createEngine, type Resolution, type SubmitResult } from '@outlay/core'
+import type { Resolution, SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
+import type pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { type HostEngine, testHost } from '../../test/host.ts'
 
 const missing = '01J0000000000000000000000Z'
 
 describe('a person who has asked the service', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const { pool, open, commit, enqueue } = await testHost()
 
   function make() {
     const gateway = memoryGateway()
-    const backend = postgres({ driver: pgDriver(pool) })
-    const engine = createEngine({ backend, gateway: { keyLifetimeMs: 24 * 3_600_000, ...gateway } })
+    const engine = open({ gateway: { keyLifetimeMs: 24 * 3_600_000, ...gateway } })
     const news: string[] = []
     const types = ['transfer.submitted', 'transfer.failed', 'transfer.completed'] as const
     engine.subscribe('news', [...types], async ({ type, transfer }) => {
       news.push(`${type} ${transfer.id}`)
     })
-    engines.push(engine)
     return { engine, gateway, news }
   }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
-  const enqueue = (engine: HostEngine, accountId = 'acme') =>
-    commit((tx) => engine.transfers.enqueue(tx, samplePayout(accountId)))
   const resolve = (engine: HostEngine, id: string, resolution: Resolution) =>
     commit((tx) => engine.transfers.resolve(tx, id, resolution))
   const read = async (id: string) => (await pool.query('select * from outlay.transfer where id = $1', [id])).rows[0]
@@ -202,7 +181,7 @@ describe('a person who has asked the service', async () => {
     const { engine } = make()
     const ids: string[] = []
     for (const account of ['acme', 'acme', 'other']) {
-      const { id } = await enqueue(engine, account)
+      const { id } = await enqueue(engine, { accountId: account })
       await block(id)
       ids.push(id)
     }
@@ -277,8 +256,7 @@ describe('a person who has asked the service', async () => {
     await commit((tx) => engine.transfers.release(tx, id))
     gateway.script(() => answer)
     const patient = { ...gateway, keyLifetimeMs: 480 * 3_600_000 }
-    const later = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: patient })
-    engines.push(later)
+    const later = open({ gateway: patient })
     await later.start()
     await waitUntil(async () => (await read(id)).stage === 'blocked' && gateway.submissions.length === 1)
     await expect(resolve(engine, id, { notPaid: true })).rejects.toMatchObject({ code: 'conflict', field: 'notPaid' })

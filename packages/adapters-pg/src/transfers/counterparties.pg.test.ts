@@ -1,18 +1,14 @@
 import { inspect } from 'node:util'
-import { createEngine, type EnqueueRequest, type EventType, eventTypes } from '@outlay/core'
+import { type EnqueueRequest, type EventType, eventTypes } from '@outlay/core'
 import { addresses, drain, memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, fetchedJobs, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { describe, expect, it } from 'vitest'
+import { type HostEngine, testHost } from '../../test/host.ts'
+import { fetchedJobs, samplePayout } from '../../test/outbox.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect as inspectPlace } from '../inspection/inspection.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createCounterpartyStore } from './counterparties.ts'
-
-type HostEngine = ReturnType<typeof createEngine<pg.PoolClient>>
 
 const names = { streetLine1: '1 Canary Row', city: 'Austin', state: 'TX', zip: '78701' }
 const secrets = ['98765432101234', '021000021', 'Ada Canary', '1 Canary Row']
@@ -31,27 +27,13 @@ const toBank = (details: Partial<typeof bank> | { readonly accountNumber: string
   ({ address: { ...bank, ...details }, valueType: 'USD', transferType: 'ach_credit' }) as const
 
 describe('a counterparty that a transfer gives whole', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const { pool, open, commit } = await testHost()
   const { tokens } = resolveNames({})
-  let pool: pg.Pool
-  const engines: HostEngine[] = []
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-    await pool.query('truncate outlay.account, outlay.counterparty, outlay.counterparty_details')
-  })
-  afterAll(() => pool.end())
 
   function make(gateway = memoryGateway()) {
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-    engines.push(engine)
+    const engine = open({ gateway })
     return { engine, gateway }
   }
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
   const order = (overrides: Partial<EnqueueRequest> = {}): EnqueueRequest =>
     samplePayout('acme', { destination: toBank(), ...overrides })
   const enqueue = (engine: HostEngine, overrides: Partial<EnqueueRequest> = {}) =>

@@ -1,13 +1,11 @@
 import { Id, type StoredRequest } from '@outlay/core'
 import type { ChangingTransfer, DecideChange, NewTransfer } from '@outlay/core/adapter'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, fetchedJobs, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { fetchedJobs, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { fillTokens } from '../database/statement.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
-import { pgDriver } from '../drivers/pg.ts'
 import { chunkSize } from '../enqueue/enqueue-chunks.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { withTraceContext } from './trace-contexts.ts'
@@ -16,16 +14,9 @@ const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const other = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-00'
 
 describe('trace contexts', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url })
-  const driver = pgDriver(pool)
+  const { pool, driver, commit } = await testHost()
   const backend = postgres({ driver })
   const attempts = createAttemptStore(driver, resolveNames({}).tokens)
-  afterEach(async () => {
-    await emptyOutbox(pool)
-    await pool.query('truncate outlay.trace_context')
-  })
-  afterAll(() => pool.end())
 
   const transfer = (key?: string): NewTransfer => {
     const { accountId, ...request } = samplePayout('acme') as StoredRequest & { readonly accountId: string }
@@ -33,7 +24,7 @@ describe('trace contexts', async () => {
     return { id, accountId, idempotencyKey: key ?? id, fingerprint: 'f', request, notBefore: null, expiresAt: null }
   }
   const enqueue = (transfers: readonly NewTransfer[], trace?: string) =>
-    driver.transaction((tx) => backend.enqueue(tx, transfers, trace))
+    commit((tx) => backend.enqueue(tx, transfers, trace))
   const kept = async () =>
     Object.fromEntries(
       (await pool.query('select transfer_id, traceparent from outlay.trace_context')).rows.map((row) => [
@@ -47,7 +38,7 @@ describe('trace contexts', async () => {
     expect(await enqueue([one], traceparent)).toMatchObject([{ id: one.id, stage: 'queued', reused: false }])
     expect(await kept()).toEqual({ [one.id]: traceparent })
     const lost = new Error('The host changed its mind.')
-    const failing = driver.transaction(async (tx) => {
+    const failing = commit(async (tx) => {
       await backend.enqueue(tx, [transfer()], traceparent)
       throw lost
     })
@@ -115,7 +106,7 @@ describe('trace contexts', async () => {
     const decide: DecideChange = ({ origin }, { remoteId }) => void origins.set(remoteId, origin)
     const seen = ['remote-1', 'remote-2'].map((remoteId) => ({ remoteId, status: 'complete', failure: null }) as const)
     const rules = { decide, describe: () => undefined }
-    await driver.transaction((tx) => backend.observe(tx, 'acme', seen, rules))
+    await commit((tx) => backend.observe(tx, 'acme', seen, rules))
     expect(Object.fromEntries(origins)).toEqual({
       'remote-1': { createdAt, transferType: 'ach_credit' },
       'remote-2': undefined,

@@ -1,26 +1,15 @@
-import { createEngine } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
 
 describe('an acceptance that came when another attempt was under way', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
+  const { pool, open, commit, enqueue } = await testHost()
   const gateway = memoryGateway()
-  const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
-  afterEach(async () => {
-    await engine.stop()
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
+  const engine = open({ gateway })
+  afterEach(() => engine.stop())
 
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => pgDriver(pool).transaction(work)
-  const enqueue = () => commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
   /** Another worker claims the transfers, whose worker has lost its jobs. */
   async function claim() {
     await pool.query(`update outlay_queue.job set state = 'retry', start_after = now()`)
@@ -50,7 +39,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   }
 
   it('keeps nobody from resubmitting the transfer, once it got that id itself and failed at the service', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 1, accepted)).toBe('stale')
@@ -68,7 +57,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('keeps the transfer from being canceled while it waits for funds', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 2, poor)).toBe('settled')
@@ -79,7 +68,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('keeps the transfer from expiring', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 2, { ...poor, retry_ms: 0 })).toBe('settled')
@@ -93,7 +82,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('keeps a person from saying that nothing was paid', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 1, accepted)).toBe('stale')
@@ -105,7 +94,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('keeps the transfer from being resubmitted after its history was archived, until a person has dealt with it', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 2, poor)).toBe('settled')
@@ -124,7 +113,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('leaves its effect unknown or conflicting until the transfer has that id', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     const effect = async () =>
       (await pool.query('select outlay.effect_of(t) as effect from outlay.transfer t where id = $1', [id])).rows[0]
         .effect
@@ -141,7 +130,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   })
 
   it('is reported where a person had said that the transfer is another one of the service', async () => {
-    const { id } = await enqueue()
+    const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 2, lost)).toBe('settled')

@@ -1,9 +1,8 @@
 import type { Gateway } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 
 const payout = (idempotencyKey: string, accountId = 'acme') => samplePayout(accountId, { idempotencyKey })
@@ -15,16 +14,8 @@ const found = (key: string, more = {}) => ({
 })
 
 describe('an id at the service', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const restored = restoredDatabase(() => pool)
+  const restored = restoredDatabase(await testHost())
   const { commit, make, rows, isSent } = restored
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 30 })
-  })
-  afterEach(() => restored.end())
-  afterAll(() => pool.end())
 
   /** A service that answers these keys of hosts with one id, `same`, and all others with their own. */
   function confused(keys: readonly string[]) {
@@ -47,8 +38,7 @@ describe('an id at the service', async () => {
       'acme',
       JSON.stringify([{ remote_id: 'same', automated: false, transfer: found('adopted same', more) }]),
     ])
-  const isBlocked = (engine: ReturnType<typeof make>, id: string) =>
-    waitUntil(async () => (await engine.transfers.get(id))?.stage === 'blocked')
+  const isBlocked = (engine: ReturnType<typeof make>, id: string) => reach(engine, id, { stage: 'blocked' })
   const eventsOf = async (id: string) =>
     (await rows('select type from outlay.event where transfer_id = $1 order by sequence', [id])).map(({ type }) => type)
   const blockedEvents = ['transfer.enqueued', 'transfer.blocked']
@@ -125,7 +115,7 @@ describe('an id at the service', async () => {
       const others = [await enqueue(engine, 'three'), await enqueue(engine, 'four')]
       await engine.start()
       for (const id of others) await isSent(engine, id)
-      await waitUntil(async () => (await engine.transfers.get(two))?.stage === 'submitting')
+      await reach(engine, two, { stage: 'submitting' })
     })
     await isBlocked(engine, two)
     expect(await engine.transfers.get(two)).toMatchObject({ reason: 'remote_id_taken' })

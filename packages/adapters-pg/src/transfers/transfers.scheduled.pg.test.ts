@@ -1,36 +1,19 @@
-import { createEngine, type EnqueueRequest, Id } from '@outlay/core'
-import { memoryGateway } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, fetchedJobs, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
+import { Id } from '@outlay/core'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { fetchedJobs } from '../../test/outbox.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
-import { pgDriver } from '../drivers/pg.ts'
 import { createCredentialStore } from '../limits/credentials.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createTransferStore } from './transfers.ts'
 
 describe('a transfer that is not to be sent before a time', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const { pool, driver, open, commit, enqueue } = await testHost({ max: 10 })
   const { tokens } = resolveNames({})
   const notBefore = new Date(Date.now() + 86_400_000)
-  let pool: pg.Pool
 
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 10 })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
-
-  const make = () => {
-    const driver = pgDriver(pool)
-    const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
-    const enqueue = (overrides: Partial<EnqueueRequest> = {}) =>
-      driver.transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme', overrides)))
-    return { driver, engine, enqueue, attempts: createAttemptStore(driver, tokens), commit: driver.transaction }
-  }
+  const attempts = createAttemptStore(driver, tokens)
   const startOf = async (id: string): Promise<Date> =>
     (await pool.query('select start_after from outlay_queue.job where id = $1', [Id.toUuid(id)])).rows[0]?.start_after
   /** Leaves the transfer as a claim that deferred it does. */
@@ -42,8 +25,8 @@ describe('a transfer that is not to be sent before a time', async () => {
     )
 
   it.each(['queued', 'blocked', 'awaiting_funds'])('waits for it when it is released while %s', async (stage) => {
-    const { engine, enqueue, attempts, commit } = make()
-    const { id } = await enqueue({ notBefore })
+    const engine = open()
+    const { id } = await enqueue(engine, { notBefore })
     await pool.query('update outlay.transfer set stage = $1', [stage])
     if (stage === 'blocked') await pool.query('delete from outlay_queue.job')
     expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(true)
@@ -52,8 +35,8 @@ describe('a transfer that is not to be sent before a time', async () => {
   })
 
   it('waits for it when its account is resumed, funded, within its limits again, or has good credentials', async () => {
-    const { driver, engine, enqueue, attempts, commit } = make()
-    const { id } = await enqueue({ notBefore })
+    const engine = open()
+    const { id } = await enqueue(engine, { notBefore })
     const ends: readonly (readonly [stage: string, reason: string, end: () => Promise<unknown>])[] = [
       [
         'queued',
@@ -93,8 +76,8 @@ describe('a transfer that is not to be sent before a time', async () => {
   })
 
   it('goes back to its time when its job comes too early, by whatever accident', async () => {
-    const { enqueue, attempts } = make()
-    const { id } = await enqueue({ notBefore })
+    const engine = open()
+    const { id } = await enqueue(engine, { notBefore })
     await pool.query('update outlay_queue.job set start_after = now()')
     expect(await attempts.fetch(10, 'worker')).toMatchObject([{ id: Id.toUuid(id), claim: undefined }])
     expect(await attempts.claim(await fetchedJobs(pool, id), 'worker')).toEqual([])
@@ -106,9 +89,9 @@ describe('a transfer that is not to be sent before a time', async () => {
   })
 
   it('and transfers of a paused account do not keep the virtual time from being set back', async () => {
-    const { engine, enqueue, attempts, commit } = make()
+    const engine = open()
     await commit((tx) => engine.accounts.pause(tx, 'acme'))
-    const [paused] = [await enqueue(), await enqueue({ notBefore })]
+    const [paused] = [await enqueue(engine), await enqueue(engine, { notBefore })]
     await attempts.claim(await fetchedJobs(pool, paused.id), 'worker')
     const tag = async () => Number((await pool.query('select tag from outlay.dispatch_clock')).rows[0].tag)
     const setTag = (high: number) => pool.query('update outlay.dispatch_clock set tag = $1', [high])

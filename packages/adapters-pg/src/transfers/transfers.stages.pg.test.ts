@@ -8,17 +8,14 @@ import {
   stageTransitions,
 } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import type pg from 'pg'
+import { expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import type { Driver } from '../database/driver.ts'
-import { pgDriver } from '../drivers/pg.ts'
 
-const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-afterAll(() => pool.end())
+const { pool, driver } = await testHost()
 
 /** Records every change of stage. */
 const recorder = `
@@ -138,7 +135,6 @@ it('the stages of a transfer change in every way that the table has, and in no o
   /** Answers of the first attempts, by account; then the transfer is accepted. */
   const answers = new Map<string, SubmitResult[]>()
   gateway.script(({ accountId }) => answers.get(accountId)?.shift())
-  const driver = pgDriver(pool)
   const backend = postgres({ driver })
   let fraction = 0.99
   const random = { ...backend.runtime.random, fraction: () => fraction }
@@ -165,7 +161,7 @@ it('the stages of a transfer change in every way that the table has, and in no o
     const poor = await enqueue('poor', [short, short])
     await reaches(poor.id, 'awaiting_funds')
     await transaction((tx) => engine.accounts.fundsArrived(tx, 'poor'))
-    await waitUntil(async () => (await engine.transfers.get(poor.id))?.attempt === 2)
+    await reach(engine, poor.id, { attempt: 2 })
     await reaches(poor.id, 'awaiting_funds')
     await transaction((tx) => engine.transfers.release(tx, poor.id))
     await reaches(poor.id, 'submitted')

@@ -1,11 +1,7 @@
-import { createEngine, OutlayError, type WebhookVerifier } from '@outlay/core'
+import { OutlayError, type WebhookVerifier } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { reach, testHost } from '../../test/host.ts'
 
 /** A verifier of webhooks that read `<remote id> <status>`, or anything else that is not genuine. */
 const verifier: WebhookVerifier = {
@@ -22,22 +18,14 @@ const verifier: WebhookVerifier = {
 }
 
 describe('a webhook', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  })
-  afterEach(() => emptyOutbox(pool))
-  afterAll(() => pool.end())
+  const { pool, open, enqueue } = await testHost()
 
   function make() {
     const gateway = memoryGateway({ status: 'pending' })
     // The first poll of a payout by ACH is due after half a day.
-    const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway, webhooks: verifier })
-    const enqueue = () => pgDriver(pool).transaction((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    const engine = open({ gateway, webhooks: verifier })
     const receive = (body: string, accountId = 'acme') => engine.webhook({ body, headers: {} }, { accountId })
-    return { gateway, engine, enqueue, receive }
+    return { gateway, engine, enqueue: () => enqueue(engine), receive }
   }
   const earlyObservations = async () =>
     (await pool.query('select remote_id from outlay.early_observation order by 1')).rows
@@ -46,7 +34,7 @@ describe('a webhook', async () => {
     const { engine, enqueue, receive } = make()
     await engine.start()
     const { id } = await enqueue()
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitted')
+    await reach(engine, id, { stage: 'submitted' })
     const accepted = { status: 200, code: null }
     expect(await receive('remote-1 complete', 'other')).toEqual({ ...accepted, changed: 0 })
     expect(await receive('remote-1 complete')).toEqual({ ...accepted, changed: 1 })
@@ -62,7 +50,7 @@ describe('a webhook', async () => {
     expect(await receive('a forgery')).toEqual({ status: 401, code: 'webhook_signature_invalid', changed: 0 })
     expect(await receive('broken')).toEqual({ status: 400, code: 'unreadable_response', changed: 0 })
     await expect(receive('vault')).rejects.toThrow('the vault is sealed')
-    const deaf = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
+    const deaf = open()
     await expect(deaf.webhook({ body: '', headers: {} }, { accountId: 'acme' })).rejects.toThrow('webhooks')
     await engine.stop()
   })
@@ -79,7 +67,7 @@ describe('a webhook', async () => {
     expect(await receive('remote-1 complete')).toMatchObject({ status: 200, changed: 0 })
     expect(await earlyObservations()).toEqual([{ remote_id: 'remote-1' }])
     answered.resolve(undefined)
-    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'settled')
+    await reach(engine, id, { stage: 'settled' })
     expect(await engine.transfers.get(id)).toMatchObject({ status: 'complete', attempt: 1 })
     expect(await earlyObservations()).toEqual([])
     await engine.stop()

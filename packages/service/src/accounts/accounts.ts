@@ -1,4 +1,5 @@
 import { Account, type AccountStatus, Id } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { PostalAddress } from '../addresses/addresses.ts'
 import { createWallets } from '../addresses/wallets.ts'
 import type { ServiceContext, Tx } from '../context.ts'
@@ -59,7 +60,7 @@ export async function createAccount(
     created_at: now,
     updated_at: now,
   }
-  const [row] = await run<StoredAccount>(tx, context, registerAccount, [JSON.stringify(written), client.clientId])
+  const [row] = await run(tx, context, registerAccount, [JSON.stringify(written), client.clientId])
   if (row === undefined) throw new Error('The account was not written.')
   await createWallets(tx, context, {
     id,
@@ -75,7 +76,7 @@ export async function findAccount(
   context: ServiceContext,
   accountId: string,
 ): Promise<AccountResource | undefined> {
-  const [row] = await run<StoredAccount>(executor, context, selectAccount, [accountId])
+  const [row] = await run(executor, context, selectAccount, [accountId])
   return row === undefined ? undefined : accountOf(context, row)
 }
 
@@ -89,7 +90,7 @@ export async function setAccountStatus(
   accountId: string,
   status: AccountStatus,
 ): Promise<boolean> {
-  const [row] = await run<StoredAccount>(tx, context, updateStatus, [accountId, status, context.clock.now()])
+  const [row] = await run(tx, context, updateStatus, [accountId, status, context.clock.now()])
   if (row === undefined) return false
   const walletStatus = status === 'complete' ? 'active' : 'pending'
   await run(tx, context, updateWallets, [accountId, walletStatus, context.clock.now()])
@@ -97,17 +98,20 @@ export async function setAccountStatus(
   return true
 }
 
-interface StoredAccount {
-  readonly id: string
-  readonly status: AccountStatus
-  readonly business_name: string
-  readonly ein: string
-  readonly address: PostalAddress
-  readonly phone_number: string
-  readonly email: string
-  readonly website: string
-  readonly ultimate_beneficial_owners: AccountResource['ultimate_beneficial_owners']
-}
+const readAccount = rowDecoder('account', {
+  id: Column.text,
+  status: Column.word<AccountStatus>(),
+  business_name: Column.text,
+  ein: Column.text,
+  address: Column.json<PostalAddress>(),
+  phone_number: Column.text,
+  email: Column.text,
+  website: Column.text,
+  ultimate_beneficial_owners: Column.json<AccountResource['ultimate_beneficial_owners']>(),
+})
+
+/** A row of the table, whose `ein` and each `ssn` are sealed. */
+type StoredAccount = ReturnType<typeof readAccount>
 
 function accountOf(context: ServiceContext, row: StoredAccount): AccountResource {
   return {
@@ -144,13 +148,19 @@ const columns = `id, status, business_name, ein, address, phone_number, email, w
 const registerAccount = statement(
   'account_register',
   `select ${columns} from {{schema}}.account_register($1::jsonb, $2)`,
+  readAccount,
 )
 
-const selectAccount = statement('account_select', `select ${columns} from {{schema}}.account where id = $1`)
+const selectAccount = statement(
+  'account_select',
+  `select ${columns} from {{schema}}.account where id = $1`,
+  readAccount,
+)
 
 const updateStatus = statement(
   'account_update_status',
   `update {{schema}}.account set status = $2, updated_at = $3 where id = $1 and status <> $2 returning ${columns}`,
+  readAccount,
 )
 
 const updateWallets = statement(

@@ -1,31 +1,19 @@
 import { Address, type ChainFamily, defaultCatalog, OutlayError } from '@outlay/core'
-import { manualClock, recordingLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, expect, it } from 'vitest'
+import { recordingLogger } from '@outlay/testing'
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
 import { sampleAccount, sampleBankAddress, testContext, testSchema, testService } from '../../test/service.ts'
 import type { AddressResource } from '../addresses/routes.ts'
 import { inTransaction } from '../context.ts'
-import { migrateService } from '../database/migrations.ts'
 import type { RouteModule } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
 import { setAccountStatus } from './accounts.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
+const { pool } = await serviceDatabase()
 
 const logger = recordingLogger()
-const service = testService(testContext({ pool, clock: manualClock(), logger }))
+const service = testService(testContext({ pool, logger }))
 const { token } = await service.signIn()
 
 interface AddressPage {
@@ -129,7 +117,7 @@ it('names every broken member of an account without quoting it', async () => {
 })
 
 it('opens the wallets of an account once its review is done', async () => {
-  const review = testService(testContext({ pool, clock: manualClock(), logger, kybReview: () => 'pending' }))
+  const review = testService(testContext({ pool, logger, kybReview: () => 'pending' }))
   const owner = await review.signIn()
   const accountId = await review.createAccount(owner.token)
   expect((await listWallets(accountId, owner.token)).map((one) => one.status)).not.toContain('active')
@@ -141,9 +129,7 @@ it('opens the wallets of an account once its review is done', async () => {
 })
 
 it('answers 429 with Retry-After past the rate, to that client alone', async () => {
-  const slow = testService(
-    testContext({ pool, clock: manualClock(), logger, rateLimit: { perSecond: 0.001, burst: 4 } }),
-  )
+  const slow = testService(testContext({ pool, logger, rateLimit: { perSecond: 0.001, burst: 4 } }))
   const [one, other] = [await slow.signIn(), await slow.signIn()]
   const statuses = []
   for (let count = 0; count < 5; count += 1) statuses.push((await slow.call('/accounts', { token: one.token })).status)
@@ -155,7 +141,7 @@ it('answers 429 with Retry-After past the rate, to that client alone', async () 
 it('keeps account_number, ssn and ein out of every table, answer, log and error', async () => {
   const failing: RouteModule = (app, context) => {
     app.post('/accounts/:account_id/failing', (c) =>
-      createIdempotently(c, context, { scope: 'addresses:write' }, async (tx, { body }) => {
+      createIdempotently(c, context, { scope: 'addresses:write' }, ({ body }) => async (tx) => {
         const { kind, value } = body as { kind: string; value: string }
         if (kind === 'sql')
           await tx.query(`insert into ${testSchema}.client (id, name) values ($1, $2)`, [value, value])
@@ -167,7 +153,7 @@ it('keeps account_number, ssn and ein out of every table, answer, log and error'
   }
   const canaries = ['846-19-3751', '846193751', '31-9467258', '319467258', '70419385526617', '846193', '5526617']
   const [ssn = '', , ein = '', , accountNumber = ''] = canaries
-  const canary = testService(testContext({ pool, clock: manualClock(), logger }), [failing])
+  const canary = testService(testContext({ pool, logger }), [failing])
   const owner = await canary.signIn()
   const answers: string[] = []
   const post = async (path: string, body: unknown) => {

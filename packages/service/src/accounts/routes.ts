@@ -11,8 +11,12 @@ export const accountsRoutes: RouteModule = (app, context) => {
   app.post('/accounts', async (c) => {
     const caller = await requireClient(c, context, 'accounts:write')
     // The answer contains the owners of the business, so it is stored sealed.
-    return await answerOnce(c, context, caller, { sealed: true }, (tx, { body }) =>
-      createAccount(tx, context, caller, parseNewAccount(body)),
+    return await answerOnce(
+      c,
+      context,
+      caller,
+      { sealed: true },
+      (body) => (tx) => createAccount(tx, context, caller, parseNewAccount(body)),
     )
   })
 

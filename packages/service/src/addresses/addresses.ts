@@ -1,6 +1,7 @@
 import type { ChainFamily } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 
 /** A postal address in the format of the API. Specification: AccountAddress. */
@@ -50,8 +51,8 @@ export async function findAddress(
   accountId: string,
   addressId: string,
 ): Promise<AddressRow | undefined> {
-  const [row] = await run<StoredAddress>(executor, context, selectAddress, [accountId, addressId])
-  return row === undefined ? undefined : addressOf(row)
+  const [address] = await run(executor, context, selectAddress, [accountId, addressId])
+  return address
 }
 
 /** The account number of a bank address in plain text; `undefined` when the address is not a bank account. */
@@ -60,9 +61,9 @@ export async function revealAccountNumber(
   context: ServiceContext,
   addressId: string,
 ): Promise<string | undefined> {
-  const [row] = await run<{ bank_account_number: string | null }>(executor, context, selectAccountNumber, [addressId])
-  if (row === undefined || row.bank_account_number === null) return undefined
-  return context.secrets.open(row.bank_account_number, accountNumberPlace(addressId))
+  const [row] = await run(executor, context, selectAccountNumber, [addressId])
+  if (row === undefined || row.bankAccountNumber === null) return undefined
+  return context.secrets.open(row.bankAccountNumber, accountNumberPlace(addressId))
 }
 
 /** The custodial wallet that has this on-chain address on this chain; `undefined` when this service does not hold the payee's wallet. */
@@ -73,8 +74,8 @@ export async function findCustodialByOnchainAddress(
   address: string,
 ): Promise<AddressRow | undefined> {
   const values = [normalAddress(address), transferType]
-  const [row] = await run<StoredAddress>(executor, context, selectCustodial, values)
-  return row === undefined ? undefined : addressOf(row)
+  const [wallet] = await run(executor, context, selectCustodial, values)
+  return wallet
 }
 
 /** One address of any of the client's accounts; `undefined` for an unknown id and for one of another client. */
@@ -84,8 +85,8 @@ export async function findAddressOfClient(
   clientId: string,
   addressId: string,
 ): Promise<AddressRow | undefined> {
-  const [row] = await run<StoredAddress>(executor, context, selectAddressOfClient, [clientId, addressId])
-  return row === undefined ? undefined : addressOf(row)
+  const [address] = await run(executor, context, selectAddressOfClient, [clientId, addressId])
+  return address
 }
 
 /** The bank address of the account with these numbers, found by their keyed digest; `undefined` when there is none. */
@@ -95,11 +96,9 @@ export async function findBankAddress(
   accountId: string,
   numbers: { readonly routingNumber: string; readonly accountNumber: string },
 ): Promise<AddressRow | undefined> {
-  const [row] = await run<StoredAddress>(executor, context, selectBankAddress, [
-    accountId,
-    bankAccountIndex(context, numbers),
-  ])
-  return row === undefined ? undefined : addressOf(row)
+  const values = [accountId, bankAccountIndex(context, numbers)]
+  const [address] = await run(executor, context, selectBankAddress, values)
+  return address
 }
 
 /** Keyed digest of the numbers of a bank account, by which it is found. */
@@ -120,70 +119,64 @@ export function accountNumberPlace(addressId: string) {
   return { table: 'address', column: 'bank_account_number', row: addressId }
 }
 
-/** Columns of {@link StoredAddress}, to select. */
+/** What a statement selects of the table for {@link readAddress}. */
 export const addressColumns = `id, account_id, type, kind, family, status, name, address, transfer_types, environment,
   created_at, bank_owner, bank_account_type, bank_routing_number, bank_account_last4, bank_address,
   beneficiary_address`
 
-/** A row of the table. */
-export interface StoredAddress {
-  readonly id: string
-  readonly account_id: string
-  readonly type: AddressRow['type']
-  readonly kind: AddressRow['kind']
-  readonly family: AddressRow['family']
-  readonly status: AddressRow['status']
-  readonly name: string
-  readonly address: string
-  readonly transfer_types: readonly string[]
-  readonly environment: Environment
-  readonly created_at: Date
-  readonly bank_owner: string | null
-  readonly bank_account_type: string | null
-  readonly bank_routing_number: string | null
-  readonly bank_account_last4: string | null
-  readonly bank_address: PostalAddress | null
-  readonly beneficiary_address: PostalAddress | null
-}
-
 /** Reads a row of the table. */
-export function addressOf(row: StoredAddress): AddressRow {
+export function readAddress(row: Row): AddressRow {
+  return { ...readColumns(row), bank: readBank(row) }
+}
+
+const readColumns = rowDecoder('address', {
+  id: Column.text,
+  accountId: Column.text,
+  type: Column.word<AddressRow['type']>(),
+  kind: Column.word<AddressRow['kind']>(),
+  family: Column.nullable(Column.word<ChainFamily>()),
+  status: Column.word<AddressRow['status']>(),
+  name: Column.text,
+  address: Column.text,
+  transferTypes: Column.texts,
+  environment: Column.word<Environment>(),
+  createdAt: Column.isoTime,
+})
+
+function readBank(row: Row): BankRow | undefined {
+  const { owner, bankAddress, beneficiaryAddress, ...rest } = readBankColumns(row)
+  if (owner === null || bankAddress === null || beneficiaryAddress === null) return undefined
   return {
-    id: row.id,
-    accountId: row.account_id,
-    type: row.type,
-    kind: row.kind,
-    family: row.family,
-    status: row.status,
-    name: row.name,
-    address: row.address,
-    transferTypes: row.transfer_types,
-    environment: row.environment,
-    createdAt: row.created_at.toISOString(),
-    bank: bankOf(row),
+    owner,
+    accountType: rest.accountType ?? '',
+    routingNumber: rest.routingNumber ?? '',
+    accountNumberLast4: rest.accountNumberLast4 ?? '',
+    bankAddress,
+    beneficiaryAddress,
   }
 }
 
-function bankOf(row: StoredAddress): BankRow | undefined {
-  if (row.bank_owner === null || row.bank_address === null || row.beneficiary_address === null) return undefined
-  return {
-    owner: row.bank_owner,
-    accountType: row.bank_account_type ?? '',
-    routingNumber: row.bank_routing_number ?? '',
-    accountNumberLast4: row.bank_account_last4 ?? '',
-    bankAddress: row.bank_address,
-    beneficiaryAddress: row.beneficiary_address,
-  }
-}
+const readBankColumns = rowDecoder('address', {
+  owner: Column.from('bank_owner', Column.nullable(Column.text)),
+  accountType: Column.from('bank_account_type', Column.nullable(Column.text)),
+  routingNumber: Column.from('bank_routing_number', Column.nullable(Column.text)),
+  accountNumberLast4: Column.from('bank_account_last4', Column.nullable(Column.text)),
+  bankAddress: Column.nullable(Column.json<PostalAddress>()),
+  beneficiaryAddress: Column.nullable(Column.json<PostalAddress>()),
+})
+
+const readAccountNumber = rowDecoder('address', { bankAccountNumber: Column.nullable(Column.text) })
 
 const selectAddress = statement(
   'address_select',
   `select ${addressColumns} from {{schema}}.address where account_id = $1 and id = $2`,
+  readAddress,
 )
 
 const selectAccountNumber = statement(
   'address_select_account_number',
   `select bank_account_number from {{schema}}.address where id = $1`,
+  readAccountNumber,
 )
 
 const selectCustodial = statement(
@@ -191,6 +184,7 @@ const selectCustodial = statement(
   `select ${addressColumns}
      from {{schema}}.address
     where address_normal = $1 and type = 'internal' and $2 = any (transfer_types)`,
+  readAddress,
 )
 
 const selectAddressOfClient = statement(
@@ -198,6 +192,7 @@ const selectAddressOfClient = statement(
   `select ${addressColumns}
      from {{schema}}.address
     where id = $2 and account_id in (select account_id from {{schema}}.client_account where client_id = $1)`,
+  readAddress,
 )
 
 const selectBankAddress = statement(
@@ -207,4 +202,5 @@ const selectBankAddress = statement(
     where account_id = $1 and bank_account_index = $2 and kind = 'bank'
     order by id
     limit 1`,
+  readAddress,
 )

@@ -2,7 +2,7 @@ import { Address, type Issue, OutlayError } from '@outlay/core'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
-import { type AddressRow, addressColumns, addressOf, type StoredAddress } from './addresses.ts'
+import { type AddressRow, addressColumns, readAddress } from './addresses.ts'
 import { checkEnvironment } from './external.ts'
 
 const names = z.array(z.string().min(1).max(64)).max(100)
@@ -51,9 +51,9 @@ export async function changeAddress(
     throw new OutlayError('invalid_request', 'The status of a custodial wallet cannot be set.', { field: 'status' })
   const added = addedTransferTypes(context, address, change)
   const values = [address.id, added, change.name ?? null, change.status ?? null, context.clock.now()]
-  const [row] = await run<StoredAddress>(tx, context, updateAddress, values)
-  if (row === undefined) throw new Error('The address no longer exists.')
-  return addressOf(row)
+  const [changed] = await run(tx, context, updateAddress, values)
+  if (changed === undefined) throw new Error('The address no longer exists.')
+  return changed
 }
 
 function addedTransferTypes(context: ServiceContext, address: AddressRow, change: AddressChange): readonly string[] {
@@ -82,4 +82,5 @@ const updateAddress = statement(
           updated_at = $5
     where id = $1
    returning ${addressColumns}`,
+  readAddress,
 )

@@ -1,6 +1,6 @@
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, type Statement, statement } from '../database/statement.ts'
-import { type AddressRow, addressColumns, addressOf, normalAddress, type StoredAddress } from './addresses.ts'
+import { type AddressRow, addressColumns, normalAddress, readAddress } from './addresses.ts'
 
 /** Filters of a list of addresses. */
 export interface AddressQuery {
@@ -19,12 +19,12 @@ export interface AddressQuery {
 }
 
 /** Reads addresses, oldest first. In the direction `backward`, the newest before the position come first. */
-export async function listAddresses(
+export function listAddresses(
   executor: Executor | Tx,
   context: ServiceContext,
   query: AddressQuery,
 ): Promise<readonly AddressRow[]> {
-  const rows = await run<StoredAddress>(executor, context, lists[query.direction], [
+  return run(executor, context, lists[query.direction], [
     query.clientId,
     query.accountId ?? null,
     query.type ?? null,
@@ -33,10 +33,9 @@ export async function listAddresses(
     query.position ?? null,
     query.limit,
   ])
-  return rows.map(addressOf)
 }
 
-const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement =>
+const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement<AddressRow> =>
   statement(
     name,
     `select ${addressColumns}
@@ -51,9 +50,10 @@ const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): State
         and ($6::text is null or id ${comparison} $6)
       order by id ${order}
       limit $7`,
+    readAddress,
   )
 
-const lists: Readonly<Record<AddressQuery['direction'], Statement>> = {
+const lists: Readonly<Record<AddressQuery['direction'], Statement<AddressRow>>> = {
   forward: list('address_list_forward', '>', 'asc'),
   backward: list('address_list_backward', '<', 'desc'),
 }

@@ -1,27 +1,14 @@
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, expect, it } from 'vitest'
-import { sampleBankAddress, testContext, testSchema, testService } from '../../test/service.ts'
-import { migrateService } from '../database/migrations.ts'
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
+import { sampleBankAddress, testContext, testService } from '../../test/service.ts'
 import { asSystem } from '../database/tenant.ts'
 import { findAddress, findBankAddress, findCustodialByOnchainAddress, revealAccountNumber } from './addresses.ts'
 import type { AddressResource } from './routes.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
+const { pool } = await serviceDatabase()
 const system = asSystem({ pool })
 
-const context = testContext({ pool, clock: manualClock(), logger: silentLogger })
+const context = testContext({ pool })
 const service = testService(context)
 const { token } = await service.signIn()
 const accountId = await service.createAccount(token)

@@ -32,8 +32,13 @@ export interface AddressResource {
 /** Mounts registration, reading and change of addresses. Specification: "Addresses". */
 export const addressesRoutes: RouteModule = (app, context) => {
   app.post('/accounts/:account_id/addresses/external', (c) =>
-    createIdempotently(c, context, { scope: 'addresses:write' }, (tx, { body, caller, accountId }) =>
-      createExternalAddress(tx, context, { accountId, environment: caller.environment }, body),
+    createIdempotently(
+      c,
+      context,
+      { scope: 'addresses:write' },
+      ({ body, caller, accountId }) =>
+        (tx) =>
+          createExternalAddress(tx, context, { accountId, environment: caller.environment }, body),
     ),
   )
 

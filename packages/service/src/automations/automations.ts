@@ -1,6 +1,7 @@
 import type { AutomationStatus } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { instructionsView, type WireInstructionsResource } from '../transfers/view.ts'
 
@@ -49,6 +50,30 @@ export interface AutomationRow {
   readonly created_at: Date
   readonly updated_at: Date
 }
+
+/** Reads a row of the table `automation`. */
+export const readAutomation: (row: Row) => AutomationRow = rowDecoder('automation', {
+  id: Column.text,
+  account_id: Column.text,
+  environment: Column.word<Environment>(),
+  name: Column.text,
+  status: Column.word<AutomationStatus>(),
+  source_value_type: Column.text,
+  destination_address_id: Column.text,
+  destination_value_type: Column.text,
+  destination_transfer_type: Column.text,
+  brand_account_id: Column.nullable(Column.text),
+  beneficiary_name: Column.text,
+  beneficiary_address: Column.text,
+  financial_institution_id: Column.text,
+  bank_name: Column.nullable(Column.text),
+  bank_address: Column.nullable(Column.text),
+  routing_number: Column.nullable(Column.text),
+  account_number: Column.nullable(Column.text),
+  memo: Column.nullable(Column.text),
+  created_at: Column.date,
+  updated_at: Column.date,
+})
 
 /** Writes an automation as the API returns it. */
 export function automationView(context: Pick<ServiceContext, 'secrets'>, row: AutomationRow): AutomationResource {
@@ -107,7 +132,7 @@ export async function findAutomation(
   accountId: string,
   automationId: string,
 ): Promise<AutomationRow | undefined> {
-  const [row] = await run<AutomationRow>(executor, context, selectAutomation, [accountId, automationId])
+  const [row] = await run(executor, context, selectAutomation, [accountId, automationId])
   return row
 }
 
@@ -117,8 +142,8 @@ export async function findAccountOfAutomation(
   context: Pick<ServiceContext, 'schema'>,
   automationId: string,
 ): Promise<string | undefined> {
-  const [row] = await run<{ account_id: string }>(executor, context, selectAccountId, [automationId])
-  return row?.account_id
+  const [row] = await run(executor, context, selectAccountId, [automationId])
+  return row?.accountId
 }
 
 /** All automations of an account, newest first, including archived ones. */
@@ -133,11 +158,17 @@ export function listAutomations(
 const selectAutomation = statement(
   'automation_select',
   'select * from {{schema}}.automation where account_id = $1 and id = $2',
+  readAutomation,
 )
 
-const selectAccountId = statement('automation_account', 'select account_id from {{schema}}.automation where id = $1')
+const selectAccountId = statement(
+  'automation_account',
+  'select account_id from {{schema}}.automation where id = $1',
+  rowDecoder('automation', { accountId: Column.text }),
+)
 
 const selectAutomations = statement(
   'automation_list',
   'select * from {{schema}}.automation where account_id = $1 order by id desc',
+  readAutomation,
 )

@@ -1,7 +1,7 @@
 import { Automation, type AutomationStatus, automationStatuses, Limits, OutlayError } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
-import { type AutomationRow, findAutomation } from './automations.ts'
+import { type AutomationRow, findAutomation, readAutomation } from './automations.ts'
 
 /** Changes to an automation by a client. */
 export interface AutomationChange {
@@ -59,7 +59,7 @@ export async function changeAutomation(
   const { name = null, status = null } = change
   const from = status === null ? automationStatuses : statusesBefore(status)
   const values = [accountId, automationId, name, status, from, context.clock.now()]
-  const [changed] = await run<AutomationRow>(tx, context, updateAutomation, values)
+  const [changed] = await run(tx, context, updateAutomation, values)
   if (changed !== undefined) return changed
   const current = await findAutomation(tx, context, accountId, automationId)
   if (current === undefined) return undefined
@@ -80,4 +80,5 @@ const updateAutomation = statement(
           end
     where account_id = $1 and id = $2 and status = any ($5)
    returning *`,
+  readAutomation,
 )

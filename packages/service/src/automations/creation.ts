@@ -3,9 +3,9 @@ import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import type { Caller } from '../schema/caller.ts'
 import { findBrand } from '../transfers/brands.ts'
-import { oneLine } from '../transfers/creation.ts'
 import { findParties } from '../transfers/parties.ts'
-import { type AutomationResource, type AutomationRow, automationView } from './automations.ts'
+import { oneLine } from '../transfers/rail-check.ts'
+import { type AutomationResource, automationView, readAutomation } from './automations.ts'
 
 /**
  * Creates an automation in the caller's transaction, in status pending. Its virtual account is opened afterwards.
@@ -36,7 +36,7 @@ export async function createAutomation(
     business_name: parties.businessName,
     address: parties.businessAddress,
   }
-  const [row] = await run<AutomationRow>(tx, context, insertAutomation, [
+  const [row] = await run(tx, context, insertAutomation, [
     Id.generate(context.clock, context.random),
     accountId,
     caller.environment,
@@ -63,4 +63,5 @@ const insertAutomation = statement(
       open_at, created_at, updated_at)
    values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $13)
    returning *`,
+  readAutomation,
 )

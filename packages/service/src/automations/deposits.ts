@@ -1,8 +1,10 @@
 import { Amount, Id, Limits, OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, type Statement, statement } from '../database/statement.ts'
+import { asSystem } from '../database/tenant.ts'
 import type { DepositFact, DepositVerdict } from '../rails/port.ts'
-import { type AutomationRow, virtualAccountIndex } from './automations.ts'
+import { type AutomationRow, readAutomation, virtualAccountIndex } from './automations.ts'
 import { type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './transfers.ts'
 
 /** A payment to a virtual account, and its verdict. */
@@ -29,23 +31,42 @@ export interface AutomationDeposit {
  *
  * Reasons of a return: `unknown_account`, `automation_disabled`, `automation_archived`, `currency_mismatch`,
  * `ach_limit_exceeded`, or the code with which the transfer would have been refused, such as `address_archived`.
+ *
+ * Rejects, and records nothing, when the rail cannot be asked or a party changes meanwhile: the bank reports the deposit again.
  */
-export function applyDeposit(context: ServiceContext, fact: DepositFact): Promise<DepositVerdict> {
-  return inTransaction(context, async (tx) => {
-    const automation = await lockAutomation(tx, context, fact)
-    const deposit = await claimDeposit(tx, context, automation, fact)
-    if (deposit === undefined) return verdictOf(await findDeposit(tx, context, fact))
-    const transfer = await prepareOrRefuse(tx, context, automation, fact, deposit.transferId)
-    if (typeof transfer === 'object') {
-      await writeDepositTransfer(tx, context, transfer)
-      return { outcome: 'credited', transferId: deposit.transferId }
-    }
-    const reason = transfer
-    await run(tx, context, returnDeposit, [deposit.id, reason])
-    const about = { depositId: deposit.id, automationId: automation?.id, reason }
-    context.logger.warn(about, 'A deposit is returned to its sender.')
-    return { outcome: 'returned', reason }
+export async function applyDeposit(context: ServiceContext, fact: DepositFact): Promise<DepositVerdict> {
+  const system = asSystem(context)
+  const known = await findDeposit(system, context, fact)
+  if (known !== undefined) return verdictOf(known)
+  const automation = await findByAccount(system, context, selectByAccount, fact)
+  const transferId = Id.generate(context.clock, context.random)
+  const transfer = await prepareOrRefuse(system, context, automation, fact, transferId)
+  const verdict = await inTransaction(context, async (tx) => {
+    // Locked against a change of its status until the commit.
+    const locked = await findByAccount(tx, context, lockByAccount, fact)
+    if (locked?.status !== automation?.status) return undefined
+    const depositId = await claimDeposit(tx, context, automation, fact, transferId)
+    if (depositId === undefined) return verdictOf(await findDeposit(tx, context, fact))
+    return await writeVerdict(tx, context, transfer, { depositId, transferId, automationId: automation?.id })
   })
+  return verdict ?? (await applyDeposit(context, fact))
+}
+
+async function writeVerdict(
+  tx: Tx,
+  context: ServiceContext,
+  transfer: DepositTransfer | string,
+  ids: { readonly depositId: string; readonly transferId: string; readonly automationId: string | undefined },
+): Promise<DepositVerdict> {
+  const { depositId, transferId, automationId } = ids
+  if (typeof transfer === 'object') {
+    await writeDepositTransfer(tx, context, transfer)
+    return { outcome: 'credited', transferId }
+  }
+  const reason = transfer
+  await run(tx, context, returnDeposit, [depositId, reason])
+  context.logger.warn({ depositId, automationId, reason }, 'A deposit is returned to its sender.')
+  return { outcome: 'returned', reason }
 }
 
 /** A deposit by its rail and the bank's reference; `undefined` when there was none. */
@@ -54,7 +75,7 @@ export async function findDeposit(
   context: Pick<ServiceContext, 'schema'>,
   key: Pick<DepositFact, 'transferType' | 'reference'>,
 ): Promise<AutomationDeposit | undefined> {
-  const [row] = await run<AutomationDeposit>(executor, context, selectDeposit, [key.transferType, key.reference])
+  const [row] = await run(executor, context, selectDeposit, [key.transferType, key.reference])
   return row
 }
 
@@ -64,21 +85,26 @@ function verdictOf(row: AutomationDeposit | undefined): DepositVerdict {
   throw new Error('Another transaction wrote a deposit and its row is missing.')
 }
 
-/** The automation with this account number, locked against a change of its status until the commit. */
-async function lockAutomation(tx: Tx, context: ServiceContext, fact: DepositFact): Promise<AutomationRow | undefined> {
-  const [row] = await run<AutomationRow>(tx, context, lockByAccount, [virtualAccountIndex(context, fact)])
+/** The automation with this account number; `undefined` when there is none. */
+async function findByAccount(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  selected: Statement<AutomationRow>,
+  fact: DepositFact,
+): Promise<AutomationRow | undefined> {
+  const [row] = await run(executor, context, selected, [virtualAccountIndex(context, fact)])
   return row
 }
 
-/** Writes the fact; `undefined` when it exists. Waits for another transaction that is writing it. */
+/** Writes the fact and returns its id; `undefined` when it exists. Waits for another transaction that is writing it. */
 async function claimDeposit(
   tx: Tx,
   context: ServiceContext,
   automation: AutomationRow | undefined,
   fact: DepositFact,
-): Promise<{ readonly id: string; readonly transferId: string } | undefined> {
+  transferId: string,
+): Promise<string | undefined> {
   const id = Id.generate(context.clock, context.random)
-  const transferId = Id.generate(context.clock, context.random)
   const written = await run(tx, context, insertDeposit, [
     id,
     fact.transferType,
@@ -90,12 +116,12 @@ async function claimDeposit(
     transferId,
     context.clock.now(),
   ])
-  return written.length === 0 ? undefined : { id, transferId }
+  return written.length === 0 ? undefined : id
 }
 
 /** The transfer to write, or why there is none. */
 async function prepareOrRefuse(
-  tx: Tx,
+  executor: Executor,
   context: ServiceContext,
   automation: AutomationRow | undefined,
   fact: DepositFact,
@@ -107,16 +133,34 @@ async function prepareOrRefuse(
   const limit = { value: Limits.inboundAchUsd, currency: 'USD' }
   if (fact.transferType === 'ach_credit' && Amount.compare(fact.amount, limit) > 0) return 'ach_limit_exceeded'
   try {
-    return await prepareDepositTransfer(tx, context, automation, fact, transferId)
+    return await prepareDepositTransfer(executor, context, automation, fact, transferId)
   } catch (error) {
-    if (OutlayError.is(error)) return error.code
+    if (OutlayError.is(error) && error.code !== 'service_unavailable') return error.code
     throw error
   }
 }
 
+const readDeposit: (row: Row) => AutomationDeposit = rowDecoder('deposit', {
+  id: Column.text,
+  transfer_type: Column.word<DepositFact['transferType']>(),
+  reference: Column.text,
+  automation_id: Column.nullable(Column.text),
+  account_id: Column.nullable(Column.text),
+  amount_value: Column.text,
+  amount_currency: Column.text,
+  transfer_id: Column.nullable(Column.text),
+  return_reason: Column.nullable(Column.text),
+})
+const selectByAccount = statement(
+  'automation_select_by_account',
+  'select * from {{schema}}.automation where account_number_index = $1',
+  readAutomation,
+)
+
 const lockByAccount = statement(
   'automation_lock_by_account',
   'select * from {{schema}}.automation where account_number_index = $1 for share',
+  readAutomation,
 )
 
 const insertDeposit = statement(
@@ -136,4 +180,5 @@ const returnDeposit = statement(
 const selectDeposit = statement(
   'automation_deposit_select',
   'select * from {{schema}}.automation_deposit where transfer_type = $1 and reference = $2',
+  readDeposit,
 )

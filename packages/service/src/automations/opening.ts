@@ -3,8 +3,15 @@ import { inTransaction, type ServiceContext } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { VirtualAccountBank, VirtualAccountFact } from '../rails/port.ts'
+import { callWithin } from '../time-limit.ts'
 import { recordEvent } from '../webhooks/events.ts'
-import { type AutomationRow, automationView, virtualAccountIndex, virtualAccountPlace } from './automations.ts'
+import {
+  type AutomationRow,
+  automationView,
+  readAutomation,
+  virtualAccountIndex,
+  virtualAccountPlace,
+} from './automations.ts'
 
 /** The running worker that opens virtual accounts. */
 export interface AutomationOpening {
@@ -46,13 +53,15 @@ export function startAutomationOpening(
 
 async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal: AbortSignal): Promise<void> {
   const now = context.clock.now()
-  const due = await run<AutomationRow>(asSystem(context), context, startDue, [now, batchSize])
+  const due = await run(asSystem(context), context, startDue, [now, batchSize])
   // Concurrently: one order that hangs must not delay the others.
   await Promise.all(
     due.map(async (row) => {
       const beneficiary = { name: row.beneficiary_name, address: row.beneficiary_address }
       const order = { automationId: row.id, accountId: row.account_id, beneficiary }
-      const asked = await orderInTime(bank, order, signal).then(
+      const open = (options: { readonly signal: AbortSignal }) =>
+        bank.open(order, { signal: AbortSignal.any([signal, options.signal]) })
+      const asked = await callWithin(orderMs, open).then(
         () => true,
         (error: Error) => report(context, error, row.id),
       )
@@ -64,20 +73,6 @@ async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal
 
 /** Time limit for a bank to accept an order, in milliseconds. The worker repeats the order later. */
 const orderMs = 30_000
-
-/** Orders within the time limit, even if the bank ignores the signal. */
-async function orderInTime(
-  bank: VirtualAccountBank,
-  order: Parameters<VirtualAccountBank['open']>[0],
-  stopped: AbortSignal,
-): Promise<void> {
-  const late = AbortSignal.timeout(orderMs)
-  const signal = AbortSignal.any([stopped, late])
-  const givenUp = new Promise<never>((_, reject) =>
-    late.addEventListener('abort', () => reject(late.reason), { once: true }),
-  )
-  await Promise.race([Promise.resolve().then(() => bank.open(order, { signal })), givenUp])
-}
 
 function report(context: ServiceContext, error: Error, automationId?: string): false {
   context.logger.warn(
@@ -95,7 +90,7 @@ function report(context: ServiceContext, error: Error, automationId?: string): f
 export async function applyOpened(context: ServiceContext, fact: VirtualAccountFact): Promise<void> {
   const { automationId, instructions } = fact
   await inTransaction(context, async (tx) => {
-    const [row] = await run<AutomationRow>(tx, context, setInstructions, [
+    const [row] = await run(tx, context, setInstructions, [
       automationId,
       instructions.bankName,
       instructions.bankAddress,
@@ -134,6 +129,7 @@ const startDue = statement(
      from due
     where a.id = due.id and a.status in ('pending', 'processing')
    returning a.*`,
+  readAutomation,
 )
 
 const setOpenAt = statement(
@@ -151,4 +147,5 @@ const setInstructions = statement(
           updated_at = case when status = 'archived' then updated_at else $8 end
     where id = $1 and account_number is null
    returning *`,
+  readAutomation,
 )

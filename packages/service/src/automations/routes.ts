@@ -11,8 +11,13 @@ import { createAutomation } from './creation.ts'
 /** Mounts automations: create, list, read, and change of name and status. Specification: "Automations". */
 export const automationsRoutes: RouteModule = (app, context) => {
   app.post('/accounts/:account_id/automations', (c) =>
-    createIdempotently(c, context, { scope: 'automations:write' }, (tx, { body, caller, accountId }) =>
-      createAutomation(tx, context, caller, accountId, body),
+    createIdempotently(
+      c,
+      context,
+      { scope: 'automations:write' },
+      ({ body, caller, accountId }) =>
+        (tx) =>
+          createAutomation(tx, context, caller, accountId, body),
     ),
   )
 

@@ -1,26 +1,28 @@
-import { OutlayError, parseTransferRequest, type TransferRequest } from '@outlay/core'
+import { parseTransferRequest, type TransferRequest } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
+import type { Executor } from '../database/statement.ts'
 import { book, type LedgerLine, planTransfer } from '../ledger/ledger.ts'
 import type { DepositFact } from '../rails/port.ts'
-import { instructionOf, ledgerLeg, newRow, writeTransfer } from '../transfers/creation.ts'
+import { announceTransfer, ledgerLeg, type NewTransfer, writeTransfer } from '../transfers/creation.ts'
+import { newRow } from '../transfers/new-row.ts'
 import { findParties } from '../transfers/parties.ts'
-import type { TransferRow } from '../transfers/row.ts'
+import { newInstruction, validateWithRail } from '../transfers/rail-check.ts'
 import type { AutomationRow } from './automations.ts'
 
-/** The transfer of a deposit, checked and not yet written. */
-export interface DepositTransfer {
-  readonly row: TransferRow
+/** The transfer of a deposit, to be written. */
+export interface DepositTransfer extends NewTransfer {
   /** Incoming dollars to the settlement account. The mint is in the row's plan. */
   readonly receipt: readonly LedgerLine[]
-  readonly request: TransferRequest
 }
 
 /**
- * Prepares the transfer of a deposit; writes nothing. Specification: "Automations", onramp flow.
- * @throws OutlayError what `findParties` and `parseTransferRequest` throw, or the code of a rail that refuses to mint.
+ * Checks and plans the transfer of a deposit without a transaction, since its rail may hang. Specification: "Automations", onramp
+ * flow.
+ * @throws OutlayError what `findParties` and `parseTransferRequest` throw, the code of a rail that refuses to mint, or
+ *   `service_unavailable` when the rail does not answer.
  */
 export async function prepareDepositTransfer(
-  tx: Tx,
+  executor: Executor,
   context: ServiceContext,
   automation: AutomationRow,
   deposit: DepositFact,
@@ -30,21 +32,21 @@ export async function prepareDepositTransfer(
   const request = requestOf(automation, deposit)
   // To the engine, every deposit is a wire, the one rail whose source has no address: the money has arrived.
   const wire = { ...request, source: { ...request.source, transferType: 'wire' } }
-  const parties = await findParties(tx, context, accountId, environment, request)
+  const parties = await findParties(executor, context, accountId, environment, request)
   const instruction = {
-    ...instructionOf(transferId, accountId, 'onramp', request, parties),
+    ...newInstruction({ id: transferId, accountId, flow: 'onramp', request, parties }),
     deposit: { reference: deposit.reference },
   }
-  const refusal = await context.rails.validate(instruction)
-  if (refusal !== undefined) throw new OutlayError(refusal.code, refusal.detail, { field: refusal.field })
+  await validateWithRail(context, instruction)
   const source = ledgerLeg(request.source, undefined)
   const destination = ledgerLeg(request.destination, parties.destination)
-  const { hold, post } = planTransfer({ flow: 'onramp', amount: request.amount.value, source, destination })
+  const { post } = planTransfer({ flow: 'onramp', amount: request.amount.value, source, destination })
   const isReceipt = (line: LedgerLine) => line.value === source.valueType
-  const plan = { hold, void: [], post: post.filter((line) => !isReceipt(line)) }
+  const plan = { hold: [], void: [], post: post.filter((line) => !isReceipt(line)) }
   const now = context.clock.now()
   const base = newRow({ id: transferId, accountId, flow: 'onramp', request, plan, wireInstructions: null, now })
   return {
+    hold: [],
     receipt: post.filter(isReceipt),
     request: parseTransferRequest(wire, context.catalog),
     row: {
@@ -62,13 +64,10 @@ export async function prepareDepositTransfer(
  * Writes the transfer of a deposit in the caller's transaction: the dollars are booked as received, the mint goes to the
  * engine. A mint that fails later leaves the dollars in the settlement account, where a person decides.
  */
-export async function writeDepositTransfer(
-  tx: Tx,
-  context: ServiceContext,
-  { row, receipt, request }: DepositTransfer,
-): Promise<void> {
-  await writeTransfer(tx, context, { row, hold: [], request })
-  await book(tx, context, row.id, 'deposit', receipt)
+export async function writeDepositTransfer(tx: Tx, context: ServiceContext, transfer: DepositTransfer): Promise<void> {
+  await announceTransfer(tx, context, transfer)
+  await writeTransfer(tx, context, transfer)
+  await book(tx, context, transfer.row.id, 'deposit', transfer.receipt)
 }
 
 function requestOf(automation: AutomationRow, deposit: DepositFact): TransferRequest {

@@ -1,4 +1,5 @@
 import { Amount, OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { type AddressRow, findAddress } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
@@ -28,7 +29,7 @@ export async function listBalances(
   filters: BalanceFilters = {},
 ): Promise<readonly BalanceResource[]> {
   const values = [accountIds, ...balanceFilters.map((name) => filters[name] ?? null)]
-  const rows = await run<BalanceRow>(executor, context, selectBalances, values)
+  const rows = await run(executor, context, selectBalances, values)
   return rows.map((row) => balanceView(context, row))
 }
 
@@ -47,13 +48,13 @@ export async function findBalance(
   const address = await findAddress(executor, context, accountId, addressId)
   if (address === undefined) throw new OutlayError('not_found', 'The address does not exist.')
   checkHolding(context, address, holding)
-  const [row] = await run<BalanceRow>(executor, context, selectBalances, [
+  const [row] = await run(executor, context, selectBalances, [
     [accountId],
     holding.valueType,
     holding.transferType,
     addressId,
   ])
-  return balanceView(context, row ?? emptyRow(address, holding))
+  return balanceView(context, row ?? emptyHolding(address, holding))
 }
 
 function checkHolding(
@@ -73,43 +74,39 @@ function checkHolding(
   }
 }
 
-interface BalanceRow {
-  readonly address_id: string
-  readonly address: string
-  readonly value_type: string
-  readonly transfer_type: string
-  readonly available: string
-  readonly total: string
-}
+const readHolding = rowDecoder('balance', {
+  addressId: Column.text,
+  address: Column.text,
+  valueType: Column.text,
+  transferType: Column.text,
+  available: Column.text,
+  total: Column.text,
+})
 
-function emptyRow(
-  address: AddressRow,
+/** What a wallet holds of one value type on one chain. */
+type Holding = ReturnType<typeof readHolding>
+
+function emptyHolding(
+  { id, address }: AddressRow,
   holding: { readonly valueType: string; readonly transferType: string },
-): BalanceRow {
-  return {
-    address_id: address.id,
-    address: address.address,
-    value_type: holding.valueType,
-    transfer_type: holding.transferType,
-    available: '0',
-    total: '0',
-  }
+): Holding {
+  return { addressId: id, address, ...holding, available: '0', total: '0' }
 }
 
 /** Amounts have at least two decimals. */
-function balanceView(context: ServiceContext, row: BalanceRow): BalanceResource {
-  const scale = Math.min(2, context.catalog.valueType(row.value_type)?.scale ?? 2)
+function balanceView(context: ServiceContext, row: Holding): BalanceResource {
+  const scale = Math.min(2, context.catalog.valueType(row.valueType)?.scale ?? 2)
   const amount = (text: string): Amount => {
     const fraction = text.split('.')[1]?.length ?? 0
-    const value = Amount.format({ value: text, currency: row.value_type }, Math.max(scale, fraction))
-    return { value, currency: row.value_type }
+    const value = Amount.format({ value: text, currency: row.valueType }, Math.max(scale, fraction))
+    return { value, currency: row.valueType }
   }
   return {
-    address: { id: row.address_id, address: row.address },
+    address: { id: row.addressId, address: row.address },
     balance: amount(row.total),
     available: amount(row.available),
-    value_type: row.value_type,
-    transfer_type: row.transfer_type,
+    value_type: row.valueType,
+    transfer_type: row.transferType,
   }
 }
 
@@ -124,4 +121,5 @@ const selectBalances = statement(
       and ($3::text is null or l.transfer_type = $3)
       and ($4::text is null or l.address_id = $4)
     order by array_position($1, l.account_id), l.address_id, l.id`,
+  readHolding,
 )

@@ -1,4 +1,5 @@
 import { type LinkTokenRequest, OutlayError, type RegisterAccountRequest } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { bankAccountIndex } from '../addresses/addresses.ts'
 import { createExternalAddress, postalAddressOf } from '../addresses/external.ts'
 import type { ServiceContext, Tx } from '../context.ts'
@@ -102,7 +103,7 @@ async function linkBankAccount(
 ): Promise<string> {
   const { bankName, routingNumber = '', accountNumber, ...rest } = account
   const index = bankAccountIndex(context, { routingNumber, accountNumber })
-  const [found] = await run<{ id: string }>(tx, context, selectSameBankAccount, [owner.accountId, index])
+  const [found] = await run(tx, context, selectSameBankAccount, [owner.accountId, index])
   const { id } = found ?? (await createExternalAddress(tx, context, owner, newAddress(account)))
   await run(tx, context, updateLinked, [
     id,
@@ -131,6 +132,7 @@ const selectSameBankAccount = statement(
     where account_id = $1 and bank_account_index = $2 and kind = 'bank'
     order by bank_link_item_id is null, id
     limit 1`,
+  rowDecoder('address', { id: Column.text }),
 )
 
 const updateLinked = statement(

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import type { BankLinking, LinkedBankAccount, LinkedItem } from './port.ts'
 import { askProvider } from './provider-call.ts'
 
@@ -32,8 +33,8 @@ export async function exchangePublicToken(
   const { accountId, publicToken } = token
   const key = [accountId, digestOfToken(context, publicToken)] as const
   const row = (await lease(executor, context, key)) ?? (await exchange(executor, context, provider, key, publicToken))
-  if (row.address_ids !== null || row.item_id === null || row.access_token === null) return undefined
-  const item = { itemId: row.item_id, accessToken: context.secrets.open(row.access_token, placeOf(key)) }
+  if (row.addressIds !== null || row.itemId === null || row.accessToken === null) return undefined
+  const item = { itemId: row.itemId, accessToken: context.secrets.open(row.accessToken, placeOf(key)) }
   const accounts = await askProvider(context, (options) => provider.listBankAccounts(item, options))
   return { item, accounts }
 }
@@ -45,8 +46,8 @@ export async function findRegistered(
   accountId: string,
   publicToken: string,
 ): Promise<readonly string[] | null> {
-  const [row] = await run<ExchangeRow>(tx, context, lockExchange, [accountId, digestOfToken(context, publicToken)])
-  return row?.address_ids ?? null
+  const [row] = await run(tx, context, lockExchange, [accountId, digestOfToken(context, publicToken)])
+  return row?.addressIds ?? null
 }
 
 /** Writes the result of a public token, and deletes the access token here, because the item has it. */
@@ -77,9 +78,9 @@ export function publicTokenRefused(): OutlayError {
 type Key = readonly [accountId: string, digest: string]
 
 interface ExchangeRow {
-  readonly item_id: string | null
-  readonly access_token: string | null
-  readonly address_ids: readonly string[] | null
+  readonly itemId: string | null
+  readonly accessToken: string | null
+  readonly addressIds: readonly string[] | null
 }
 
 /** Undefined when this caller has to make the exchange, else the result of another caller's exchange. */
@@ -89,8 +90,8 @@ async function lease(executor: Executor, context: ServiceContext, key: Key): Pro
     const now = context.clock.now()
     const values = [...key, now, new Date(now.getTime() + leaseMs)]
     if ((await run(executor, context, leaseExchange, values)).length > 0) return undefined
-    const [row] = await run<ExchangeRow>(executor, context, selectExchange, key)
-    if (row !== undefined && row.item_id !== null) return row
+    const [row] = await run(executor, context, selectExchange, key)
+    if (row !== undefined && row.itemId !== null) return row
     await sleep(pauseMs)
   }
   const message = 'Another request is exchanging this public token.'
@@ -110,7 +111,7 @@ async function exchange(
     const item = await askProvider(context, (options) => provider.exchange(token, options))
     if (item === undefined) throw publicTokenRefused()
     const sealed = context.secrets.seal(item.accessToken, placeOf(key))
-    ;[row] = await run<ExchangeRow>(executor, context, updateExchanged, [...key, item.itemId, sealed])
+    ;[row] = await run(executor, context, updateExchanged, [...key, item.itemId, sealed])
   } catch (error) {
     await run(executor, context, releaseExchange, key)
     throw error
@@ -127,6 +128,12 @@ function placeOf([accountId, digest]: Key) {
   return { table: 'bank_link_exchange', column: 'access_token', row: `${accountId} ${digest}` }
 }
 
+const readExchange: (row: Row) => ExchangeRow = rowDecoder('bank link exchange', {
+  itemId: Column.nullable(Column.text),
+  accessToken: Column.nullable(Column.text),
+  addressIds: Column.nullable(Column.texts),
+})
+
 const columns = 'item_id, access_token, address_ids'
 
 const leaseExchange = statement(
@@ -142,6 +149,7 @@ const leaseExchange = statement(
 const selectExchange = statement(
   'bank_link_exchange_select',
   `select ${columns} from {{schema}}.bank_link_exchange where account_id = $1 and public_token_digest = $2`,
+  readExchange,
 )
 
 const lockExchange = statement(
@@ -149,6 +157,7 @@ const lockExchange = statement(
   `select ${columns} from {{schema}}.bank_link_exchange
     where account_id = $1 and public_token_digest = $2
       for update`,
+  readExchange,
 )
 
 const updateExchanged = statement(
@@ -157,6 +166,7 @@ const updateExchanged = statement(
       set item_id = $3, access_token = $4
     where account_id = $1 and public_token_digest = $2
    returning ${columns}`,
+  readExchange,
 )
 
 const releaseExchange = statement(

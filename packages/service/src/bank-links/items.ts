@@ -1,3 +1,4 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 import { saveNoticeEndpoint } from '../webhooks/notices.ts'
@@ -13,10 +14,10 @@ export async function saveItem(
 ): Promise<void> {
   const sealed = context.secrets.seal(item.accessToken, accessTokenPlace(item.itemId))
   const values = [item.itemId, accountId, sealed, context.clock.now()]
-  const [row] = await run<{ notice_registration_id: string | null }>(tx, context, upsertItem, values)
+  const [row] = await run(tx, context, upsertItem, values)
   if (row === undefined) throw new Error('The bank-linking provider gave one item to two accounts.')
   if (noticeUrl === undefined) return
-  const endpoint = { accountId, url: noticeUrl, registrationId: row.notice_registration_id ?? undefined }
+  const endpoint = { accountId, url: noticeUrl, registrationId: row.noticeRegistrationId ?? undefined }
   const registrationId = await saveNoticeEndpoint(tx, context, endpoint)
   await run(tx, context, updateNoticeRegistration, [item.itemId, registrationId])
 }
@@ -28,12 +29,9 @@ export async function findItemOfAddress(
   accountId: string,
   addressId: string,
 ): Promise<LinkedItem | undefined> {
-  const [row] = await run<{ id: string; access_token: string }>(executor, context, selectItemOfAddress, [
-    accountId,
-    addressId,
-  ])
+  const [row] = await run(executor, context, selectItemOfAddress, [accountId, addressId])
   if (row === undefined) return undefined
-  return { itemId: row.id, accessToken: context.secrets.open(row.access_token, accessTokenPlace(row.id)) }
+  return { itemId: row.id, accessToken: context.secrets.open(row.accessToken, accessTokenPlace(row.id)) }
 }
 
 /** The URL for notices of an item; `undefined` for an unknown item, null for one without a URL. */
@@ -42,13 +40,16 @@ export async function findNoticeRegistration(
   context: ServiceContext,
   itemId: string,
 ): Promise<string | null | undefined> {
-  const [row] = await run<{ notice_registration_id: string | null }>(tx, context, lockItem, [itemId])
-  return row?.notice_registration_id
+  const [row] = await run(tx, context, lockItem, [itemId])
+  return row?.noticeRegistrationId
 }
 
 function accessTokenPlace(itemId: string) {
   return { table: 'bank_link_item', column: 'access_token', row: itemId }
 }
+
+const readItem = rowDecoder('bank link item', { id: Column.text, accessToken: Column.text })
+const readNoticeRegistration = rowDecoder('bank link item', { noticeRegistrationId: Column.nullable(Column.text) })
 
 const upsertItem = statement(
   'bank_link_item_upsert',
@@ -58,6 +59,7 @@ const upsertItem = statement(
       set access_token = excluded.access_token, updated_at = excluded.updated_at
     where i.account_id = excluded.account_id
    returning notice_registration_id`,
+  readNoticeRegistration,
 )
 
 const updateNoticeRegistration = statement(
@@ -71,9 +73,11 @@ const selectItemOfAddress = statement(
      from {{schema}}.address a
      join {{schema}}.bank_link_item i on i.id = a.bank_link_item_id
     where a.account_id = $1 and a.id = $2`,
+  readItem,
 )
 
 const lockItem = statement(
   'bank_link_item_lock',
   `select notice_registration_id from {{schema}}.bank_link_item where id = $1 for update`,
+  readNoticeRegistration,
 )

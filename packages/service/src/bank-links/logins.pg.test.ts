@@ -1,31 +1,20 @@
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TestBankLinking, testBankLinking } from '../../test/bank-link.ts'
 import { inspect } from '../../test/inspection.ts'
+import { startReceiver } from '../../test/receiver.ts'
 import { type Json, type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import type { TransferResource } from '../transfers/view.ts'
 import type { DeliveryResource } from '../webhooks/delivery-store.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
 const pool = new Pool({ connectionString: database.url, max: 1 })
-const received: { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: Json }[] = []
 /** Paths that answer 500 once. */
 const failing = new Set<string>()
-const receiver = createServer(async (request, response) => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const body = JSON.parse(Buffer.concat(chunks).toString()) as Json
-  const path = request.url ?? ''
-  received.push({ path, headers: request.headers, body })
-  response.writeHead(failing.delete(path) ? 500 : 204).end()
-})
-receiver.listen(0, '127.0.0.1')
-await once(receiver, 'listening')
-const base = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
+const { base, at } = await startReceiver((response, { path }) =>
+  response.writeHead(failing.delete(path) ? 500 : 204).end(),
+)
 let api: TestSandbox
 let bank: TestBankLinking
 beforeAll(async () => {
@@ -35,15 +24,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await api.stop()
   await pool.end()
-  receiver.close()
 })
 
 const arrives = (path: string, count = 1) =>
   vi.waitFor(
     () => {
-      const found = received.filter((one) => one.path === path)
+      const found = at(path)
       expect(found).toHaveLength(count)
-      return found
+      return found.map((one) => ({ ...one, body: JSON.parse(one.body) as Json }))
     },
     { timeout: 30_000, interval: 25 },
   )
@@ -223,7 +211,7 @@ describe('the notice', () => {
     await bank.register(await bank.complete(body.link_token), { customer_webhook_url: `${base}/new` })
     await bank.requireLogin(id)
     await arrives('/new')
-    expect(received.filter((one) => one.path === '/old')).toHaveLength(1)
+    expect(at('/old')).toHaveLength(1)
   })
 
   it('is no webhook: it is not listed, read, changed or removed as one, and a resend goes to its own URL alone', async () => {
@@ -244,7 +232,7 @@ describe('the notice', () => {
     const resent = await api.call('POST', `${webhooks}/events/${eventId}/resend`)
     expect(resent.body['deliveries']).toBe(1)
     await arrives('/hidden', 2)
-    expect(received.filter((one) => one.path === '/everything')).toHaveLength(1)
+    expect(at('/everything')).toHaveLength(1)
   })
 
   it('is not sent without a customer_webhook_url', async () => {

@@ -2,8 +2,9 @@ import { loginRequiredEventType } from '@outlay/core'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import {
+  type InstitutionRow,
   institutionColumns,
-  type StoredInstitution,
+  readInstitution,
   stateOf,
 } from '../financial-institutions/financial-institutions.ts'
 import { recordEvent } from '../webhooks/events.ts'
@@ -30,7 +31,7 @@ export async function reportLoginRequired(context: ServiceContext, report: Login
     const registrationId = await findNoticeRegistration(tx, context, report.itemId)
     if (registrationId === undefined) return 0
     const now = context.clock.now()
-    const rows = await run<StoredInstitution>(tx, context, requireLogin, [report.itemId, now])
+    const rows = await run(tx, context, requireLogin, [report.itemId, now])
     for (const row of rows)
       if (row.status !== 'archived') await recordLoginRequired(tx, context, row, registrationId, report.reason)
     return rows.length
@@ -40,17 +41,17 @@ export async function reportLoginRequired(context: ServiceContext, report: Login
 async function recordLoginRequired(
   tx: Tx,
   context: ServiceContext,
-  row: StoredInstitution,
+  row: InstitutionRow,
   registrationId: string | null,
   reason: string,
 ): Promise<void> {
-  const accountId = row.account_id
+  const accountId = row.accountId
   const data = { ...stateOf(row), reason }
   await recordEvent(tx, context, { accountId, type: 'financial_institution.login_required', data })
   if (registrationId === null) return
   const notice = {
     reason,
-    timestamp: row.updated_at.toISOString(),
+    timestamp: row.updatedAt,
     event_type: loginRequiredEventType,
     financial_institution_id: row.id,
   }
@@ -63,4 +64,5 @@ const requireLogin = statement(
       set bank_login_required_at = $2, updated_at = $2
     where bank_link_item_id = $1 and bank_login_required_at is null
    returning ${institutionColumns}`,
+  readInstitution,
 )

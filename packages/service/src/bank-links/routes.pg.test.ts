@@ -1,9 +1,7 @@
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { manualClock } from '@outlay/testing'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
-import { migrateService } from '../database/migrations.ts'
 import { financialInstitutionsRoutes } from '../financial-institutions/routes.ts'
 import { createBankLinking } from './linking.ts'
 import type { BankLinkProvider, LinkFlow } from './port.ts'
@@ -11,18 +9,8 @@ import { bankLinkRoutes } from './routes.ts'
 import { createSimulatedBankLinks } from './simulated.ts'
 import { bankLinkSimulationsRoutes } from './simulation-routes.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
-const context = testContext({ pool, clock: manualClock(), logger: silentLogger })
+const { pool } = await serviceDatabase()
+const context = testContext({ pool })
 /** The provider's own time. */
 const clock = manualClock()
 const simulated = createSimulatedBankLinks({

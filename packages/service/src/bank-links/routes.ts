@@ -9,7 +9,7 @@ import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { answerOnce } from '../idempotency/idempotent.ts'
 import { parseOutgoingUrl } from '../webhooks/outgoing-url.ts'
 import { openLinkFlow, openUpdateFlow, registerAccounts } from './bank-links.ts'
-import { type Exchange, exchangePublicToken } from './exchanges.ts'
+import { exchangePublicToken } from './exchanges.ts'
 import type { BankLinking } from './port.ts'
 
 /**
@@ -59,14 +59,13 @@ async function readOptionalJson(c: ServiceRequest): Promise<unknown> {
 async function register(c: ServiceRequest, context: ServiceContext, linking: BankLinking): Promise<Response> {
   const caller = await requireAccount(c, context, 'financial-institutions:write')
   const { accountId, clientId, environment } = caller
-  let exchange: Exchange | undefined
-  const prepare = async (body: unknown) => {
-    const { publicToken } = parse(context, body)
-    exchange = await exchangePublicToken(asClient(context, clientId), context, linking, { accountId, publicToken })
-  }
-  return await answerOnce(c, context, caller, { prepare }, (tx, { body }) =>
-    registerAccounts(tx, context, { accountId, environment }, parse(context, body), exchange),
-  )
+  return await answerOnce(c, context, caller, {}, async (body) => {
+    const request = parse(context, body)
+    const { publicToken } = request
+    const token = { accountId, publicToken }
+    const exchange = await exchangePublicToken(asClient(context, clientId), context, linking, token)
+    return (tx) => registerAccounts(tx, context, { accountId, environment }, request, exchange)
+  })
 }
 
 /** Reads the body; its URL is checked before the token is exchanged, so that an invalid URL does not use up the token. */

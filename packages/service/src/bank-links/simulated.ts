@@ -1,4 +1,5 @@
 import { type Clock, Id, OutlayError, type Random } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Pool } from 'pg'
 import { inTransaction } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
@@ -58,8 +59,8 @@ export function createSimulatedBankLinks(options: SimulatedBankLinksOptions): Si
     },
     simulation: {
       async findFlow(linkToken) {
-        const [row] = await run<FlowRow>(system, options, selectFlow, [digestOf(linkToken)])
-        return row && { ownerId: row.owner_id, renews: row.item_id !== null }
+        const [row] = await run(system, options, selectFlow, [digestOf(linkToken)])
+        return row && { ownerId: row.ownerId, renews: row.itemId !== null }
       },
       complete: (linkToken, selected) => complete(options, linkToken, selected, after(shortTokenMs)),
     },
@@ -73,11 +74,11 @@ async function complete(
   expiresAt: Date,
 ): Promise<string> {
   const digest = digestOf(linkToken)
-  const [flow] = await run<FlowRow>(asSystem(options), options, selectFlow, [digest])
-  if (flow === undefined || flow.expires_at <= options.clock.now())
+  const [flow] = await run(asSystem(options), options, selectFlow, [digest])
+  if (flow === undefined || flow.expiresAt <= options.clock.now())
     throw new OutlayError('invalid_request', 'The link token is expired.', { field: 'link_token' })
   const publicToken = newToken(options, 'public')
-  const selection = JSON.stringify(selected ?? (await selectionOf(options, flow.item_id)))
+  const selection = JSON.stringify(selected ?? (await selectionOf(options, flow.itemId)))
   const sealed = options.secrets.seal(selection, flowPlace(digestOf(publicToken)))
   const values = [digest, digestOf(publicToken), expiresAt, sealed]
   const completed = await run(asSystem(options), options, completeFlow, values)
@@ -89,9 +90,9 @@ async function exchange(options: SimulatedBankLinksOptions, ownerId: string, pub
   const digest = digestOf(publicToken)
   return await inTransaction(options, async (tx) => {
     const values = [digest, ownerId, options.clock.now()]
-    const [flow] = await run<FlowRow & { selection: string }>(tx, options, exchangeFlow, values)
+    const [flow] = await run(tx, options, exchangeFlow, values)
     if (flow === undefined) return undefined
-    const itemId = flow.item_id ?? Id.generate(options.clock, options.random)
+    const itemId = flow.itemId ?? Id.generate(options.clock, options.random)
     // A renewed login keeps the access token, so that a token whose exchange was lost still opens its item.
     const accessToken = `access-sandbox-${options.secrets.mac('simulated_bank_item.access_token', itemId)}`
     const selection = options.secrets.open(flow.selection, flowPlace(digest))
@@ -101,19 +102,10 @@ async function exchange(options: SimulatedBankLinksOptions, ownerId: string, pub
   })
 }
 
-interface FlowRow {
-  readonly owner_id: string
-  readonly item_id: string | null
-  readonly expires_at: Date
-}
+type Item = ReturnType<typeof readItem>
 
-interface ItemRow {
-  readonly id: string
-  readonly selection: string
-}
-
-async function itemOf(options: SimulatedBankLinksOptions, accessToken: string): Promise<ItemRow> {
-  const [row] = await run<ItemRow>(asSystem(options), options, selectItemByToken, [digestOf(accessToken)])
+async function itemOf(options: SimulatedBankLinksOptions, accessToken: string): Promise<Item> {
+  const [row] = await run(asSystem(options), options, selectItemByToken, [digestOf(accessToken)])
   if (row === undefined) throw new Error('The simulated provider does not know this access token.')
   return row
 }
@@ -122,7 +114,7 @@ async function selectionOf(
   options: SimulatedBankLinksOptions,
   itemId: string | null,
 ): Promise<readonly LinkedBankAccount[]> {
-  const [row] = await run<ItemRow>(asSystem(options), options, selectItem, [itemId])
+  const [row] = await run(asSystem(options), options, selectItem, [itemId])
   return row === undefined ? [] : openSelection(options, itemPlace(row.id), row.selection)
 }
 
@@ -146,6 +138,14 @@ function itemPlace(itemId: string) {
   return { table: 'simulated_bank_item', column: 'selection', row: itemId }
 }
 
+const readFlow = rowDecoder('bank flow', {
+  ownerId: Column.text,
+  itemId: Column.nullable(Column.text),
+  expiresAt: Column.date,
+})
+const readExchangedFlow = rowDecoder('bank flow', { itemId: Column.nullable(Column.text), selection: Column.text })
+const readItem = rowDecoder('bank item', { id: Column.text, selection: Column.text })
+
 const insertFlow = statement(
   'simulated_bank_flow_insert',
   `insert into {{schema}}.simulated_bank_flow (link_token_digest, owner_id, item_id, expires_at)
@@ -155,6 +155,7 @@ const insertFlow = statement(
 const selectFlow = statement(
   'simulated_bank_flow_select',
   `select owner_id, item_id, expires_at from {{schema}}.simulated_bank_flow where link_token_digest = $1`,
+  readFlow,
 )
 
 const completeFlow = statement(
@@ -170,7 +171,8 @@ const exchangeFlow = statement(
   `update {{schema}}.simulated_bank_flow
       set exchanged_at = $3
     where public_token_digest = $1 and owner_id = $2 and exchanged_at is null and public_token_expires_at > $3
-   returning owner_id, item_id, expires_at, selection`,
+   returning item_id, selection`,
+  readExchangedFlow,
 )
 
 const upsertItem = statement(
@@ -183,9 +185,11 @@ const upsertItem = statement(
 const selectItem = statement(
   'simulated_bank_item_select',
   `select id, selection from {{schema}}.simulated_bank_item where id = $1`,
+  readItem,
 )
 
 const selectItemByToken = statement(
   'simulated_bank_item_select_by_token',
   `select id, selection from {{schema}}.simulated_bank_item where access_token_digest = $1`,
+  readItem,
 )

@@ -1,4 +1,5 @@
 import { Id } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 import { type Caller, type Environment, type Scope, scopes } from '../schema/caller.ts'
@@ -73,8 +74,8 @@ export async function findClientBySecret(
   clientId: string,
   clientSecret: string,
 ): Promise<Omit<Caller, 'expiresAt'> | undefined> {
-  const rows = await run<ClientRow>(executor, context, selectClientBySecret, [clientId, digestOf(clientSecret)])
-  return rows[0] === undefined ? undefined : clientOf(rows[0])
+  const [client] = await run(executor, context, selectClientBySecret, [clientId, digestOf(clientSecret)])
+  return client
 }
 
 /** The caller whose token has this digest, expired or not; `undefined` for an unknown or revoked token. */
@@ -83,8 +84,8 @@ export async function findCaller(
   context: ServiceContext,
   tokenDigest: Buffer,
 ): Promise<Caller | undefined> {
-  const [row] = await run<ClientRow & { expires_at: Date }>(executor, context, selectCaller, [tokenDigest])
-  return row === undefined ? undefined : { ...clientOf(row), expiresAt: row.expires_at.toISOString() }
+  const [caller] = await run(executor, context, selectCaller, [tokenDigest])
+  return caller
 }
 
 /** True when the client owns or manages the account. */
@@ -103,23 +104,22 @@ export async function listAccountIds(
   context: ServiceContext,
   clientId: string,
 ): Promise<readonly string[]> {
-  const rows = await run<{ account_id: string }>(executor, context, selectClientAccounts, [clientId])
-  return rows.map((row) => row.account_id)
-}
-
-interface ClientRow {
-  readonly client_id: string
-  readonly environment: Environment
-  readonly scopes: readonly Scope[]
-}
-
-function clientOf(row: ClientRow): Omit<Caller, 'expiresAt'> {
-  return { clientId: row.client_id, environment: row.environment, scopes: row.scopes }
+  const rows = await run(executor, context, selectClientAccounts, [clientId])
+  return rows.map(({ accountId }) => accountId)
 }
 
 function newSecret(context: ServiceContext): string {
   return secretPrefix + Buffer.from(context.random.bytes(32)).toString('base64url')
 }
+
+const clientColumns = {
+  clientId: Column.text,
+  environment: Column.word<Environment>(),
+  scopes: Column.words<Scope>(),
+}
+const readClient = rowDecoder('client', clientColumns)
+const readCaller = rowDecoder('access token', { ...clientColumns, expiresAt: Column.isoTime })
+const readAccountId = rowDecoder('account of a client', { accountId: Column.text })
 
 const insertClient = statement(
   'client_insert',
@@ -157,6 +157,7 @@ const selectClientBySecret = statement(
      from {{schema}}.client c
      join {{schema}}.client_secret s on s.client_id = c.id
     where c.id = $1 and s.digest = $2`,
+  readClient,
 )
 
 const selectCaller = statement(
@@ -165,6 +166,7 @@ const selectCaller = statement(
      from {{schema}}.access_token t
      join {{schema}}.client c on c.id = t.client_id
     where t.digest = $1`,
+  readCaller,
 )
 
 const selectClientAccount = statement(
@@ -175,4 +177,5 @@ const selectClientAccount = statement(
 const selectClientAccounts = statement(
   'client_account_list',
   `select account_id from {{schema}}.client_account where client_id = $1 order by position`,
+  readAccountId,
 )

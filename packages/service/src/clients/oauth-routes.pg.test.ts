@@ -1,27 +1,15 @@
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, expect, it } from 'vitest'
+import { manualClock } from '@outlay/testing'
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
 import { inTransaction } from '../context.ts'
-import { migrateService } from '../database/migrations.ts'
 import { rotateClientSecret } from './clients.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
+const { pool } = await serviceDatabase()
 
 const clock = manualClock()
-const service = testService(testContext({ pool, clock, logger: silentLogger }))
+const service = testService(testContext({ pool, clock }))
 
 const post = (path: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
   service.call(path, {

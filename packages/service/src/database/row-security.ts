@@ -8,7 +8,7 @@ export async function reportUnboundRole(
   context: Pick<ServiceContext, 'pool' | 'logger'>,
   isSimulated: boolean,
 ): Promise<void> {
-  const { rows } = await context.pool.query<{ unbound: boolean }>(
+  const { rows } = await context.pool.query(
     'select rolsuper or rolbypassrls as unbound from pg_roles where rolname = current_user',
   )
   if (rows[0]?.unbound !== true) return

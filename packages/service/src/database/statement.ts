@@ -1,9 +1,13 @@
 import type { PoolClient } from 'pg'
 
-/** One SQL statement with its own name; `{{schema}}` stands for the service's schema. */
-export interface Statement {
+/** A row as the driver returns it. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** One SQL statement with its own name and the decoder of its rows; `{{schema}}` stands for the service's schema. */
+export interface Statement<T> {
   readonly name: string
   readonly text: string
+  readonly read: (row: Row) => T
 }
 
 /** A statement in the form that the server gets. */
@@ -15,33 +19,43 @@ export interface ExecutorQuery {
 
 /** Runs single statements of one tenant. A pool is not one: statements that run on it directly see no rows. */
 export interface Executor {
-  send<Row extends object>(query: ExecutorQuery): Promise<{ readonly rows: Row[] }>
+  send(query: ExecutorQuery): Promise<{ readonly rows: readonly Row[] }>
 }
 
-const texts = new WeakMap<Statement, Map<string, string>>()
+const texts = new WeakMap<Statement<unknown>, Map<string, string>>()
 
-/** Makes a statement. Every connection prepares it once and then uses its name. */
-export function statement(name: string, text: string): Statement {
-  return { name, text }
+/**
+ * Makes a statement with the decoder of its rows. Without a decoder, rows can only be counted. Every connection prepares it once and
+ * then uses its name.
+ */
+export function statement(name: string, text: string): Statement<true>
+export function statement<T>(name: string, text: string, read: (row: Row) => T): Statement<T>
+export function statement(name: string, text: string, read: (row: Row) => unknown = () => true): Statement<unknown> {
+  return { name, text, read }
 }
 
-/** Runs a statement and returns its rows. */
-export async function run<Row extends object>(
+/**
+ * Runs a statement and returns its rows, decoded.
+ * @throws Error for a row that the statement's decoder refuses.
+ */
+export async function run<T>(
   executor: Executor | PoolClient,
   context: { readonly schema: string; readonly prepared?: boolean | undefined },
-  one: Statement,
+  one: Statement<T>,
   values: readonly unknown[] = [],
-): Promise<readonly Row[]> {
+): Promise<readonly T[]> {
   const query = {
     ...(context.prepared === false ? {} : { name: `${context.schema}.${one.name}` }),
     text: textOf(one, context.schema),
     values: [...values],
   }
-  const result = await ('send' in executor ? executor.send<Row>(query) : executor.query<Row>(query))
-  return result.rows
+  const result: { readonly rows: readonly Row[] } = await ('send' in executor
+    ? executor.send(query)
+    : executor.query(query))
+  return result.rows.map((row) => one.read(row))
 }
 
-function textOf(one: Statement, schema: string): string {
+function textOf(one: Statement<unknown>, schema: string): string {
   let perSchema = texts.get(one)
   if (perSchema === undefined) {
     perSchema = new Map()

@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { findPgBouncer, startPgBouncer } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
@@ -35,11 +36,17 @@ const pgBouncer = await findPgBouncer()
 const settings = statement(
   'settings',
   `select current_setting('outlay.client_id', true) as client, current_setting('outlay.system', true) as system`,
+  rowDecoder('settings', { client: Column.nullable(Column.text), system: Column.nullable(Column.text) }),
 )
+const readId = rowDecoder('transfer', { id: Column.text })
 
 describe('a query that does not name its tenant', () => {
-  const forgetful = statement('forgetful', 'select id, account_id from {{schema}}.transfer')
-  const forgetfulChange = statement('forgetful_change', `update {{schema}}.transfer set note = 'mine' returning id`)
+  const forgetful = statement('forgetful', 'select id, account_id from {{schema}}.transfer', readId)
+  const forgetfulChange = statement(
+    'forgetful_change',
+    `update {{schema}}.transfer set note = 'mine' returning id`,
+    readId,
+  )
   const routes: RouteModule = (app) => {
     app.get('/forgetful', async (c) => {
       const { clientId } = await requireClient(c, context, 'transfers:read')
@@ -89,14 +96,18 @@ describe('a query that does not name its tenant', () => {
 })
 
 describe('access of a client’s transaction beyond its own rows', () => {
-  const seen = statement('seen', 'select account_id from {{schema}}.address')
+  const seen = statement(
+    'seen',
+    'select account_id from {{schema}}.address',
+    rowDecoder('address', { accountId: Column.text }),
+  )
   const ownAccounts = async (clientId: string): Promise<readonly string[]> => {
     const text = `select account_id from ${context.schema}.client_account where client_id = $1`
     return (await inspect(pool).query(text, [clientId])).rows.map(({ account_id }) => account_id)
   }
   const expectOwnOnly = async (tx: Tx, own: readonly string[]) => {
     expect(await run(tx, context, settings)).toEqual([{ client: a, system: '' }])
-    const accounts = (await run<{ account_id: string }>(tx, context, seen)).map(({ account_id }) => account_id)
+    const accounts = (await run(tx, context, seen)).map(({ accountId }) => accountId)
     expect([...new Set(accounts)].sort()).toEqual([...own].sort())
   }
 
@@ -116,7 +127,11 @@ describe('access of a client’s transaction beyond its own rows', () => {
     const { address, ...wallet } = rows[0]
     const own = await ownAccounts(a)
     await inClientTransaction(context, a, async (tx) => {
-      const recognize = statement('recognize', `select * from {{schema}}.custodial_wallet('mainnet', $1, 'base')`)
+      const recognize = statement(
+        'recognize',
+        `select * from {{schema}}.custodial_wallet('mainnet', $1, 'base')`,
+        rowDecoder('wallet', { account_id: Column.text, address_id: Column.text }),
+      )
       expect(await run(tx, context, recognize, [address])).toEqual([wallet])
       await expectOwnOnly(tx, own)
     })
@@ -158,14 +173,16 @@ describe('single statements of a tenant', () => {
 
     it('never mix, however many are in flight', async () => {
       const clients = Array.from({ length: 200 }, (_one, at) => `client${at % 7}`)
-      const seen = await Promise.all(
-        clients.map((client) => run<{ client: string }>(asClient(on, client), on, settings)),
-      )
+      const seen = await Promise.all(clients.map((client) => run(asClient(on, client), on, settings)))
       expect(seen.map(([row]) => row?.client)).toEqual(clients)
     })
 
     it('accept values and return rows, types and refusals as usual', async () => {
-      const typed = statement('typed', 'select $1::int as one, $2::text[] as many, 1 / $1 as whole')
+      const typed = statement(
+        'typed',
+        'select $1::int as one, $2::text[] as many, 1 / $1 as whole',
+        rowDecoder('answer', { one: Column.integer, many: Column.texts, whole: Column.integer }),
+      )
       const of = (one: number) => run(asClient(on, a), on, typed, [one, ['x', 'y']])
       expect(await of(1)).toEqual([{ one: 1, many: ['x', 'y'], whole: 1 }])
       await expect(of(0)).rejects.toMatchObject({ code: '22012' })
@@ -197,9 +214,7 @@ describe('single statements of a tenant', () => {
     await using bouncer = await startPgBouncer({ url: database.url, poolSize: 3 })
     const pooled = { ...context, prepared: false, pool: new Pool({ connectionString: bouncer.url, max: 20 }) }
     const clients = Array.from({ length: 300 }, (_one, at) => `client${at % 7}`)
-    const seen = await Promise.all(
-      clients.map((client) => run<{ client: string }>(asClient(pooled, client), pooled, settings)),
-    )
+    const seen = await Promise.all(clients.map((client) => run(asClient(pooled, client), pooled, settings)))
     const left = await Promise.all(clients.map(() => pooled.pool.query(settings.text)))
     await pooled.pool.end()
     expect(seen.map(([row]) => row?.client)).toEqual(clients)

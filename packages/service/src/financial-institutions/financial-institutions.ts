@@ -1,8 +1,9 @@
 import { BankAccount, FinancialInstitution, type FinancialInstitutionStatus } from '@outlay/core'
-import { addressColumns, type PostalAddress, type StoredAddress } from '../addresses/addresses.ts'
+import { Column, rowDecoder } from '@outlay/core/adapter'
+import { type AddressRow, addressColumns, type PostalAddress, readAddress } from '../addresses/addresses.ts'
 import { createExternalAddress } from '../addresses/external.ts'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 
 /** A bank address in its older form, as the API returns it. Specification: "Financial institution". */
@@ -74,7 +75,7 @@ export async function listFinancialInstitutions(
   context: ServiceContext,
   accountId: string,
 ): Promise<readonly FinancialInstitutionResource[]> {
-  return (await run<StoredInstitution>(executor, context, selectInstitutions, [accountId])).map(institutionOf)
+  return (await run(executor, context, selectInstitutions, [accountId])).map(institutionOf)
 }
 
 /** One financial institution; `undefined` for an unknown id, one of another account, and a wallet. */
@@ -84,7 +85,7 @@ export async function findFinancialInstitution(
   accountId: string,
   id: string,
 ): Promise<FinancialInstitutionResource | undefined> {
-  const [row] = await run<StoredInstitution>(executor, context, selectInstitution, [accountId, id])
+  const [row] = await run(executor, context, selectInstitution, [accountId, id])
   return row === undefined ? undefined : institutionOf(row)
 }
 
@@ -95,50 +96,64 @@ export async function findFinancialInstitutionState(
   accountId: string,
   id: string,
 ): Promise<FinancialInstitutionStateResource | undefined> {
-  const [row] = await run<StoredInstitution>(executor, context, selectInstitution, [accountId, id])
+  const [row] = await run(executor, context, selectInstitution, [accountId, id])
   return row === undefined ? undefined : stateOf(row)
 }
 
-/** A bank address with the columns of the older form. */
-export interface StoredInstitution extends StoredAddress {
-  readonly bank_name: string | null
-  readonly bank_login_required_at: Date | null
-  readonly updated_at: Date
+/** A bank address with what the older form shows besides. */
+export interface InstitutionRow extends AddressRow {
+  readonly bankName: string | null
+  /** Since when its owner has to log in again; null while the link works. */
+  readonly bankLoginRequiredAt: Date | null
+  /** ISO 8601, UTC. */
+  readonly updatedAt: string
 }
 
-/** Columns of {@link StoredInstitution}, to select. */
+/** Reads a bank address with the columns of the older form. */
+export function readInstitution(row: Row): InstitutionRow {
+  return { ...readAddress(row), ...readOlderForm(row) }
+}
+
+const readOlderForm = rowDecoder('address', {
+  bankName: Column.nullable(Column.text),
+  bankLoginRequiredAt: Column.nullable(Column.date),
+  updatedAt: Column.isoTime,
+})
+
+/** What a statement selects of the addresses for {@link readInstitution}. */
 export const institutionColumns = `${addressColumns}, bank_name, bank_login_required_at, updated_at`
 
 /** The state of the bank address of a row. */
-export function stateOf(row: StoredInstitution): FinancialInstitutionStateResource {
+export function stateOf(row: InstitutionRow): FinancialInstitutionStateResource {
   const status = statusOf(row)
   return {
     status,
-    last_updated: row.updated_at.toISOString(),
+    last_updated: row.updatedAt,
     financial_institution_id: row.id,
     needs_update: FinancialInstitution.needsUpdate(status),
   }
 }
 
-function statusOf(row: StoredInstitution): FinancialInstitutionStatus {
+function statusOf(row: InstitutionRow): FinancialInstitutionStatus {
   if (row.status === 'archived') return 'archived'
-  return row.bank_login_required_at === null ? 'active' : 'login_required'
+  return row.bankLoginRequiredAt === null ? 'active' : 'login_required'
 }
 
-function institutionOf(row: StoredInstitution): FinancialInstitutionResource {
-  if (row.bank_address === null) throw new Error('A bank address has no address of its bank.')
+function institutionOf(row: InstitutionRow): FinancialInstitutionResource {
+  const { bank } = row
+  if (bank === undefined) throw new Error('A bank address has no address of its bank.')
   return {
     id: row.id,
     name: row.name,
     status: statusOf(row),
-    transfer_type: row.transfer_types,
+    transfer_type: row.transferTypes,
     bank_details: {
-      owner: row.bank_owner ?? '',
-      account_number: `****${row.bank_account_last4 ?? ''}`,
-      routing_number: row.bank_routing_number ?? '',
-      name: row.bank_name ?? row.name,
-      account_type: row.bank_account_type ?? '',
-      address: row.bank_address,
+      owner: bank.owner,
+      account_number: `****${bank.accountNumberLast4}`,
+      routing_number: bank.routingNumber,
+      name: row.bankName ?? row.name,
+      account_type: bank.accountType,
+      address: bank.bankAddress,
     },
   }
 }
@@ -149,9 +164,11 @@ const isInstitution = `account_id = $1 and kind = 'bank' and bank_routing_number
 const selectInstitutions = statement(
   'financial_institution_list',
   `select ${institutionColumns} from {{schema}}.address where ${isInstitution} order by id`,
+  readInstitution,
 )
 
 const selectInstitution = statement(
   'financial_institution_select',
   `select ${institutionColumns} from {{schema}}.address where ${isInstitution} and id = $2`,
+  readInstitution,
 )

@@ -1,24 +1,11 @@
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
 import { type Answer, sampleBankAddress, testContext, testSchema, testService } from '../../test/service.ts'
-import { migrateService } from '../database/migrations.ts'
 import { financialInstitutionsRoutes } from './routes.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
-const context = testContext({ pool, clock: manualClock(), logger: silentLogger })
+const { pool } = await serviceDatabase()
+const context = testContext({ pool })
 const service = testService(context, [financialInstitutionsRoutes])
 const { token } = await service.signIn()
 const accountId = await service.createAccount(token)

@@ -16,10 +16,10 @@ export const financialInstitutionsRoutes: RouteModule = (app, context) => {
 
   // The answer contains the owner of the bank account, so it is stored sealed.
   app.post(`${path}/external`, (c) =>
-    createIdempotently(c, context, { scope: 'financial-institutions:write', sealed: true }, (tx, input) => {
+    createIdempotently(c, context, { scope: 'financial-institutions:write', sealed: true }, (input) => {
       const { accountId, caller, body } = input
       const owner = { accountId, environment: caller.environment }
-      return createFinancialInstitution(tx, context, owner, asObject(body))
+      return (tx) => createFinancialInstitution(tx, context, owner, asObject(body))
     }),
   )
 

@@ -1,4 +1,5 @@
 import { readMigrations } from '@outlay/adapters-pg'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext } from '../context.ts'
 
 /** Whether each dependency of a process is available. */
@@ -30,6 +31,8 @@ export function createReadiness(
   }
 }
 
+const readMigration = rowDecoder('migration', { name: Column.text })
+
 const undefinedTable = '42P01'
 
 async function readApplied(context: Pick<ServiceContext, 'pool' | 'schema'>): Promise<{
@@ -37,8 +40,8 @@ async function readApplied(context: Pick<ServiceContext, 'pool' | 'schema'>): Pr
   readonly applied: ReadonlySet<string>
 }> {
   try {
-    const { rows } = await context.pool.query<{ name: string }>(`select name from "${context.schema}".migration`)
-    return { database: true, applied: new Set(rows.map(({ name }) => name)) }
+    const { rows } = await context.pool.query(`select name from "${context.schema}".migration`)
+    return { database: true, applied: new Set(rows.map((row) => readMigration(row).name)) }
   } catch (error) {
     const database = error instanceof Error && 'code' in error && error.code === undefinedTable
     return { database, applied: new Set() }

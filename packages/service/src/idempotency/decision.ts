@@ -24,47 +24,44 @@ export type Decision =
 
 /**
  * Runs a function after the answer is stored, right before the commit. Use it for work that locks a contended row and does not
- * change the answer. Its errors count as errors of the effect.
+ * change the answer. Its errors count as errors of the write.
  */
 export type RunLast = (run: () => Promise<void>) => void
 
-/** What a create does, once for each key. */
-export interface Effect {
+/** Writes what a create creates, in the transaction that has its key. Resolves with the resource. */
+export type Write = (tx: Tx, runLast: RunLast) => Promise<unknown>
+
+/** A create to be decided, once for each key. */
+export interface Create {
   /** For the problem that is stored when it is refused. */
   readonly requestId: string
   /** Status of the answer. */
   readonly status: number
   /** Encrypts the stored answer. */
   readonly sealed: boolean
-  /** Work before the transaction. A replay skips it. */
-  readonly prepare: (() => Promise<void>) | undefined
-  readonly work: (tx: Tx, runLast: RunLast) => Promise<unknown>
+  /** Checks before the transaction, without a connection, and gives the write. A replay skips it, and a retry repeats it. */
+  readonly prepare: () => Write | Promise<Write>
 }
 
 const mostTries = 4
 const notStored = new Set(['insufficient_balance', 'account_not_ready', 'bank_login_required'])
 
-/** Decides a request: by the stored answer of its key, or by its effect, whose answer is stored with it. Never rejects. */
-export async function decide(context: ServiceContext, request: KeyedRequest, effect: Effect): Promise<Decision> {
-  let isClaimed = false
-  const onClaim = (claimed: boolean) => {
-    isClaimed = claimed
-  }
-  try {
-    return { kind: 'answered', answer: await performOnce(context, request, effect, onClaim) }
-  } catch (error) {
-    return refused(error, isClaimed)
+/** Decides a request: by the stored answer of its key, or by its create, whose answer is stored with its effect. Never rejects. */
+export async function decide(context: ServiceContext, request: KeyedRequest, create: Create): Promise<Decision> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const decision = (await findReplay(context, request)) ?? (await perform(context, request, create))
+      if (decision !== undefined) return decision
+      if (tries >= mostTries) return refused(keyInFlight())
+    } catch (error) {
+      if (tries >= mostTries || !isTransient(error)) return refused(translated(error))
+    }
   }
 }
 
 /** Decides a request by the stored answer of its key; `undefined` when there is none. Never rejects. */
 export async function decideByReplay(context: ServiceContext, request: KeyedRequest): Promise<Decision | undefined> {
-  try {
-    const answer = await findReplay(context, request)
-    return answer === undefined ? undefined : { kind: 'answered', answer }
-  } catch (error) {
-    return refused(error, false)
-  }
+  return await findReplay(context, request).catch(refused)
 }
 
 /** The error that a request with the key is still being worked on. */
@@ -76,84 +73,54 @@ export function keyInFlight(): OutlayError {
   )
 }
 
-/** `isClaimed` says whether the deciding transaction had the key, so that it checked the key before it refused. */
-function refused(error: unknown, isClaimed: boolean): Decision {
-  const isMismatch = OutlayError.is(error, 'idempotency_key_mismatch')
-  const isShort = isClaimed && OutlayError.is(error, 'insufficient_balance')
-  return { kind: 'refused', error, isEvaluated: isMismatch || isShort }
+/** A mismatch was found by reading the key, so it proves the result of this request. */
+function refused(error: unknown): Decision {
+  return { kind: 'refused', error, isEvaluated: OutlayError.is(error, 'idempotency_key_mismatch') }
 }
 
-async function performOnce(
-  context: ServiceContext,
-  request: KeyedRequest,
-  effect: Effect,
-  onClaim: (isClaimed: boolean) => void,
-): Promise<Answer> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      const answer = (await tryEffect(context, request, effect, onClaim)) ?? (await findReplay(context, request))
-      if (answer !== undefined) return answer
-    } catch (error) {
-      const refusal = refusalOf(effect.requestId, error)
-      if (refusal !== undefined) {
-        const answer = (await storeRefusal(context, request, refusal)) ?? (await findReplay(context, request))
-        if (answer !== undefined) return answer
-      } else if (tries >= mostTries || !isTransient(error)) throw translated(error)
-    }
-    if (tries >= mostTries) throw keyInFlight()
-  }
-}
-
-/** The answer of the effect; `undefined` when another request has the key. */
-async function tryEffect(
-  context: ServiceContext,
-  request: KeyedRequest,
-  effect: Effect,
-  onClaim: (isClaimed: boolean) => void,
-): Promise<Answer | undefined> {
-  onClaim(false)
-  if (effect.prepare !== undefined) {
-    const replay = await findReplay(context, request)
-    if (replay !== undefined) return replay
-    await effect.prepare()
-  }
-  return await inClientTransaction(
-    context,
-    request.clientId,
-    async (tx) => {
-      const isClaimed = await claimOrTimeOut(tx, context, request)
-      onClaim(isClaimed)
-      if (!isClaimed) return undefined
+/** The decision of a create that prepares, claims its key, writes, and stores its answer; `undefined` when another has the key. */
+async function perform(context: ServiceContext, request: KeyedRequest, create: Create): Promise<Decision | undefined> {
+  let isClaimed = false
+  try {
+    const write = await create.prepare()
+    return await inKeyTransaction(context, request, async (tx) => {
+      isClaimed = true
       const last: (() => Promise<void>)[] = []
-      const resource = await effect.work(tx, (run) => last.push(run))
-      const response = { status: effect.status, body: JSON.stringify(resource) }
-      await storeResponse(tx, context, request, response, effect.sealed)
+      const resource = await write(tx, (run) => last.push(run))
+      const response = { status: create.status, body: JSON.stringify(resource) }
+      await storeResponse(tx, context, request, response, create.sealed)
       for (const run of last) await run()
-      return { ...response, replayed: false }
-    },
-    boundOf(context),
-  )
+      return response
+    })
+  } catch (error) {
+    if (isClaimed && OutlayError.is(error, 'insufficient_balance')) return { kind: 'refused', error, isEvaluated: true }
+    const refusal = refusalOf(create.requestId, error)
+    if (refusal === undefined) throw error
+    return await inKeyTransaction(context, request, async (tx) => {
+      await storeResponse(tx, context, request, refusal, false)
+      return refusal
+    })
+  }
 }
 
-/** Stores a refusal whose effects are rolled back; `undefined` when another request got the key in the meantime. */
-async function storeRefusal(
+/** Answers in a transaction that has claimed the key; `undefined` when another request has it. */
+async function inKeyTransaction(
   context: ServiceContext,
   request: KeyedRequest,
-  refusal: StoredResponse,
-): Promise<Answer | undefined> {
+  answer: (tx: Tx) => Promise<StoredResponse>,
+): Promise<Decision | undefined> {
   return await inClientTransaction(
     context,
     request.clientId,
     async (tx) => {
       if (!(await claimOrTimeOut(tx, context, request))) return undefined
-      await storeResponse(tx, context, request, refusal, false)
-      return { ...refusal, replayed: false }
+      return { kind: 'answered', answer: { ...(await answer(tx)), replayed: false } }
     },
-    boundOf(context),
+    `set local lock_timeout = ${Math.ceil(context.idempotencyWaitMs ?? 10_000)}`,
   )
 }
 
-async function findReplay(context: ServiceContext, request: KeyedRequest): Promise<Answer | undefined> {
+async function findReplay(context: ServiceContext, request: KeyedRequest): Promise<Decision | undefined> {
   const record = await findKey(asClient(context, request.clientId), context, request)
   if (record === undefined) return undefined
   if (record.fingerprint !== request.fingerprint)
@@ -162,7 +129,7 @@ async function findReplay(context: ServiceContext, request: KeyedRequest): Promi
       'The idempotency key cannot be reused with a different payload or URI.',
       { field: 'Idempotency-Key:' },
     )
-  return { ...record.response, replayed: true }
+  return { kind: 'answered', answer: { ...record.response, replayed: true } }
 }
 
 async function claimOrTimeOut(tx: Tx, context: ServiceContext, request: KeyedRequest): Promise<boolean> {
@@ -205,8 +172,4 @@ function translated(error: unknown): unknown {
       cause: error,
     },
   )
-}
-
-function boundOf(context: ServiceContext): string {
-  return `set local lock_timeout = ${Math.ceil(context.idempotencyWaitMs ?? 10_000)}`
 }

@@ -25,7 +25,7 @@ afterAll(() => pool.end())
 let failure: (() => unknown) | undefined
 const thingsRoutes: RouteModule = (app, context) => {
   app.post('/accounts/:account_id/things', (c) =>
-    createIdempotently(c, context, { scope: 'transfers:write' }, async (_tx, { body }) => {
+    createIdempotently(c, context, { scope: 'transfers:write' }, ({ body }) => async () => {
       if (failure !== undefined) throw failure()
       return { id: 'thing', ...(body as object) }
     }),

@@ -27,7 +27,7 @@ const failures = new Map<string, () => unknown>()
 const thingsRoutes: RouteModule = (app, context) => {
   for (const path of ['/accounts/:account_id/things', '/accounts/:account_id/others'])
     app.post(path, (c) =>
-      createIdempotently(c, context, { scope: 'transfers:write' }, async (tx, { body }) => {
+      createIdempotently(c, context, { scope: 'transfers:write' }, ({ body }) => async (tx) => {
         const { name } = body as { name: string }
         const { rows } = await tx.query<{ id: string }>('insert into effect (name) values ($1) returning id', [name])
         const failure = failures.get(name)

@@ -1,21 +1,20 @@
 import type { OutlayError } from '@outlay/core'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { findAccount, notFound } from '../clients/authenticate.ts'
-import type { ServiceContext, Tx } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { checkBody } from '../http/body.ts'
 import type { ServiceRequest } from '../http/request.ts'
 import type { Caller, Scope } from '../schema/caller.ts'
-import { type Decision, decide, decideByReplay, type Effect, keyInFlight, type RunLast } from './decision.ts'
+import { type Decision, decide, decideByReplay, keyInFlight, type Write } from './decision.ts'
 import { inFlightKey, readKeyed } from './keyed-request.ts'
 
-/** Input of the effect of a create. */
+/** Input of a create. */
 export interface CreateInput {
+  /** It has the documented shape. */
   readonly body: unknown
   readonly caller: Caller
   /** The account in the path. */
   readonly accountId: string
-  readonly idempotencyKey: string
-  readonly runLast: RunLast
 }
 
 /** Options of a create. */
@@ -27,15 +26,12 @@ export interface CreateOptions {
   readonly sealed?: boolean | undefined
   /** True for a create without a body: a body that is sent is not read. Default false. */
   readonly bodyless?: boolean | undefined
-  /**
-   * Work before the transaction, such as a call to a provider. A replay skips it. Its errors count as errors of the effect.
-   */
-  readonly prepare?: ((body: unknown) => Promise<void>) | undefined
 }
 
 /**
- * Runs a create of one account once per idempotency key and answers it. Key, effect and stored response commit together. A later
- * request with the same key gets the same octets and `Idempotent-Replayed: true`, even when the client no longer has the account.
+ * Runs a create of one account once per idempotency key and answers it. `prepare` runs before the transaction, so it may call code of
+ * third parties, and gives the write, which runs in it. Key, effect and stored response commit together. A later request with the
+ * same key gets the same octets and `Idempotent-Replayed: true`, even when the client no longer has the account.
  * Only answers that prove the result of the key have `Idempotency-Key-Evaluated: true`. Specification: "Idempotency behaviour".
  *
  * Deterministic refusals are stored and replayed. 5xx, 409, 429, `insufficient_balance`, `account_not_ready` and
@@ -45,11 +41,11 @@ export async function createIdempotently(
   c: ServiceRequest,
   context: ServiceContext,
   options: CreateOptions,
-  work: (tx: Tx, input: CreateInput) => Promise<unknown>,
+  prepare: (input: CreateInput) => Write | Promise<Write>,
 ): Promise<Response> {
   const { caller, accountId } = await findAccount(c, context, options.scope)
   if (accountId === undefined) return await replayOr(c, context, caller, options, notFound('account'))
-  return await answerOnce(c, context, caller, options, (tx, input) => work(tx, { ...input, caller, accountId }))
+  return await answerOnce(c, context, caller, options, (body) => prepare({ body, caller, accountId }))
 }
 
 /** The stored answer of the key, if any. It applies even if the account has changed since. */
@@ -63,7 +59,7 @@ async function replayOr(
   const { request } = await readKeyed(c, context, caller, options).catch(() => {
     throw refusal
   })
-  if ((await c.get('inFlight').wait(inFlightKey(request))) === 'timeout') throw keyInFlight()
+  if (!(await c.get('inFlight').wait(inFlightKey(request)))) throw keyInFlight()
   const decision = await decideByReplay(context, request)
   if (decision === undefined) throw refusal
   return respond(c, decision)
@@ -75,47 +71,24 @@ export async function answerOnce(
   context: ServiceContext,
   caller: Caller,
   options: Omit<CreateOptions, 'scope'>,
-  work: (tx: Tx, input: Pick<CreateInput, 'body' | 'idempotencyKey' | 'runLast'>) => Promise<unknown>,
+  prepare: (body: unknown) => Write | Promise<Write>,
 ): Promise<Response> {
   const { body, request } = await readKeyed(c, context, caller, options)
-  const inFlight = c.get('inFlight')
-  const key = inFlightKey(request)
-  const waited = await inFlight.wait(key)
-  if (waited === 'timeout') throw keyInFlight()
-  const replay = waited === 'ended' ? await decideByReplay(context, request) : undefined
-  const perform = () => {
-    const { idempotencyKey } = request
-    return decide(
-      context,
-      request,
-      effectOf(c, options, body, (tx, runLast) => work(tx, { body, idempotencyKey, runLast })),
-    )
-  }
-  return respond(c, replay ?? (await inFlight.track(key, perform)))
-}
-
-/** The effect of a request. What is wrong with the body is a refusal like any other, so it is stored under the key. */
-function effectOf(
-  c: ServiceRequest,
-  { status = 201, sealed = false, prepare }: Omit<CreateOptions, 'scope'>,
-  body: unknown,
-  work: Effect['work'],
-): Effect {
-  return {
+  const { status = 201, sealed = false } = options
+  const create = {
     requestId: c.get('requestId'),
     status,
     sealed,
-    prepare:
-      prepare &&
-      (async () => {
-        checkBody(c, body)
-        await prepare(body)
-      }),
-    work(tx, runLast) {
+    // What is wrong with the body is a refusal like any other, so it is stored under the key.
+    prepare() {
       checkBody(c, body)
-      return work(tx, runLast)
+      return prepare(body)
     },
   }
+  const inFlight = c.get('inFlight')
+  const key = inFlightKey(request)
+  if (!(await inFlight.wait(key))) throw keyInFlight()
+  return respond(c, await inFlight.track(key, () => decide(context, request, create)))
 }
 
 const evaluatedHeader = 'idempotency-key-evaluated'

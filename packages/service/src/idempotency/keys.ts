@@ -1,3 +1,4 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 
@@ -49,10 +50,10 @@ export async function findKey(
   context: ServiceContext,
   request: KeyedRequest,
 ): Promise<KeyRecord | undefined> {
-  const [row] = await run<KeyRow>(executor, context, selectKey, [request.clientId, request.idempotencyKey])
-  if (row === undefined || row.response_status === null || row.response_body === null) return undefined
-  const body = row.response_sealed ? context.secrets.open(row.response_body, placeOf(request)) : row.response_body
-  return { fingerprint: row.fingerprint, response: { status: row.response_status, body } }
+  const [row] = await run(executor, context, selectKey, [request.clientId, request.idempotencyKey])
+  if (row === undefined || row.responseStatus === null || row.responseBody === null) return undefined
+  const body = row.responseSealed ? context.secrets.open(row.responseBody, placeOf(request)) : row.responseBody
+  return { fingerprint: row.fingerprint, response: { status: row.responseStatus, body } }
 }
 
 /** Deletes keys that were first used before `before`. Returns how many. */
@@ -60,12 +61,12 @@ export async function pruneKeys(executor: Executor | Tx, context: ServiceContext
   return (await run(executor, context, deleteKeys, [before])).length
 }
 
-interface KeyRow {
-  readonly fingerprint: string
-  readonly response_status: number | null
-  readonly response_body: string | null
-  readonly response_sealed: boolean
-}
+const readKey = rowDecoder('idempotency key', {
+  fingerprint: Column.text,
+  responseStatus: Column.nullable(Column.integer),
+  responseBody: Column.nullable(Column.text),
+  responseSealed: Column.boolean,
+})
 
 function placeOf(request: KeyedRequest) {
   const row = JSON.stringify([request.clientId, request.idempotencyKey])
@@ -92,6 +93,7 @@ const selectKey = statement(
   `select fingerprint, response_status, response_body, response_sealed
      from {{schema}}.idempotency_key
     where client_id = $1 and idempotency_key = $2`,
+  readKey,
 )
 
 const deleteKeys = statement(

@@ -1,3 +1,4 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import type { RailFlow } from '../rails/port.ts'
@@ -130,9 +131,16 @@ export async function book(
   step: LedgerStep,
   lines: readonly LedgerLine[],
 ): Promise<LedgerAnswer> {
-  const [row] = await run<{ answer: LedgerAnswer }>(tx, context, applyStep, [postingId, step, JSON.stringify(lines)])
+  const [row] = await run(tx, context, applyStep, [postingId, step, JSON.stringify(lines)])
   if (row === undefined) throw new Error('The ledger gave no answer.')
   return row.answer
 }
 
-const applyStep = statement('ledger_apply', 'select {{schema}}.ledger_apply($1, $2, $3::jsonb) as answer')
+/** Reads the answer of a statement that books a step. */
+export const readLedgerAnswer = rowDecoder('ledger answer', { answer: Column.word<LedgerAnswer>() })
+
+const applyStep = statement(
+  'ledger_apply',
+  'select {{schema}}.ledger_apply($1, $2, $3::jsonb) as answer',
+  readLedgerAnswer,
+)

@@ -1,25 +1,12 @@
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, expect, it } from 'vitest'
-import { testContext, testSchema, testService } from '../../test/service.ts'
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
+import { testContext, testService } from '../../test/service.ts'
 import { balancesRoutes } from '../balances/routes.ts'
-import { migrateService } from '../database/migrations.ts'
 import { docsRoutes } from './docs-routes.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 4 })
-afterAll(() => pool.end())
+const { pool } = await serviceDatabase()
 
-const context = testContext({ pool, clock: manualClock(), logger: silentLogger })
+const context = testContext({ pool })
 const service = testService(context, [balancesRoutes, docsRoutes])
 const { token } = await service.signIn()
 const accountId = await service.createAccount(token)

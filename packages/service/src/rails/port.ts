@@ -1,5 +1,4 @@
 import type { Amount, PaymentDetails, TransferFailure, WireInstructions } from '@outlay/core'
-import type { PoolClient } from 'pg'
 
 /** How a transfer changes value: the four flows of the specification's "What the service does". */
 export type RailFlow = 'onramp' | 'offramp' | 'swap' | 'payout'
@@ -155,17 +154,21 @@ export interface VirtualAccountBank {
  * Every member may be called from several processes at once.
  */
 export interface Rails {
-  /** Checks an instruction before the transfer is created. Returns `undefined` when it is acceptable. No effect. */
-  validate(instruction: RailInstruction): Promise<RailRefusal | undefined>
   /**
-   * Instructions for the inbound wire of this transfer. Called once, while the transfer is created. `tx` is the transaction of the
-   * create: a rail that keeps its state in the same database may write in it. In the service's own tables, it reads and writes
-   * only the client's rows.
+   * Checks an instruction before the transfer is created. Returns `undefined` when it is acceptable. No effect.
+   *
+   * The service holds no connection meanwhile. When this rejects or takes longer than 10 seconds, the create is answered with 503 and
+   * leaves nothing behind. The same applies to `wireInstructions`.
+   */
+  validate(instruction: RailInstruction, options: { readonly signal: AbortSignal }): Promise<RailRefusal | undefined>
+  /**
+   * Instructions for the inbound wire of this transfer. Called before the transfer is created, once per `transferId`. The create may
+   * still be refused: then nobody sees the instructions, and no submission follows.
    */
   wireInstructions(
     instruction: RailInstruction,
-    tx: PoolClient,
     beneficiary: { readonly name: string; readonly address: string },
+    options: { readonly signal: AbortSignal },
   ): Promise<WireInstructions>
   /**
    * How long the rail is guaranteed to remember a `transferId`, in milliseconds. A transfer whose outcome is unknown for longer is

@@ -1,5 +1,6 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
+import { type Row, run, statement } from '../database/statement.ts'
 
 /** A custodial wallet of a seeded account. */
 export interface WalletId {
@@ -15,13 +16,17 @@ export async function listWallets(
   context: Pick<ServiceContext, 'schema'>,
   accountId: string,
 ): Promise<readonly WalletId[]> {
-  const rows = await run<{ id: string; address: string; transfer_types: string[] }>(tx, context, selectWallets, [
-    accountId,
-  ])
-  return rows.map(({ id, address, transfer_types }) => ({ addressId: id, address, transferTypes: transfer_types }))
+  return await run(tx, context, selectWallets, [accountId])
 }
+
+const readWallet: (row: Row) => WalletId = rowDecoder('wallet', {
+  addressId: Column.from('id', Column.text),
+  address: Column.text,
+  transferTypes: Column.texts,
+})
 
 const selectWallets = statement(
   'sandbox_wallet_list',
   `select id, address, transfer_types from {{schema}}.address where account_id = $1 and type = 'internal' order by id`,
+  readWallet,
 )

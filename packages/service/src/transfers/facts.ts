@@ -1,4 +1,5 @@
-import { type Observation, TransferStatus } from '@outlay/core'
+import { type Observation, type TransferFailure, TransferStatus } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import { book, type LedgerLine, planReverse } from '../ledger/ledger.ts'
@@ -26,7 +27,7 @@ async function applyBatch(tx: Tx, context: ServiceContext, facts: readonly RailF
       accepted.add(fact.reference)
       if (row?.status === 'complete' && fact.kind === 'returned') await applyLateReturn(tx, context, row)
     } else {
-      const group = row.has_reference ? sure : unsure
+      const group = row.hasReference ? sure : unsure
       group.push(fact)
     }
   }
@@ -56,14 +57,7 @@ async function applyLateReturn(tx: Tx, context: ServiceContext, { id, flow, post
   context.logger.warn({ transferId: id, flow }, `The money of a complete transfer was returned; ${report}`)
 }
 
-interface KnownTransfer {
-  readonly id: string
-  readonly status: TransferStatus
-  readonly failure: { readonly retriable: boolean } | null
-  readonly flow: RailFlow
-  readonly post: readonly LedgerLine[]
-  readonly has_reference: boolean
-}
+type KnownTransfer = ReturnType<typeof readKnown>
 
 function writeDetails(tx: Tx, context: ServiceContext, facts: readonly RailFact[]): Promise<readonly KnownTransfer[]> {
   const given = facts.map(({ transferId, source, destination }) => ({
@@ -76,6 +70,15 @@ function writeDetails(tx: Tx, context: ServiceContext, facts: readonly RailFact[
   }))
   return run(tx, context, updateDetails, [JSON.stringify(given)])
 }
+
+const readKnown = rowDecoder('transfer', {
+  id: Column.text,
+  status: Column.word<TransferStatus>(),
+  failure: Column.nullable(Column.json<TransferFailure>()),
+  flow: Column.word<RailFlow>(),
+  post: Column.json<readonly LedgerLine[]>(),
+  hasReference: Column.boolean,
+})
 
 const updateDetails = statement(
   'transfer_update_details',
@@ -106,4 +109,5 @@ const updateDetails = statement(
    select t.id, t.status, t.failure, t.flow, t.plan -> 'post' as post, t.reference is not null as has_reference
      from {{schema}}.transfer t
     where t.id in (select id from given)`,
+  readKnown,
 )

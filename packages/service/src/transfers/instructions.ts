@@ -1,17 +1,18 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext } from '../context.ts'
 import { batch } from '../database/batch.ts'
-import { run, statement } from '../database/statement.ts'
+import { type Row, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { ReadInstruction } from '../rails/gateway.ts'
 import type { RailInstruction } from '../rails/port.ts'
-import { bankAccountOf } from './parties.ts'
-import type { TransferRow } from './row.ts'
+import { bankAccountOf, readBankAccount } from './parties.ts'
+import { readTransfer } from './row.ts'
 
 /** Makes the reader of rail instructions: it reads simultaneous submissions in one statement. */
 export function instructionReader(context: Pick<ServiceContext, 'pool' | 'schema' | 'secrets'>): ReadInstruction {
   return batch(
     async (transferIds: readonly string[]) => {
-      const rows = await run<InstructionRow>(asSystem(context), context, selectInstructions, [transferIds])
+      const rows = await run(asSystem(context), context, selectInstructions, [transferIds])
       const found = new Map(rows.map((row) => [row.id, row]))
       return transferIds.map((id) => {
         const row = found.get(id)
@@ -34,7 +35,7 @@ function instructionOf(context: Pick<ServiceContext, 'secrets'>, row: Instructio
       transferType: row.source_transfer_type,
       custodial: row.plan.void.length > 0,
       address: row.source?.address ?? '',
-      bank: row.source === null ? undefined : bankAccountOf(context, row.source),
+      bank: row.source && bankAccountOf(context, row.source),
     },
     destination: {
       addressId: row.destination_address_id,
@@ -42,23 +43,34 @@ function instructionOf(context: Pick<ServiceContext, 'secrets'>, row: Instructio
       transferType: row.destination_transfer_type,
       custodial: row.plan.post.at(-1)?.kind === 'custodial',
       address: row.destination?.address ?? '',
-      bank: row.destination === null ? undefined : bankAccountOf(context, row.destination),
+      bank: row.destination && bankAccountOf(context, row.destination),
     },
     wireMemo: row.wire_memo ?? undefined,
     brandAccountId: row.brand_account_id ?? undefined,
-    statementName: row.statement_name,
+    statementName: row.statementName,
     deposit: row.automation_id === null ? undefined : { reference: row.source_transaction_id ?? '' },
   }
 }
 
-/** One address of a transfer, as JSON of its row. */
-type AddressJson = Parameters<typeof bankAccountOf>[1] & { readonly address: string }
+type InstructionRow = ReturnType<typeof readInstruction>
 
-interface InstructionRow extends TransferRow {
-  readonly source: AddressJson | null
-  readonly destination: AddressJson | null
-  readonly statement_name: string
+function readInstruction(row: Row) {
+  const { source, destination, statementName } = readAddresses(row)
+  return { ...readTransfer(row), source: readAddress(source), destination: readAddress(destination), statementName }
 }
+
+const readAddresses = rowDecoder('instruction', {
+  source: Column.nullable(Column.json<Row>()),
+  destination: Column.nullable(Column.json<Row>()),
+  statementName: Column.text,
+})
+
+/** Reads one address of a transfer from JSON of its row. */
+function readAddress(row: Row | null) {
+  return row === null ? undefined : { ...readBankAccount(row), ...readOnchainAddress(row) }
+}
+
+const readOnchainAddress = rowDecoder('address', { address: Column.text })
 
 const selectInstructions = statement(
   'transfer_instruction_select',
@@ -68,4 +80,5 @@ const selectInstructions = statement(
      left join {{schema}}.address s on s.id = t.source_address_id
      left join {{schema}}.address d on d.id = t.destination_address_id
     where t.id = any ($1)`,
+  readInstruction,
 )

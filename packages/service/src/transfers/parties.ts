@@ -1,14 +1,14 @@
-import { Address, OutlayError, type TransferRequest } from '@outlay/core'
+import { type AccountStatus, Address, OutlayError, type TransferRequest } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import {
   type AddressRow,
   accountNumberPlace,
   addressColumns,
-  addressOf,
   type PostalAddress,
-  type StoredAddress,
+  readAddress,
 } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import type { RailBankAccount } from '../rails/port.ts'
 import type { Environment } from '../schema/caller.ts'
 
@@ -31,11 +31,12 @@ export interface TransferParties {
 
 /**
  * Reads the account and the addresses that a request names, in one statement, and checks that the transfer can use each.
+ * `transfer_create` checks the status of each again.
  * @throws OutlayError `not_found`, `account_not_ready`, `invalid_address`, `address_archived`, `mixed_environments`,
  *   `transfer_type_not_supported`, `bank_login_required`, in this order per address, source first.
  */
 export async function findParties(
-  tx: Tx,
+  executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   environment: Environment,
@@ -43,22 +44,22 @@ export async function findParties(
 ): Promise<TransferParties> {
   const { source, destination } = request
   const ids = [destination.addressId, ...(source.addressId === undefined ? [] : [source.addressId])]
-  const rows = await run<PartyRow>(tx, context, selectParties, [accountId, ids, destination.transferType])
-  const [account] = rows
+  const rows = await run(executor, context, selectParties, [accountId, ids, destination.transferType])
+  const account = rows[0]?.account
   if (account === undefined) throw new OutlayError('not_found', 'The account does not exist.')
-  if (account.account_status !== 'complete') {
+  if (account.status !== 'complete') {
     throw new OutlayError(
       'account_not_ready',
-      `The account is ${account.account_status}; transfers require a complete account.`,
+      `The account is ${account.status}; transfers require a complete account.`,
     )
   }
   const find = (side: 'source' | 'destination', addressId: string): Party => {
-    const row = rows.find(({ id }) => id === addressId)
-    return checkParty(context, environment, side, request[side].transferType, row)
+    const stored = rows.find(({ party }) => party?.address.id === addressId)?.party
+    return checkParty(context, environment, side, request[side].transferType, stored)
   }
   return {
-    businessName: account.account_business_name,
-    businessAddress: account.account_address,
+    businessName: account.businessName,
+    businessAddress: account.address,
     source: source.addressId === undefined ? undefined : find('source', source.addressId),
     destination: find('destination', destination.addressId),
   }
@@ -69,13 +70,13 @@ function checkParty(
   environment: Environment,
   side: 'source' | 'destination',
   transferType: string,
-  row: PartyRow | undefined,
+  stored: StoredParty | undefined,
 ): Party {
   const field = `${side}.addressId`
-  if (row === undefined) {
+  if (stored === undefined) {
     throw new OutlayError('invalid_address', 'The account has no such address.', { field })
   }
-  const address = addressOf(row)
+  const { address } = stored
   if (address.status === 'archived') {
     const message = 'The address is archived; use another one, or make it active again.'
     throw new OutlayError('address_archived', message, { field })
@@ -90,44 +91,64 @@ function checkParty(
     throw new OutlayError('transfer_type_not_supported', `The address does not list ${transferType}.`, { field })
   }
   // Only a debit pulls money through the link.
-  if (side === 'source' && row.bank_login_required_at !== null) {
+  if (side === 'source' && stored.bankLoginRequiredAt !== null) {
     throw new OutlayError('bank_login_required', 'The bank account has to be linked again before it is debited.', {
       field,
     })
   }
-  return { ...address, custodial: custodialOf(row), bankAccount: bankAccountOf(context, row) }
+  return { ...address, custodial: custodialOf(stored), bankAccount: bankAccountOf(context, stored.bankAccount) }
 }
 
-function custodialOf(row: PartyRow): Party['custodial'] {
-  if (row.type === 'internal') return { accountId: row.account_id, addressId: row.id }
-  if (row.payee_account_id === null || row.payee_address_id === null) return undefined
-  return { accountId: row.payee_account_id, addressId: row.payee_address_id }
+function custodialOf({ address, payeeAccountId, payeeAddressId }: StoredParty): Party['custodial'] {
+  if (address.type === 'internal') return { accountId: address.accountId, addressId: address.id }
+  if (payeeAccountId === null || payeeAddressId === null) return undefined
+  return { accountId: payeeAccountId, addressId: payeeAddressId }
 }
 
 /** The bank account of a stored address, in plain text; `undefined` when the address is not a bank account. */
 export function bankAccountOf(
   context: Pick<ServiceContext, 'secrets'>,
-  row: Pick<StoredAddress, 'id' | 'bank_owner' | 'bank_routing_number' | 'bank_account_type'> & {
-    readonly bank_account_number: string | null
-  },
+  stored: ReturnType<typeof readBankAccount>,
 ): RailBankAccount | undefined {
-  if (row.bank_account_number === null) return undefined
+  if (stored.bankAccountNumber === null) return undefined
   return {
-    owner: row.bank_owner ?? '',
-    routingNumber: row.bank_routing_number ?? '',
-    accountType: row.bank_account_type ?? '',
-    accountNumber: context.secrets.open(row.bank_account_number, accountNumberPlace(row.id)),
+    owner: stored.bankOwner ?? '',
+    routingNumber: stored.bankRoutingNumber ?? '',
+    accountType: stored.bankAccountType ?? '',
+    accountNumber: context.secrets.open(stored.bankAccountNumber, accountNumberPlace(stored.id)),
   }
 }
 
-interface PartyRow extends StoredAddress {
-  readonly account_status: 'complete' | 'pending' | 'rejected'
-  readonly account_business_name: string
-  readonly account_address: PostalAddress
-  readonly bank_account_number: string | null
-  readonly bank_login_required_at: Date | null
-  readonly payee_account_id: string | null
-  readonly payee_address_id: string | null
+/** Reads the bank account of an address, whose number is sealed. */
+export const readBankAccount = rowDecoder('address', {
+  id: Column.text,
+  bankOwner: Column.nullable(Column.text),
+  bankRoutingNumber: Column.nullable(Column.text),
+  bankAccountType: Column.nullable(Column.text),
+  bankAccountNumber: Column.nullable(Column.text),
+})
+
+const readAccount = rowDecoder('account', {
+  status: Column.from('account_status', Column.word<AccountStatus>()),
+  businessName: Column.from('account_business_name', Column.text),
+  address: Column.from('account_address', Column.json<PostalAddress>()),
+})
+
+const readLinks = rowDecoder('address', {
+  bankLoginRequiredAt: Column.nullable(Column.date),
+  payeeAccountId: Column.nullable(Column.text),
+  payeeAddressId: Column.nullable(Column.text),
+})
+
+type StoredParty = ReturnType<typeof readStoredParty>
+
+function readStoredParty(row: Row) {
+  return { address: readAddress(row), bankAccount: readBankAccount(row), ...readLinks(row) }
+}
+
+/** An account that has none of the addresses is one row without a party. */
+function readParty(row: Row) {
+  return { account: readAccount(row), party: row['id'] === null ? undefined : readStoredParty(row) }
 }
 
 const selectParties = statement(
@@ -145,4 +166,5 @@ const selectParties = statement(
         where a.type = 'external' and a.kind <> 'bank'
      ) p on true
     where o.id = $1`,
+  readParty,
 )

@@ -2,7 +2,7 @@ import { type EventType, TransferStatus, transferStatuses, type WebhookEventType
 import type { ServiceContext } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import { recordEvent } from '../webhooks/events.ts'
-import type { TransferRow } from './row.ts'
+import { readTransfer } from './row.ts'
 import { transferView } from './view.ts'
 
 /** How an event of the engine changes the service's transfer. */
@@ -55,7 +55,7 @@ export function subscribeToEngine(context: ServiceContext): void {
     async (event, tx) => {
       if (!isStep(event.type)) return
       const { failure, remoteId } = event.transfer
-      const [row] = await run<TransferRow>(tx, context, advanceTransfer, [
+      const [row] = await run(tx, context, advanceTransfer, [
         event.transferId,
         before[event.type],
         steps[event.type],
@@ -73,4 +73,5 @@ export function subscribeToEngine(context: ServiceContext): void {
 const advanceTransfer = statement(
   'transfer_advance',
   'select * from {{schema}}.transfer_advance($1, $2, $3, $4::jsonb, $5, $6)',
+  readTransfer,
 )

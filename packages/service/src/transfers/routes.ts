@@ -10,9 +10,7 @@ import { transferView } from './view.ts'
 /** Mounts transfers: create (also under the singular path), list, read. Specification: "Transfers". */
 export const transfersRoutes: RouteModule = (app, context) => {
   const create = (c: ServiceRequest): Promise<Response> =>
-    createIdempotently(c, context, { scope: 'transfers:write' }, (tx, { body, caller, accountId, runLast }) =>
-      createTransfer(tx, context, caller, accountId, body, runLast),
-    )
+    createIdempotently(c, context, { scope: 'transfers:write' }, (input) => createTransfer(context, input))
   app.post('/accounts/:account_id/transfers', create)
   app.post('/accounts/:account_id/transfer', create)
 

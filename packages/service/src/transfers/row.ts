@@ -1,4 +1,6 @@
 import type { PaymentDetails, TransferFailure, TransferStatus, WireInstructions } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
+import type { Row } from '../database/statement.ts'
 import type { LedgerPlan } from '../ledger/ledger.ts'
 import type { RailFlow } from '../rails/port.ts'
 
@@ -37,3 +39,35 @@ export interface TransferRow {
   readonly created_at: Date
   readonly updated_at: Date
 }
+
+/** Reads a row of the table `transfer`. */
+export const readTransfer: (row: Row) => TransferRow = rowDecoder('transfer', {
+  id: Column.text,
+  account_id: Column.text,
+  status: Column.word<TransferStatus>(),
+  failure: Column.nullable(Column.json<TransferFailure>()),
+  flow: Column.word<RailFlow>(),
+  amount_value: Column.text,
+  amount_currency: Column.text,
+  source_address_id: Column.nullable(Column.text),
+  source_financial_institution_id: Column.nullable(Column.text),
+  source_value_type: Column.text,
+  source_transfer_type: Column.text,
+  source_transaction_id: Column.nullable(Column.text),
+  source_payment_details: Column.nullable(Column.json<PaymentDetails>()),
+  destination_address_id: Column.text,
+  destination_value_type: Column.text,
+  destination_transfer_type: Column.text,
+  destination_transaction_id: Column.nullable(Column.text),
+  destination_payment_details: Column.nullable(Column.json<PaymentDetails>()),
+  wire_memo: Column.nullable(Column.text),
+  wire_instructions: Column.nullable(Column.json<WireInstructions>()),
+  brand_account_id: Column.nullable(Column.text),
+  automation_id: Column.nullable(Column.text),
+  note: Column.nullable(Column.text),
+  plan: Column.json<TransferRow['plan']>(),
+  reference_legs: Column.word<TransferRow['reference_legs']>(),
+  reference: Column.nullable(Column.text),
+  created_at: Column.date,
+  updated_at: Column.date,
+})

@@ -1,6 +1,6 @@
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, type Statement, statement } from '../database/statement.ts'
-import type { TransferRow } from './row.ts'
+import { readTransfer, type TransferRow } from './row.ts'
 
 /** Filters of a list of transfers: exact, case-sensitive, combined with AND. Specification: "Transfers", list. */
 export const transferFilters = [
@@ -29,7 +29,7 @@ export async function findTransfer(
   accountId: string,
   transferId: string,
 ): Promise<TransferRow | undefined> {
-  const [row] = await run<TransferRow>(executor, context, selectTransfer, [accountId, transferId])
+  const [row] = await run(executor, context, selectTransfer, [accountId, transferId])
   return row
 }
 
@@ -39,7 +39,7 @@ export async function findTransferOfAnyone(
   context: Pick<ServiceContext, 'schema'>,
   transferId: string,
 ): Promise<TransferRow | undefined> {
-  const [row] = await run<TransferRow>(executor, context, selectTransferOfAnyone, [transferId])
+  const [row] = await run(executor, context, selectTransferOfAnyone, [transferId])
   return row
 }
 
@@ -72,16 +72,21 @@ export async function findByWireInstructions(
   wire: { readonly memo?: string | undefined; readonly accountNumber?: string | undefined },
 ): Promise<TransferRow | undefined> {
   const values = [wire.memo ?? null, wire.accountNumber ?? null]
-  const [row] = await run<TransferRow>(executor, context, selectByInstructions, values)
+  const [row] = await run(executor, context, selectByInstructions, values)
   return row
 }
 
 const selectTransfer = statement(
   'transfer_select',
   'select * from {{schema}}.transfer where account_id = $1 and id = $2',
+  readTransfer,
 )
 
-const selectTransferOfAnyone = statement('transfer_select_of_anyone', 'select * from {{schema}}.transfer where id = $1')
+const selectTransferOfAnyone = statement(
+  'transfer_select_of_anyone',
+  'select * from {{schema}}.transfer where id = $1',
+  readTransfer,
+)
 
 const selectByInstructions = statement(
   'transfer_select_by_wire_instructions',
@@ -90,9 +95,10 @@ const selectByInstructions = statement(
       and (wire_instructions ->> 'memo' = $1 or wire_instructions ->> 'accountNumber' = $2)
     order by id desc
     limit 1`,
+  readTransfer,
 )
 
-function list(name: string, direction: TransferQuery['direction'], extra: string): Statement {
+function list(name: string, direction: TransferQuery['direction'], extra: string): Statement<TransferRow> {
   const [comparison, order] = direction === 'forward' ? ['<', 'desc'] : ['>', 'asc']
   return statement(
     name,
@@ -107,6 +113,7 @@ function list(name: string, direction: TransferQuery['direction'], extra: string
         ${extra}
       order by id ${order}
       limit $3`,
+    readTransfer,
   )
 }
 

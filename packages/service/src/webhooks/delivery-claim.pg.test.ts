@@ -1,27 +1,16 @@
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
-import { afterAll, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
 import { testContext, testSchema } from '../../test/service.ts'
-import { migrateService } from '../database/migrations.ts'
 import { asSystem } from '../database/tenant.ts'
 import { claimDeliveries, type DeliveryClaim, turnSize } from './delivery-claim.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
+const database = await serviceDatabase()
 // One session, so that the plans of the first claims are those of the last, and its counts are complete.
-const pool = new Pool({ connectionString: database.url, max: 1 })
-afterAll(() => pool.end())
+const pool = database.open(1)
 
-const context = testContext({ pool, clock: manualClock(), logger: silentLogger })
+const context = testContext({ pool })
 const now = new Date('2026-01-02T00:00:00Z')
 const leaseUntil = new Date('2026-01-02T00:10:00Z')
 const query = inspect(pool).query
@@ -167,7 +156,7 @@ it('claims in the order of the whole queue while nobody is at a limit', async ()
 
 it('claims each delivery once in two processes, behind a backlog too', async () => {
   const other = new Pool({ connectionString: database.url, max: 1 })
-  const otherContext = testContext({ pool: other, clock: manualClock(), logger: silentLogger })
+  const otherContext = testContext({ pool: other })
   await seed('busy')
   await seed('other', 4)
   await enqueue('busy-%', 5_000)

@@ -1,5 +1,6 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 
 /** A delivery that this process has claimed until its lease ends. */
 export interface ClaimedDelivery {
@@ -57,17 +58,36 @@ export async function claimDeliveries(
 ): Promise<{ readonly deliveries: readonly ClaimedDelivery[]; readonly after: string }> {
   const { now, leaseUntil, limit, exceptRegistrations, exceptClients } = claim
   if (exceptRegistrations.length === 0 && exceptClients.length === 0) {
-    const deliveries = await run<ClaimedDelivery>(executor, context, claimFirst, [now, leaseUntil, limit])
+    const deliveries = await run(executor, context, claimFirst, [now, leaseUntil, limit])
     return { deliveries, after: '' }
   }
   const values = [now, leaseUntil, limit, exceptRegistrations, exceptClients, frontSize, claim.after, turnSize]
-  const rows = await run<FreeRow>(executor, context, claimFree, values)
-  const deliveries = rows.flatMap(({ after: _, ...row }) => (row.id === null ? [] : [row]))
+  const rows = await run(executor, context, claimFree, values)
+  const deliveries = rows.flatMap(({ delivery }) => delivery ?? [])
   return { deliveries, after: rows[0]?.after ?? '' }
 }
 
+const readDelivery: (row: Row) => ClaimedDelivery = rowDecoder('claimed delivery', {
+  id: Column.text,
+  registrationId: Column.text,
+  clientId: Column.nullable(Column.text),
+  eventId: Column.text,
+  attempt: Column.integer,
+  url: Column.text,
+  secret: Column.nullable(Column.text),
+  previousSecret: Column.nullable(Column.text),
+  previousSecretUntil: Column.nullable(Column.date),
+  active: Column.boolean,
+  body: Column.text,
+  traceparent: Column.nullable(Column.text),
+})
+
+const readVisited = rowDecoder('visited registrations', { after: Column.text })
+
 /** There is one row without a delivery when nothing was claimed. */
-type FreeRow = { readonly after: string } & (ClaimedDelivery | { readonly id: null })
+function readFree(row: Row) {
+  return { ...readVisited(row), delivery: row['id'] === null ? undefined : readDelivery(row) }
+}
 
 /** Leases the deliveries of `due` and reads what to send. */
 const leased = `claimed as (
@@ -77,10 +97,10 @@ const leased = `claimed as (
       where d.id = due.id
      returning d.id, d.registration_id, d.account_id, d.event_id, d.attempts
    ), leased as (
-     select c.id::text as id, c.registration_id as "registrationId",
-            (select min(a.client_id) from {{schema}}.client_account a where a.account_id = c.account_id) as "clientId",
-            c.event_id as "eventId", c.attempts as attempt,
-            r.url, r.secret, r.previous_secret as "previousSecret", r.previous_secret_until as "previousSecretUntil",
+     select c.id::text as id, c.registration_id,
+            (select min(a.client_id) from {{schema}}.client_account a where a.account_id = c.account_id) as client_id,
+            c.event_id, c.attempts as attempt,
+            r.url, r.secret, r.previous_secret, r.previous_secret_until,
             r.status = 'active' as active, e.body, e.traceparent
        from claimed c
        join {{schema}}.webhook_registration r on r.id = c.registration_id
@@ -97,6 +117,7 @@ const claimFirst = statement(
       for update skip locked
    ), ${leased}
    select * from leased order by id::bigint`,
+  readDelivery,
 )
 
 /** A row `d` of no registration and no client at its limit. The scalar subquery probes an index for each row. */
@@ -159,4 +180,5 @@ const claimFree = statement(
                  else coalesce((select max(registration_id) from head having count(*) = $8), '') end as after
    )
    select * from visited left join leased on true order by id::bigint`,
+  readFree,
 )

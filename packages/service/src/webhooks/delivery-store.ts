@@ -1,6 +1,7 @@
 import { loginRequiredEventType } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, type Statement, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, type Statement, statement } from '../database/statement.ts'
 
 /** A delivery as the API returns it. */
 export interface DeliveryResource {
@@ -41,12 +42,12 @@ export async function settleDeliveries(
   context: ServiceContext,
   settlements: readonly DeliveryOutcome[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await run<{ id: string }>(executor, context, settle, [JSON.stringify(settlements)])
+  const rows = await run(executor, context, settle, [JSON.stringify(settlements)])
   return new Set(rows.map(({ id }) => id))
 }
 
 /** Reads the deliveries of an account, newest first. In the direction `backward`, the oldest after the position come first. */
-export async function listDeliveries(
+export function listDeliveries(
   executor: Executor | Tx,
   context: ServiceContext,
   query: {
@@ -59,7 +60,7 @@ export async function listDeliveries(
     readonly limit: number
   },
 ): Promise<readonly DeliveryResource[]> {
-  const rows = await run<StoredDelivery>(executor, context, lists[query.direction], [
+  return run(executor, context, lists[query.direction], [
     query.accountId,
     query.subscriptionId ?? null,
     query.eventId ?? null,
@@ -67,12 +68,6 @@ export async function listDeliveries(
     query.position ?? null,
     query.limit,
   ])
-  return rows.map((row) => ({
-    ...row,
-    last_attempt_at: row.last_attempt_at?.toISOString() ?? null,
-    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
-    created: row.created.toISOString(),
-  }))
 }
 
 /** Sends an event of the account again to every webhook that subscribes to its type now. `undefined` when the event does not exist. */
@@ -82,11 +77,7 @@ export async function resendEvent(
   accountId: string,
   eventId: string,
 ): Promise<number | undefined> {
-  const [row] = await run<{ found: number; resent: number }>(tx, context, resend, [
-    accountId,
-    eventId,
-    context.clock.now(),
-  ])
+  const [row] = await run(tx, context, resend, [accountId, eventId, context.clock.now()])
   return row === undefined || row.found === 0 ? undefined : row.resent
 }
 
@@ -100,7 +91,7 @@ export const pruneSize = 1_000
 export async function pruneEvents(executor: Executor, context: ServiceContext, before: Date): Promise<number> {
   let total = 0
   for (let after: string | null = ''; after !== null; ) {
-    const [row]: readonly Pruned[] = await run<Pruned>(executor, context, deleteEvents, [before, after, pruneSize])
+    const [row]: readonly Pruned[] = await run(executor, context, deleteEvents, [before, after, pruneSize])
     total += row?.count ?? 0
     after = row?.last ?? null
   }
@@ -113,11 +104,27 @@ interface Pruned {
   readonly last: string | null
 }
 
-interface StoredDelivery extends Omit<DeliveryResource, 'last_attempt_at' | 'next_attempt_at' | 'created'> {
-  readonly last_attempt_at: Date | null
-  readonly next_attempt_at: Date | null
-  readonly created: Date
-}
+const readDelivery: (row: Row) => DeliveryResource = rowDecoder('delivery', {
+  id: Column.text,
+  subscription_id: Column.text,
+  event_id: Column.text,
+  event_type: Column.text,
+  status: Column.word<DeliveryResource['status']>(),
+  attempts: Column.integer,
+  last_status: Column.nullable(Column.integer),
+  last_error: Column.nullable(Column.text),
+  last_attempt_at: Column.nullable(Column.isoTime),
+  next_attempt_at: Column.nullable(Column.isoTime),
+  created: Column.isoTime,
+})
+
+const readPruned: (row: Row) => Pruned = rowDecoder('pruned events', {
+  count: Column.integer,
+  last: Column.nullable(Column.text),
+})
+
+const readId = rowDecoder('delivery', { id: Column.text })
+const readResent = rowDecoder('resent event', { found: Column.integer, resent: Column.integer })
 
 const settle = statement(
   'webhook_delivery_settle',
@@ -139,9 +146,10 @@ const settle = statement(
    )
    select d.id::text as id from given s join {{schema}}.webhook_delivery d on d.id = s.id and d.attempts = s.attempt
     where d.status in ('pending', 'canceled') and d.id not in (select id from mine)`,
+  readId,
 )
 
-const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement =>
+const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement<DeliveryResource> =>
   statement(
     name,
     `select d.id::text as id, d.registration_id as subscription_id, d.event_id, e.type as event_type, d.status,
@@ -157,9 +165,10 @@ const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): State
         and ($5::bigint is null or d.id ${comparison} $5)
       order by d.id ${order}
       limit $6`,
+    readDelivery,
   )
 
-const lists: Readonly<Record<'forward' | 'backward', Statement>> = {
+const lists: Readonly<Record<'forward' | 'backward', Statement<DeliveryResource>>> = {
   forward: list('webhook_delivery_list_forward', '<', 'desc'),
   backward: list('webhook_delivery_list_backward', '>', 'asc'),
 }
@@ -179,6 +188,7 @@ const resend = statement(
      returning id
    )
    select (select count(*) from event)::int as found, (select count(*) from resent)::int as resent`,
+  readResent,
 )
 
 const deleteEvents = statement(
@@ -195,4 +205,5 @@ const deleteEvents = statement(
      delete from {{schema}}.webhook_event e using old where e.id = old.id
    )
    select count(*)::int as count, case when count(*) = $3 then max(id) end as last from old`,
+  readPruned,
 )

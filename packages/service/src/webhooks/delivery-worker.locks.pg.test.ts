@@ -1,43 +1,23 @@
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, expect, it } from 'vitest'
+import type { ServerResponse } from 'node:http'
+import { manualClock } from '@outlay/testing'
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
+import { startReceiver } from '../../test/receiver.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
 import { inTransaction, type Tx } from '../context.ts'
-import { migrateService } from '../database/migrations.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { DeliveryResource } from './delivery-store.ts'
 import { startWebhookDelivery } from './delivery-worker.ts'
 import { recordEvent } from './events.ts'
 import { cancelSize, changeWebhook, disableWebhook, removeWebhook, type WebhookResource } from './registrations.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
+const { pool } = await serviceDatabase()
 
 const held: ServerResponse[] = []
-const receiver = createServer((request, response) => {
-  request.resume()
-  held.push(response)
-})
-receiver.listen(0, '127.0.0.1')
-await once(receiver, 'listening')
-afterAll(() => receiver.close())
-const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+const { base: url } = await startReceiver((response) => held.push(response))
 
-const context = testContext({ pool, clock: manualClock(), logger: silentLogger, allowPrivateWebhooks: true })
+const context = testContext({ pool, allowPrivateWebhooks: true })
 const service = testService(context)
 const { token } = await service.signIn()
 

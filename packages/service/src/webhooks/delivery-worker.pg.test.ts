@@ -1,60 +1,32 @@
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import type { WebhookEventType } from '@outlay/core'
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
+import { manualClock } from '@outlay/testing'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
+import { startReceiver } from '../../test/receiver.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
 import { setAccountStatus } from '../accounts/accounts.ts'
 import { inTransaction } from '../context.ts'
-import { migrateService } from '../database/migrations.ts'
 import { deliverySchedule } from './delivery-attempt.ts'
 import type { DeliveryResource } from './delivery-store.ts'
 import { startWebhookDelivery, type WebhookDeliveryOptions } from './delivery-worker.ts'
 import { recordEvent } from './events.ts'
 import type { WebhookResource } from './registrations.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
+const { pool } = await serviceDatabase()
 
-interface Received {
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
-}
-const received: Received[] = []
 /** How each path answers. Default 204. */
 const answers = new Map<string, (response: ServerResponse) => void>()
-const receiver = createServer(async (request, response) => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const path = request.url ?? ''
-  received.push({ path, headers: request.headers, body: Buffer.concat(chunks).toString() })
+const { base, at } = await startReceiver((response, { path }) => {
   const answer = answers.get(path)
   if (answer === undefined) response.writeHead(204).end()
   else answer(response)
 })
-receiver.listen(0, '127.0.0.1')
-await once(receiver, 'listening')
-afterAll(() => receiver.close())
-const base = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
-const at = (path: string) => received.filter((one) => one.path === path)
 
-const context = testContext({ pool, clock: manualClock(), logger: silentLogger, allowPrivateWebhooks: true })
+const context = testContext({ pool, allowPrivateWebhooks: true })
 const service = testService(context)
 const { token } = await service.signIn()
 /** The outside world's clock. */
@@ -220,7 +192,7 @@ it('treats a redirect, a hanging endpoint and a closed port as failures', async 
 it('sends nothing to a private address, not even to one that was registered while that was allowed', async () => {
   const { record, deliveries } = await subscribe('/inside')
   await record('transfer.created')
-  const strict = testContext({ pool, clock: context.clock, logger: silentLogger, secrets: context.secrets })
+  const strict = testContext({ pool, clock: context.clock, secrets: context.secrets })
   const delivery = startWebhookDelivery(strict, { clock, timeoutMs: 30_000 })
   await delivery.drain()
   await delivery.stop()

@@ -1,26 +1,13 @@
 import { Limits } from '@outlay/core'
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
-import { migrateService } from '../database/migrations.ts'
 import type { WebhookResource } from './registrations.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
+const { pool } = await serviceDatabase()
 
-const service = testService(testContext({ pool, clock: manualClock(), logger: silentLogger }))
+const service = testService(testContext({ pool }))
 const { token } = await service.signIn()
 const most = Limits.webhooksPerAccount
 

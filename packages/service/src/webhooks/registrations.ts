@@ -1,7 +1,8 @@
 import { Id, type Issue, Limits, OutlayError, webhookEventTypes } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import { patternsFor } from './events.ts'
 import { parseOutgoingUrl } from './outgoing-url.ts'
 import { newWebhookSecret } from './signature.ts'
@@ -53,18 +54,18 @@ export async function createWebhook(
   // Another transaction that registers one for the account commits before this one counts.
   await run(tx, context, lockAccount, [accountId])
   const values = [id, accountId, target.href, eventTypes, sealed, context.clock.now(), Limits.webhooksPerAccount]
-  const [row] = await run<StoredWebhook>(tx, context, insertWebhook, values)
-  if (row === undefined) throw tooManyWebhooks()
-  return { ...webhookOf(row), secret }
+  const [webhook] = await run(tx, context, insertWebhook, values)
+  if (webhook === undefined) throw tooManyWebhooks()
+  return { ...webhook, secret }
 }
 
 /** Reads the webhooks of an account, oldest first. */
-export async function listWebhooks(
+export function listWebhooks(
   executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
 ): Promise<readonly WebhookResource[]> {
-  return (await run<StoredWebhook>(executor, context, selectWebhooks, [accountId])).map(webhookOf)
+  return run(executor, context, selectWebhooks, [accountId])
 }
 
 /** One webhook of an account; `undefined` when there is none. */
@@ -74,8 +75,8 @@ export async function findWebhook(
   accountId: string,
   webhookId: string,
 ): Promise<WebhookResource | undefined> {
-  const [row] = await run<StoredWebhook>(executor, context, selectWebhook, [accountId, webhookId])
-  return row === undefined ? undefined : webhookOf(row)
+  const [webhook] = await run(executor, context, selectWebhook, [accountId, webhookId])
+  return webhook
 }
 
 /**
@@ -93,10 +94,9 @@ export async function changeWebhook(
   const policy = { allowPrivate: context.allowPrivateWebhooks ?? false }
   const url = change.url === undefined ? null : parseOutgoingUrl(change.url, 'url', policy).href
   const values = [accountId, webhookId, url, change.event_types ?? null, change.status ?? null, context.clock.now()]
-  const [row] = await run<StoredWebhook>(tx, context, updateWebhook, values)
-  if (row === undefined) return undefined
-  if (row.status === 'disabled') await run(tx, context, cancelDeliveries, [webhookId])
-  return webhookOf(row)
+  const [webhook] = await run(tx, context, updateWebhook, values)
+  if (webhook?.status === 'disabled') await run(tx, context, cancelDeliveries, [webhookId])
+  return webhook
 }
 
 /** Removes a webhook with its deliveries. False when there is none. */
@@ -134,23 +134,17 @@ export function webhookSecretPlace(webhookId: string) {
   return { table: 'webhook_registration', column: 'secret', row: webhookId }
 }
 
-/** A row of the table `webhook_registration`, without its secrets. */
-export interface StoredWebhook {
-  readonly id: string
-  readonly account_id: string
-  readonly url: string
-  readonly event_types: readonly string[]
-  readonly status: 'active' | 'disabled'
-  readonly disabled_reason: string | null
-  readonly created_at: Date
-  readonly updated_at: Date
-}
-
-/** Writes a webhook as the API returns it. */
-export function webhookOf(row: StoredWebhook): WebhookResource {
-  const { created_at, updated_at, ...rest } = row
-  return { ...rest, created: created_at.toISOString(), updated: updated_at.toISOString() }
-}
+/** Reads a row of the table, without its secrets. */
+export const readWebhook: (row: Row) => WebhookResource = rowDecoder('webhook', {
+  id: Column.text,
+  account_id: Column.text,
+  url: Column.text,
+  event_types: Column.texts,
+  status: Column.word<WebhookResource['status']>(),
+  disabled_reason: Column.nullable(Column.text),
+  created: Column.from('created_at', Column.isoTime),
+  updated: Column.from('updated_at', Column.isoTime),
+})
 
 function tooManyWebhooks(): OutlayError {
   const message = `The account has ${Limits.webhooksPerAccount} webhooks, which is the limit. Remove one, then send the request with a new key.`
@@ -167,7 +161,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.outpu
   throw OutlayError.fromIssues([first, ...rest])
 }
 
-/** Columns of {@link StoredWebhook}. */
+/** What a statement selects of the table for {@link readWebhook}. */
 export const webhookColumns = `id, account_id, url, event_types, status, disabled_reason, created_at, updated_at`
 
 const lockAccount = statement(
@@ -184,16 +178,19 @@ const insertWebhook = statement(
       select count(*) from {{schema}}.webhook_registration where account_id = $2 and kind = 'webhook'
     ) < $7
    returning ${webhookColumns}`,
+  readWebhook,
 )
 
 const selectWebhooks = statement(
   'webhook_registration_list',
   `select ${webhookColumns} from {{schema}}.webhook_registration where account_id = $1 and kind = 'webhook' order by id`,
+  readWebhook,
 )
 
 const selectWebhook = statement(
   'webhook_registration_select',
   `select ${webhookColumns} from {{schema}}.webhook_registration where account_id = $1 and id = $2 and kind = 'webhook'`,
+  readWebhook,
 )
 
 const updateWebhook = statement(
@@ -206,6 +203,7 @@ const updateWebhook = statement(
           updated_at = $6
     where account_id = $1 and id = $2 and kind = 'webhook'
    returning ${webhookColumns}`,
+  readWebhook,
 )
 
 const deleteWebhook = statement(

@@ -20,8 +20,13 @@ import { rotateWebhookSecret } from './secret-rotation.ts'
 /** Mounts registration of webhooks and the log of their deliveries. Specification: "Events". */
 export const webhooksRoutes: RouteModule = (app, context) => {
   app.post('/accounts/:account_id/webhooks', (c) =>
-    createIdempotently(c, context, { scope: 'webhooks:write', sealed: true }, (tx, { body, accountId }) =>
-      createWebhook(tx, context, accountId, body),
+    createIdempotently(
+      c,
+      context,
+      { scope: 'webhooks:write', sealed: true },
+      ({ body, accountId }) =>
+        (tx) =>
+          createWebhook(tx, context, accountId, body),
     ),
   )
 
@@ -90,8 +95,13 @@ const mountSubscriptions: RouteModule = (app, context: ServiceContext) => {
 
   app.post(`${path}/rotate`, (c) => {
     const options = { scope: 'webhooks:write', sealed: true, bodyless: true } as const
-    return createIdempotently(c, context, options, async (tx, { accountId }) =>
-      found(await rotateWebhookSecret(tx, context, accountId, subscriptionIdOf(c))),
+    return createIdempotently(
+      c,
+      context,
+      options,
+      ({ accountId }) =>
+        async (tx) =>
+          found(await rotateWebhookSecret(tx, context, accountId, subscriptionIdOf(c))),
     )
   })
 }

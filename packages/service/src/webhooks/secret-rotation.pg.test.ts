@@ -1,50 +1,26 @@
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { manualClock, silentLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
+import { manualClock } from '@outlay/testing'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
+import { type Received, startReceiver } from '../../test/receiver.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
 import { inTransaction } from '../context.ts'
-import { migrateService } from '../database/migrations.ts'
 import { keepHouse } from '../housekeeping.ts'
 import { startWebhookDelivery } from './delivery-worker.ts'
 import { recordEvent } from './events.ts'
 import type { WebhookResource } from './registrations.ts'
 import { type RotatedWebhook, secretOverlapMs } from './secret-rotation.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
+const { pool } = await serviceDatabase()
 
-interface Received {
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
-}
-const received: Received[] = []
 /** How many times a path answers 503 before it answers 204. */
 const busy = new Map<string, number>()
 /** The secret that a path goes by; it answers 401 to what that did not sign. */
 const trusted = new Map<string, string>()
-const receiver = createServer(async (request, response) => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const path = request.url ?? ''
-  const one = { path, headers: request.headers, body: Buffer.concat(chunks).toString() }
-  received.push(one)
+const { base, received } = await startReceiver((response, one) => {
+  const { path } = one
   const trust = trusted.get(path)
   if (trust !== undefined && !verifies(trust, one)) {
     response.writeHead(401).end()
@@ -54,13 +30,9 @@ const receiver = createServer(async (request, response) => {
   busy.set(path, left - 1)
   response.writeHead(left > 0 ? 503 : 204).end()
 })
-receiver.listen(0, '127.0.0.1')
-await once(receiver, 'listening')
-afterAll(() => receiver.close())
-const base = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
 
 const serviceClock = manualClock()
-const context = testContext({ pool, clock: serviceClock, logger: silentLogger, allowPrivateWebhooks: true })
+const context = testContext({ pool, clock: serviceClock, allowPrivateWebhooks: true })
 const service = testService(context)
 const signIn = async () => (await service.signIn()).token
 let token = await signIn()

@@ -1,12 +1,6 @@
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
-import {
-  type StoredWebhook,
-  type WebhookResource,
-  webhookColumns,
-  webhookOf,
-  webhookSecretPlace,
-} from './registrations.ts'
+import { readWebhook, type WebhookResource, webhookColumns, webhookSecretPlace } from './registrations.ts'
 import { newWebhookSecret } from './signature.ts'
 
 /** How long the replaced secret still signs, in milliseconds. */
@@ -35,8 +29,8 @@ export async function rotateWebhookSecret(
   const until = new Date(now.getTime() + secretOverlapMs)
   const secret = newWebhookSecret(context.random)
   const sealed = context.secrets.seal(secret, webhookSecretPlace(webhookId))
-  const [row] = await run<StoredWebhook>(tx, context, rotate, [accountId, webhookId, sealed, until, now])
-  return row && { ...webhookOf(row), secret, previous_secret_until: until.toISOString() }
+  const [webhook] = await run(tx, context, rotate, [accountId, webhookId, sealed, until, now])
+  return webhook && { ...webhook, secret, previous_secret_until: until.toISOString() }
 }
 
 /** Deletes secrets that expired before `now`. Returns how many. */
@@ -54,6 +48,7 @@ const rotate = statement(
       set previous_secret = secret, previous_secret_until = $4, secret = $3, updated_at = $5
     where account_id = $1 and id = $2 and kind = 'webhook'
    returning ${webhookColumns}`,
+  readWebhook,
 )
 
 const forget = statement(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventually, startProcess } from './rails-process.ts'
+import { eventually, signalled, startProcess } from './rails-process.ts'
 import type { RailsSubject } from './rails-subject.ts'
 
 /** Declares the cases about calls of rails: validation, submission, reading. */
@@ -12,7 +12,7 @@ export function describePayments(subject: RailsSubject): void {
       expect(reference).not.toBe('')
       expect(await submit(instruction)).toBe(reference)
       expect(await submit(structuredClone(instruction))).toBe(reference)
-      expect(await rails.validate(instruction)).toBeUndefined()
+      expect(await rails.validate(instruction, signalled())).toBeUndefined()
     })
 
     it('have one reference when two processes submit them 20 times at once', async () => {
@@ -46,8 +46,8 @@ export function describePayments(subject: RailsSubject): void {
     it('do not come about by validation', async () => {
       const { rails, submit, waitFor, reported } = await startProcess(subject)
       const [validated, submitted] = [subject.instruct(), subject.instruct()]
-      expect(await rails.validate(validated)).toBeUndefined()
-      expect(await rails.validate(validated)).toBeUndefined()
+      expect(await rails.validate(validated, signalled())).toBeUndefined()
+      expect(await rails.validate(validated, signalled())).toBeUndefined()
       await submit(submitted)
       await expect(subject.settle(validated.transferId)).rejects.toThrow()
       await subject.settle(submitted.transferId)
@@ -58,11 +58,11 @@ export function describePayments(subject: RailsSubject): void {
     it.runIf(subject.instructRefused)('are refused by validation with a code, a field and a reason', async () => {
       const { rails } = await startProcess(subject)
       const refused = subject.instructRefused?.() ?? subject.instruct()
-      const refusal = await rails.validate(refused)
+      const refusal = await rails.validate(refused, signalled())
       expect(refusal?.code).toMatch(/^(invalid_(account_number|routing_number|address)|rejected_by_service)$/)
       expect(refusal?.field).toMatch(/^(source|destination|amount|brand)\b/)
       expect(refusal?.detail).not.toBe('')
-      expect(await rails.validate(refused)).toEqual(refusal)
+      expect(await rails.validate(refused, signalled())).toEqual(refusal)
     })
   })
 }

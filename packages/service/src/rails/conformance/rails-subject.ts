@@ -1,5 +1,4 @@
 import type { Amount } from '@outlay/core'
-import type { PoolClient } from 'pg'
 import type { RailInstruction, Rails, VirtualAccountOrder } from '../port.ts'
 
 /**
@@ -46,8 +45,6 @@ export interface RetriedPayments {
 export interface InboundWires {
   /** A new instruction of a transfer that is funded by wire. */
   instruct(): RailInstruction
-  /** Runs `work` in a transaction of the service's database, and commits it. */
-  transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
   /** Simulates the arrival of the wire that a transfer waits for. */
   arrive(transferId: string): Promise<unknown>
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RailInstruction } from '../port.ts'
-import { eventually, type RailsProcess, startProcess } from './rails-process.ts'
+import { eventually, type RailsProcess, signalled, startProcess } from './rails-process.ts'
 import type { InboundWires, RailsSubject } from './rails-subject.ts'
 
 const beneficiary = { name: 'Acme Incorporated', address: '1 Main Street, Springfield, IL 62701' }
@@ -8,7 +8,7 @@ const beneficiary = { name: 'Acme Incorporated', address: '1 Main Street, Spring
 /** Declares the cases about inbound wires. */
 export function describeInboundWires(subject: RailsSubject, wires: InboundWires): void {
   const announce = ({ rails }: RailsProcess, instruction: RailInstruction) =>
-    wires.transaction((tx) => rails.wireInstructions(instruction, tx, beneficiary))
+    rails.wireInstructions(instruction, beneficiary, signalled())
 
   describe('inbound wires', () => {
     it('have instructions that name the bank, the account and the beneficiary', async () => {
@@ -32,7 +32,7 @@ export function describeInboundWires(subject: RailsSubject, wires: InboundWires)
       await announce(process, instruction)
       const { transferId } = instruction
       const answer = await eventually(subject, async () => {
-        const given = await process.rails.submit(instruction, { signal: new AbortController().signal })
+        const given = await process.rails.submit(instruction, signalled())
         expect(given.outcome).toBe('expected')
         return given
       })

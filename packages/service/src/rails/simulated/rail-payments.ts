@@ -1,6 +1,7 @@
 import type { TransferFailure } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { PoolClient } from 'pg'
-import { type Executor, run, statement } from '../../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../../database/statement.ts'
 import type { RailFact, RailFlow, RailLegDetails, RailPayment } from '../port.ts'
 import type { StatementLine } from './statement-line.ts'
 
@@ -42,6 +43,11 @@ export interface StoredRailPayment extends Omit<NewRailPayment, 'next_at' | 'rep
   readonly represented_at: Date | null
 }
 
+/** A payment that was written, now or, unless `fresh`, before. */
+export interface WrittenRailPayment extends Pick<StoredRailPayment, 'transfer_id' | 'reference' | 'state'> {
+  readonly fresh: boolean
+}
+
 /** The next step of a payment after the due one. */
 export type PaymentStep = Omit<NewRailPayment, 'account_id' | 'reference' | 'state' | 'route' | 'destination'>
 
@@ -52,7 +58,7 @@ export function insertPayments(
   executor: Executor | PoolClient,
   context: Schema,
   payments: readonly NewRailPayment[],
-): Promise<readonly (Pick<StoredRailPayment, 'transfer_id' | 'reference' | 'state'> & { readonly fresh: boolean })[]> {
+): Promise<readonly WrittenRailPayment[]> {
   return run(executor, context, insert, [JSON.stringify(payments)])
 }
 
@@ -71,8 +77,8 @@ export async function findDue(
   context: Schema,
   now: Date,
 ): Promise<{ readonly offsetMs: number; readonly due: boolean }> {
-  const [row] = await run<{ offset_ms: string; due: boolean }>(executor, context, selectDue, [now])
-  return { offsetMs: Number(row?.offset_ms ?? 0), due: row?.due ?? false }
+  const [row] = await run(executor, context, selectDue, [now])
+  return row ?? { offsetMs: 0, due: false }
 }
 
 /** Locks due payments that no other process has locked. */
@@ -96,7 +102,7 @@ export async function findPayment(
   context: Schema,
   transferId: string,
 ): Promise<StoredRailPayment | undefined> {
-  const [row] = await run<StoredRailPayment>(executor, context, selectOfTransfer, [transferId])
+  const [row] = await run(executor, context, selectOfTransfer, [transferId])
   return row
 }
 
@@ -120,13 +126,37 @@ export async function reschedulePayment(
 
 /** Reserves a block of a thousand numbers for the caller and returns the first. */
 export async function reserveReferences(executor: Executor, context: Schema): Promise<number> {
-  const [row] = await run<{ block: string }>(executor, context, nextBlock)
-  return Number(row?.block)
+  const [row] = await run(executor, context, nextBlock)
+  if (row === undefined) throw new Error('The sequence gave no number.')
+  return row.block
 }
 
 function jsonOf(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value)
 }
+
+const writtenColumns = {
+  transfer_id: Column.text,
+  reference: Column.text,
+  state: Column.word<RailPayment['state']>(),
+}
+const readWritten: (row: Row) => WrittenRailPayment = rowDecoder('payment', {
+  ...writtenColumns,
+  fresh: Column.boolean,
+})
+const readPayment: (row: Row) => StoredRailPayment = rowDecoder('payment', {
+  ...writtenColumns,
+  account_id: Column.text,
+  next_state: Column.nullable(Column.word<RailFact['kind']>()),
+  next_at: Column.nullable(Column.date),
+  failure: Column.nullable(Column.json<TransferFailure>()),
+  route: Column.json<Route>(),
+  source: Column.nullable(Column.json<RailLegDetails>()),
+  destination: Column.nullable(Column.json<RailLegDetails>()),
+  presentment: Column.nullable(Column.integer),
+  represented_at: Column.nullable(Column.date),
+  statement_line: Column.nullable(Column.json<StatementLine>()),
+})
 
 const insert = statement(
   'rail_payment_insert',
@@ -144,16 +174,19 @@ const insert = statement(
      from {{schema}}.rail_payment p
      join given using (transfer_id)
     where not exists (select from inserted where inserted.transfer_id = p.transfer_id)`,
+  readWritten,
 )
 
 const selectByReference = statement(
   'rail_payment_select',
   'select * from {{schema}}.rail_payment where reference = any ($1)',
+  readPayment,
 )
 
 const selectOfTransfer = statement(
   'rail_payment_select_of_transfer',
   'select * from {{schema}}.rail_payment where transfer_id = $1',
+  readPayment,
 )
 
 const selectDue = statement(
@@ -169,6 +202,7 @@ const selectDue = statement(
             select from {{schema}}.rail_deposit d where d.verdict is null
           ) as due
      from {{schema}}.simulation_clock c`,
+  rowDecoder('simulation clock', { offsetMs: Column.anyNumber, due: Column.boolean }),
 )
 
 const lockDue = statement(
@@ -178,6 +212,7 @@ const lockDue = statement(
     order by next_at
     limit $2
       for update skip locked`,
+  readPayment,
 )
 
 const advance = statement(
@@ -197,4 +232,8 @@ const reschedule = statement(
    returning transfer_id`,
 )
 
-const nextBlock = statement('rail_reference_block', `select nextval('{{schema}}.rail_reference_block') as block`)
+const nextBlock = statement(
+  'rail_reference_block',
+  `select nextval('{{schema}}.rail_reference_block') as block`,
+  rowDecoder('block of numbers', { block: Column.anyNumber }),
+)

@@ -3,7 +3,6 @@ import { Id } from '@outlay/core'
 import { silentLogger } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
-import { inTransaction } from '../../context.ts'
 import { migrateService } from '../../database/migrations.ts'
 import { describeRails } from '../conformance/index.ts'
 import type { RailInstruction, RailLeg } from '../port.ts'
@@ -75,7 +74,6 @@ describeRails('the simulated rails', async () => {
         source: { valueType: 'USD', transferType: 'wire', custodial: false, address: '' },
         destination: wallet,
       }),
-      transaction: (work) => inTransaction({ pool }, work),
       arrive: (transferId) => simulation.receiveWire(transferId, { senderName: 'Jane Roe' }),
     },
     virtualAccounts: {

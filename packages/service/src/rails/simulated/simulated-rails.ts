@@ -99,9 +99,9 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
 
   return {
     validate: async (instruction) => refusalOf(instruction),
-    async wireInstructions(instruction, tx, beneficiary): Promise<WireInstructions> {
+    async wireInstructions(instruction, beneficiary): Promise<WireInstructions> {
       const sequence = await nextSequence()
-      await insertPayments(tx, options, [planPayment(instruction, virtualClock.now(), sequence)])
+      await insertPayments(system, options, [planPayment(instruction, virtualClock.now(), sequence)])
       return {
         ...simulatedBank,
         beneficiaryName: beneficiary.name,

@@ -1,4 +1,5 @@
 import type { Logger, PaymentDetails } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../../context.ts'
 import { run, statement } from '../../database/statement.ts'
@@ -64,8 +65,8 @@ export function createVirtualAccounts(options: VirtualAccountsOptions): Simulate
     async findOwner(accountNumber) {
       const digits = accountNumberPattern.exec(accountNumber)?.[1]
       if (digits === undefined) return undefined
-      const [row] = await run<{ automation_id: string }>(system, options, selectOwner, [digits])
-      return row?.automation_id
+      const [row] = await run(system, options, selectOwner, [digits])
+      return row?.automationId
     },
     async receive(deposit) {
       const now = virtualClock.now()
@@ -75,9 +76,9 @@ export function createVirtualAccounts(options: VirtualAccountsOptions): Simulate
       const key = [deposit.automationId, deposit.transferType, deposit.reference ?? bankReference]
       const details = JSON.stringify(detailsOf(deposit, bankReference, now))
       await run(system, options, insertDeposit, [...key, bankReference, deposit.amount, details])
-      const [row] = await run<{ bank_reference: string }>(system, options, selectDeposit, key)
+      const [row] = await run(system, options, selectDeposit, key)
       if (row === undefined) throw new Error('The deposit was not written.')
-      return row.bank_reference
+      return row.bankReference
     },
     reporters: (listener) => [reportOpened(options, listener), reportDeposits(options, listener)],
   }
@@ -99,23 +100,23 @@ function detailsOf(deposit: SimulatedDeposit, bankReference: string, now: Date):
 
 function reportOpened(options: VirtualAccountsOptions, listener: VirtualAccountListener): Reporter {
   const fact = (row: AccountRow): VirtualAccountFact => ({
-    automationId: row.automation_id,
+    automationId: row.automationId,
     instructions: { ...simulatedBank, accountNumber: accountNumberOf(row.sequence), memo: null },
   })
   return () =>
     inTransaction(options, async (tx) => {
       const now = options.virtualClock.now()
-      const due = await run<AccountRow>(tx, options, lockReady, [now, batchSize])
+      const due = await run(tx, options, lockReady, [now, batchSize])
       const reported = await eachApplied(options, due, (row) => listener.opened(fact(row)))
-      await run(tx, options, updateReported, [reported.map(([row]) => row.automation_id)])
+      await run(tx, options, updateReported, [reported.map(([row]) => row.automationId)])
       return reported.length
     })
 }
 
 function reportDeposits(options: VirtualAccountsOptions, listener: VirtualAccountListener): Reporter {
   const fact = (row: DepositRow): DepositFact => ({
-    reference: row.bank_reference,
-    transferType: row.transfer_type,
+    reference: row.bankReference,
+    transferType: row.transferType,
     routingNumber: simulatedBank.routingNumber,
     accountNumber: accountNumberOf(row.sequence),
     amount: { value: row.amount, currency: 'USD' },
@@ -123,7 +124,7 @@ function reportDeposits(options: VirtualAccountsOptions, listener: VirtualAccoun
   })
   return () =>
     inTransaction(options, async (tx) => {
-      const due = await run<DepositRow>(tx, options, lockDeposits, [batchSize])
+      const due = await run(tx, options, lockDeposits, [batchSize])
       const reported = await eachApplied(options, due, (row) => listener.deposited(fact(row)))
       for (const [row, { outcome }] of reported) await writeVerdict(tx, options, row, outcome)
       return reported.length
@@ -149,21 +150,23 @@ async function eachApplied<Row, Answer>(
 }
 
 async function writeVerdict(tx: PoolClient, options: VirtualAccountsOptions, row: DepositRow, verdict: string) {
-  await run(tx, options, updateVerdict, [row.transfer_type, row.bank_reference, verdict])
+  await run(tx, options, updateVerdict, [row.transferType, row.bankReference, verdict])
 }
 
-interface AccountRow {
-  readonly automation_id: string
-  /** A bigint as text. */
-  readonly sequence: string
-}
+const readAccount = rowDecoder('virtual account', { automationId: Column.text, sequence: Column.text })
+const readOwner = rowDecoder('virtual account', { automationId: Column.text })
+const readDeposit = rowDecoder('deposit', {
+  automationId: Column.text,
+  sequence: Column.text,
+  transferType: Column.word<DepositFact['transferType']>(),
+  bankReference: Column.text,
+  amount: Column.text,
+  details: Column.json<PaymentDetails>(),
+})
+const readReference = rowDecoder('deposit', { bankReference: Column.text })
 
-interface DepositRow extends AccountRow {
-  readonly transfer_type: DepositFact['transferType']
-  readonly bank_reference: string
-  readonly amount: string
-  readonly details: PaymentDetails
-}
+type AccountRow = ReturnType<typeof readAccount>
+type DepositRow = ReturnType<typeof readDeposit>
 
 const insertAccount = statement(
   'rail_virtual_account_insert',
@@ -174,6 +177,7 @@ const insertAccount = statement(
 const selectOwner = statement(
   'rail_virtual_account_owner',
   'select automation_id from {{schema}}.rail_virtual_account where sequence = $1::bigint',
+  readOwner,
 )
 
 const lockReady = statement(
@@ -183,6 +187,7 @@ const lockReady = statement(
     order by ready_at
     limit $2
       for update skip locked`,
+  readAccount,
 )
 
 const updateReported = statement(
@@ -202,6 +207,7 @@ const selectDeposit = statement(
   'rail_deposit_select',
   `select bank_reference from {{schema}}.rail_deposit
     where automation_id = $1 and transfer_type = $2 and reference = $3`,
+  readReference,
 )
 
 const lockDeposits = statement(
@@ -213,6 +219,7 @@ const lockDeposits = statement(
     order by d.position
     limit $1
       for update of d skip locked`,
+  readDeposit,
 )
 
 const updateVerdict = statement(

@@ -1,4 +1,5 @@
 import type { Clock } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Pool } from 'pg'
 import { run, statement } from '../../database/statement.ts'
 import { asSystem } from '../../database/tenant.ts'
@@ -30,8 +31,8 @@ export function createVirtualClock(options: {
     now,
     adopt,
     async advance(milliseconds) {
-      const rows = await run<{ offset_ms: string }>(asSystem(options), options, advanceClock, [milliseconds])
-      for (const row of rows) adopt(Number(row.offset_ms))
+      const rows = await run(asSystem(options), options, advanceClock, [milliseconds])
+      for (const row of rows) adopt(row.offsetMs)
       return now()
     },
   }
@@ -40,4 +41,5 @@ export function createVirtualClock(options: {
 const advanceClock = statement(
   'simulation_clock_advance',
   'update {{schema}}.simulation_clock set offset_ms = offset_ms + $1 returning offset_ms',
+  rowDecoder('simulation clock', { offsetMs: Column.anyNumber }),
 )

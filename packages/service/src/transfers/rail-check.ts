@@ -1,0 +1,72 @@
+import { OutlayError, type TransferRequest, type WireInstructions } from '@outlay/core'
+import type { PostalAddress } from '../addresses/addresses.ts'
+import type { ServiceContext } from '../context.ts'
+import type { RailInstruction, RailLeg } from '../rails/port.ts'
+import { askRail } from '../rails/rail-call.ts'
+import type { Party, TransferParties } from './parties.ts'
+
+/** The rail's instruction for a transfer that does not exist yet. */
+export function newInstruction(transfer: {
+  readonly id: string
+  readonly accountId: string
+  readonly flow: RailInstruction['flow']
+  readonly request: TransferRequest
+  readonly parties: TransferParties
+  readonly brand?: { readonly business_name: string } | undefined
+}): RailInstruction {
+  const { id, accountId, flow, request, parties, brand } = transfer
+  return {
+    transferId: id,
+    accountId,
+    flow,
+    amount: request.amount,
+    source: railLeg(request.source, parties.source),
+    destination: railLeg(request.destination, parties.destination),
+    wireMemo: request.destination.wireMemo,
+    brandAccountId: request.brand?.accountId,
+    statementName: brand?.business_name ?? parties.businessName,
+  }
+}
+
+function railLeg(
+  leg: { readonly valueType: string; readonly transferType: string },
+  party: Party | undefined,
+): RailLeg {
+  return {
+    addressId: party?.id,
+    valueType: leg.valueType,
+    transferType: leg.transferType,
+    custodial: party?.custodial !== undefined,
+    address: party?.address ?? '',
+    bank: party?.bankAccount,
+  }
+}
+
+/**
+ * Asks the rail whether it accepts an instruction.
+ * @throws OutlayError the code of its refusal, or `service_unavailable`.
+ */
+export async function validateWithRail(context: ServiceContext, instruction: RailInstruction): Promise<void> {
+  const refusal = await askRail(context, (options) => context.rails.validate(instruction, options))
+  if (refusal !== undefined) throw new OutlayError(refusal.code, refusal.detail, { field: refusal.field })
+}
+
+/**
+ * Asks the rail for the instructions of an inbound wire; null for any other transfer.
+ * @throws OutlayError `service_unavailable`.
+ */
+export async function findWireInstructions(
+  context: ServiceContext,
+  instruction: RailInstruction,
+  { businessName, businessAddress }: TransferParties,
+): Promise<WireInstructions | null> {
+  const { flow, source } = instruction
+  if (flow !== 'onramp' || context.catalog.transferType(source.transferType)?.wire !== true) return null
+  const beneficiary = { name: businessName, address: oneLine(businessAddress) }
+  return await askRail(context, (options) => context.rails.wireInstructions(instruction, beneficiary, options))
+}
+
+/** A postal address on one line, for bank instructions. */
+export function oneLine({ street_line_1, street_line_2, city, state, zip }: PostalAddress): string {
+  return [street_line_1, street_line_2, city, `${state} ${zip}`].filter((part) => part !== undefined).join(', ')
+}
