@@ -8,7 +8,7 @@ import { samplePayout } from '../../test/outbox.ts'
 const types: readonly EventType[] = ['transfer.adopted', 'transfer.processing', 'transfer.completed', 'transfer.failed']
 
 describe('a transfer of others', async () => {
-  const { pool, open, commit, enqueue } = await testHost()
+  const { pool, open, commit, enqueue, forgetRequests } = await testHost()
 
   function make(gateway = listedGateway(), options: OpenOptions = {}) {
     // Without a wake-up the refused transfer goes out again after half a minute.
@@ -84,6 +84,7 @@ describe('a transfer of others', async () => {
     const { id } = await enqueue(engine)
     await pool.query(`select * from outlay.fetch_and_claim(1, 'slow', '')`)
     await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [id])
+    await forgetRequests()
     await commit((tx) => engine.transfers.cancel(tx, id))
     const { id: remoteId } = gateway.add({ status: 'complete' })
     const accepted = { stage: 'submitted', status: 'processing', outcome: 'accepted', remote_id: remoteId, events: [] }
@@ -105,6 +106,7 @@ describe('a transfer of others', async () => {
     expect(await found()).toEqual([{ remote_id: remoteId }])
     await pool.query(`update outlay.transfer set stage = 'settled', status = 'failed' where id = $1`, [id])
     await pool.query('delete from outlay_queue.job')
+    await forgetRequests()
     await engine.start()
     await waitUntil(async () => (await found()).length === 0)
     expect((await rows()).map((row) => row.remote_id)).toEqual([null, remoteId])

@@ -1,33 +1,19 @@
-import { createEngine } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { poor, slowWorker } from '../../test/slow-worker.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
 
 describe('a payout that awaits funds while an earlier request is open', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
+  const { pool, open, commit } = await testHost()
   const slow = slowWorker(() => pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
 
   it('is not adopted as a transfer of others', async () => {
     const service = listedGateway()
     let hasFunds = false
     service.answer = (_, moment) => (moment === 'before' && !hasFunds ? Promise.resolve(poor) : undefined)
-    const engine = createEngine({ backend: postgres({ driver }), gateway: service, polling: { maxDelayMs: 50 } })
-    engines.push(engine)
+    const engine = open({ gateway: service, polling: { maxDelayMs: 50 } })
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     await slow.claim()

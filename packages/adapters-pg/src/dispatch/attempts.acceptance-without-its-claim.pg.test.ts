@@ -1,32 +1,18 @@
-import { createEngine } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { inspect } from '../inspection/inspection.ts'
 
 describe('after a fail-over that lost a claim, its acceptance', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
+  const { pool, driver, open, commit } = await testHost()
 
   it('is known, and keeps the transfer from being paid twice', async () => {
     const service = memoryGateway({ status: 'processing' })
     let answer = () => {}
     const answered = new Promise<void>((resolve) => (answer = resolve))
     let calls = 0
-    const engine = createEngine({
-      backend: postgres({ driver }),
+    const engine = open({
       gateway: {
         ...service,
         async submit(submission, options) {
@@ -37,7 +23,6 @@ describe('after a fail-over that lost a claim, its acceptance', async () => {
         },
       },
     })
-    engines.push(engine)
     await engine.start()
     const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     await waitUntil(() => service.transfers.size === 1)

@@ -12,7 +12,7 @@ import { createAttemptStore } from './attempts.ts'
 const wallet = { kind: 'wallet', name: 'Ada', address: `0x${'1'.repeat(40)}`, transferTypes: ['base'] } as const
 
 describe('a claim', async () => {
-  const { pool, driver, open, commit, enqueue } = await testHost()
+  const { pool, driver, open, commit, enqueue, forgetRequests } = await testHost()
   const { tokens } = resolveNames({})
   const attempts = createAttemptStore(driver, tokens)
   const jobs = async () =>
@@ -167,6 +167,7 @@ describe('a claim', async () => {
     await attempts.claim(await fetchedJobs(pool, first.id), 'dead')
     await commit((tx) => createCommandStore(driver, tokens, neverWeighted).pause(tx, 'acme'))
     await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [first.id])
+    await forgetRequests()
     await commit((tx) => engine.transfers.cancel(tx, first.id))
     await commit((tx) => engine.accounts.resume(tx, 'acme'))
     await attempts.claim(await fetchedJobs(pool, second.id), 'alive')

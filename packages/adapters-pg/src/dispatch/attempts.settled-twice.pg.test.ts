@@ -1,30 +1,18 @@
-import { createEngine } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
 
 describe('an acceptance with a taken id that is written twice', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
+  const { pool, driver, open, commit } = await testHost()
 
   it('is not late', async () => {
     const service = memoryGateway({ status: 'processing' })
     let wrong = ''
     let isCut = false
-    const engine = createEngine({
+    const engine = open({
       backend: postgres({
         driver: {
           ...driver,
@@ -45,7 +33,6 @@ describe('an acceptance with a taken id that is written twice', async () => {
             : service.submit(submission, options),
       },
     })
-    engines.push(engine)
     const enqueue = (idempotencyKey: string) =>
       commit(async (tx) => {
         const { id } = await engine.transfers.enqueue(tx, samplePayout('acme', { idempotencyKey }))

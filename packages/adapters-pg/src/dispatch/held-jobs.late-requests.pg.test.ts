@@ -6,7 +6,7 @@ import { type HostEngine, reach, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
 
 describe('a request that was about to leave as its worker lost its job', async () => {
-  const { pool, driver, open, stopAll, commit, enqueue } = await testHost()
+  const { pool, driver, open, stopAll, commit, enqueue, forgetRequests } = await testHost()
 
   /** An engine that has one transfer and asks for its permission to send it when the test lets it. */
   async function hesitate(unanswered: readonly string[]) {
@@ -34,6 +34,7 @@ describe('a request that was about to leave as its worker lost its job', async (
   async function refuseAndCancel(quick: HostEngine, id: string) {
     await quick.start()
     await reach(quick, id, { stage: 'awaiting_funds' }, 90_000)
+    await forgetRequests()
     await commit((tx) => quick.transfers.cancel(tx, id))
   }
 

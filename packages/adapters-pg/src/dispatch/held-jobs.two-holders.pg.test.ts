@@ -6,7 +6,7 @@ import { reach, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
 
 describe('a request of a worker whose job another one has got', async () => {
-  const { pool, driver, open, stopAll, commit, enqueue } = await testHost()
+  const { pool, driver, open, stopAll, commit, enqueue, forgetRequests } = await testHost()
 
   it.each([1, 2])('does not leave after a cancel, when persons have released its transfer %i times', async (times) => {
     const inner = memoryGateway()
@@ -29,6 +29,7 @@ describe('a request of a worker whose job another one has got', async () => {
     for (let time = 0; time < times; time += 1) await commit((tx) => quick.transfers.release(tx, id))
     await quick.start()
     await reach(quick, id, { stage: 'awaiting_funds' }, 90_000)
+    await forgetRequests()
     await commit((tx) => quick.transfers.cancel(tx, id))
     go()
     await waitUntil(() => counts.asked > 0)
@@ -76,6 +77,7 @@ describe('a request of a worker whose job another one has got', async () => {
       const { rows } = await pool.query('select attempt, stage from outlay.transfer')
       return rows[0].attempt > 1 && rows[0].stage === 'awaiting_funds'
     })
+    await forgetRequests()
     await commit((tx) => quick.transfers.cancel(tx, id))
     go()
     await waitUntil(() => counts.asked === counts.waiting)

@@ -7,7 +7,7 @@ import { reach, testHost } from '../../test/host.ts'
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('a request that waits for its turn', async () => {
-  const { pool, driver, open, stopAll, commit, enqueue } = await testHost()
+  const { pool, driver, open, stopAll, commit, enqueue, forgetRequests } = await testHost()
 
   it.each<[string, { lostAfterMs: number; claimedAfterMs: number; answerMs: number }]>([
     ['and its worker has not noticed', { lostAfterMs: 16_000, claimedAfterMs: 0, answerMs: 0 }],
@@ -30,6 +30,7 @@ describe('a request that waits for its turn', async () => {
     const quick = open({ gateway: { ...inner, submit } })
     await quick.start()
     await reach(quick, id, { stage: 'awaiting_funds' }, 90_000)
+    await forgetRequests()
     await commit((tx) => quick.transfers.cancel(tx, id))
     go()
     await waitUntil(() => counts.asked > 0)
@@ -51,6 +52,7 @@ describe('a request that waits for its turn', async () => {
       id,
     ])
     await reach(engine, id, { stage: 'awaiting_funds' })
+    await forgetRequests()
     await commit((tx) => engine.transfers.cancel(tx, id))
     await pause(4_000)
     go()

@@ -1,25 +1,13 @@
-import { createEngine, type Submission } from '@outlay/core'
+import type { Submission } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { poor, slowWorker } from '../../test/slow-worker.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
 
 describe('an acceptance that came between a claim and its request', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
+  const { pool, open, commit } = await testHost()
   const slow = slowWorker(() => pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
 
   it('keeps the key from leaving as another client', async () => {
     // Keys are unique within a client.
@@ -28,8 +16,7 @@ describe('an acceptance that came between a claim and its request', async () => 
     let first: Submission | undefined
     let calls = 0
     const { get } = services.one
-    const engine = createEngine({
-      backend: postgres({ driver }),
+    const engine = open({
       gateway: {
         get,
         async identify() {
@@ -45,7 +32,6 @@ describe('an acceptance that came between a claim and its request', async () => 
         },
       },
     })
-    engines.push(engine)
     const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     await slow.claim()
     await pool.query(`select outlay.record_client($1, 1, 'one')`, [id])

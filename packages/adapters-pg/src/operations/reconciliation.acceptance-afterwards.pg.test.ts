@@ -1,21 +1,14 @@
 import type { SubmitResult } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 
 describe('an acceptance that comes after a reconciliation took its number', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const restored = restoredDatabase(() => pool)
+  const host = await testHost()
+  const restored = restoredDatabase(host)
   const { commit, rows } = restored
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  })
-  afterEach(() => restored.end())
-  afterAll(() => pool.end())
 
   it('keeps a person from saying that nothing was paid', async () => {
     const gateway = listingGateway()

@@ -1,21 +1,14 @@
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 import { poor, slowWorker } from '../../test/slow-worker.ts'
 
 describe('a reconciliation after an acceptance that came too late', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const restored = restoredDatabase(() => pool)
-  const slow = slowWorker(() => pool)
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  })
-  afterEach(() => restored.end())
-  afterAll(() => pool.end())
+  const host = await testHost()
+  const restored = restoredDatabase(host)
+  const slow = slowWorker(() => host.pool)
 
   it('does not adopt the payout as one of others', async () => {
     const gateway = listingGateway()
@@ -27,6 +20,7 @@ describe('a reconciliation after an acceptance that came too late', async () => 
     await slow.lose()
     await quick.start()
     await waitUntil(async () => (await quick.transfers.get(id))?.stage === 'awaiting_funds')
+    await host.forgetRequests()
     await commit((tx) => quick.transfers.cancel(tx, id))
     // Funds have come, and so does the first request, and then its answer.
     await gateway.submit(held, { signal: new AbortController().signal })

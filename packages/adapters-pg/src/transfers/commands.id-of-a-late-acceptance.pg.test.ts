@@ -1,21 +1,14 @@
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 import { poor, slowWorker } from '../../test/slow-worker.ts'
 
 describe('an id under which the service accepted another transfer after its end', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  let pool: pg.Pool
-  const restored = restoredDatabase(() => pool)
-  const slow = slowWorker(() => pool)
-  beforeAll(() => {
-    pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  })
-  afterEach(() => restored.end())
-  afterAll(() => pool.end())
+  const host = await testHost()
+  const restored = restoredDatabase(host)
+  const slow = slowWorker(() => host.pool)
   const { commit, rows } = restored
 
   /** A canceled payout that the service accepted as `remote-1`, and its twin, which was sent into the void and is blocked. */
@@ -34,6 +27,7 @@ describe('an id under which the service accepted another transfer after its end'
     await slow.lose()
     await engine.start()
     await waitUntil(async () => (await engine.transfers.get(canceled.id))?.stage === 'awaiting_funds')
+    await host.forgetRequests()
     await commit((tx) => engine.transfers.cancel(tx, canceled.id))
     await gateway.submit(held, { signal: new AbortController().signal })
     expect(await slow.settle(canceled.id, 1, slow.accepted('remote-1'))).toBe('stale')

@@ -1,32 +1,18 @@
-import { createEngine } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 describe('an id that the service itself gave a payout', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
+  const { pool, open, commit } = await testHost()
 
   it('is not given to its twin', async () => {
     const service = listedGateway()
     let isLost = false
     service.answer = (_, moment) =>
       moment === 'after' && isLost ? Promise.resolve({ outcome: 'unknown', detail: 'The answer was lost.' }) : undefined
-    const engine = createEngine({ backend: postgres({ driver }), gateway: service, polling: { maxDelayMs: 50 } })
-    engines.push(engine)
+    const engine = open({ gateway: service, polling: { maxDelayMs: 50 } })
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     await engine.start()
     const enqueue = (idempotencyKey: string) =>

@@ -1,31 +1,18 @@
-import { createEngine, type SubmitResult } from '@outlay/core'
+import type { SubmitResult } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 describe('a payout whose id at the service was given to its twin', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
+  const { pool, open, commit } = await testHost()
 
   it('is not resolved as not paid', async () => {
     const service = memoryGateway({ status: 'processing' })
     let answer = () => {}
     const answered = new Promise<void>((resolve) => (answer = resolve))
     const slow = { id: '' }
-    const engine = createEngine({
-      backend: postgres({ driver }),
+    const engine = open({
       gateway: {
         ...service,
         async submit(submission, options): Promise<SubmitResult> {
@@ -36,7 +23,6 @@ describe('a payout whose id at the service was given to its twin', async () => {
         },
       },
     })
-    engines.push(engine)
     const enqueue = (idempotencyKey: string) =>
       commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme', { idempotencyKey })))
     const { id: twin } = await enqueue('twin')

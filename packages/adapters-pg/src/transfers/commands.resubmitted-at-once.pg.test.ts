@@ -1,25 +1,12 @@
-import { createEngine } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { poor, slowWorker } from '../../test/slow-worker.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
 
 describe('a payout that was canceled while an earlier request was open', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
+  const { pool, open, commit } = await testHost()
   const slow = slowWorker(() => pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
 
   it('is not resubmitted at once', async () => {
     const service = memoryGateway({ status: 'processing' })
@@ -28,8 +15,7 @@ describe('a payout that was canceled while an earlier request was open', async (
       ...service,
       submit: async (...sent: Parameters<typeof service.submit>) => (hasFunds ? service.submit(...sent) : poor),
     }
-    const engine = createEngine({ backend: postgres({ driver }), gateway })
-    engines.push(engine)
+    const engine = open({ gateway })
     const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
     await slow.claim()
     const held = await slow.submission(id)

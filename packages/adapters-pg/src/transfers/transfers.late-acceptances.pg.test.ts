@@ -5,7 +5,7 @@ import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
 
 describe('an acceptance that came when another attempt was under way', async () => {
-  const { pool, open, commit, enqueue } = await testHost()
+  const { pool, open, commit, enqueue, forgetRequests } = await testHost()
   const gateway = memoryGateway()
   const engine = open({ gateway })
   afterEach(() => engine.stop())
@@ -42,8 +42,8 @@ describe('an acceptance that came when another attempt was under way', async () 
     const { id } = await enqueue(engine)
     await claim()
     await claim()
-    expect(await settle(id, 1, accepted)).toBe('stale')
-    expect(await settle(id, 2, accepted)).toBe('settled')
+    expect(await settle(id, 1, accepted)).toBe('settled')
+    expect(await settle(id, 2, accepted)).toBe('stale')
     const failure = {
       type: 'returned',
       code: 'returned',
@@ -56,41 +56,43 @@ describe('an acceptance that came when another attempt was under way', async () 
     expect(await commit((tx) => engine.transfers.resubmit(tx, id))).toMatchObject({ stage: 'queued' })
   })
 
-  it('keeps the transfer from being canceled while it waits for funds', async () => {
+  it.each([
+    ['waits for funds', poor],
+    ['is blocked', lost],
+  ])('settles a transfer that %s by then', async (_, answer) => {
     const { id } = await enqueue(engine)
     await claim()
     await claim()
-    expect(await settle(id, 2, poor)).toBe('settled')
-    expect(await settle(id, 1, accepted)).toBe('stale')
-    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
-      code: 'transfer_not_cancelable',
-    })
+    expect(await settle(id, 2, answer)).toBe('settled')
+    expect(await settle(id, 1, accepted)).toBe('settled')
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'remote-1', reason: null })
+    expect((await pool.query('select 1 from outlay_queue.job')).rows).toEqual([])
   })
 
-  it('keeps the transfer from expiring', async () => {
+  it('counts when both come together', async () => {
+    const { id } = await enqueue(engine)
+    await claim()
+    await claim()
+    const settlements = [
+      { ...poor, id, attempt: 2, status: 'pending', events: [] },
+      { ...accepted, id, attempt: 1 },
+    ]
+    await pool.query('select * from outlay.settle($1, 2)', [JSON.stringify(settlements)])
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'remote-1' })
+  })
+
+  it('may still come, so the transfer is not canceled and does not expire', async () => {
     const { id } = await enqueue(engine)
     await claim()
     await claim()
     expect(await settle(id, 2, { ...poor, retry_ms: 0 })).toBe('settled')
-    expect(await settle(id, 1, accepted)).toBe('stale')
+    await expect(commit((tx) => engine.transfers.cancel(tx, id))).rejects.toMatchObject({
+      code: 'transfer_not_cancelable',
+    })
     await pool.query('update outlay.transfer set expires_at = now()')
     await engine.start()
-    await waitUntil(async () =>
-      ['settled', 'submitted', 'blocked'].includes((await engine.transfers.get(id))?.stage ?? ''),
-    )
-    expect(await engine.transfers.get(id)).not.toMatchObject({ stage: 'settled', status: 'failed' })
-  })
-
-  it('keeps a person from saying that nothing was paid', async () => {
-    const { id } = await enqueue(engine)
-    await claim()
-    await claim()
-    expect(await settle(id, 1, accepted)).toBe('stale')
-    expect(await settle(id, 2, lost)).toBe('settled')
-    await pool.query(`update outlay.attempt set claimed_at = now() - interval '11 minutes'`)
-    await expect(commit((tx) => engine.transfers.resolve(tx, id, { notPaid: true }))).rejects.toMatchObject({
-      code: 'conflict',
-    })
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'settled')
+    expect(await engine.transfers.get(id)).toMatchObject({ status: 'complete' })
   })
 
   it('keeps the transfer from being resubmitted after its history was archived, until a person has dealt with it', async () => {
@@ -98,6 +100,7 @@ describe('an acceptance that came when another attempt was under way', async () 
     await claim()
     await claim()
     expect(await settle(id, 2, poor)).toBe('settled')
+    await forgetRequests()
     await commit((tx) => engine.transfers.cancel(tx, id))
     expect(await settle(id, 1, accepted)).toBe('stale')
     const resubmit = () => commit((tx) => engine.transfers.resubmit(tx, id))
@@ -122,7 +125,10 @@ describe('an acceptance that came when another attempt was under way', async () 
     expect(await effect()).toBe('unknown')
     await claim()
     expect(await settle(id, 2, poor)).toBe('settled')
+    expect(await effect()).toBe('unknown')
+    await forgetRequests()
     expect(await effect()).toBe('none')
+    await commit((tx) => engine.transfers.cancel(tx, id))
     expect(await settle(id, 1, accepted)).toBe('stale')
     expect(await effect()).toBe('conflicting')
     await pool.query(`update outlay.transfer set stage = 'submitted', remote_id = 'remote-1' where id = $1`, [id])

@@ -1,33 +1,19 @@
-import { createEngine } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { poor } from '../../test/slow-worker.ts'
-import { postgres } from '../backend.ts'
-import { pgDriver } from '../drivers/pg.ts'
 
 describe('a transfer that was accepted, lost by the service and released', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const pool = new pg.Pool({ connectionString: database.url, max: 20 })
-  const driver = pgDriver(pool)
-  const engines: { stop(): Promise<void> }[] = []
-  afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.stop()))
-    await emptyOutbox(pool)
-  })
-  afterAll(() => pool.end())
-  const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> => driver.transaction(work)
+  const { pool, open, commit } = await testHost()
 
   /** Sends a payout that the service accepts as `remote-1` and then does not know for an hour, until a person releases it. */
   async function release(hasFunds: () => boolean) {
     const service = listedGateway()
     const lost = new Set<string>()
     let isFailedOver = false
-    const engine = createEngine({
-      backend: postgres({ driver }),
+    const engine = open({
       polling: { maxDelayMs: 50 },
       gateway: {
         ...service,
@@ -44,7 +30,6 @@ describe('a transfer that was accepted, lost by the service and released', async
         },
       },
     })
-    engines.push(engine)
     await commit((tx) => engine.accounts.watch(tx, 'acme'))
     await engine.start()
     const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
