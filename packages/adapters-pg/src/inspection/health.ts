@@ -148,7 +148,7 @@ const texts = {
           when p.id is not null and not p.is_waiting and not p.is_active then 'missing'
           when p.id is null then 'stray'
           when p.is_active and p.heartbeat_at < clock_timestamp() - interval '30 seconds' then 'silent'
-          when p.is_waiting and p.due_at < clock_timestamp() then 'due'
+          when p.is_waiting and p.due_at < statement_timestamp() then 'due'
         end as kind,
         coalesce(p.id, p.job::text) as id, p.job,
         case when p.is_waiting and p.id is not null then p.due_at
