@@ -49,7 +49,9 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
       check: 'the service accepted it under that id alone',
       holds:
         transfer.remoteId === null ||
-        attempts.every(({ outcome, remoteId }) => outcome !== 'accepted' || [null, transfer.remoteId].includes(remoteId)),
+        attempts.every(
+          ({ outcome, remoteId }) => outcome !== 'accepted' || [null, transfer.remoteId].includes(remoteId),
+        ),
     },
     { check: 'no other transfer has that id', holds: sameRemoteId.length === 0 },
     { check: 'its id at the service is that of no other transfer', holds: transfer.reason !== 'remote_id_taken' },

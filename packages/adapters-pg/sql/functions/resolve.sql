@@ -39,7 +39,7 @@ begin
     delete from {{schema}}.found_transfer f where f.account_id = v_account_id and f.remote_id = p_remote_id;
     -- What the service accepted under that id is the transfer that it accepted, whatever a person takes it for.
     select t.id into v_other from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-    where a.unmatched and a.remote_id = p_remote_id and t.account_id = v_account_id and t.id <> p_id;
+    where a.unmatched is not null and a.remote_id = p_remote_id and t.account_id = v_account_id and t.id <> p_id;
     if found then
       return v_other;
     end if;

@@ -8,7 +8,9 @@ create or replace function {{schema}}.unknown_since_of(p_transfer {{schema}}.tra
       case when p_transfer.stage = 'submitting' and p_transfer.request #> '{destination,addressId}' is not null
         then coalesce(p_transfer.unknown_since, p_transfer.updated_at) else p_transfer.unknown_since end,
       (select min(a.claimed_at) from {{schema}}.attempt a
-        where p_transfer.attempt > 0 and a.transfer_id = p_transfer.id and a.step is null and (
-          a.unmatched or a.answered_at is null and {{schema}}.left_just_now(a)))) as since
+        where p_transfer.attempt > 0 and a.transfer_id = p_transfer.id and a.unmatched),
+      (select min(a.claimed_at) from {{schema}}.attempt a
+        where p_transfer.attempt > 0 and a.transfer_id = p_transfer.id and a.step is null and a.answered_at is null
+          and {{schema}}.left_just_now(a))) as since
   ) d
 $$;

@@ -88,7 +88,7 @@ create table {{schema}}.attempt (
   primary key (transfer_id, attempt)
 ) with (fillfactor = 50);
 -- There are hardly any, and an answer in time changes no column that this names.
-create index attempt_unmatched on {{schema}}.attempt (remote_id) where unmatched;
+create index attempt_unmatched on {{schema}}.attempt (transfer_id) where unmatched is not null;
 
 -- Both tables grow in the order of time, so a few bytes per range of pages find what is recent.
 create index event_occurred on {{schema}}.event using brin (occurred_at) with (pages_per_range = 16, autosummarize = on);
