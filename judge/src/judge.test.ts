@@ -113,6 +113,17 @@ describe('what may be', () => {
     expect(violations).toEqual([])
   })
 
+  it('is a registration whose key is sent again a month later', () => {
+    const registration = (at: number) => ({
+      ...withoutAnswer('a', at),
+      path: '/accounts/account-1/addresses/external',
+      key: 'of the address',
+      body: '{}',
+    })
+    const month = 31 * 86_400_000
+    expect(finds(({ exchanges }) => void exchanges.push(registration(1_050), registration(1_050 + month)))).toEqual([])
+  })
+
   it.each([
     [1_500, []],
     [1_050, ['key_too_old']],

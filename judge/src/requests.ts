@@ -93,9 +93,9 @@ function judgeKeys({ history, travelled }: Case): readonly Violation[] {
       const before = sent.filter((one) => one.at < time)
       return before.slice(before.findLastIndex(isUnfunded) + 1).find(isUnknown)
     }
-    const age = (at: number, open: number) => at + travelled(at) - open - travelled(open)
-    // The service forgets a key after its lifetime, and would act a second time.
-    const late = later.find(({ at }) => age(at, openAt(at)?.at ?? at) >= run.keysLiveMs)
+    const age = (at: number, open = openAt(at)?.at ?? at) => at + travelled(at) - open - travelled(open)
+    // The service forgets a key after its lifetime, and would act a second time. A second registration moves no money.
+    const late = later.find(({ at, path }) => path.endsWith('/transfers') && age(at) >= run.keysLiveMs)
     if (late !== undefined) {
       const what = `${key} was unanswered, and sent again too late`
       found.push({ rule: 'key_too_old', payout, what, evidence: [first, late] })
