@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { Violation } from './violation.ts'
 
 /** Longest time of a run, in milliseconds: far more than the slowest one takes, so what has not ended by then hangs. */
-export const longestRunMs = 240_000
+export const longestRunMs = 480_000
 
 /** How long everything that a run has started may take to stop, in milliseconds. */
 export const longestStopMs = 60_000

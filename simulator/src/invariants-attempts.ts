@@ -91,10 +91,12 @@ export async function checkUnknown(at: Evidence): Promise<readonly Violation[]> 
        select from released r where r.transfer_id = l.transfer_id and r.occurred_at between l.claimed_at and l.next_at)`,
     [longestUnknown],
   )
-  return rows.map(({ id, attempt, outcome }) => ({
-    invariant: 'unknown_is_bounded',
-    detail: `${id} went on after attempt ${attempt}, ${outcome}, although an outcome was unknown for too long`,
-  }))
+  return rows
+    .filter((row) => wasSent(at, row))
+    .map(({ id, attempt, outcome }) => ({
+      invariant: 'unknown_is_bounded',
+      detail: `${id} went on after attempt ${attempt}, ${outcome}, although an outcome was unknown for too long`,
+    }))
 }
 
 const wasSent = (at: Evidence, { id, attempt }: { readonly id: string; readonly attempt: number }): boolean =>
