@@ -80,6 +80,31 @@ describe('the commands that stop and allow sending', async () => {
     expect(await host.engine.stops.list()).toEqual([])
   })
 
+  it.each([
+    ['stop', '--account', '--all'],
+    ['stop', '--account', '-h'],
+    ['stop', '--all', '--reason', '--actor', 'ann'],
+    ['stop', '--account', '--', '--all'],
+    ['status', '--schema', '--json'],
+    ['subscriptions', 'remove', 'books', '--types', '--discard'],
+    ['reconcile', '--since', '2h', '--gateway-module', 'gateway.js', '--account', '--dry-run'],
+  ])('take no option for the value of another: %s %s %s', async (...args) => {
+    const { code, stderr } = await run(...args)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('for its value')])
+    expect(await host.engine.stops.list()).toEqual([])
+  })
+
+  it('do not make a real reconciliation of a dry run whose actor is missing', async () => {
+    const module = join(folder, 'swallowed.mjs')
+    await writeFile(module, 'export default () => ({ list: async () => ({ observations: [] }) })')
+    await host.engine.start()
+    await host.engine.stop()
+    expect((await run('fence')).code).toBe(0)
+    const args = ['reconcile', '--since', '1h', '--gateway-module', module, '--actor', '--dry-run']
+    expect(await run(...args)).toMatchObject({ code: 2, stdout: '' })
+    expect((await host.engine.sending()).fence).not.toBeNull()
+  })
+
   it('stop and pause an account that nobody knows yet, and say that it may be mistyped', async () => {
     await host.enqueue()
     for (const command of [
