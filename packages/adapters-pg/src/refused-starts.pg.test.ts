@@ -3,7 +3,7 @@ import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { emptyOutbox, forgetAttendance, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
 import { pgDriver } from './drivers/pg.ts'
@@ -66,6 +66,8 @@ describe('a start', async () => {
   it('does not wait for a host that removes the subscription', async () => {
     const first = open()
     await first.start()
+    await first.stop()
+    await forgetAttendance(pool)
     await during(
       (tx) => first.unsubscribe(tx, 'books', { discard: true }),
       () => open().start(),
