@@ -51,7 +51,9 @@ describe('the commands that stop and allow sending', async () => {
     expect((await run('stop', '--account', 'acme')).stdout).toContain('the account acme')
     expect((await doctor()).first).toMatchObject({ code: 'account_stopped' })
     expect((await run('stop', '--gateway', 'default')).stdout).toContain('the gateway default')
-    expect((await run('start-sending', '--account', 'acme')).stdout).toContain('Stops that are left: default.')
+    expect((await run('start-sending', '--account', 'acme')).stdout).toMatch(
+      /The stop of the gateway default since \S+ still holds: "outlay start-sending --gateway default" ends it\./,
+    )
     const other = (await run('stop', '--gateway', 'other')).stderr
     expect(other).toContain('There is one gateway, "default"; got "other". Nothing was changed.')
     expect((await run('stop')).stderr).toContain('--all')
