@@ -89,6 +89,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
   aborted: ['The caller ended the request.', 'After a create, treat it as `outcome_unknown`.'],
   transfer_not_found: ['The engine has no such transfer.', 'Check the id; `outlay transfers list` shows them.'],
   transfer_not_cancelable: ['It is final, or its money may have moved.', '`outlay prove` shows the evidence about it.'],
+  subscription_attended: [
+    'A running process attends the subscription, and would receive no later event after its removal.',
+    'Stop the processes that subscribe to it. Two minutes after the last one it can be removed.',
+  ],
   events_undelivered: [
     'The subscription has undelivered events, dead letters included, which its removal would delete.',
     'Let a process handle them, replay the dead letters, or remove it with `{ discard: true }` or `--discard`.',

@@ -3,6 +3,7 @@ import { memoryGateway } from '@outlay/testing'
 import type pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { type HostEngine, reach, testHost } from '../test/host.ts'
+import { forgetAttendance } from '../test/outbox.ts'
 import type { Driver } from './database/driver.ts'
 
 describe('a start', async () => {
@@ -52,6 +53,8 @@ describe('a start', async () => {
   it('does not wait for a host that removes the subscription', async () => {
     const first = make()
     await first.start()
+    await first.stop()
+    await forgetAttendance(pool)
     await during(
       (tx) => first.unsubscribe(tx, 'books', { discard: true }),
       () => make().start(),

@@ -31,6 +31,11 @@ export async function emptyOutbox(pool: pg.Pool): Promise<void> {
   )
 }
 
+/** Makes every subscription one that no process has attended yet. */
+export async function forgetAttendance(pool: pg.Pool): Promise<void> {
+  await pool.query(`update outlay.subscription set attended_at = null, attended = '{}'`)
+}
+
 /** The jobs of these transfers, as a worker has them that has just fetched them and not claimed the transfers. */
 export async function fetchedJobs(pool: pg.Pool, ...ids: readonly string[]) {
   const { rows } = await pool.query(

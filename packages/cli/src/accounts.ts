@@ -1,5 +1,6 @@
 import type { AccountBacklog } from '@outlay/adapters-pg'
 import type { AccountLimitsChange, AccountState } from '@outlay/core'
+import { formatHolds, isHeld, readHolds } from './holds.ts'
 import { doubtAccount } from './known-account.ts'
 import { formatPlace, readPlace } from './place.ts'
 import type { Session } from './session.ts'
@@ -57,48 +58,54 @@ export async function limitAccount(session: Session, accountId: string, change: 
   })
 }
 
-/** Keeps an account's transfers from being submitted. */
+/** Keeps an account's transfers from being submitted, and prints what else does. */
 export async function pauseAccount(session: Session, accountId: string): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.accounts.pause(tx, accountId))
   const { known, doubt } = await doubtAccount(session, accountId)
+  const holds = (await readHolds(session, accountId))?.filter(({ kind }) => kind !== 'pause')
   const place = await readPlace(session, accountId)
-  session.write({ accountId, paused: true, changed, known, place }, () => {
+  session.write({ accountId, paused: true, changed, known, holds, place }, () => {
     const done = changed
       ? `${accountId} is paused. Requests under way are finished; the rest waits for "outlay accounts resume ${accountId}".`
       : `${accountId} is paused already; nothing changed.`
-    return done + doubt + formatPlace(place, true)
+    return done + formatHolds(holds) + doubt + formatPlace(place, true)
   })
 }
 
-/** Resumes a paused account. */
+/** Resumes a paused account, and prints what else keeps its transfers from being sent. */
 export async function resumeAccount(session: Session, accountId: string): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.accounts.resume(tx, accountId))
   const { known, doubt } = await doubtAccount(session, accountId)
+  const holds = await readHolds(session, accountId)
   const place = await readPlace(session, accountId)
-  session.write({ accountId, paused: false, changed, known, place }, () => {
-    const done = changed
-      ? `${accountId} is resumed; its transfers are due now.`
-      : `${accountId} is not paused; nothing changed.`
-    return done + doubt + formatPlace(place, false)
+  session.write({ accountId, paused: false, changed, known, holds, place }, () => {
+    const due = isHeld(holds, accountId) ? '' : '; its transfers are due now'
+    const done = changed ? `${accountId} is resumed${due}.` : `${accountId} is not paused; nothing changed.`
+    return done + formatHolds(holds) + doubt + formatPlace(place, isHeld(holds, accountId))
   })
 }
 
 /** Probes the refused credentials of an account at once. */
 export async function retryAccountCredentials(session: Session, accountId: string): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.accounts.retryCredentials(tx, accountId))
-  session.write({ accountId, changed }, () =>
-    changed
+  const holds = (await readHolds(session, accountId))?.filter(({ kind }) => kind !== 'credentials')
+  session.write({ accountId, changed, holds }, () => {
+    const done = changed
       ? `The credentials of ${accountId} are probed now; its transfers are sent when the service accepts them.`
-      : `The credentials of ${accountId} are not refused; nothing changed.`,
-  )
+      : `The credentials of ${accountId} are not refused; nothing changed.`
+    return done + formatHolds(holds)
+  })
 }
 
-/** Sends an account's transfers that await funds again. */
+/** Sends an account's transfers that await funds again, or as soon as nothing else holds them. */
 export async function fundAccount(session: Session, accountId: string): Promise<void> {
   const count = await session.transaction((tx) => session.engine.accounts.fundsArrived(tx, accountId))
-  session.write({ accountId, released: count }, () =>
-    count === 0
-      ? `${accountId} has no transfer that awaits funds. A transfer that is being refused for lack of funds right now is sent again.`
-      : `${plural(count, 'transfer')} of ${accountId} sent again, with their own keys.`,
-  )
+  const holds = await readHolds(session, accountId)
+  session.write({ accountId, released: count, holds }, () => {
+    const done =
+      count === 0
+        ? `${accountId} has no transfer that awaits funds. A transfer that is being refused for lack of funds right now is sent again.`
+        : `${plural(count, 'transfer')} of ${accountId} ${isHeld(holds, accountId) ? 'due' : 'sent'} again, with their own keys.`
+    return done + formatHolds(holds)
+  })
 }

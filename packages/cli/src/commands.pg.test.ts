@@ -173,7 +173,6 @@ describe('the command line', async () => {
     expect((await run('events', 'dead', 'books')).stdout).toContain('the books are closed')
     expect((await run('events', 'dead', 'boks')).stderr).toContain('There are: books.')
     expect((await run('subscriptions', 'list')).stdout).toMatch(/books +0 +0 +1/)
-    expect((await run('subscriptions', 'remove', 'books')).stderr).toContain('--discard')
     expect((await run('subscriptions', 'remove', 'nobody')).stderr).toContain('There are: books.')
     const mistyped = await run('subscriptions', 'remove', 'books', '--types', 'transfer.compleeted')
     expect(mistyped.stderr).toContain('It has: transfer.completed.')
@@ -183,10 +182,6 @@ describe('the command line', async () => {
     await drain(engine)
     expect((await run('events', 'replay', 'books')).stdout).toContain('nothing changed')
     expect((await run('events', 'replay', 'nobody')).stderr).toContain('There are: books.')
-    expect(await json('subscriptions', 'remove', 'books', '--discard')).toEqual({
-      ...{ subscription: 'books', types: null, discarded: 0 },
-    })
-    expect((await run('subscriptions', 'list')).stdout).toContain('No subscription.')
   })
 
   it('prints events, each once, and ends when its signal aborts', async () => {

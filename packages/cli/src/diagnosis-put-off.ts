@@ -1,4 +1,4 @@
-import type { HealthFacts } from '@outlay/adapters-pg'
+import type { HealthFacts, UnreadWatch } from '@outlay/adapters-pg'
 import { formatDuration } from './duration.ts'
 import { type Finding, serious, warning } from './finding.ts'
 import { plural } from './table.ts'
@@ -14,6 +14,8 @@ const cures: Readonly<Record<string, string>> = {
     'If the service asks for pauses, ask it for more; if nothing is sent, see whether the service and the vault answer. "outlay prove" shows every attempt.',
   account_limited:
     'Raise the limits of the account ("outlay accounts limit"), or see why the service slows it down ("outlay accounts list").',
+  registration_unknown:
+    'The service does not say whether it registered their counterparties, so they are not sent. See whether it answers; no money can have moved. After 24 hours they are blocked.',
   unauthorized: 'The service forbids these alone. Get the permission, or "outlay transfers cancel" what is not wanted.',
 }
 
@@ -25,6 +27,27 @@ export function diagnoseUnadopted({ unadopted }: HealthFacts): readonly Finding[
   const cure =
     'Nothing is lost: they stay in found_transfer and are not polled. Enqueue nothing for them; see what the service shows of them.'
   return [warning('adoption_failed', what.trim(), cure)]
+}
+
+/** From how many failed readings in a row on a watched account is reported: about a quarter of an hour, and about two hours. */
+const failedReadings = { warning: 6, serious: 13 } as const
+
+/** Finds watched accounts whose lists cannot be read, or are not. */
+export function diagnoseUnread({ unreadWatches }: HealthFacts): readonly Finding[] {
+  const isOver = ({ failures, overdueMs }: UnreadWatch, grade: 'warning' | 'serious') =>
+    failures >= failedReadings[grade] || overdueMs >= putOffMs[grade]
+  const unread = unreadWatches.filter((one) => isOver(one, 'warning'))
+  if (unread.length === 0) return []
+  const grade = unread.some((one) => isOver(one, 'serious')) ? serious : warning
+  const names = unread.slice(0, 5).map(({ accountId, failures, overdueMs }) => {
+    const why = failures > 0 ? `${plural(failures, 'failure')} in a row` : `due for ${formatDuration(overdueMs)}`
+    return `${accountId} (${why})`
+  })
+  const more = unread.length > names.length ? ` and ${unread.length - names.length} more` : ''
+  const what = `${plural(unread.length, 'watched account')} whose list is not read: ${names.join(', ')}${more}. Transfers of others there are found by webhooks alone.`
+  const cure =
+    'The log of a worker says why a list cannot be read: correct the credentials, or ask the service; if it says nothing, start a worker. "engine.accounts.unwatch" ends the watch of an account that is not wanted.'
+  return [grade('watched_unread', what, cure)]
 }
 
 /**

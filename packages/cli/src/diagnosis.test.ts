@@ -26,6 +26,7 @@ const well: HealthFacts = {
   subscriptions: [],
   orphanDeliveries: 0,
   unadopted: { ...none, problem: null },
+  unreadWatches: [],
   snapshots: [],
   tables: [{ table: 'outlay.transfer', liveRows: 10, deadRows: 9, vacuumedMs: null, autovacuum: true }],
 }
@@ -75,6 +76,19 @@ describe('a diagnosis', () => {
     const [finding] = diagnose({ ...well, subscriptions: [{ ...one, undelivered: 2 }] }, connection)
     expect(finding?.severity).toBe('serious')
     expect(finding?.cure).toContain('outlay subscriptions remove old-books --discard')
+  })
+
+  it('finds watched accounts whose lists cannot be read for a while, or that nobody reads', () => {
+    const one = { accountId: 'acme', failures: 0, overdueMs: 0 }
+    const watches = (...unreadWatches: HealthFacts['unreadWatches'][number][]) => ({ unreadWatches })
+    expect(codes(watches(one, { ...one, failures: 5 }, { ...one, overdueMs: 60_000 }))).toEqual([])
+    expect(codes(watches({ ...one, failures: 6 }))).toEqual(['warning watched_unread'])
+    expect(codes(watches({ ...one, failures: 6 }, { ...one, failures: 13 }))).toEqual(['serious watched_unread'])
+    expect(codes(watches({ ...one, overdueMs: 2 * hour }))).toEqual(['serious watched_unread'])
+    const many = Array.from({ length: 7 }, () => ({ ...one, failures: 20 }))
+    const [finding] = diagnose({ ...well, unreadWatches: many }, connection)
+    expect(finding?.what).toContain('7 watched accounts whose list is not read: acme (20 failures in a row), ')
+    expect(finding?.what).toContain(' and 2 more.')
   })
 
   it('finds each kind of snapshot holder, and names how to end it', () => {

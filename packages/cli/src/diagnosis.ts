@@ -1,6 +1,6 @@
 import type { Group, HealthFacts } from '@outlay/adapters-pg'
 import { diagnoseLate } from './diagnosis-late.ts'
-import { diagnosePutOff, diagnoseUnadopted } from './diagnosis-put-off.ts'
+import { diagnosePutOff, diagnoseUnadopted, diagnoseUnread } from './diagnosis-put-off.ts'
 import { diagnoseSending } from './diagnosis-sending.ts'
 import { formatDuration } from './duration.ts'
 import { type Finding, serious, warning } from './finding.ts'
@@ -45,6 +45,7 @@ export function diagnose(facts: HealthFacts, connection: ConnectionFacts): reado
     ...diagnoseTransfers(facts),
     ...diagnosePutOff(facts),
     ...diagnoseUnadopted(facts),
+    ...diagnoseUnread(facts),
     ...diagnoseAccounts(facts),
     ...diagnoseSubscriptions(facts),
     ...diagnoseSnapshots(facts),

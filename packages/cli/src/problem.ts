@@ -49,6 +49,7 @@ const refusalNext: Readonly<Record<string, string>> = {
   queue_version_untested: 'Install the release that fits, or run "outlay doctor" to see which it is.',
   transfer_not_found: 'Check the id; "outlay transfers list" shows all transfers.',
   transfer_not_cancelable: 'Run "outlay prove" for the evidence about it.',
+  subscription_attended: 'Stop the processes that subscribe to it, wait for two minutes, and run it again.',
   events_undelivered: 'Start a process that handles them, or run it again with --discard to delete them.',
   environment_mismatch: 'Use the gateway of the environment that the database belongs to.',
   database_unfamiliar: 'Run "outlay adopt-database" if this is the database to pay from, then run this again.',

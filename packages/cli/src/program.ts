@@ -41,21 +41,26 @@ export function createProgram(around: CliContext, version: string, onCode: (code
 
 /**
  * Refuses an option that is given twice, of which only the last would count: `stop --account a --account b` would stop b alone. And one
- * that is given as nothing, as a variable that is not set gives it: `transfers list --account ""` would list nothing, as if all were well.
+ * without its value, as a variable that is not set gives it: `transfers list --account ""` would list nothing, as if all were well, and
+ * `reconcile --actor --dry-run` would be no dry run, by an actor of that name.
  */
 function checkOptions(command: Command): void {
   for (const option of command.options) {
-    if (!option.required || option.variadic || Array.isArray(option.defaultValue)) continue
+    if (!option.required) continue
+    const isOnce = !option.variadic && !Array.isArray(option.defaultValue)
     let isGiven = false
-    command.on(`option:${option.name()}`, (value: unknown) => {
-      if (value === '') command.error(`error: option '${option.flags}' is given without a value`, { exitCode: 2 })
-      if (isGiven)
-        command.error(`error: option '${option.flags}' is given twice, and only one would count`, { exitCode: 2 })
+    command.on(`option:${option.name()}`, (value: string) => {
+      const refuse = (why: string) => command.error(`error: option '${option.flags}' is given ${why}`, { exitCode: 2 })
+      if (value === '') refuse('without a value')
+      if (flag.test(value)) refuse(`without a value, or with the option ${value} for its value`)
+      if (isGiven && isOnce) refuse('twice, and only one would count')
       isGiven = true
     })
   }
   for (const sub of command.commands) checkOptions(sub)
 }
+
+const flag = /^-(-|[a-z]$)/i
 
 function addPlace(program: Command, perform: Perform, around: CliContext): void {
   program

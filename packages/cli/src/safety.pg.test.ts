@@ -42,7 +42,9 @@ describe('the commands that stop and allow sending', async () => {
     expect((await run('stop', '--account', 'acme')).stdout).toContain('the account acme')
     expect((await doctor()).first).toMatchObject({ code: 'account_stopped' })
     expect((await run('stop', '--gateway', 'default')).stdout).toContain('the gateway default')
-    expect((await run('start-sending', '--account', 'acme')).stdout).toContain('Stops that are left: default.')
+    expect((await run('start-sending', '--account', 'acme')).stdout).toMatch(
+      /The stop of the gateway default since \S+ still holds: "outlay start-sending --gateway default" ends it\./,
+    )
     const other = (await run('stop', '--gateway', 'other')).stderr
     expect(other).toContain('There is one gateway, "default"; got "other". Nothing was changed.')
     expect((await run('stop')).stderr).toContain('--all')
@@ -69,6 +71,31 @@ describe('the commands that stop and allow sending', async () => {
     const { code, stderr } = await run(...args)
     expect([code, stderr]).toEqual([2, expect.stringContaining('is given without a value')])
     expect(await host.engine.stops.list()).toEqual([])
+  })
+
+  it.each([
+    ['stop', '--account', '--all'],
+    ['stop', '--account', '-h'],
+    ['stop', '--all', '--reason', '--actor', 'ann'],
+    ['stop', '--account', '--', '--all'],
+    ['status', '--schema', '--json'],
+    ['subscriptions', 'remove', 'books', '--types', '--discard'],
+    ['reconcile', '--since', '2h', '--gateway-module', 'gateway.js', '--account', '--dry-run'],
+  ])('take no option for the value of another: %s %s %s', async (...args) => {
+    const { code, stderr } = await run(...args)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('for its value')])
+    expect(await host.engine.stops.list()).toEqual([])
+  })
+
+  it('do not make a real reconciliation of a dry run whose actor is missing', async () => {
+    const module = join(folder, 'swallowed.mjs')
+    await writeFile(module, 'export default () => ({ list: async () => ({ observations: [] }) })')
+    await host.engine.start()
+    await host.engine.stop()
+    expect((await run('fence')).code).toBe(0)
+    const args = ['reconcile', '--since', '1h', '--gateway-module', module, '--actor', '--dry-run']
+    expect(await run(...args)).toMatchObject({ code: 2, stdout: '' })
+    expect((await host.engine.sending()).fence).not.toBeNull()
   })
 
   it('stop and pause an account that nobody knows yet, and say that it may be mistyped', async () => {

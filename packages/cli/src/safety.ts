@@ -1,51 +1,45 @@
-import type { Adoption, OperatorNote, SendingState, Stop, StopTarget } from '@outlay/core'
+import type { Adoption, OperatorNote, SendingState, StopTarget } from '@outlay/core'
+import { formatHolds, isHeld, nameOf, optionOf, readHolds } from './holds.ts'
 import { doubtAccount } from './known-account.ts'
 import { formatPlace, readPlace } from './place.ts'
 import type { Session } from './session.ts'
 import { printable } from './table.ts'
 
-const nameOf = (target: StopTarget): string => {
-  if (target.scope === 'all') return 'everything'
-  return target.scope === 'gateway' ? `the gateway ${target.name}` : `the account ${target.name}`
-}
-
-const optionOf = (target: StopTarget): string => (target.scope === 'all' ? '--all' : `--${target.scope} ${target.name}`)
-
-/** Stops new requests for everything, a gateway or an account. */
+/** Stops new requests for everything, a gateway or an account, and prints what else keeps its transfers from being sent. */
 export async function stopSending(session: Session, target: StopTarget, note: OperatorNote): Promise<void> {
+  const accountId = accountOf(target)
   const changed = await session.transaction((tx) => session.engine.stops.add(tx, { ...target, ...note }))
-  const { known, doubt } =
-    target.scope === 'account' ? await doubtAccount(session, target.name) : { known: true, doubt: '' }
-  const place = await readPlace(session, target.scope === 'account' ? target.name : undefined)
-  session.write({ ...target, stopped: true, changed, known, place }, () => {
+  const { known, doubt } = await doubtTarget(session, accountId)
+  const own = `outlay start-sending ${optionOf(target)}`
+  const holds = (await readHolds(session, accountId))?.filter(({ command }) => command !== own)
+  const place = await readPlace(session, accountId)
+  session.write({ ...target, stopped: true, changed, known, holds, place }, () => {
     const done = changed
-      ? `Stopped: ${printable(nameOf(target))}. No request begins a second from now; requests under way are finished. It lasts until "outlay start-sending ${optionOf(target)}".`
+      ? `Stopped: ${printable(nameOf(target))}. No request begins a second from now; requests under way are finished. It lasts until "${own}".`
       : `Stopped already: ${printable(nameOf(target))}; nothing changed.`
-    return done + doubt + formatPlace(place, true)
+    return done + formatHolds(holds) + doubt + formatPlace(place, true)
   })
 }
 
-/** Ends a stop, and prints what else keeps transfers from being sent. */
+/** Ends a stop, and prints what else keeps its transfers from being sent. */
 export async function startSending(session: Session, target: StopTarget): Promise<void> {
+  const accountId = accountOf(target)
   const changed = await session.transaction((tx) => session.engine.stops.end(tx, target))
-  const { stops, fence, unfamiliar } = await session.engine.sending()
-  const left = [
-    ...(unfamiliar === null ? [] : ['The database is not known to the engine: "outlay adopt-database".']),
-    ...(fence === null ? [] : ['The database is fenced: "outlay reconcile".']),
-    ...(stops.length === 0
-      ? []
-      : [`Stops that are left: ${stops.map(({ scope, name }) => name ?? scope).join(', ')}.`]),
-  ]
-  const isAccount = target.scope === 'account'
-  const { known, doubt } = isAccount ? await doubtAccount(session, target.name) : { known: true, doubt: '' }
-  const place = await readPlace(session, isAccount ? target.name : undefined)
-  session.write({ ...target, stopped: false, changed, known, stops, fence, unfamiliar, place }, () => {
+  const { known, doubt } = await doubtTarget(session, accountId)
+  const holds = await readHolds(session, accountId)
+  const place = await readPlace(session, accountId)
+  session.write({ ...target, stopped: false, changed, known, holds, place }, () => {
     const done = changed
       ? `The stop of ${nameOf(target)} is ended.`
       : `There is no stop of ${nameOf(target)}; nothing changed.`
-    return printable([done, ...left].join(' ')) + doubt + formatPlace(place, left.length > 0)
+    return printable(done) + formatHolds(holds) + doubt + formatPlace(place, isHeld(holds, accountId))
   })
 }
+
+const accountOf = (target: StopTarget): string | undefined => (target.scope === 'account' ? target.name : undefined)
+
+const doubtTarget = (session: Session, accountId: string | undefined) =>
+  accountId === undefined ? { known: true, doubt: '' } : doubtAccount(session, accountId)
 
 /** Stops all sending until a reconciliation. */
 export async function fenceDatabase(session: Session, note: OperatorNote): Promise<void> {
@@ -65,10 +59,11 @@ export async function adoptDatabase(session: Session, adoption: Adoption): Promi
   await session.transaction((tx) => session.engine.adoptDatabase(tx, adoption))
   const after = await session.engine.sending()
   const place = await readPlace(session)
-  const isHeld = after.fence !== null || after.stops.some(({ scope }) => scope !== 'account')
-  session.write({ before, after, place }, () => {
-    const done = printable([describeAdopted(after), ...after.stops.map(describeStop)].join(' '))
-    return done + formatPlace(place, isHeld)
+  const holds = await readHolds(session)
+  session.write({ before, after, holds, place }, () => {
+    // Where it is fenced, the first sentence says so.
+    const others = holds?.filter(({ kind }) => kind !== 'fence')
+    return describeAdopted(after) + formatHolds(others) + formatPlace(place, isHeld(holds))
   })
 }
 
@@ -81,11 +76,4 @@ function describeAdopted({ fence, stops }: SendingState): string {
   if (stops.some(({ scope }) => scope !== 'account')) return `Adopted, but nothing is sent yet. ${others}`
   const except = stops.length === 0 ? '' : ', except for the accounts that are stopped'
   return `Adopted: workers send from this database${except}. ${others}`
-}
-
-function describeStop({ scope, name, since, reason, actor }: Stop): string {
-  const target: StopTarget = scope === 'all' ? { scope } : { scope, name: name ?? '' }
-  const who = actor === null ? '' : ` by ${actor}`
-  const why = reason === null ? '' : ` (${reason})`
-  return `The stop of ${nameOf(target)} since ${since}${who}${why} still holds: "outlay start-sending ${optionOf(target)}" ends it.`
 }

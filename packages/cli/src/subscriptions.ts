@@ -33,7 +33,7 @@ export async function removeSubscription(
   session.write({ subscription: name, types: types ?? null, discarded }, () => {
     const what = types === undefined ? name : `${types.join(', ')} of ${name}`
     const lost = discarded === 0 ? '' : ` ${plural(discarded, 'event')} discarded.`
-    return `${what} removed.${lost} A process that still subscribes to it stores it again at its next start.`
+    return `${what} removed.${lost} A process that subscribes to it later stores it again.`
   })
 }
 

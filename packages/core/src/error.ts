@@ -55,6 +55,7 @@ export const errorCodes = [
   // The engine and its backend.
   'transfer_not_found',
   'transfer_not_cancelable',
+  'subscription_attended',
   'events_undelivered',
   'environment_mismatch',
   'database_unfamiliar',

@@ -120,7 +120,7 @@ const shortestWatchMs = 15_000
 
 /**
  * Delay until the next read for transfers that others created, in milliseconds: 15 seconds after one was found, then twice as
- * long after every read that found none, up to 15 minutes.
+ * long after every read that found none or failed, up to 15 minutes.
  */
 export const watchDelayMs = ({ idle }: { readonly idle: number }): number =>
   Math.min(maxPollDelayMs, shortestWatchMs * 2 ** Math.min(30, Math.max(0, idle)))

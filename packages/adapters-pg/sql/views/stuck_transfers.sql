@@ -19,6 +19,7 @@ with waiting as (
       when w.reason = 'client_changed' then 'the client that sent it: the outcome is unknown, and the account sends as another client now'
       when w.reason = 'unauthenticated' then 'credentials: the service refuses those of the account'
       when w.reason = 'unauthorized' then 'permission: the service refuses it alone, and accepts others of its account'
+      when w.reason = 'registration_unknown' then 'its counterparty: the service has not said whether it registered it, and is asked again with the same key'
       when w.reason = 'rate_limited' and w.unsent
         then 'the gateway, which sent nothing: the credentials, the throttle or the connection failed'
       when w.reason = 'rate_limited' then 'the service, which asked for a pause'
@@ -35,6 +36,7 @@ with waiting as (
       when w.reason = 'client_changed' then 'Give the gateway the credentials of the client that sent it, until its outcome is known; or ask the service.'
       when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and call accounts.retryCredentials; without the call, a later probe finds out.'
       when w.reason = 'unauthorized' then 'Get the permission for it, or cancel it; after some more refusals it is blocked.'
+      when w.reason = 'registration_unknown' then 'Check that the service answers; no money can have moved, and it may be canceled.'
       when w.reason = 'rate_limited' and w.unsent
         then 'Fix what "outlay prove" shows of its last attempt; the same key goes out again without a command.'
       when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
@@ -54,6 +56,7 @@ select t.id, t.account_id, t.stage, t.reason,
   case t.reason
     when 'outcome_unknown' then 'a person: its outcome stayed unknown for 24 hours, and money may have moved'
     when 'key_expired' then 'a person: its outcome is unknown for longer than the service keeps its key, and money may have moved'
+    when 'registration_unknown' then 'a person: for 24 hours the service has not said whether it registered its counterparty'
     when 'idempotency_key_mismatch' then 'a person: the service has its key for another request'
     when 'unauthorized' then 'a person: the service refuses it alone, and accepts others of its account'
     when 'environment_mismatch' then 'a person: it was enqueued for another environment than the workers have'
@@ -65,6 +68,7 @@ select t.id, t.account_id, t.stage, t.reason,
     when 'outcome_unknown' then 'Ask the service about its key. Release it to send the same key once more, while the service is sure to have it; or say what it answered with "outlay transfers resolve".'
     when 'key_expired' then 'Ask the service what became of it, then run "outlay transfers resolve". Nothing sends it again; resubmit it if nothing was paid.'
     when 'unauthorized' then 'Get the permission for it and release it, or cancel it.'
+    when 'registration_unknown' then 'No money can have moved: release it to register with the same key again, or cancel it.'
     when 'idempotency_key_mismatch' then 'Find what the key was used for, and say with "outlay transfers resolve" whether this was paid; resubmit it if it was not.'
     when 'environment_mismatch' then 'Cancel it, and fix the configuration of the process that enqueued it.'
     when 'reconcile' then 'See "outlay prove" for the candidates; say which with "outlay transfers resolve", or that it was not paid.'

@@ -43,7 +43,7 @@ export interface WatchedAccount {
   readonly seenTo: string
   /** When the service created the newest transfer of the reading under way, ISO 8601; null before its first page. */
   readonly readingFrom: string | null
-  /** Readings in a row that found nothing. */
+  /** Readings in a row that found nothing; below zero, readings in a row that failed. */
   readonly idle: number
 }
 

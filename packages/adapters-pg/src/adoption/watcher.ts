@@ -92,7 +92,9 @@ async function watchAccount<Tx>(
       }
       cursor = page.next
     }
-    await watched.keep({ accountId, seenTo, cursor, readingFrom, idle: found ? 0 : account.idle })
+    // Until its last page is read, a reading may fail as those before it did.
+    const idle = found ? Math.min(0, account.idle) : account.idle
+    await watched.keep({ accountId, seenTo, cursor, readingFrom, idle })
   } catch (error) {
     if (signal.aborted) return await watched.keep({ accountId, seenTo, cursor, readingFrom, idle: account.idle })
     const message = thrownText(error)
@@ -101,7 +103,8 @@ async function watchAccount<Tx>(
       'The list of a watched account could not be read; the worker reads it again later.',
     )
     // From the beginning: the service may have refused the cursor.
-    await watched.end(accountId, null, account.idle + 1, handlers.nextWatchMs(account.idle + 1))
+    const failures = Math.max(0, -account.idle) + 1
+    await watched.end(accountId, null, -failures, handlers.nextWatchMs(failures))
   }
 }
 
@@ -113,7 +116,7 @@ async function endReading<Tx>(
 ): Promise<void> {
   // A transfer that awaits funds waits for a transfer of others.
   const isAwaited = found || (await watched.isWaiting(accountId))
-  const next = isAwaited ? 0 : idle + 1
+  const next = isAwaited ? 0 : Math.max(0, idle) + 1
   await watched.end(accountId, readingFrom, next, handlers.nextWatchMs(next))
 }
 

@@ -59,6 +59,7 @@ const texts = {
         + e.xmin::text::bigint as xact
       from {{schema}}.event e, snapshot s
       where e.occurred_at >= $4::timestamptz and ($5::text is null or e.transfer_id = $5) and ($6::text is null or e.type = $6)
+        and ($7::text is null or exists (select 1 from {{schema}}.transfer t where t.id = e.transfer_id and t.account_id = $7))
     ), page as (
       select n.* from numbered n, snapshot s
       where n.xact < s.open_from and (n.xact, n.transfer_id, n.sequence) > ($1::bigint, $2::text collate "C", $3::integer)
@@ -105,7 +106,8 @@ export function createEventTail<Tx>(
       position ??= await begin()
       const from = new Date((marks[0]?.atMs ?? 0) - (marks[0]?.xact === 0n ? 0 : slackMs)).toISOString()
       const { xact, transferId, sequence } = position
-      const values = [String(xact), transferId, sequence, from, options.transferId ?? null, options.type ?? null]
+      const { transferId: ofTransfer = null, type = null, accountId = null } = options
+      const values = [String(xact), transferId, sequence, from, ofTransfer, type, accountId]
       const rows = await driver.query(sql.tail_next, values)
       const found = rows.filter((row) => readTransaction(row).xact !== null)
       const head = readFirst(readSnapshot, rows)
@@ -113,8 +115,7 @@ export function createEventTail<Tx>(
       if (head === undefined) return []
       position = last !== undefined && found.length === pageSize ? positionOf(last) : before(head.openFrom)
       marks = advance(marks, { xact: BigInt(head.endsAt), atMs: Date.parse(head.at) }, position)
-      const events = found.map(readTailed)
-      return options.accountId === undefined ? events : events.filter((event) => event.accountId === options.accountId)
+      return found.map(readTailed)
     },
   }
 }

@@ -18,7 +18,7 @@ export interface Group {
 
 /** Transfers that one reason keeps from being sent. */
 export interface PutOff extends Group {
-  /** `rate_limited`, `account_limited` or `unauthorized`. */
+  /** Any but those that a pause, refused credentials or a lack of funds gives: `rate_limited`, `registration_unknown` … */
   readonly reason: string
   /** Accounts that they are of, at most five. */
   readonly accounts: readonly string[]
@@ -45,6 +45,15 @@ export interface RefusedAccount {
   /** Milliseconds since the first refusal. */
   readonly refusedMs: number
   readonly refusals: number
+}
+
+/** A watched account whose list is not read. */
+export interface UnreadWatch {
+  readonly accountId: string
+  /** Readings in a row that failed. */
+  readonly failures: number
+  /** Milliseconds since its list is due to be read; 0 when it is not due. */
+  readonly overdueMs: number
 }
 
 /** How well a table is kept. */
@@ -115,6 +124,8 @@ export interface HealthFacts {
   readonly orphanDeliveries: number
   /** Transfers of others on watched accounts that cannot be adopted as they were found, by their ids at the service. */
   readonly unadopted: Group & { readonly problem: string | null }
+  /** Watched accounts whose last reading failed, or that are due to be read; those that failed most first, at most 100. */
+  readonly unreadWatches: readonly UnreadWatch[]
   readonly snapshots: readonly SnapshotHolder[]
   readonly tables: readonly TableUpkeep[]
 }
@@ -173,7 +184,7 @@ const texts = {
       select g.reason, ${group}, (array_agg(distinct g.account_id))[1:5] as accounts from (
         select t.id, t.account_id, t.reason, greatest(t.created_at, t.not_before) as at from {{schema}}.transfer t
         where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting') and t.unknown_since is null
-          and t.reason in ('rate_limited', 'account_limited', 'unauthorized')
+          and t.reason not in ('account_paused', 'unauthenticated', 'insufficient_balance')
       ) g group by g.reason
     ) p order by p.reason`,
   // The index has these alone, and most transfers have got that id since.
@@ -204,6 +215,10 @@ const texts = {
   health_unadopted: `select ${group}, min(g.problem) as problem from (
       select f.remote_id as id, f.seen_at as at, f.problem from {{schema}}.found_transfer f where f.problem is not null
     ) g`,
+  health_unread: `select w.account_id, greatest(0, -w.idle) as failures,
+      greatest(0, ${ms('clock_timestamp() - w.next_poll_at')}) as overdue_ms
+    from {{schema}}.watched_account w where w.idle < 0 or w.next_poll_at < statement_timestamp()
+    order by w.idle, w.next_poll_at limit 100`,
   health_orphans: `select count(*)::integer as count from {{schema}}.delivery d
     where not exists (select 1 from {{schema}}.subscription s where s.name = d.subscription)`,
   health_snapshots: `select 'session' as kind, s.pid::text as name,
@@ -268,6 +283,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
     subscriptions: await subscriptions(),
     orphanDeliveries: readCount(await one('health_orphans')).count,
     unadopted: readUnadopted(await one('health_unadopted')),
+    unreadWatches: (await rows('health_unread')).map(readUnread),
     snapshots: (await rows('health_snapshots')).map(readHolder),
     tables: (await rows('health_tables')).map(readUpkeep),
   }
@@ -320,6 +336,12 @@ const readRefused: (row: Row) => RefusedAccount = rowDecoder('refused account', 
   accountId: Column.text,
   refusedMs: Column.number,
   refusals: Column.integer,
+})
+
+const readUnread: (row: Row) => UnreadWatch = rowDecoder('watched account', {
+  accountId: Column.text,
+  failures: Column.integer,
+  overdueMs: Column.number,
 })
 
 const readHolder: (row: Row) => SnapshotHolder = rowDecoder('snapshot', {

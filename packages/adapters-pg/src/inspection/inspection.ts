@@ -4,6 +4,7 @@ import { resolveNames } from '../schema/database-names.ts'
 import { createBacklogReads } from './account-backlog.ts'
 import { createEventTail, type EventTail, type EventTailOptions } from './event-tail.ts'
 import { type HealthFacts, readHealth } from './health.ts'
+import { createHoldsRead } from './holds.ts'
 import { createPlaceRead } from './place.ts'
 import { readSchemaState, type SchemaState } from './schema-state.ts'
 import { createTransferReads } from './transfer-reads.ts'
@@ -37,6 +38,7 @@ export function inspect<Tx>(options: InspectionOptions<Tx>) {
     ...createTransferReads(driver, names),
     ...createBacklogReads(driver, names),
     ...createPlaceRead(driver, names),
+    ...createHoldsRead(driver, names),
     /** What the schema has and lacks; works on an empty database too. */
     schema: (): Promise<SchemaState> => readSchemaState(driver, names),
     /** The health of the database; needs a schema that is current. */

@@ -72,9 +72,9 @@ export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber 
 }
 
 /** What the loops of one subscription share. */
-function createShared<Tx>({ store, subscription, slowAfterMs, holdMs = defaultHoldMs }: SubscriberOptions<Tx>) {
+function createShared<Tx>({ store, subscription, logger, slowAfterMs, holdMs = defaultHoldMs }: SubscriberOptions<Tx>) {
   let nextDeferAt = 0
-  const attendance = createAttendance(store, subscription, holdMs)
+  const attendance = createAttendance(store, subscription, logger, holdMs)
   return {
     attendance,
     troubled: createTroubledAccounts(slowAfterMs),

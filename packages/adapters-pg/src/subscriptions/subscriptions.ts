@@ -10,10 +10,14 @@ import { createNextStatements, type DuePlace, front } from './next-deliveries.ts
 
 const texts = {
   register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
-  attend: 'select {{schema}}.attend_subscription($1, $2::text[], $3::bigint) as attended',
+  // What is missing is read before the function stores it again.
+  attend: `select {{schema}}.attend_subscription($1, $2::text[], $3::bigint) as attended,
+    array(select x.type from unnest($2::text[]) as x (type)
+      where not exists (select 1 from {{schema}}.subscription s where s.name = $1 and x.type = any (s.types))) as missing`,
   defer_due: 'select {{schema}}.defer_deliveries($1, $2::text[], $3::text[], $4::text[], {{window}}) as count',
   resume_deferred: 'select {{schema}}.resume_deferred_deliveries($1)::text',
-  remove: 'select r.known, r.removed, r.pending from {{schema}}.remove_subscription($1, $2::text[], $3) r',
+  remove: `select r.known, r.removed, r.pending, {{schema}}.attended_for($1, $2::text[]) as attended_for_ms
+    from {{schema}}.remove_subscription($1, $2::text[], $3) r`,
   fail: `update {{schema}}.delivery d
     set failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5,
         due_at = clock_timestamp() + least(3600, power(2, least(d.failures, 12))) * interval '1 second' * (0.5 + random())
@@ -77,6 +81,14 @@ export interface DeliverOptions {
   readonly traced?: boolean | undefined
 }
 
+/** Types of a subscription, when a process records that it attends some. */
+export interface Attended {
+  /** All types that any process has attended within the time. */
+  readonly attended: readonly string[]
+  /** Its own types that somebody had removed. */
+  readonly missing: readonly string[]
+}
+
 /** The store of subscriptions and their deliveries. */
 export type SubscriptionStore<Tx> = ReturnType<typeof createSubscriptionStore<Tx>>
 
@@ -88,9 +100,10 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     async register(name: string, types: readonly EventType[]): Promise<void> {
       await driver.query(sql.register, [name, [...types]])
     },
-    /** Records that this process attends these types; returns all types that any process has attended within that time. */
-    async attend(name: string, types: readonly EventType[], withinMs: number): Promise<readonly string[]> {
-      return readFirst(readAttended, await driver.query(sql.attend, [name, [...types], withinMs]))?.attended ?? types
+    /** Records that this process attends these types, and stores again those that are missing. */
+    async attend(name: string, types: readonly EventType[], withinMs: number): Promise<Attended> {
+      const read = readFirst(readAttended, await driver.query(sql.attend, [name, [...types], withinMs]))
+      return { attended: read?.attended ?? types, missing: read?.missing ?? [] }
     },
     deliver: createDeliver(driver, tokens),
     /** Where the window of due events behind a place ends; undefined when it has all of them. */
@@ -127,7 +140,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     async resumeDeferred(name: string): Promise<void> {
       await driver.query(sql.resume_deferred, [name])
     },
-    /** Removes a subscription, or types of it; not while there are events to handle, unless they are discarded. */
+    /** Removes a subscription, or types of it; not while a process attends it, nor while there are events to handle, unless discarded. */
     async remove(
       tx: Tx,
       name: string,
@@ -252,7 +265,10 @@ const readOccurrence = rowDecoder('event', {
 const readPlace = rowDecoder('delivery', { dueAt: Column.text, transferId: Column.text, sequence: Column.integer })
 const readOwner = rowDecoder('event', { accountId: Column.text })
 const readAcknowledged = rowDecoder('acknowledgement', { acknowledged: Column.boolean })
-const readAttended = rowDecoder('subscription', { attended: Column.or(Column.texts, undefined) })
+const readAttended = rowDecoder('subscription', {
+  attended: Column.or(Column.texts, undefined),
+  missing: Column.texts,
+})
 const readFailed = rowDecoder('delivery', { dead: Column.boolean })
 const readDeferred = rowDecoder('delivery', { count: Column.integer })
 
@@ -260,4 +276,5 @@ const readRemoval: (row: Row) => SubscriptionRemoval = rowDecoder('subscription'
   known: Column.or(Column.boolean, false),
   removed: Column.or(Column.boolean, false),
   pending: Column.or(Column.integer, 0),
+  attendedForMs: Column.or(Column.integer, 0),
 })

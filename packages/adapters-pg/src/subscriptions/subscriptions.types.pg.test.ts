@@ -2,6 +2,7 @@ import { type EventType, OutlayError } from '@outlay/core'
 import { drain, recordingLogger, waitUntil } from '@outlay/testing'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
+import { forgetAttendance } from '../../test/outbox.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { startSubscriber } from './subscriber.ts'
@@ -27,6 +28,8 @@ describe('types of a subscription', async () => {
         `select array(select t from unnest(types) t order by t) as types from outlay.subscription where name = 'books'`,
       )
     ).rows[0]?.types
+  const isAttended = async () =>
+    (await pool.query('select 1 from outlay.subscription where attended_at is not null')).rowCount === 1
   const pending = async () =>
     (await pool.query<{ type: string }>('select type from outlay.delivery order by sequence')).rows.map(
       (row) => row.type,
@@ -114,11 +117,9 @@ describe('types of a subscription', async () => {
     const store = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
     await store.register('books', ['transfer.completed', 'transfer.failed'])
     await store.attend('books', ['transfer.failed'], 60_000)
-    expect([...(await store.attend('books', ['transfer.completed'], 60_000))].sort()).toEqual([
-      'transfer.completed',
-      'transfer.failed',
-    ])
-    expect(await store.attend('books', ['transfer.completed'], 0)).toEqual(['transfer.completed'])
+    const { attended } = await store.attend('books', ['transfer.completed'], 60_000)
+    expect([...attended].sort()).toEqual(['transfer.completed', 'transfer.failed'])
+    expect((await store.attend('books', ['transfer.completed'], 0)).attended).toEqual(['transfer.completed'])
   })
 
   it('that wait behind an event are due with its acknowledgement, although they were deferred', async () => {
@@ -136,6 +137,7 @@ describe('types of a subscription', async () => {
 
   it('are removed on request, and not while events would be lost by that', async () => {
     const engine = await leaveEvents()
+    await forgetAttendance(pool)
     const remove = (options?: Parameters<HostEngine['unsubscribe']>[2]) =>
       commit((tx) => engine.unsubscribe(tx, 'books', options))
     const refused = await commit(async (tx) => {
@@ -160,16 +162,55 @@ describe('types of a subscription', async () => {
     expect(await remove({ discard: true })).toEqual({ removed: false, discarded: 0 })
   })
 
-  it('are nothing that a running process stores again, but its next start does', async () => {
+  it('are not removed while a process attends them, nor for two minutes after that', async () => {
     const engine = release('old', ['transfer.completed'])
+    const later = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
+    await later.register('books', ['transfer.failed'])
     await engine.start()
-    await commit((tx) => engine.unsubscribe(tx, 'books'))
-    await enqueue(engine)
-    await waitUntil(async () => (await engine.backlog()).settled === 1)
-    expect(await pending()).toEqual([])
+    const remove = (options?: Parameters<HostEngine['unsubscribe']>[2]) =>
+      commit((tx) => engine.unsubscribe(tx, 'books', options))
+    const attended = (seconds: number) =>
+      pool.query(
+        `update outlay.subscription s set attended_at = now() - $1 * interval '1 second',
+           attended = (select jsonb_object_agg(a.key, now() - $1 * interval '1 second') from jsonb_each_text(s.attended) a)`,
+        [seconds],
+      )
+    await waitUntil(isAttended)
     await engine.stop()
-    await engine.start()
-    expect(await storedTypes()).toEqual(['transfer.completed'])
+    for (const options of [{}, { discard: true }, { types: ['transfer.completed', 'transfer.failed'] }])
+      await expect(remove(options)).rejects.toMatchObject({ code: 'subscription_attended' })
+    await attended(90)
+    await expect(remove()).rejects.toThrow(/in (2\d|30) seconds at the earliest/)
+    // No process attends that one.
+    expect(await remove({ types: ['transfer.failed'] })).toEqual({ removed: true, discarded: 0 })
+    // A clock that was ahead must not keep it for an hour.
+    await attended(-3_600)
+    await commit(async (tx) => {
+      expect(await engine.unsubscribe(tx, 'books')).toEqual({ removed: true, discarded: 0 })
+      throw new Error('The host thinks better of it.')
+    }).catch((error: Error) => expect(error.message).toContain('better'))
+    await attended(121)
+    expect(await remove()).toEqual({ removed: true, discarded: 0 })
+    expect(await storedTypes()).toBeUndefined()
+  })
+
+  it.each([
+    ['all of them', 'delete from outlay.subscription'],
+    ['one of them', `update outlay.subscription set types = '{transfer.completed}', attended = '{}'`],
+  ])('that are gone while a process attends them are stored again, with a warning: %s', async (_, remove) => {
+    const store = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
+    const types = ['transfer.completed', 'transfer.failed'] as const
+    await store.register('books', types)
+    const logger = recordingLogger()
+    const subscription = { name: 'books', types, batchSize: 1, timeoutMs: 10_000, handler: async () => undefined }
+    const shared = { store, subscription, logger, concurrency: 1, slowAfterMs: 5_000, pollIntervalMs: 20 }
+    const subscriber = startSubscriber({ ...shared, holdMs: 50 })
+    await waitUntil(isAttended)
+    await pool.query(remove)
+    await waitUntil(async () => (await storedTypes())?.length === 2)
+    await subscriber.stop(1_000)
+    expect(await isAttended()).toBe(true)
+    expect(logger.entries.filter(({ message }) => message.includes('stores them again'))).toHaveLength(1)
   })
 
   it('and options that make no sense are refused before anything starts', () => {

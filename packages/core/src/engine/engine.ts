@@ -221,10 +221,11 @@ export interface Engine<Tx> {
    */
   subscribe(name: string, types: readonly EventType[], handler: EventHandler<Tx>, options?: SubscribeOptions): void
   /**
-   * Removes a stored subscription, or some of its types, in the host's transaction. A process that still subscribes to it
-   * receives nothing new, and stores it again at its next start.
-   * @throws OutlayError `events_undelivered` when it has undelivered events, dead letters included, and `discard` is not set;
-   *   nothing has changed then, and the transaction stays usable.
+   * Removes a stored subscription, or some of its types, in the host's transaction. Stop the processes that subscribe to it first: one
+   * that still does stores it again.
+   * @throws OutlayError `subscription_attended` while a process attends it, and until two minutes after the last one did;
+   *   `events_undelivered` when it has undelivered events, dead letters included, and `discard` is not set; nothing has changed then,
+   *   and the transaction stays usable.
    */
   unsubscribe(tx: Tx, name: string, options?: UnsubscribeOptions): Promise<Unsubscribed>
   /**

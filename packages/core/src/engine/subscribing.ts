@@ -70,8 +70,15 @@ export async function unsubscribe<Tx>(
     throw OutlayError.fromIssues([{ field: 'types', code: 'invalid_request', message }])
   }
   if (types?.length === 0) throw new Error(`Name at least one type of "${name}" to remove, or leave \`types\` out.`)
-  const { known, removed, pending } = await backend.unsubscribe(tx, name, types ?? null, discard)
+  const { known, removed, pending, attendedForMs } = await backend.unsubscribe(tx, name, types ?? null, discard)
   if (removed || !known) return { removed, discarded: removed ? pending : 0 }
+  if (attendedForMs > 0) {
+    const what = types === undefined ? `the subscription "${name}"` : `${types.join(', ')} of "${name}"`
+    throw new OutlayError(
+      'subscription_attended',
+      `A running process attends ${what}, and its later events would be lost. Stop the processes that subscribe to it, or change them; two minutes after the last of them it can be removed, in ${Math.ceil(attendedForMs / 1000)} seconds at the earliest.`,
+    )
+  }
   throw new OutlayError(
     'events_undelivered',
     `The subscription "${name}" has ${pending} ${pending === 1 ? 'event' : 'events'} to handle, which would be lost; discard them, or let a process handle them first.`,

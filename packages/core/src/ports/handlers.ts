@@ -37,4 +37,6 @@ export interface SubscriptionRemoval {
   readonly removed: boolean
   /** Its undelivered events, dead letters included. */
   readonly pending: number
+  /** For how long it still counts as attended by a process, in milliseconds; 0 when no process attends it. */
+  readonly attendedForMs: number
 }

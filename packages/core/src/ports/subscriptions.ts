@@ -16,7 +16,7 @@ export interface Subscription<Tx> {
 export interface SubscriptionPort<Tx> {
   /**
    * Removes a subscription, or some of its types, with its undelivered events. Changes nothing when there are such events and
-   * `discard` is false.
+   * `discard` is false, nor while a process attends what is to be removed.
    */
   unsubscribe(tx: Tx, name: string, types: readonly string[] | null, discard: boolean): Promise<SubscriptionRemoval>
 }

@@ -55,7 +55,7 @@ export interface WorkHandlers<Tx> {
   readPage(accountId: string, cursor: string | null, signal: AbortSignal): Promise<ListPage | undefined>
   /** Delay until the next poll, in milliseconds. */
   nextPollMs(transfer: Pick<PolledTransfer, 'accountId' | 'transferType' | 'polls'>): number
-  /** Delay until the next read of a watched account, in milliseconds, after this many reads that found nothing. */
+  /** Delay until the next read of a watched account, in milliseconds, after this many reads in a row that found nothing or failed. */
   nextWatchMs(idle: number): number
   readonly rules: ObserveRules
   /** Environment of the gateway, if it declares one. */

@@ -1,0 +1,61 @@
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+
+/** Each hold of the account acme: the command that sets it, and the one that ends it. */
+const holds = {
+  pause: [['accounts', 'pause', 'acme'], 'outlay accounts resume acme'],
+  stop: [['stop', '--account', 'acme'], 'outlay start-sending --account acme'],
+  stopOfGateway: [['stop', '--gateway', 'default'], 'outlay start-sending --gateway default'],
+  stopOfAll: [['stop', '--all'], 'outlay start-sending --all'],
+  fence: [['fence'], 'outlay reconcile --since <time>'],
+} as const
+
+describe('what still holds an account', async () => {
+  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+  const host = openHost(database.url)
+  afterEach(async () => {
+    await host.reset()
+    await host.pool.query(
+      'truncate outlay.stop, outlay.known_database, outlay.unauthorized_account, outlay.account_throttle',
+    )
+  })
+  afterAll(() => host.close())
+  const run = (...args: readonly string[]) => outlay(args, { DATABASE_URL: database.url })
+
+  const commands = [
+    { acts: ['accounts', 'resume', 'acme'], ends: 'pause', lies: 'due now' },
+    { acts: ['start-sending', '--account', 'acme'], ends: 'stop', lies: 'To be sent' },
+    { acts: ['start-sending', '--all'], ends: 'stopOfAll', lies: 'Nothing else' },
+    { acts: ['accounts', 'pause', 'acme'], ends: 'pause', lies: 'To be sent' },
+    { acts: ['stop', '--account', 'acme'], ends: 'stop', lies: 'To be sent' },
+    { acts: ['accounts', 'funds-arrived', 'acme'], ends: undefined, lies: 'sent again, with' },
+  ] as const
+  it.each(commands)('is named by outlay $acts, each with the command that ends it', async ({ acts, ends, lies }) => {
+    await host.enqueue()
+    await host.pool.query(`update outlay.transfer set stage = 'awaiting_funds', reason = 'insufficient_balance'`)
+    for (const [set] of Object.values(holds)) expect((await run(...set)).code).toBe(0)
+    await host.pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('acme', now())`)
+    const { stdout } = await run(...acts)
+    const named = Object.values(holds).filter(([, end]) => stdout.includes(`"${end}" ends it`))
+    expect(named).toEqual(Object.entries(holds).flatMap(([kind, hold]) => (kind === ends ? [] : [hold])))
+    expect(stdout).toContain('"outlay accounts retry-credentials acme" ends it')
+    expect(stdout).not.toContain(lies)
+  })
+
+  it('is nothing of another account', async () => {
+    await host.enqueue()
+    await run('accounts', 'pause', 'beta')
+    await run('stop', '--account', 'beta')
+    await run('accounts', 'pause', 'acme')
+    const { stdout } = await run('accounts', 'resume', 'acme')
+    expect(stdout).toContain('acme is resumed; its transfers are due now.\n')
+    expect(stdout).not.toContain('beta')
+    // Whoever ends the stop of everything has to know of both.
+    expect((await run('start-sending', '--all')).stdout).toMatch(/stop of the account beta.*pause of beta/)
+    expect(JSON.parse((await run('start-sending', '--all', '--json')).stdout).holds).toMatchObject([
+      { kind: 'stop', ofAll: false, command: 'outlay start-sending --account beta' },
+      { kind: 'pause', ofAll: false, command: 'outlay accounts resume beta' },
+    ])
+  })
+})
