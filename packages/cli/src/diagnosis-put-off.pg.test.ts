@@ -1,10 +1,9 @@
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, type EngineOptions } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
 import type pg from 'pg'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../test/outbox.ts'
 import type { Finding } from './finding.ts'
 
 const place = { streetLine1: '1 Canary Row', city: 'Austin', state: 'TX', zip: '78701' }
@@ -20,10 +19,8 @@ const bank = {
 } as const
 
 describe('the doctor names what is tried again and again in vain', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const host = openHost(database.url)
-  afterEach(() => host.reset())
-  afterAll(() => host.close())
+  const host = await testHost()
+  const { database } = host
 
   const open = (gateway: EngineOptions<pg.PoolClient>['gateway']) =>
     createEngine({ backend: postgres({ driver: pgDriver(host.pool) }), gateway, polling: { maxDelayMs: 20 } })

@@ -1,13 +1,11 @@
 import type { EnqueueRequest } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, describe, expect, it } from 'vitest'
-import { migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../test/outbox.ts'
 
 describe('outlay events tail', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const host = openHost(database.url)
-  afterAll(() => host.close())
+  const host = await testHost()
+  const { database } = host
 
   it('prints the events of one account that stand behind pages of those of another', async () => {
     const { request } = await host.enqueue({ accountId: 'acme' })

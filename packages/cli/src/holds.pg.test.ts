@@ -1,6 +1,5 @@
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../test/outbox.ts'
 
 /** Each hold of the account acme: the command that sets it, and the one that ends it. */
 const holds = {
@@ -12,15 +11,13 @@ const holds = {
 } as const
 
 describe('what still holds an account', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const host = openHost(database.url)
+  const host = await testHost()
+  const { database } = host
   afterEach(async () => {
-    await host.reset()
     await host.pool.query(
       'truncate outlay.stop, outlay.known_database, outlay.unauthorized_account, outlay.account_throttle',
     )
   })
-  afterAll(() => host.close())
   const run = (...args: readonly string[]) => outlay(args, { DATABASE_URL: database.url })
 
   const commands = [

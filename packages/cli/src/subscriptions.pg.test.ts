@@ -1,13 +1,10 @@
 import { drain, waitUntil } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { migrateOutbox, openHost, outlay } from '../test/outbox.ts'
+import { describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../test/outbox.ts'
 
 describe('outlay subscriptions remove', async () => {
-  const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-  const host = openHost(database.url)
-  afterEach(() => host.reset())
-  afterAll(() => host.close())
+  const host = await testHost()
+  const { database } = host
   const run = (...args: string[]) => outlay(args, { DATABASE_URL: database.url })
   const remove = (...args: string[]) => run('subscriptions', 'remove', 'books', ...args)
 
