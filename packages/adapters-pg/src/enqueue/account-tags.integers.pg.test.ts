@@ -9,7 +9,7 @@ const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
 const pool = new pg.Pool({ connectionString: database.url, max: 2 })
 afterAll(() => pool.end())
 
-// Nothing tells the process that a host rolled back, so the place of an account only grows then; behind the largest integer every enqueue of the
+// The process does not learn that a host rolled back, so the place of an account only grows then; behind the largest integer every enqueue of the
 // account would fail and end the host's transaction.
 it('an account whose host rolls back ten thousand payouts a minute for two days can still enqueue', async () => {
   const tags = createAccountTags(() => 0.01)

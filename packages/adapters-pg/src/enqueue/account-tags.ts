@@ -64,6 +64,27 @@ const maxLead = 1_000_000_000
 /** Rounds up to a whole tag, apart from the rounding error of many thirds. */
 const wholeTag = (position: number): number => Math.ceil(position - 1e-6)
 
+/** Counts what a call reserves of each account, and how far each tag is beyond its base. */
+function countShares(
+  accountIds: readonly string[],
+  find: (accountId: string) => Place,
+  stepOf: (accountId: string) => number,
+) {
+  const shares = new Map<string, Share>()
+  const offsets = accountIds.map((accountId) => {
+    let share = shares.get(accountId)
+    if (share === undefined) {
+      const place = find(accountId)
+      share = { place, step: stepOf(accountId), span: place.position - Math.floor(place.position), count: 0 }
+      shares.set(accountId, share)
+    }
+    share.span += share.step
+    share.count += 1
+    return Math.min(maxOffset, wholeTag(share.span))
+  })
+  return { shares, offsets }
+}
+
 /** Makes the tags of one process. */
 export function createAccountTags(weightOf: (accountId: string) => number): AccountTags {
   const places = new Map<string, Place>()
@@ -81,22 +102,7 @@ export function createAccountTags(weightOf: (accountId: string) => number): Acco
   const find = (accountId: string) => keep(accountId, places.get(accountId) ?? { position: 0 })
   const positionOf = (accountId: string) => places.get(accountId)?.position ?? 0
   const reserveMany: AccountTags['reserveMany'] = (accountIds) => {
-    const shares = new Map<string, Share>()
-    const shareOf = (accountId: string): Share => {
-      const known = shares.get(accountId)
-      if (known !== undefined) return known
-      const place = find(accountId)
-      const span = place.position - Math.floor(place.position)
-      const share = { place, step: 1 / weightOf(accountId), span, count: 0 }
-      shares.set(accountId, share)
-      return share
-    }
-    const offsets = accountIds.map((accountId) => {
-      const share = shareOf(accountId)
-      share.span += share.step
-      share.count += 1
-      return Math.min(maxOffset, wholeTag(share.span))
-    })
+    const { shares, offsets } = countShares(accountIds, find, (accountId) => 1 / weightOf(accountId))
     const baseOf = new Map([...shares].map(([accountId, { place }]) => [accountId, Math.floor(place.position)]))
     for (const { place, step, count } of shares.values()) place.position += count * step
     const giveBack = (share: Share, count: number) => {
@@ -115,7 +121,10 @@ export function createAccountTags(weightOf: (accountId: string) => number): Acco
         }
       },
       giveBack(accounts) {
-        for (const accountId of accounts) giveBack(shareOf(accountId), 1)
+        for (const accountId of accounts) {
+          const share = shares.get(accountId)
+          if (share !== undefined) giveBack(share, 1)
+        }
       },
       giveBackAll() {
         for (const share of shares.values()) giveBack(share, share.count)

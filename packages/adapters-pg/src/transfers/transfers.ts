@@ -148,7 +148,6 @@ const readCount = rowDecoder('change', { count: Column.integer })
 /** Makes the store of transfers on a driver. */
 export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
   const sql = statements(tokens, texts)
-  const observe = observing(sql)
   const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
     const ids = readIds(rows)
     if (ids.length === 0) return 0
@@ -178,18 +177,18 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async apply(
       tx: Tx,
       accountId: string,
-      observations: readonly Observation[],
+      seen: readonly Observation[],
       rules: ObserveRules,
       locking: Locking = 'wait',
     ) {
-      if (observations.length === 0) return { changed: 0, found: 0 }
-      const { lock, note } = observe[locking]
-      const remoteIds = observations.map((seen) => seen.remoteId)
+      if (seen.length === 0) return { changed: 0, found: 0 }
+      const { lock, note } = observing(sql)[locking]
+      const remoteIds = seen.map(({ remoteId }) => remoteId)
       const rows = (await driver.execute(tx, lock, [accountId, remoteIds])).map(readObserved)
-      const early = findEarly(rows, observations, rules.decide)
+      const early = findEarly(rows, seen, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
-      const found = await noteFound(tx, accountId, findUnknown(rows, observations, rules))
-      const changes = decideChanges(rows, observations, rules.decide)
+      const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules))
+      const changes = decideChanges(rows, seen, rules.decide)
       if (changes.length === 0) return { changed: 0, found }
       const result = readFirst(readCount, await driver.execute(tx, sql.apply_changes, [storableJson(changes)]))
       const complete = changes.filter(({ status }) => status === 'complete').map(({ id }) => id)

@@ -3,9 +3,9 @@ import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../test/outbox.ts'
-import { postgres } from './backend.ts'
-import { pgDriver } from './drivers/pg.ts'
+import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { pgDriver } from '../drivers/pg.ts'
 
 const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
 const pool = new pg.Pool({ connectionString: database.url, max: 4 })
