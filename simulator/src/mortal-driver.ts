@@ -102,10 +102,10 @@ export function mortalDriver<Tx>(
         passing(momentOf(statement.name), () => driver.execute(tx, statement, values), values),
       ),
     transaction: (work) => passing('transaction', () => driver.transaction(work)),
-    query: (statement, values) =>
+    query: (statement, values, onSent) =>
       orNothing([], () =>
         queueUp(statement, values, () =>
-          passing(momentOf(statement.name), () => driver.query(statement, values), values),
+          passing(momentOf(statement.name), () => driver.query(statement, values, onSent), values),
         ),
       ),
     run: (text, values) => orNothing({ rows: [] }, () => driver.run(text, values)),

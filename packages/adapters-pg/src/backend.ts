@@ -11,6 +11,7 @@ import { startArchiver } from './archive/archiver.ts'
 import { type ClockJumpStore, createClockJumpStore } from './clock/clock-jumps.ts'
 import { startClockWatch } from './clock/clock-watch.ts'
 import type { Driver, SqlSession } from './database/driver.ts'
+import { unlessLocked } from './database/lock-timeout.ts'
 import { systemRuntime } from './database/runtime.ts'
 import { type AttemptStore, createAttemptStore } from './dispatch/attempts.ts'
 import { startDispatcher } from './dispatch/dispatcher.ts'
@@ -117,7 +118,6 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   return {
     runtime,
     operations: createOperations(driver, tokens, transfers),
-    transaction: (work) => driver.transaction(work),
     migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
     migrationSql: () =>
       [
@@ -134,6 +134,8 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     counterparty: stores.counterparties.find,
     observe: async (tx, accountId, observations, rules) =>
       (await transfers.apply(tx, accountId, observations, rules)).changed,
+    receive: (accountId, observation, rules) =>
+      unlessLocked(driver, async (tx) => (await transfers.apply(tx, accountId, [observation], rules, 'fail')).changed),
     watch: stores.watched.watch,
     unwatch: stores.watched.unwatch,
     fundsArrived: transfers.fundsArrived,

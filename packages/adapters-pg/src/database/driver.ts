@@ -36,8 +36,11 @@ export interface Driver<Tx> {
   execute(tx: Tx, statement: Statement, values: readonly unknown[]): Promise<readonly Row[]>
   /** Runs `work` in a new transaction of the host's own type. */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
-  /** Runs one statement on its own. */
-  query(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]>
+  /**
+   * Runs one statement on its own. Calls `onSent` when it has a connection, just before it sends the statement, so that a wait for the
+   * pool does not count as the age of what is read; a driver that never calls it is taken to send at once.
+   */
+  query(statement: Statement, values: readonly unknown[], onSent?: () => void): Promise<readonly Row[]>
   /** Runs SQL text of any number of statements, for migrations and the queue. */
   run(text: string, values?: readonly unknown[]): Promise<{ rows: Row[] }>
   /** Runs `work` on one connection, outside a transaction. */

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Driver } from './driver.ts'
 
 /** Longest wait of a worker for one lock, in milliseconds: far below `deadlock_timeout`, so that no deadlock ends a host's transaction. */
@@ -12,6 +13,25 @@ export function withLockTimeout<Tx, T>(driver: Driver<Tx>, work: (tx: Tx) => Pro
     await driver.execute(tx, lockTimeout, [])
     return work(tx)
   })
+}
+
+/** Pauses before the tries of what another transaction may have locked, in milliseconds. */
+const tryAfterMs = [0, 50, 200]
+
+/**
+ * Runs `work` that nobody repeats in a transaction that waits for no lock longer than 250 ms, and tries it again after a pause in
+ * which it keeps no connection. Gives `undefined` when it did not get its locks: nothing is written then.
+ */
+export async function unlessLocked<Tx, T>(driver: Driver<Tx>, work: (tx: Tx) => Promise<T>): Promise<T | undefined> {
+  for (const pauseMs of tryAfterMs) {
+    if (pauseMs > 0) await setTimeout(pauseMs)
+    try {
+      return await withLockTimeout(driver, work)
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+    }
+  }
+  return undefined
 }
 
 /** True for an error with such an SQLSTATE, also where a library has wrapped it, as Drizzle does. */

@@ -69,13 +69,15 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     /**
      * Claims up to `limit` due jobs, in the order of dispatch, and with them their transfers, for one attempt each. Locked
      * transfers, and those of limited or paused accounts, come without a claim. `traced` adds trace context and time of enqueue.
+     * `onSent` is called when it has a connection: no heartbeat of these jobs is older than that.
      */
     async fetch(
       limit: number,
       worker: string,
       { traced = false, client }: ClaimOptions = {},
+      onSent?: () => void,
     ): Promise<readonly FetchedJob[]> {
-      const rows = await driver.query(traced ? sql.traced_fetch : sql.fetch, [limit, worker, client ?? null])
+      const rows = await driver.query(traced ? sql.traced_fetch : sql.fetch, [limit, worker, client ?? null], onSent)
       return rows.map((row) => {
         const { job, retryCount, id } = readJob(row)
         return { id: job, retryCount, claim: id === null ? undefined : readClaim(row) }
@@ -83,12 +85,13 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     },
     /**
      * Renews the heartbeat of these jobs. Skips a job that another worker has by now. Returns the age of the last heartbeat by the
-     * id of the job, in milliseconds, for those that are still this worker's.
+     * id of the job, in milliseconds, for those that are still this worker's. `onSent` is called when the read of the ages has
+     * a connection.
      */
-    async touch(jobs: readonly FetchedJob[]): Promise<ReadonlyMap<string, number>> {
+    async touch(jobs: readonly FetchedJob[], onSent?: () => void): Promise<ReadonlyMap<string, number>> {
       const values = [jobs.map((job) => job.id), jobs.map((job) => job.retryCount)]
       await driver.query(sql.touch, values)
-      const rows = await driver.query(sql.heartbeats, values)
+      const rows = await driver.query(sql.heartbeats, values, onSent)
       return new Map(rows.map(readHeartbeat).map(({ id, ageMs }) => [id, ageMs]))
     },
     /**

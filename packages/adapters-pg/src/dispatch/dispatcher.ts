@@ -85,8 +85,8 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   const slots = startSlots(options, () => wakeWhenWorthwhile())
   const freeSlots = () => slots.free(held.size() - countAside(settler))
 
-  const submit = async (claim: Claim, job: FetchedJob, askedAt: number) => {
-    held.add(job, askedAt)
+  const submit = async (claim: Claim, job: FetchedJob, sentAt: number) => {
+    held.add(job, sentAt)
     const leave = slots.begin(claim.accountId)
     await guard.ready()
     const mayBegin = () => guard.mayBegin(claim.accountId) && held.isOurs(job)
@@ -114,10 +114,12 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       if (!guard.mayClaim()) return Math.min(options.pollIntervalMs, heldPauseMs)
       if (free < worthFetching) return options.pollIntervalMs
       const batchSize = Math.min(free, maxFetch)
-      const askedAt = performance.now()
-      const jobs = await attempts.fetch(batchSize, options.worker, handlers)
+      let sentAt = performance.now()
+      const jobs = await attempts.fetch(batchSize, options.worker, handlers, () => {
+        sentAt = performance.now()
+      })
       if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs
-      await begin(options, jobs, (claim, job) => void submit(claim, job, askedAt))
+      await begin(options, jobs, (claim, job) => void submit(claim, job, sentAt))
       return jobs.length < batchSize ? refillMs : 0
     },
   })
@@ -205,8 +207,10 @@ function startHeart(held: HeldJobs, logger: Logger): Loop {
     name: 'heartbeat',
     logger,
     async turn() {
+      const beganAt = performance.now()
       await held.keepAlive()
-      return heartbeatIntervalMs
+      // On a busy pool it has waited for its connections already.
+      return Math.max(0, heartbeatIntervalMs - (performance.now() - beganAt))
     },
   })
 }

@@ -52,7 +52,11 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
       return send(await (tx.client as KnexClient).acquireConnection(), statement, values)
     },
     transaction: (work) => knex.transaction(work),
-    query: (statement, values) => inSession((connection) => send(connection, statement, values)),
+    query: (statement, values, onSent) =>
+      inSession((connection) => {
+        onSent?.()
+        return send(connection, statement, values)
+      }),
     run: (text, values) => inSession((connection) => runOn(connection, text, values)),
     session: inSession,
     // The only connection may not be kept: the host and the engine would wait for it for ever. Without it, workers poll.

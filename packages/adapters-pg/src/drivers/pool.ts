@@ -27,10 +27,14 @@ export function poolDriver(pool: Pool, options: PgDriverOptions = {}, others: re
   guardClients(pool)
   return {
     maxConnections: pool.options.max,
-    async query(statement, values) {
+    async query(statement, values, onSent) {
       const { name, text } = statement
       const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
-      return (await pool.query(config)).rows as Row[]
+      const result = await inPoolSession(pool, (client) => {
+        onSent?.()
+        return client.query(config)
+      })
+      return result.rows as Row[]
     },
     run: (text, values) => inPoolSession(pool, (session) => runOn(session, text, values)),
     session: (work) => inPoolSession(pool, work),
@@ -70,7 +74,7 @@ export async function runOn(on: SqlSession, text: string, values?: readonly unkn
 }
 
 /** Runs `work` on one client of the pool, outside a transaction. After an error the client's state is unknown, so it is closed. */
-async function inPoolSession<T>(pool: Pool, work: (session: SqlSession) => Promise<T>): Promise<T> {
+async function inPoolSession<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
   const onError = (error: Error) => {

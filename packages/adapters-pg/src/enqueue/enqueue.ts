@@ -6,7 +6,7 @@ import type { AccountWeights } from '../limits/account-weights.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
 import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
 import { readOne, readTransfer, transferColumns } from '../transfers/transfer-row.ts'
-import { type AccountTags, createAccountTags } from './account-tags.ts'
+import { type AccountTags, createAccountTags, type TagReservations } from './account-tags.ts'
 import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
 
 const texts = {
@@ -52,10 +52,15 @@ export function createEnqueue<Tx>(
     notifiedAt = now
     return true
   }
-  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean, traceparent?: string) => {
-    const places = tags.reserveMany(transfers.map((transfer) => transfer.accountId))
-    const prepare = (part: readonly NewTransfer[], at: Places) =>
-      prepareMany(driver, sql, tags, tx, part, at, notify, traceparent)
+  const writeAt = async (
+    tx: Tx,
+    transfers: readonly NewTransfer[],
+    places: TagReservations,
+    notify: boolean,
+    traceparent?: string,
+  ) => {
+    const prepare = (part: readonly NewTransfer[], at: TagReservations) =>
+      prepareMany(driver, sql, tx, part, at, notify, traceparent)
     if (transfers.length > chunkSize) {
       return chunks.write(tx, transfers, (positions) => {
         const pick = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
@@ -65,6 +70,15 @@ export function createEnqueue<Tx>(
     const written = await prepare(transfers, places)()
     if (written === undefined) throw await chunks.explain(tx, transfers)
     return written
+  }
+  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean, traceparent?: string) => {
+    const places = tags.reserveMany(transfers.map((transfer) => transfer.accountId))
+    try {
+      return await writeAt(tx, transfers, places, notify, traceparent)
+    } catch (error) {
+      places.giveBackAll()
+      throw error
+    }
   }
   return async (tx, transfers, traceparent) => {
     const [only] = transfers
@@ -80,9 +94,6 @@ export function createEnqueue<Tx>(
   }
 }
 
-/** Where jobs go in the order of dispatch; the counts are those of the whole call. */
-type Places = ReturnType<AccountTags['reserveMany']>
-
 type Sql = { readonly [K in keyof typeof tracedTexts]: Statement }
 
 async function enqueueOne<Tx>(
@@ -96,7 +107,7 @@ async function enqueueOne<Tx>(
 ): Promise<readonly EnqueuedTransfer[]> {
   const { id, accountId, idempotencyKey, fingerprint } = transfer
   const request = JSON.stringify(transfer.request)
-  const base = tags.reserve(accountId)
+  const place = tags.reserve(accountId)
   const values = [
     id,
     Id.toUuid(id),
@@ -104,22 +115,29 @@ async function enqueueOne<Tx>(
     idempotencyKey,
     fingerprint,
     request,
-    base,
+    place.base,
     notify,
     transfer.notBefore,
     transfer.expiresAt,
     transfer.environment ?? null,
   ]
-  const [row] =
+  const sent =
     traceparent === undefined
-      ? await driver.execute(tx, sql.enqueue_one, values)
-      : await driver.execute(tx, sql.enqueue_one_traced, [...values, traceparent])
-  const { written } = readWritten(row ?? {})
+      ? driver.execute(tx, sql.enqueue_one, values)
+      : driver.execute(tx, sql.enqueue_one_traced, [...values, traceparent])
+  const written = await sent.then(
+    ([row]) => readWritten(row ?? {}).written,
+    (error: unknown) => {
+      place.giveBack()
+      throw error
+    },
+  )
   if (written !== null) {
     const [tag = '0', at = ''] = written.split(' ')
-    tags.advance(accountId, Number(tag))
+    place.advance(Number(tag))
     return [fresh(transfer, at)]
   }
+  place.giveBack()
   const stored = readOne(await driver.execute(tx, sql.stored_key, [accountId, idempotencyKey]))
   if (stored === undefined) throw storedId(id)
   return [{ ...stored, reused: true }]
@@ -129,10 +147,9 @@ async function enqueueOne<Tx>(
 function prepareMany<Tx>(
   driver: Driver<Tx>,
   sql: Sql,
-  tags: AccountTags,
   tx: Tx,
   transfers: readonly NewTransfer[],
-  { bases, offsets, spans }: Places,
+  { bases, offsets, advance, giveBack }: TagReservations,
   notify: boolean,
   traceparent: string | undefined,
 ): () => Promise<readonly EnqueuedTransfer[] | undefined> {
@@ -159,10 +176,11 @@ function prepareMany<Tx>(
     const written = rows.find((row) => readTime(row).at !== null)
     if (written === undefined) return undefined
     const { at, tag } = readWrittenMany(written)
-    tags.advanceMany(spans, tag)
     const conflicting = new Set(
       rows.flatMap((row) => readStoredPosition(row).storedPosition ?? []).map((one) => one - 1),
     )
+    giveBack(transfers.filter((_, index) => conflicting.has(index)).map((transfer) => transfer.accountId))
+    advance(tag)
     const stored = await readStored(driver, sql, tx, transfers, conflicting)
     return transfers.map((transfer, index) => {
       if (!conflicting.has(index)) return fresh(transfer, at)

@@ -1,7 +1,8 @@
+import { setTimeout } from 'node:timers/promises'
 import { recordingLogger, waitUntil } from '@outlay/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Guard, startGuard } from './guard.ts'
-import type { IdentityState } from './operations.ts'
+import type { CheckIdentity, IdentityState } from './operations.ts'
 
 const knownDatabase = {
   database: 'app',
@@ -16,7 +17,7 @@ const free: IdentityState = { unfamiliar: null, fence: null, stops: [], knownDat
 describe('the guard', () => {
   const guards: Guard[] = []
   afterEach(() => Promise.all(guards.splice(0).map((guard) => guard.stop())))
-  const open = async (checkIdentity: () => Promise<IdentityState>, environment?: string) => {
+  const open = async (checkIdentity: CheckIdentity, environment?: string) => {
     const logger = recordingLogger()
     const guard = await startGuard({ checkIdentity, deployment: undefined, environment, logger })
     guards.push(guard)
@@ -38,6 +39,51 @@ describe('the guard', () => {
     answer?.()
     await ready
     await waitUntil(() => guard.mayBegin('acme'))
+  })
+
+  it('counts a read from when it has a connection, and lets others wait behind it for one', async () => {
+    let waitsMs = 0
+    let waiting = 0
+    let most = 0
+    let answered = 0
+    const { guard } = await open(async (_deployment, _environment, _seenAt, onSent) => {
+      waiting += 1
+      most = Math.max(most, waiting)
+      await setTimeout(waitsMs)
+      onSent()
+      waiting -= 1
+      answered += 1
+      return free
+    })
+    waitsMs = 1_500
+    answered = 0
+    await waitUntil(() => answered > 0 && most > 1)
+    await waitUntil(() => guard.mayBegin('acme'))
+    await waitUntil(() => answered > 10)
+    expect(most).toBeLessThanOrEqual(8)
+  })
+
+  it('does not believe an answer that was sent before another one it has', async () => {
+    const stopped: IdentityState = { ...free, unfamiliar: 'other_server' }
+    const asked: { readonly send: () => void; readonly answer: (state: IdentityState) => void }[] = []
+    let isSlow = false
+    const { logger } = await open((_deployment, _environment, _seenAt, send) => {
+      if (isSlow) return new Promise((answer) => asked.push({ send, answer }))
+      send()
+      return Promise.resolve(free)
+    })
+    isSlow = true
+    await waitUntil(() => asked.length > 1)
+    const [first, second] = asked
+    first?.send()
+    second?.send()
+    second?.answer(stopped)
+    await waitUntil(() => logger.entries.length === 1)
+    first?.answer(free)
+    await setTimeout(10)
+    expect(logger.entries.map(({ message }) => message)).toEqual([expect.stringContaining('outlay adopt-database')])
+    isSlow = false
+    for (const { answer } of asked) answer(stopped)
   })
 
   it('logs once why nothing is sent, and what to do', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Logger, OutlayError } from '@outlay/core'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import type { CheckIdentity, IdentityState } from './operations.ts'
@@ -25,11 +26,17 @@ export interface GuardOptions {
 /** Pause between two reads, in milliseconds. */
 const pauseMs = 400
 
-/** For how long a read counts, from its start, in milliseconds: after that, a stop holds in every worker. */
+/**
+ * For how long a read counts, from when it was sent, in milliseconds: after that, a stop holds in every worker. What is read cannot be
+ * older than that; the wait for a connection before is no part of it.
+ */
 const validMs = 1_000
 
 /** How long a request waits for a newer read before its transfer goes back to the queue, in milliseconds. */
 const patienceMs = 5_000
+
+/** Most reads at once, where callers of the pool wait long for a connection. */
+const maxReads = 8
 
 /**
  * Starts a guard with a first read.
@@ -44,10 +51,15 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
   const stopped = new Set<string>()
   let isAllStopped = true
 
-  const read = async () => {
-    const askedAt = performance.now()
-    known = await checkIdentity(deployment, environment, known?.knownDatabase?.seenAt ?? null)
-    knownAt = askedAt
+  const read = async (onSent: () => void) => {
+    let sentAt = performance.now()
+    const state = await checkIdentity(deployment, environment, known?.knownDatabase?.seenAt ?? null, () => {
+      sentAt = performance.now()
+      onSent()
+    })
+    if (sentAt < knownAt) return
+    known = state
+    knownAt = sentAt
     const { unfamiliar, fence, stops, knownDatabase } = known
     const isMisplaced = environment !== undefined && knownDatabase !== null && knownDatabase.environment !== environment
     // While another transaction is about to write the first row, this database is not identified.
@@ -65,19 +77,15 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
     for (const done of notified) done()
   }
   const isYoung = () => performance.now() - knownAt <= validMs
-  await read()
-  checkEnvironment(known, environment)
-  const loop = startLoop({
-    name: 'guard',
-    logger,
-    async turn() {
-      await read()
-      return pauseMs
-    },
+  let saysWhenSent = false
+  await read(() => {
+    saysWhenSent = true
   })
+  checkEnvironment(known, environment)
+  const loop = startReads(read, saysWhenSent, logger)
   return {
-    wake: () => loop.wake(),
-    stop: () => loop.stop(),
+    wake: loop.wake,
+    stop: loop.stop,
     isFamiliar: () => known?.unfamiliar === null && known.fence === null && isYoung(),
     mayClaim: () => !isAllStopped && isYoung(),
     mayBegin: (accountId) => !isAllStopped && isYoung() && !stopped.has(accountId),
@@ -91,6 +99,39 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
           resolve()
         })
       })
+    },
+  }
+}
+
+/**
+ * Reads again and again. While a read waits for a connection, further ones wait behind it, so that what is known stays young on a pool
+ * where each caller waits for longer than a read counts.
+ */
+function startReads(read: (onSent: () => void) => Promise<void>, saysWhenSent: boolean, logger: Logger): Loop {
+  const reads = new Set<Promise<void>>()
+  const loop = startLoop({
+    name: 'guard',
+    logger,
+    async turn() {
+      let isSent = !saysWhenSent
+      const reading = read(() => {
+        isSent = true
+      }).finally(() => reads.delete(reading))
+      reads.add(reading)
+      // When it fails late, so do those behind it, and one of them is reported.
+      reading.catch(() => undefined)
+      await Promise.race([reading, wait(pauseMs, undefined, { ref: false })])
+      if (!reads.has(reading)) return pauseMs
+      if (isSent) await reading
+      else if (reads.size >= maxReads) await Promise.race(reads)
+      return isSent ? pauseMs : 0
+    },
+  })
+  return {
+    wake: () => loop.wake(),
+    async stop() {
+      await loop.stop()
+      await Promise.allSettled(reads)
     },
   }
 }

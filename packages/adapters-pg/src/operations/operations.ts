@@ -23,19 +23,20 @@ export interface IdentityState extends SendingState {
   readonly news: 'failed_over' | 'restored' | 'rewound' | null
 }
 
-/** Reads what may be sent from here, for a worker. */
+/** Reads what may be sent from here, for a worker. Calls `onSent` when the read has a connection. */
 export type CheckIdentity = (
   deployment: string | undefined,
   environment: string | undefined,
   knownSeenAt: string | null,
+  onSent: () => void,
 ) => Promise<IdentityState>
 
 /** Makes the read with which workers find out whether anything may be sent from here. */
 export function createIdentityCheck<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): CheckIdentity {
   const sql = statements(tokens, texts)
-  return async (deployment, environment, knownSeenAt) => {
+  return async (deployment, environment, knownSeenAt, onSent) => {
     const values = [deployment ?? null, environment ?? null, knownSeenAt]
-    const [row = {}] = await driver.query(sql.check_identity, values)
+    const [row = {}] = await driver.query(sql.check_identity, values, onSent)
     return readIdentityState(row).state
   }
 }

@@ -1,5 +1,6 @@
 import { Column, type Operations, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { unlessLocked } from '../database/lock-timeout.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
 import { ensureJobsText, wakeJobsText } from '../transfers/jobs.ts'
@@ -74,7 +75,7 @@ export function createReconciliationStore<Tx>(
       return (await driver.query(sql.is_watched, [accountId])).length > 0
     },
     async reconcile({ accountId, transfers: changes, again, lost, undecided, observations }, rules, actor) {
-      return driver.transaction(async (tx) => {
+      return unlessLocked(driver, async (tx) => {
         const written = changes.map(({ id, attempt, remoteId, evidence }) => ({
           ...{ id, attempt, evidence },
           remote_id: remoteId,

@@ -38,7 +38,7 @@ export async function applyPage<Tx>(
   const remoteIds = observations.map(({ remoteId }) => remoteId)
   const met = await polls.met(accountId, remoteIds)
   const { changed, found } = await withLockTimeout(driver, (tx) =>
-    transfers.apply(tx, accountId, observations, handlers.rules, false),
+    transfers.apply(tx, accountId, observations, handlers.rules, 'skip'),
   )
   if (changed > 0) options.onObserved()
   let due = 0

@@ -164,7 +164,7 @@ async function pollSome<Tx>(
     readings = await handlers.poll(accountId, transfers, signal)
     const { observations } = readings
     const { changed } = await withLockTimeout(driver, (tx) =>
-      options.transfers.apply(tx, accountId, observations, handlers.rules, false),
+      options.transfers.apply(tx, accountId, observations, handlers.rules, 'skip'),
     )
     if (changed > 0) options.onObserved()
   } catch (error) {

@@ -24,6 +24,7 @@ const texts = {
   get: `select ${transferColumns} from {{schema}}.transfer t where t.id = $1`,
   get_by_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   lock_remote: `${remoteText} order by t.id for no key update`,
+  lock_remote_now: `${remoteText} order by t.id for no key update nowait`,
   // Locked transfers are known, and come without their columns.
   lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
     select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type
@@ -109,11 +110,17 @@ const texts = {
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
-/** The statements that an observation begins with: a host's waits for locks, a worker's skips locked rows. */
+/**
+ * What an observation does about a locked row. In a host's transaction it waits. A worker skips the row, which it polls again. A webhook
+ * fails with the code `55P03`, since nobody else may ever see what it says.
+ */
+type Locking = 'wait' | 'skip' | 'fail'
+
+/** The statements that an observation begins with. */
 const observing = <S extends { readonly [K in keyof typeof texts]: Statement }>(sql: S) => ({
-  ...sql,
-  waiting: { lock: sql.lock_remote, note: sql.record_early_observations },
-  passing: { lock: sql.lock_free_remote, note: sql.record_early_observations_soon },
+  wait: { lock: sql.lock_remote, note: sql.record_early_observations },
+  skip: { lock: sql.lock_free_remote, note: sql.record_early_observations_soon },
+  fail: { lock: sql.lock_remote_now, note: sql.record_early_observations },
 })
 
 /** The store of transfers. */
@@ -144,7 +151,7 @@ const readCount = rowDecoder('change', { count: Column.integer })
 
 /** Makes the store of transfers on a driver. */
 export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
-  const { passing, waiting, ...sql } = observing(statements(tokens, texts))
+  const sql = statements(tokens, texts)
   const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
     const ids = readIds(rows)
     if (ids.length === 0) return 0
@@ -170,16 +177,22 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async getByKey(accountId: string, key: string): Promise<StoredTransfer | undefined> {
       return readOne(await driver.query(sql.get_by_key, [accountId, key]))
     },
-    /** Applies observations of one account; counts changed and newly found transfers. `waits` for locks, or skips locked rows. */
-    async apply(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules, waits = true) {
-      if (observations.length === 0) return { changed: 0, found: 0 }
-      const { lock, note } = waits ? waiting : passing
-      const remoteIds = observations.map((seen) => seen.remoteId)
+    /** Applies observations of one account; counts changed and newly found transfers. */
+    async apply(
+      tx: Tx,
+      accountId: string,
+      seen: readonly Observation[],
+      rules: ObserveRules,
+      locking: Locking = 'wait',
+    ) {
+      if (seen.length === 0) return { changed: 0, found: 0 }
+      const { lock, note } = observing(sql)[locking]
+      const remoteIds = seen.map(({ remoteId }) => remoteId)
       const rows = (await driver.execute(tx, lock, [accountId, remoteIds])).map(readObserved)
-      const early = findEarly(rows, observations, rules.decide)
+      const early = findEarly(rows, seen, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
-      const found = await noteFound(tx, accountId, findUnknown(rows, observations, rules))
-      const changes = decideChanges(rows, observations, rules.decide)
+      const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules))
+      const changes = decideChanges(rows, seen, rules.decide)
       if (changes.length === 0) return { changed: 0, found }
       const result = readFirst(readCount, await driver.execute(tx, sql.apply_changes, [storableJson(changes)]))
       const complete = changes.filter(({ status }) => status === 'complete').map(({ id }) => id)

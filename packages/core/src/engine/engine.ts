@@ -23,11 +23,11 @@ export interface EnqueueRequest extends TransferOrder {
   readonly idempotencyKey?: string | undefined
   /** ULID of the transfer. Generated when absent. */
   readonly id?: string | undefined
-  /** The transfer stays in the queue until then. ISO 8601, or a Date. Default: at once. */
+  /** The transfer stays in the queue until then. ISO 8601, or a Date, from 1971 on. Default: at once. */
   readonly notBefore?: string | Date | undefined
   /**
-   * After this moment the transfer is not sent for the first time: it fails with the failure `expired`. ISO 8601, or a Date. A
-   * transfer whose request may have left is carried through. Default: no end.
+   * After this moment the transfer is not sent for the first time: it fails with the failure `expired`. ISO 8601, or a Date, from
+   * 1971 on and after `notBefore`. A transfer whose request may have left is carried through. Default: no end.
    */
   readonly expiresAt?: string | Date | undefined
 }

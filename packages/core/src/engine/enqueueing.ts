@@ -75,9 +75,29 @@ export function prepareTransfer(
     fingerprint: Counterparty.fingerprintOf(stored, runtime.digest),
     request: stored,
     ...(details === undefined ? {} : { counterparty: details }),
+    ...readTimes(notBefore, expiresAt, prefix),
+  }
+}
+
+/** No payout has a time before that; seconds since 1970 that are taken for milliseconds give one. */
+const earliestTime = '1971'
+
+/** Reads when a transfer may be sent; throws `invalid_request` for times that no host can mean. */
+function readTimes(notBefore: EnqueueRequest['notBefore'], expiresAt: EnqueueRequest['expiresAt'], prefix: string) {
+  const times = {
     notBefore: readTime(notBefore, `${prefix}notBefore`),
     expiresAt: readTime(expiresAt, `${prefix}expiresAt`),
   }
+  for (const [name, time] of Object.entries(times)) {
+    if (time === null || time >= earliestTime) continue
+    const message = `is ${time}, before ${earliestTime}; a number of seconds has to be multiplied by 1000 for a Date`
+    throw OutlayError.fromIssues([{ field: `${prefix}${name}`, code: 'invalid_request', message }])
+  }
+  if (times.notBefore !== null && times.expiresAt !== null && times.expiresAt <= times.notBefore) {
+    const message = `must be after notBefore, or the transfer is never sent; got ${times.expiresAt} and ${times.notBefore}`
+    throw OutlayError.fromIssues([{ field: `${prefix}expiresAt`, code: 'invalid_request', message }])
+  }
+  return times
 }
 
 /** Requests to prepare before other work of the process gets a turn: some tens of milliseconds. */

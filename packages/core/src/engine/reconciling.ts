@@ -101,7 +101,9 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     undecided: describe(matching.undecided),
     observations: observations.filter(({ remoteId }) => known.has(remoteId)),
   }
-  if (!dryRun) await operations.reconcile(change, rules, options.actor)
+  if (!dryRun && (await operations.reconcile(change, rules, options.actor)) === undefined) {
+    return { differences: [unreadable(accountId, null, locked)], read: observations.length }
+  }
   const bare = fresh.filter(({ transfer }) => transfer === undefined)
   return {
     read: observations.length,
@@ -121,6 +123,9 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     ],
   }
 }
+
+const locked =
+  'Another transaction has transfers of the account locked, so nothing was written for it; reconcile again when that has ended.'
 
 interface Listed {
   readonly observations: readonly Observation[]

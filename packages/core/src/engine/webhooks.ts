@@ -1,5 +1,4 @@
 import { type ErrorCode, OutlayError } from '../error.ts'
-import type { Backend } from '../ports/backend.ts'
 import type { ObservationPort, ObserveRules } from '../ports/observations.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { IncomingWebhook, WebhookVerifier } from '../ports/webhooks.ts'
@@ -11,9 +10,10 @@ import { readObservation } from './observation.ts'
 export interface WebhookAnswer {
   /**
    * HTTP status to answer with. 200: accepted, also when it was repeated, late, or about another party's transfer. 400:
-   * genuine, but it cannot be read. 401: not genuine, or signed too long ago.
+   * genuine, but it cannot be read. 401: not genuine, or signed too long ago. 503: another transaction has the transfer locked, so
+   * the service has to send it again.
    */
-  readonly status: 200 | 400 | 401
+  readonly status: 200 | 400 | 401 | 503
   /** Why it was refused; null when it was accepted. Never send it to the sender. */
   readonly code: ErrorCode | null
   /** Transfers that it changed: 1 for a new observation, 0 for anything else. */
@@ -56,9 +56,9 @@ export function foreignVerifier(
   }
 }
 
-/** Verifies a webhook and applies its observation, in its own transaction. */
+/** Verifies a webhook and applies its observation, in a transaction of its own that waits for no other. */
 export async function receiveWebhook<Tx>(
-  backend: ObservationPort<Tx> & Pick<Backend<Tx>, 'transaction'>,
+  backend: Pick<ObservationPort<Tx>, 'receive'>,
   verifier: WebhookVerifier,
   webhook: IncomingWebhook,
   accountId: string,
@@ -67,8 +67,8 @@ export async function receiveWebhook<Tx>(
   try {
     const observation = await verifier.verify(webhook, accountId)
     if (observation === undefined) return { status: 200, code: null, changed: 0 }
-    const apply = (tx: Tx) => backend.observe(tx, accountId, [observation], rules)
-    return { status: 200, code: null, changed: await backend.transaction(apply) }
+    const changed = await backend.receive(accountId, observation, rules)
+    return changed === undefined ? { status: 503, code: 'conflict', changed: 0 } : { status: 200, code: null, changed }
   } catch (error) {
     for (const [code, status] of Object.entries(refusals) as [keyof typeof refusals, 400 | 401][]) {
       if (OutlayError.is(error, code)) return { status, code, changed: 0 }

@@ -24,6 +24,4 @@ export interface Backend<Tx>
   readonly runtime: Runtime
   /** What may be sent from this database, and what a reconciliation writes. */
   readonly operations: Operations<Tx>
-  /** Runs `work` in a transaction of its own, in the host's type. */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
 }

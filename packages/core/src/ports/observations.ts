@@ -54,4 +54,9 @@ export interface ObservationPort<Tx> {
    * account the observed transfer is adopted once it is certain that no transfer here stands for it.
    */
   observe(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules): Promise<number>
+  /**
+   * Applies one observation in the same way in a transaction of its own, which waits for no other transaction. Gives `undefined`
+   * when another one has the transfer locked: nothing is written then.
+   */
+  receive(accountId: string, observation: Observation, rules: ObserveRules): Promise<number | undefined>
 }

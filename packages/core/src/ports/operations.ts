@@ -62,8 +62,11 @@ export interface Operations<Tx> {
   known(accountId: string, remoteIds: readonly string[]): Promise<ReadonlyMap<string, { readonly isAdopted: boolean }>>
   /** True when the account is watched. */
   isWatched(accountId: string): Promise<boolean>
-  /** Writes the result of a reconciliation for one account, in its own transaction; returns how many rows changed. */
-  reconcile(account: AccountReconciliation, rules: ObserveRules, actor: string | undefined): Promise<number>
+  /**
+   * Writes the result of a reconciliation for one account, in a transaction of its own that waits for no other; returns how many
+   * rows changed. Gives `undefined` when another one has a transfer of the account locked: nothing is written then.
+   */
+  reconcile(account: AccountReconciliation, rules: ObserveRules, actor: string | undefined): Promise<number | undefined>
   /** Records a reconciliation, and lifts the fence when `lift` is true. */
   endReconciliation(ended: {
     readonly since: string

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest'
+import { defaultCatalog } from '../catalog.ts'
+import type { EnqueueRequest } from './engine.ts'
+import { prepareTransfer } from './enqueueing.ts'
+
+const runtime = {
+  clock: { now: () => new Date('2026-01-01T00:00:00Z') },
+  random: { bytes: (length: number) => new Uint8Array(length), fraction: () => 0.5 },
+  digest: (text: string) => text,
+} as never
+
+const prepare = (times: Partial<EnqueueRequest>) =>
+  prepareTransfer(
+    {
+      accountId: 'acme',
+      amount: { value: '12.50', currency: 'USD' },
+      source: { addressId: '01J0000000000000000000000A', valueType: 'USDC', transferType: 'base' },
+      destination: { addressId: '01J0000000000000000000000B', valueType: 'USD', transferType: 'ach_credit' },
+      ...times,
+    } as EnqueueRequest,
+    defaultCatalog,
+    runtime,
+    '3.',
+  )
+
+const seconds = Date.parse('2026-02-01T00:00:00Z') / 1_000
+
+it.each<[string, string, Partial<EnqueueRequest>]>([
+  ['a start in seconds', 'notBefore', { notBefore: new Date(seconds) }],
+  ['an end in seconds', 'expiresAt', { expiresAt: new Date(seconds) }],
+  ['a start in seconds, as a text', 'notBefore', { notBefore: new Date(seconds).toISOString() }],
+  ['a start in no time', 'notBefore', { notBefore: new Date(0) }],
+  ['a start that is the zero of another language', 'notBefore', { notBefore: '0001-01-01T00:00:00Z' }],
+  ['an end before its start', 'expiresAt', { notBefore: '2026-02-01T00:00:00Z', expiresAt: '2026-01-31T00:00:00Z' }],
+  ['an end at its start', 'expiresAt', { notBefore: '2026-02-01T00:00:00Z', expiresAt: '2026-02-01T01:00:00+01:00' }],
+])('refuses a payout with times that no host can mean: %s', (_, field, times) => {
+  expect(() => prepare(times)).toThrow(expect.objectContaining({ code: 'invalid_request', field: `3.${field}` }))
+})
+
+it('takes times that are over, and an end just after the start', () => {
+  const times = { notBefore: '2020-02-01T00:00:00.000Z', expiresAt: '2020-02-01T00:00:00.001Z' }
+  expect(prepare(times)).toMatchObject(times)
+})
