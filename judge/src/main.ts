@@ -1,4 +1,4 @@
-/** Judges a recorded history. See "The judge" in docs/reliability.md. */
+/** Judges a recorded history. See "The judge" in docs/reliability/searching.md. */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { readHistory } from './history.ts'

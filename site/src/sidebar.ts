@@ -48,6 +48,8 @@ export function writeSidebar(): Record<string, SidebarItem[]> {
       page('Architecture', 'ARCHITECTURE.md'),
       page('Glossary', 'docs/glossary.md'),
       page('Reliability', 'docs/reliability.md'),
+      page('The search for counterexamples', 'docs/reliability/searching.md'),
+      page('Bugs that were found', 'docs/reliability/bugs.md'),
       page('Performance', 'docs/performance.md'),
       page('Coverage of the specification', 'docs/spec-coverage.md'),
       page('Security', 'SECURITY.md'),

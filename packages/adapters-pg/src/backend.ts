@@ -133,7 +133,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     getByKey: transfers.getByKey,
     counterparty: stores.counterparties.find,
     observe: async (tx, accountId, observations, rules) =>
-      (await transfers.apply(tx, accountId, observations, rules)).changed,
+      (await transfers.apply(tx, accountId, observations, rules, 'wait')).changed,
     receive: (accountId, observation, rules) =>
       unlessLocked(driver, async (tx) => (await transfers.apply(tx, accountId, [observation], rules, 'fail')).changed),
     watch: stores.watched.watch,

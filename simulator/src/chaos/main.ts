@@ -1,4 +1,4 @@
-/** Chaos with real processes in real time. See "Chaos with real processes" in docs/reliability.md. */
+/** Chaos with real processes in real time. See "Chaos with real processes" in docs/reliability/searching.md. */
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { parseArgs } from 'node:util'

@@ -1,4 +1,4 @@
-/** A soak with real processes in real time. See "Soak" in docs/reliability.md. */
+/** A soak with real processes in real time. See "Soak" in docs/reliability/searching.md. */
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { parseArgs } from 'node:util'

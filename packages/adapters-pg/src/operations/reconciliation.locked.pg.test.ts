@@ -1,16 +1,10 @@
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, expect, it } from 'vitest'
-import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 
-const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
-const pool = new pg.Pool({ connectionString: database.url, max: 10 })
-const { sendAndRewind, end } = restoredDatabase(() => pool)
-afterAll(async () => {
-  await end()
-  await pool.end()
-})
+const host = await testHost()
+const { sendAndRewind } = restoredDatabase(host)
 
 const since = () => new Date(Date.now() - 60_000)
 
@@ -21,7 +15,7 @@ it('a reconciliation passes over an account whose transfers a host has locked, a
     const { lifted, differences } = await engine.reconcile({ since: since() })
     return { lifted, found: differences.map(({ accountId, kind }) => `${accountId} ${kind}`) }
   }
-  const open = await pool.connect()
+  const open = await host.pool.connect()
   try {
     await open.query('begin')
     await open.query(`select 1 from outlay.transfer where account_id = 'held' for update`)

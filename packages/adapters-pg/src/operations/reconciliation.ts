@@ -87,7 +87,7 @@ export function createReconciliationStore<Tx>(
         await driver.execute(tx, sql.ensure_jobs, [ids])
         const adopted = await driver.execute(tx, sql.adopt_lost, [accountId, storableJson(lost.map(writeFound))])
         await driver.execute(tx, sql.record_unmatched_transfers, [accountId, storableJson(undecided.map(writeFound))])
-        const { changed } = await transfers.apply(tx, accountId, observations, rules)
+        const { changed } = await transfers.apply(tx, accountId, observations, rules, 'wait')
         await driver.execute(tx, sql.notify, [])
         return applied.length + ids.length + readAdopted(adopted).ids.length + changed
       })

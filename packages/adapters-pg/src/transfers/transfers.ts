@@ -178,13 +178,7 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
       return readOne(await driver.query(sql.get_by_key, [accountId, key]))
     },
     /** Applies observations of one account; counts changed and newly found transfers. */
-    async apply(
-      tx: Tx,
-      accountId: string,
-      seen: readonly Observation[],
-      rules: ObserveRules,
-      locking: Locking = 'wait',
-    ) {
+    async apply(tx: Tx, accountId: string, seen: readonly Observation[], rules: ObserveRules, locking: Locking) {
       if (seen.length === 0) return { changed: 0, found: 0 }
       const { lock, note } = observing(sql)[locking]
       const remoteIds = seen.map(({ remoteId }) => remoteId)
