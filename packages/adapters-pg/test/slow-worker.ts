@@ -15,7 +15,7 @@ export function slowWorker(pool: () => pg.Pool) {
     /** Writes the outcome of an attempt. */
     async settle(id: string, attempt: number, outcome: object): Promise<string> {
       const { job } = (await pool().query('select outlay.job_id($1) as job', [id])).rows[0]
-      const settlement = { id, job, attempt, status: 'pending', events: [], ...outcome }
+      const settlement = { id, job, attempt, worker: 'slow', status: 'pending', events: [], ...outcome }
       const { rows } = await pool().query('select result from outlay.settle($1, 2)', [JSON.stringify([settlement])])
       return rows[0].result
     },

@@ -23,7 +23,7 @@ begin
       select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_settlements) as e where e ->> 'id' <> all (v_locked));
   end if;
 
-  p_settlements := {{schema}}.block_duplicate_remote_ids(p_settlements);
+  p_settlements := {{schema}}.block_duplicate_remote_ids({{schema}}.disown_settlements(p_settlements));
 
   perform {{schema}}.record_answers(p_settlements);
 
@@ -44,7 +44,7 @@ begin
     delete from {{schema}}.submission_slot s where s.transfer_id = any (v_ids);
   end if;
   return query
-  select s.id, s.attempt, case when s.id = any (v_ids) then 'settled' else 'stale' end
-  from jsonb_to_recordset(p_settlements) as s (id text, attempt integer);
+  select s.id, coalesce(s.lost_attempt, s.attempt), case when s.id = any (v_ids) then 'settled' else 'stale' end
+  from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, lost_attempt integer);
 end
 $$;

@@ -108,9 +108,10 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       const values = [ids.map(Id.fromUuid), ids, jobs.map((job) => job.retryCount), worker, client ?? null]
       return (await driver.query(statement, values)).map(readClaim)
     },
-    /** Writes outcomes, except those of locked transfers; returns what became of each. */
-    async settle(settlements: readonly Settlement[]): Promise<SettleResults> {
-      const rows = await driver.query(sql.settle, [storableJson(settlements.map(writeSettlement)), settlementRules])
+    /** Writes outcomes of this worker's attempts, except those of locked transfers; returns what became of each. */
+    async settle(settlements: readonly Settlement[], worker?: string): Promise<SettleResults> {
+      const written = settlements.map((settlement) => ({ ...writeSettlement(settlement), worker }))
+      const rows = await driver.query(sql.settle, [storableJson(written), settlementRules])
       return new Map(rows.map(readResult).map(({ id, attempt, result }) => [`${id} ${attempt}`, result]))
     },
     /** Transfers that have not been submitted and did not change recently, in the order of their ids. */

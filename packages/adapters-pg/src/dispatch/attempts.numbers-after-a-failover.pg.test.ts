@@ -1,0 +1,75 @@
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import type pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
+import { slowWorker } from '../../test/slow-worker.ts'
+import { inspect } from '../inspection/inspection.ts'
+
+/** Claims all transfers in commits that the standby, which is the primary from then on, does not have. */
+async function claimAndLose(pool: pg.Pool, claim: () => Promise<unknown>): Promise<void> {
+  const tables = ['outlay_queue.job', 'outlay.transfer', 'outlay.attempt']
+  for (const table of tables) await pool.query(`create table ${table}_before as table ${table}`)
+  await claim()
+  await pool.query('delete from outlay.attempt; delete from outlay_queue.job; delete from outlay.transfer')
+  for (const table of tables) {
+    const { rows } = await pool.query(
+      `select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
+       where table_schema || '.' || table_name = $1 and is_generated = 'NEVER'`,
+      [table],
+    )
+    const { columns } = rows[0]
+    await pool.query(
+      `insert into ${table} (${columns}) select ${columns} from ${table}_before; drop table ${table}_before`,
+    )
+  }
+}
+
+describe('after a fail-over that lost a claim, the answer to the lost attempt', async () => {
+  const { pool, driver, open, commit } = await testHost()
+  const slow = slowWorker(() => pool)
+  const busy = { outcome: 'throttled', http_status: 429, stage: 'queued', reason: 'rate_limited', retry_ms: 60_000 }
+
+  async function failOver() {
+    const service = memoryGateway({ status: 'processing' })
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => (answer = resolve))
+    const engine = open({
+      gateway: {
+        ...service,
+        async submit(submission, options) {
+          const result = await service.submit(submission, options)
+          await answered
+          return result
+        },
+      },
+    })
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await claimAndLose(pool, slow.claim)
+    await engine.start()
+    await waitUntil(() => service.transfers.size === 1)
+    await slow.settle(id, 1, busy)
+    return { service, engine, id, answer }
+  }
+
+  it('does not let the transfer be canceled and paid twice', async () => {
+    const { service, engine, id, answer } = await failOver()
+    const again = await commit(async (tx) => {
+      await engine.transfers.cancel(tx, id)
+      return engine.transfers.resubmit(tx, id)
+    }).catch(() => undefined)
+    answer()
+    if (again !== undefined) await waitUntil(async () => (await engine.transfers.get(again.id))?.stage === 'submitted')
+    expect(service.transfers.size).toBe(1)
+  })
+
+  it('does not hide the acceptance of the attempt that was made', async () => {
+    const { engine, id, answer } = await failOver()
+    await commit((tx) => engine.transfers.cancel(tx, id)).catch(() => undefined)
+    answer()
+    await engine.stop()
+    const { status } = (await engine.transfers.get(id)) ?? {}
+    const { transfers } = await inspect({ driver }).health()
+    expect({ status, acceptedLate: transfers.acceptedLate.count }).not.toEqual({ status: 'canceled', acceptedLate: 0 })
+  })
+})
