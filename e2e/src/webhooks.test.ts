@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { createCatalog, type WebhookAnswer } from '@outlay/core'
@@ -215,10 +215,15 @@ async function openListener(sandbox: Sandbox, databaseUrl: string, serviceUrl: s
     polling: {},
   })
   const received: Received[] = []
-  const server = createServer(async (request, response) => {
+  const answering = new Set<Promise<void>>()
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const webhook = { body: await buffer(request), headers: request.headers }
     received.push(webhook)
     response.writeHead(await listener.onWebhook(webhook, listener.accept)).end()
+  }
+  const server = createServer((request, response) => {
+    const one = answer(request, response).finally(() => answering.delete(one))
+    answering.add(one)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -232,10 +237,13 @@ async function openListener(sandbox: Sandbox, databaseUrl: string, serviceUrl: s
     accept: (webhook) => host.engine.webhook(webhook, { accountId }),
     onWebhook: async (webhook, accept) => (await accept(webhook)).status,
     async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      // The pool of a webhook that is being answered must not end.
+      await Promise.allSettled(answering)
+      server.closeAllConnections()
+      await closed
       await host.close()
       await client.close()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
     },
   }
   return listener
