@@ -28,7 +28,10 @@ export async function unlessLocked<Tx, T>(driver: Driver<Tx>, work: (tx: Tx) => 
     try {
       return await withLockTimeout(driver, work)
     } catch (error) {
-      if (!isLockTimeout(error)) throw error
+      if (isLockTimeout(error)) continue
+      if (pauseMs === 0) throw error
+      // The pool may have ended meanwhile. It did not get its locks before, so nothing is written either way.
+      return undefined
     }
   }
   return undefined
