@@ -47,7 +47,7 @@ create or replace function outlay.record_found_transfers(p_account_id text, p_fo
 create or replace function outlay.record_refusals(p_settlements jsonb) returns void language plpgsql as $$ begin end $$;
 create or replace function outlay.record_early_observations(p_account_id text, p_remote_ids text[]) returns void language plpgsql as $$ begin end $$;
 create or replace function outlay.defer_unauthorized(p_ids text[], p_jobs uuid[]) returns text[] language plpgsql as $$ begin end $$;
-create or replace function outlay.defer_deliveries(p_subscription text, p_types text[], p_holding text[], p_accounts text[], p_limit integer) returns integer language plpgsql as $$ begin end $$;
+create or replace function outlay.defer_deliveries(p_subscription text, p_holding text[], p_ids text[], p_sequences integer[]) returns integer language plpgsql as $$ begin end $$;
 create or replace function outlay.check_identity(p_deployment text, p_environment text, p_known_seen_at timestamp with time zone) returns jsonb language plpgsql as $$ begin end $$;
 create or replace function outlay.record_client(p_id text, p_attempt integer, p_client text) returns boolean language plpgsql as $$ begin end $$;
 create or replace function outlay.record_events(p_ids text[], p_sequences integer[], p_types text[]) returns void language plpgsql as $$ begin end $$;

@@ -17,8 +17,8 @@ begin
   end if;
   insert into {{schema}}.event (transfer_id, sequence, type, stage, status, attempt, occurred_at)
   values (p_id, 1, 'transfer.enqueued', 'queued', 'pending', 0, v_at);
-  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type)
-  select s.name, p_id, 1, 'transfer.enqueued' from {{schema}}.subscription s where s.types @> array['transfer.enqueued'];
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type, account_id)
+  select s.name, p_id, 1, 'transfer.enqueued', p_account_id from {{schema}}.subscription s where s.types @> array['transfer.enqueued'];
   select {{schema}}.queue_put_one(
     p_job, 1 + least(2000000000, case when p_base > c.tag and p_base - c.tag < 1000000000 then p_base else c.tag end),
     coalesce(p_not_before, v_at))

@@ -6,9 +6,9 @@ begin
   insert into {{schema}}.event (transfer_id, sequence, type, stage, status, attempt, occurred_at)
   select n.id, 1, 'transfer.enqueued', 'queued', 'pending', 0, p_at
   from unnest(p_ids) as n (id) where p_written is null or n.id = any (p_written);
-  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type)
-  select s.name, n.id, 1, 'transfer.enqueued'
-  from {{schema}}.subscription s, unnest(p_ids) as n (id)
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type, account_id)
+  select s.name, t.id, 1, 'transfer.enqueued', t.account_id
+  from {{schema}}.subscription s, unnest(p_ids) as n (id) join {{schema}}.transfer t on t.id = n.id
   where s.types @> array['transfer.enqueued'] and (p_written is null or n.id = any (p_written));
   perform {{schema}}.queue_put_many(array_agg(n.job),
     array_agg(n.position + least(2000000000, case when n.base > c.tag and n.base - c.tag < 1000000000 then n.base else c.tag end)),

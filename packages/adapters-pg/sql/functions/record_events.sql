@@ -6,9 +6,10 @@ begin
   select t.id, e.sequence, e.type, t.stage, t.status, t.failure, t.remote_id, t.reason, t.attempt
   from unnest(p_ids, p_sequences, p_types) as e (id, sequence, type)
   join {{schema}}.transfer t on t.id = e.id;
-  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type)
-  select s.name, e.id, e.sequence, e.type
+  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type, account_id)
+  select s.name, e.id, e.sequence, e.type, t.account_id
   from unnest(p_ids, p_sequences, p_types) as e (id, sequence, type)
-  join {{schema}}.subscription s on s.types @> array[e.type];
+  join {{schema}}.subscription s on s.types @> array[e.type]
+  join {{schema}}.transfer t on t.id = e.id;
 end
 $$;

@@ -8,8 +8,5 @@ begin
       set types = array(select distinct x.type from unnest(s.types || excluded.types) as x (type) order by x.type)
       where not s.types @> excluded.types;
   end if;
-  -- Written by earlier code while the column was added.
-  update {{schema}}.delivery d set type = e.type from {{schema}}.event e
-  where d.subscription = p_name and d.type is null and e.transfer_id = d.transfer_id and e.sequence = d.sequence;
 end
 $$;

@@ -109,7 +109,8 @@ create table {{schema}}.delivery (
   subscription text not null,
   transfer_id  text collate "C" not null,
   sequence     integer not null,
-  type         text,
+  type         text not null,
+  account_id   text collate "C" not null,
   due_at       timestamptz not null default clock_timestamp(),
   failures     integer not null default 0,
   dead         boolean not null default false,
@@ -117,7 +118,7 @@ create table {{schema}}.delivery (
   primary key (subscription, transfer_id, sequence)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
-create index delivery_due on {{schema}}.delivery (subscription, type, due_at, transfer_id, sequence) where not dead;
+create index delivery_due on {{schema}}.delivery (subscription, type, account_id, due_at, transfer_id, sequence) where not dead;
 create index delivery_dead on {{schema}}.delivery (subscription, transfer_id, sequence) where dead;
 
 create table {{schema}}.account (

@@ -97,7 +97,8 @@ describe('the archive', async () => {
   it('skips transfers with undelivered events, dead letters included', async () => {
     const [first = '', second = '', third = ''] = await end(['a', 'b', 'c'])
     await pool.query(
-      `insert into outlay.delivery (subscription, transfer_id, sequence, dead) values ('books', $1, 3, false), ('gone', $2, 2, true)`,
+      `insert into outlay.delivery (subscription, transfer_id, sequence, type, account_id, dead)
+       values ('books', $1, 3, 'transfer.completed', 'acme', false), ('gone', $2, 2, 'transfer.submitted', 'acme', true)`,
       [first, second],
     )
     const engine = make()
@@ -119,7 +120,7 @@ describe('the archive', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     await pool.query('insert into outlay.trace_context select unnest($1::text[]), $2', [[archived, held], traceparent])
     await pool.query(
-      `insert into outlay.delivery (subscription, transfer_id, sequence, dead) values ('books', $1, 3, false)`,
+      `insert into outlay.delivery (subscription, transfer_id, sequence, type, account_id, dead) values ('books', $1, 3, 'transfer.completed', 'acme', false)`,
       [held],
     )
     expect(await make().archive({ olderThanMs: 0 })).toEqual({ archived: 1, held: 1, heldBy: ['books'] })

@@ -4,7 +4,8 @@ import { thrownText } from '../database/thrown-text.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import { createAttendance, defaultHoldMs } from './attendance.ts'
 import { createIdleLoops, type IdleLoops } from './idle-loops.ts'
-import { front } from './next-deliveries.ts'
+import { type DuePlace, front } from './next-deliveries.ts'
+import { createRound, type Round } from './round.ts'
 import type { DeliveryOutcome, SubscriptionStore } from './subscriptions.ts'
 import { createTroubledAccounts } from './troubled-accounts.ts'
 
@@ -34,9 +35,6 @@ export interface Subscriber {
 
 /** Shortest time between two checks for deliveries to defer, when the last one found none, in milliseconds. */
 const deferPauseMs = 1_000
-
-/** How long a loop goes on behind events that others have leased, before it begins at the front again, in milliseconds. */
-const walkMs = 500
 
 /**
  * Starts the loops that hand events to one subscription. Of the idle loops, one at a time polls for events; a loop that fetches
@@ -83,9 +81,9 @@ function createShared<Tx>({ store, subscription, logger, slowAfterMs, holdMs = d
     /** Transfers with an event that has failed and is not deferred yet. */
     failing: new Set<string>(),
     /** Defers due deliveries that cannot be leased: another fetch is worth it when there were some. */
-    async deferDue(accounts: readonly string[]): Promise<'some' | 'none' | 'not now'> {
+    async deferDue(exceptAccounts: readonly string[], place: DuePlace): Promise<'some' | 'none' | 'not now'> {
       if (performance.now() < nextDeferAt) return 'not now'
-      const found = await store.deferDue(subscription.name, subscription.types, attendance.holding(), accounts)
+      const found = await store.deferDue(subscription, { holding: attendance.holding(), exceptAccounts, place })
       nextDeferAt = found ? 0 : performance.now() + deferPauseMs
       return found ? 'some' : 'none'
     },
@@ -107,26 +105,6 @@ interface LoopContext {
   readonly signal: AbortSignal
 }
 
-/** Where other loops and processes have leased a whole window of events, a loop goes on behind that for a moment. */
-function createWalk<Tx>(store: SubscriptionStore<Tx>, subscription: SubscriberOptions<Tx>['subscription']) {
-  let after = front
-  let frontAt = 0
-  return {
-    /** The place from which on the loop fetches now. */
-    place() {
-      if (performance.now() >= frontAt) after = front
-      return after
-    },
-    isBehind: () => after !== front,
-    /** Moves to the end of the window; false when there is nothing behind it. */
-    async goOn(): Promise<boolean> {
-      if (after === front) frontAt = performance.now() + walkMs
-      after = (await store.windowEnd(subscription, after)) ?? front
-      return after !== front
-    },
-  }
-}
-
 function createTurn<Tx>(
   options: SubscriberOptions<Tx>,
   shared: ReturnType<typeof createShared<Tx>>,
@@ -136,7 +114,7 @@ function createTurn<Tx>(
   const { attendance, troubled, failing } = shared
   // After a failed batch its events go one by one, so that only the failing one is deferred.
   let singly = 0
-  const walk = createWalk(store, subscription)
+  const round = createRound()
   return async () => {
     idle.leave(index)
     await attendance.keep()
@@ -144,6 +122,7 @@ function createTurn<Tx>(
     const begunAt = performance.now()
     const exceptAccounts = troubled[skips]()
     let hasLeft = exceptAccounts.length > 0
+    let leased: readonly string[] | undefined
     let end: () => void = () => undefined
     const outcome = await store
       .deliver(subscription, {
@@ -151,10 +130,12 @@ function createTurn<Tx>(
         holding: attendance.holding(),
         exceptAccounts,
         exceptTransfers: [...failing],
-        after: walk.place(),
+        place: round.place(),
         onLeased(accountIds) {
           if (accountIds.length === limit) idle.wake()
+          leased = accountIds
           if (skips === 'doubtful' && isForOthers(options, shared, accountIds)) {
+            leased = []
             hasLeft = true
             return false
           }
@@ -173,26 +154,38 @@ function createTurn<Tx>(
       .finally(() => end())
     if (outcome.kind === 'none') {
       singly = 0
-      const deferred = await shared.deferDue(exceptAccounts)
-      if (deferred === 'some' || ((deferred === 'none' || walk.isBehind()) && (await walk.goOn()))) return 0
+      if (leased === undefined && (await goesOn(options, shared, round, exceptAccounts))) return 0
       // The wake-up may have been for an event that this loop leaves to others.
       if (hasLeft && skips !== 'resting') idle.wakeBelow(skips === 'all' ? Math.ceil(options.concurrency / 2) : index)
       return idle.enter(index)
     }
     singly = Math.max(0, singly - 1)
+    // A batch that failed goes on at the same place, one by one.
+    if (outcome.kind === 'handled' || (outcome.kind === 'failed' && outcome.count === 1)) round.pass(leased)
     if (outcome.kind === 'stopped') return idle.enter(index)
     if (outcome.kind === 'handled') for (const [accountId, ms] of outcome.tookMs) troubled.handled(accountId, ms)
     if (outcome.kind === 'failed') {
       if (outcome.isItsOwn) troubled.failed(outcome.event.accountId, performance.now() - begunAt)
       if (outcome.count > 1) singly = outcome.count
-      try {
-        if (outcome.isItsOwn) await recordFailure(options, outcome)
-      } finally {
-        failing.delete(outcome.event.transferId)
-      }
+      await recordFailure(options, outcome).finally(() => failing.delete(outcome.event.transferId))
     }
     return 0
   }
+}
+
+/** Whether a loop that fetched nothing at its place fetches again, there or at another one. */
+async function goesOn<Tx>(
+  { store, subscription }: SubscriberOptions<Tx>,
+  shared: ReturnType<typeof createShared<Tx>>,
+  round: Round,
+  exceptAccounts: readonly string[],
+): Promise<boolean> {
+  if (round.goOn()) return true
+  const place = round.place()
+  const deferred = await shared.deferDue(exceptAccounts, place)
+  if (deferred === 'some') return true
+  if (deferred === 'not now' && place === front) return false
+  return round.goBehind(await store.readEnd(subscription, { exceptAccounts, place }))
 }
 
 /** Whether the last loop leaves events to the others: another loop may have leased one of the same account at the same time. */
@@ -208,8 +201,9 @@ function isForOthers<Tx>(
 
 async function recordFailure<Tx>(
   { store, subscription, logger }: SubscriberOptions<Tx>,
-  { event, error }: Extract<DeliveryOutcome, { kind: 'failed' }>,
+  { event, error, isItsOwn }: Extract<DeliveryOutcome, { kind: 'failed' }>,
 ): Promise<void> {
+  if (!isItsOwn) return
   const { dead } = await store.fail(subscription.name, event, error)
   const message = thrownText(error)
   const fields = { subscription: subscription.name, event: event.id, error: message }

@@ -6,6 +6,7 @@ import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { resolveNames } from '../schema/database-names.ts'
+import { front } from './next-deliveries.ts'
 import { createSubscriptionStore, type DeliverOptions } from './subscriptions.ts'
 
 // A server of its own without autovacuum: an index keeps what an old transaction could still see, in whichever database it is, and
@@ -27,6 +28,7 @@ const options: DeliverOptions = {
   holding: null,
   exceptAccounts: [],
   exceptTransfers: [],
+  place: front,
   onLeased: () => true,
   onFailed: () => undefined,
   signal: new AbortController().signal,
@@ -53,8 +55,8 @@ async function seed(count: number, firstType: string) {
 
 const deliver = (sequence: string, due: string, dead: string) =>
   pool.query(
-    `insert into outlay.delivery (subscription, transfer_id, sequence, type, due_at, dead)
-     select 'books', e.transfer_id, e.sequence, e.type, clock_timestamp() - ${due}, ${dead} from outlay.event e where ${sequence}`,
+    `insert into outlay.delivery (subscription, transfer_id, sequence, type, account_id, due_at, dead)
+     select 'books', e.transfer_id, e.sequence, e.type, 'acme', clock_timestamp() - ${due}, ${dead} from outlay.event e where ${sequence}`,
   )
 
 /** Rows of deliveries that `work` read, from the table and from its indexes. */
@@ -79,7 +81,7 @@ async function readUntilHandled(): Promise<number> {
   for (let step = 0; step < 200 && handled.length === 0; step += 1) {
     most = Math.max(most, await readBy(() => store.deliver(subscription, options)))
     if (handled.length > 0) break
-    most = Math.max(most, await readBy(() => store.deferDue('books', subscription.types, null, [])))
+    most = Math.max(most, await readBy(() => store.deferDue(subscription, options)))
   }
   return most
 }
@@ -97,7 +99,7 @@ it('of the next events is bounded behind a dead letter with many later events', 
   expect(await readUntilHandled()).toBeLessThan(20_000)
   expect(handled).toEqual([free])
   // Deferred deliveries are not read again.
-  while (await store.deferDue('books', subscription.types, null, []));
+  while (await store.deferDue(subscription, options));
   expect(await readBy(() => store.deliver(subscription, options))).toBeLessThan(100)
 })
 
@@ -114,7 +116,7 @@ it('of the next events is bounded behind many transfers that dead letters defer'
   await pool.query('analyze outlay.delivery')
   expect(await readUntilHandled()).toBeLessThan(20_000)
   expect(handled).toEqual([free])
-  while (await store.deferDue('books', subscription.types, null, []));
+  while (await store.deferDue(subscription, options));
   expect(await readBy(() => store.deliver(subscription, options))).toBeLessThan(100)
 })
 
@@ -123,14 +125,21 @@ it('of the next events leaves out those of types that are for other processes', 
   await deliver('true', `interval '1 hour'`, 'false')
   await pool.query('analyze outlay.delivery')
   expect(await readBy(() => store.deliver(subscription, options))).toBeLessThan(10)
-  expect(await readBy(() => store.deferDue('books', subscription.types, null, []))).toBeLessThan(10)
+  expect(await readBy(() => store.deferDue(subscription, options))).toBeLessThan(10)
 })
 
-it('of one event among many reads only that one', async () => {
+it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
+  ['when Postgres knows how many there are', async () => undefined, () => pool.query('analyze outlay.delivery')],
+  ['when Postgres believes that there are none', () => pool.query('analyze outlay.delivery'), async () => undefined],
+])('of one event among many reads only that one, %s', async (_, before, after) => {
+  await before()
   await seed(backlog / 4, 'transfer.completed')
   await deliver('true', `interval '1 hour'`, 'false')
-  await pool.query('analyze outlay.delivery')
+  await after()
   handled.length = 0
-  expect(await readBy(() => store.deliver(subscription, options))).toBeLessThan(30)
-  expect(handled).toHaveLength(1)
+  // From the sixth time on, Postgres may keep the plan.
+  for (let count = 1; count <= 8; count += 1) {
+    expect(await readBy(() => store.deliver(subscription, options))).toBeLessThan(40)
+    expect(handled).toHaveLength(count)
+  }
 })

@@ -6,7 +6,7 @@ import { type Row, statements } from '../database/statement.ts'
 import { namedThrownText } from '../database/thrown-text.ts'
 import { readTransfer } from '../transfers/transfer-row.ts'
 import { createHandlerRun, type HandlerRun } from './handler-run.ts'
-import { createNextStatements, type DuePlace, front } from './next-deliveries.ts'
+import { createNextStatements, type DuePlace } from './next-deliveries.ts'
 
 const texts = {
   register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
@@ -14,7 +14,6 @@ const texts = {
   attend: `select {{schema}}.attend_subscription($1, $2::text[], $3::bigint) as attended,
     array(select x.type from unnest($2::text[]) as x (type)
       where not exists (select 1 from {{schema}}.subscription s where s.name = $1 and x.type = any (s.types))) as missing`,
-  defer_due: 'select {{schema}}.defer_deliveries($1, $2::text[], $3::text[], $4::text[], {{window}}) as count',
   resume_deferred: 'select {{schema}}.resume_deferred_deliveries($1)::text',
   remove: `select r.known, r.removed, r.pending, {{schema}}.attended_for($1, $2::text[]) as attended_for_ms
     from {{schema}}.remove_subscription($1, $2::text[], $3) r`,
@@ -38,7 +37,7 @@ const handlingTexts = {
 /** Failures of one event after which it becomes a dead letter: about a day and a half of backoff. */
 const maxFailures = 40
 
-/** Most due events that one statement reads. */
+/** Most due events of one account that one statement reads. */
 const windowSize = 1_000
 
 /** The result of one fetch of events. */
@@ -69,8 +68,8 @@ export interface DeliverOptions {
   readonly exceptAccounts: readonly string[]
   /** Transfers whose events are left to others: one of them has just failed and is about to be deferred. */
   readonly exceptTransfers: readonly string[]
-  /** Only events behind that place in their order. Default: from the front on. */
-  readonly after?: DuePlace | undefined
+  /** Only events behind that place in their order. */
+  readonly place: DuePlace
   /** Called with the accounts of the fetched events before the first handler runs; with false they are left to other loops. */
   readonly onLeased: (accountIds: readonly string[]) => boolean
   /** Called with a failed event before that event can be fetched again. */
@@ -94,7 +93,8 @@ export type SubscriptionStore<Tx> = ReturnType<typeof createSubscriptionStore<Tx
 
 /** Makes the store of subscriptions on a driver. */
 export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
-  const sql = statements({ ...tokens, window: String(windowSize) }, texts)
+  const sql = statements(tokens, texts)
+  const { end, defer } = createNextStatements(tokens, windowSize)
   return {
     /** Adds the types to the subscription, which it makes where there is none. */
     async register(name: string, types: readonly EventType[]): Promise<void> {
@@ -106,13 +106,16 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       return { attended: read?.attended ?? types, missing: read?.missing ?? [] }
     },
     deliver: createDeliver(driver, tokens),
-    /** Where the window of due events behind a place ends; undefined when it has all of them. */
-    async windowEnd({ name, types }: Subscription<Tx>, after: DuePlace): Promise<DuePlace | undefined> {
-      const statement = createNextStatements(tokens, windowSize).windowEnd(types.length)
-      const [row] = await driver.query(statement, [name, ...after, ...types])
-      if (row === undefined) return undefined
-      const { dueAt, transferId, sequence } = readPlace(row)
-      return [dueAt, transferId, sequence]
+    /** Where the due events that one fetch reads end; undefined when it reads all of them. */
+    async readEnd(
+      { name, types }: Subscription<Tx>,
+      { exceptAccounts, place }: { readonly exceptAccounts: readonly string[]; readonly place: DuePlace },
+    ): Promise<DuePlace | undefined> {
+      const read = readFirst(
+        readPlace,
+        await driver.query(end(types.length), [name, exceptAccounts, ...place, ...types]),
+      )
+      return read === undefined ? undefined : [read.accountId, read.dueAt, read.transferId, read.sequence]
     },
     /** Defers a failed event, or makes it a dead letter when it failed too often. */
     async fail(subscription: string, event: TransferEvent, error: unknown): Promise<{ readonly dead: boolean }> {
@@ -126,15 +129,13 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       ]
       return { dead: readFirst(readFailed, await driver.query(sql.fail, values))?.dead === true }
     },
-    /** Defers due deliveries that cannot be leased; returns true when there may be more of them. */
+    /** Defers due deliveries that cannot be leased, among those that one fetch reads; returns true when there were any. */
     async deferDue(
-      name: string,
-      types: readonly EventType[],
-      holding: readonly string[] | null,
-      accounts: readonly string[],
+      { name, types }: Pick<Subscription<Tx>, 'name' | 'types'>,
+      { holding, exceptAccounts, place }: Pick<DeliverOptions, 'holding' | 'exceptAccounts' | 'place'>,
     ): Promise<boolean> {
-      const [row = {}] = await driver.query(sql.defer_due, [name, [...types], holding, accounts])
-      return readDeferred(row).count > 0
+      const values = [name, exceptAccounts, ...place, holding, ...types]
+      return (readFirst(readDeferred, await driver.query(defer(types.length), values))?.count ?? 0) > 0
     },
     /** Makes deferred deliveries due again. */
     async resumeDeferred(name: string): Promise<void> {
@@ -184,11 +185,11 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
     throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
   }
   return async (subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> => {
-    const { limit, holding, exceptAccounts, exceptTransfers, traced = false, after = front } = options
+    const { limit, holding, exceptAccounts, exceptTransfers, traced = false, place } = options
     const { name, types, timeoutMs } = subscription
     const statement = next(types.length, limit, traced)
     const longest = String(timeoutMs + serverGraceMs)
-    const values = [name, holding, exceptAccounts, exceptTransfers, longest, ...after, ...types]
+    const values = [name, exceptAccounts, ...place, holding, exceptTransfers, longest, ...types]
     const { signal, onFailed } = options
     const run = createHandlerRun({ timeoutMs, serverEndsMs: timeoutMs + serverGraceMs + 1_000, signal, onFailed })
     let count = 0
@@ -262,7 +263,12 @@ const readOccurrence = rowDecoder('event', {
   traceparent: Column.optional(Column.text),
 })
 
-const readPlace = rowDecoder('delivery', { dueAt: Column.text, transferId: Column.text, sequence: Column.integer })
+const readPlace = rowDecoder('delivery', {
+  accountId: Column.text,
+  dueAt: Column.text,
+  transferId: Column.text,
+  sequence: Column.integer,
+})
 const readOwner = rowDecoder('event', { accountId: Column.text })
 const readAcknowledged = rowDecoder('acknowledgement', { acknowledged: Column.boolean })
 const readAttended = rowDecoder('subscription', {

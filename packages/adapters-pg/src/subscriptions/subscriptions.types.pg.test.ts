@@ -5,6 +5,7 @@ import { type HostEngine, testHost } from '../../test/host.ts'
 import { forgetAttendance } from '../../test/outbox.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { resolveNames } from '../schema/database-names.ts'
+import { front } from './next-deliveries.ts'
 import { startSubscriber } from './subscriber.ts'
 import { createSubscriptionStore } from './subscriptions.ts'
 
@@ -91,13 +92,14 @@ describe('types of a subscription', async () => {
       holding: ['transfer.completed', 'transfer.submitted'],
       exceptAccounts: [],
       exceptTransfers: [],
+      place: front,
       onLeased: () => true,
       onFailed: () => undefined,
       signal: new AbortController().signal,
     }
     expect(await store.deliver(subscription, options)).toEqual({ kind: 'none' })
     // Deferred behind the earlier event, and due again when that is no longer waited for.
-    expect(await store.deferDue('books', subscription.types, null, [])).toBe(true)
+    expect(await store.deferDue(subscription, { ...options, holding: null })).toBe(true)
     const shared = {
       store,
       subscription,
@@ -126,7 +128,8 @@ describe('types of a subscription', async () => {
     await leaveEvents()
     const types = ['transfer.enqueued', 'transfer.submitted', 'transfer.completed'] as const
     const store = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
-    while (await store.deferDue('books', types, null, []));
+    const options = { holding: null, exceptAccounts: [], place: front }
+    while (await store.deferDue({ name: 'books', types }, options));
     const due = await pool.query('select 1 from outlay.delivery where due_at <= clock_timestamp()')
     expect(due.rowCount).toBe(1)
     const all = release('all', types)
