@@ -73,6 +73,7 @@ function claimOf(attempt: number, unknownForHours = 0): Claim {
     submissionKey: '',
     request: { amount: { value: '1', currency: 'USDC' }, source: leg, destination: leg },
     attempt,
+    claimedBy: '',
     claimedAt: now.toISOString(),
     reason: null,
     unknownSince: unknownForHours === 0 ? null : new Date(now.getTime() - unknownForHours * 3_600_000).toISOString(),

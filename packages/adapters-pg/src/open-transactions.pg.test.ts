@@ -73,9 +73,14 @@ const holds: Readonly<Record<string, { readonly stage: string; readonly hold: (a
 }
 
 /** The outcome of an attempt that the service accepted. */
-const accepted = ({ transferId, attempt }: Pick<Settlement, 'transferId' | 'attempt'>): Settlement => ({
+const accepted = ({
   transferId,
   attempt,
+  claimedBy,
+}: Pick<Settlement, 'transferId' | 'attempt' | 'claimedBy'>): Settlement => ({
+  transferId,
+  attempt,
+  claimedBy,
   stage: 'submitted',
   status: 'pending',
   failure: null,
@@ -337,7 +342,7 @@ describe('a transaction of a host that stays open', async () => {
     const claims = fetched.flatMap(({ claim }) => claim ?? [])
     expect(claims.map(({ transferId }) => transferId).sort()).toEqual([held.id, free.id].sort())
     const outcomes = claims.map(accepted)
-    const gone = accepted({ transferId: Id.lowest(new Date()), attempt: 1 })
+    const gone = accepted({ transferId: Id.lowest(new Date()), attempt: 1, claimedBy: 'worker:1' })
     const host = await pool.connect()
     try {
       await host.query('begin')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createEngine, Id } from '@outlay/core'
-import type { Settlement } from '@outlay/core/adapter'
+import type { Claim, Settlement } from '@outlay/core/adapter'
 import { memoryGateway, startPostgres } from '@outlay/testing'
 import pg from 'pg'
 import { afterAll, expect, it } from 'vitest'
@@ -22,9 +22,10 @@ afterAll(async () => {
   await server.stop()
 })
 
-const accepted = (transferId: string, attempt: number): Settlement => ({
+const accepted = ({ transferId, attempt, claimedBy }: Claim): Settlement => ({
   transferId,
   attempt,
+  claimedBy,
   stage: 'submitted',
   status: 'processing',
   failure: null,
@@ -50,7 +51,7 @@ async function work(size: number): Promise<readonly string[]> {
   const fetched = (await attempts.fetch(size, 'worker')).filter(({ claim }) => claim !== undefined)
   const claims = await attempts.claim(fetched, 'worker')
   await attempts.touch(claims.map(({ transferId }) => ({ id: Id.toUuid(transferId), retryCount: 0, claim: undefined })))
-  const results = await attempts.settle(claims.map(({ transferId, attempt }) => accepted(transferId, attempt)))
+  const results = await attempts.settle(claims.map(accepted))
   return [...results].flatMap(([key, result]) => (result === 'settled' ? key.slice(0, 26) : []))
 }
 

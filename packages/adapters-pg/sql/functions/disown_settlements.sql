@@ -1,4 +1,4 @@
--- Gives settlements the attempt 0 whose attempt is another worker's: a fail-over has lost their claims, and the numbers were given again.
+-- Gives settlements the attempt 0 whose attempt is another claim's: a fail-over has lost their claims, and the numbers were given again.
 -- None of them is the answer to the attempt of that number; an acceptance among them counts all the same.
 create or replace function {{schema}}.disown_settlements(p_settlements jsonb) returns jsonb language sql as $$
   select coalesce(jsonb_agg(case when exists (

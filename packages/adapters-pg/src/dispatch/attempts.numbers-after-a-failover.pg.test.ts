@@ -63,6 +63,38 @@ describe('after a fail-over that lost a claim, the answer to the lost attempt', 
     expect(service.transfers.size).toBe(1)
   })
 
+  it('does not count for the next attempt of the same worker', async () => {
+    const service = memoryGateway({ status: 'processing' })
+    const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let calls = 0
+    const engine = open({
+      gateway: {
+        ...service,
+        async submit(submission, options) {
+          const call = calls
+          calls += 1
+          await answers[call]?.promise
+          if (call === 0) return { outcome: 'throttled', detail: 'come again', httpStatus: 429, retryAfterMs: 60_000 }
+          return service.submit(submission, options)
+        },
+      },
+    })
+    const { id } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme')))
+    await claimAndLose(pool, async () => {
+      await engine.start()
+      await waitUntil(() => calls === 1)
+    })
+    await waitUntil(() => calls === 2)
+    answers[0]?.resolve()
+    // The first answer has been written by then: outcomes are written in the order in which they come.
+    const { id: next } = await commit((tx) => engine.transfers.enqueue(tx, samplePayout('brick')))
+    await waitUntil(async () => (await engine.transfers.get(next))?.stage === 'submitted')
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'submitting', attempt: 1 })
+    answers[1]?.resolve()
+    await waitUntil(async () => (await engine.transfers.get(id))?.stage === 'submitted')
+    expect(service.transfers.size).toBe(2)
+  })
+
   it('does not hide the acceptance of the attempt that was made', async () => {
     const { engine, id, answer } = await failOver()
     await commit((tx) => engine.transfers.cancel(tx, id)).catch(() => undefined)

@@ -41,7 +41,9 @@ describe('a claim', async () => {
     expect(job).toMatchObject({ id: Id.toUuid(id), claim: { transferId: id, accountId: 'acme', attempt: 1 } })
     expect((await jobs()).map(({ state }) => state)).toEqual(['active'])
     const log = await pool.query('select transfer_id, attempt, worker, step from outlay.attempt')
-    expect(log.rows).toEqual([{ transfer_id: id, attempt: 1, worker: 'worker', step: null }])
+    expect(log.rows).toEqual([
+      { transfer_id: id, attempt: 1, worker: expect.stringMatching(/^worker:\d+$/), step: null },
+    ])
     // Its worker dies, so the outcome of the attempt is unknown.
     await pool.query(`update outlay_queue.job set state = 'retry'`)
     const [again] = await attempts.fetch(10, 'next')

@@ -65,6 +65,12 @@ export type AttemptStore = ReturnType<typeof createAttemptStore>
 /** Makes the store of attempts on a driver. */
 export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, tracedTexts)
+  let claimNumber = 0
+  /** A name that no other claim has, as long as no other process has the worker's. */
+  const nameClaim = (worker: string) => {
+    claimNumber += 1
+    return `${worker}:${claimNumber}`
+  }
   return {
     /**
      * Claims up to `limit` due jobs, in the order of dispatch, and with them their transfers, for one attempt each. Locked
@@ -77,10 +83,11 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       { traced = false, client }: ClaimOptions = {},
       onSent?: () => void,
     ): Promise<readonly FetchedJob[]> {
-      const rows = await driver.query(traced ? sql.traced_fetch : sql.fetch, [limit, worker, client ?? null], onSent)
+      const claimedBy = nameClaim(worker)
+      const rows = await driver.query(traced ? sql.traced_fetch : sql.fetch, [limit, claimedBy, client ?? null], onSent)
       return rows.map((row) => {
         const { job, retryCount, id } = readJob(row)
-        return { id: job, retryCount, claim: id === null ? undefined : readClaim(row) }
+        return { id: job, retryCount, claim: id === null ? undefined : { ...readClaim(row), claimedBy } }
       })
     },
     /**
@@ -105,12 +112,13 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     ): Promise<readonly Claim[]> {
       const statement = traced ? sql.traced_claim : sql.claim
       const ids = jobs.map((job) => job.id)
-      const values = [ids.map(Id.fromUuid), ids, jobs.map((job) => job.retryCount), worker, client ?? null]
-      return (await driver.query(statement, values)).map(readClaim)
+      const claimedBy = nameClaim(worker)
+      const values = [ids.map(Id.fromUuid), ids, jobs.map((job) => job.retryCount), claimedBy, client ?? null]
+      return (await driver.query(statement, values)).map((row) => ({ ...readClaim(row), claimedBy }))
     },
-    /** Writes outcomes of this worker's attempts, except those of locked transfers; returns what became of each. */
-    async settle(settlements: readonly Settlement[], worker?: string): Promise<SettleResults> {
-      const written = settlements.map((settlement) => ({ ...writeSettlement(settlement), worker }))
+    /** Writes outcomes of attempts, except those of locked transfers; returns what became of each. */
+    async settle(settlements: readonly Settlement[]): Promise<SettleResults> {
+      const written = settlements.map(writeSettlement)
       const rows = await driver.query(sql.settle, [storableJson(written), settlementRules])
       return new Map(rows.map(readResult).map(({ id, attempt, result }) => [`${id} ${attempt}`, result]))
     },
@@ -151,6 +159,7 @@ function writeSettlement(settlement: Settlement) {
     id: settlement.transferId,
     job: Id.toUuid(settlement.transferId),
     attempt: settlement.attempt,
+    worker: settlement.claimedBy,
     stage: settlement.stage,
     status: settlement.status,
     failure: settlement.failure,

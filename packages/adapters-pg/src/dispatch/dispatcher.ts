@@ -76,8 +76,7 @@ const undecided =
 export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
   const { attempts, handlers, throttler, guard, logger, concurrency } = options
   const abort = new AbortController()
-  const settle: AttemptStore['settle'] = (settlements) => attempts.settle(settlements, options.worker)
-  const settler = startSettler({ attempts: { settle }, logger, onSettled: options.onSettled })
+  const settler = startSettler({ attempts, logger, onSettled: options.onSettled })
   // A slot is free again when the answer has come; the job is held, and its heartbeat goes on, until the outcome is written.
   const held = createHeldJobs(attempts)
   let wokenAt = Number.NEGATIVE_INFINITY

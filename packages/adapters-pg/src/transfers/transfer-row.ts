@@ -31,8 +31,8 @@ export const readTransfer: (row: Row) => StoredTransfer = rowDecoder('transfer',
 /** Reads the transfer of a statement that finds one at most. */
 export const readOne = (rows: readonly Row[]): StoredTransfer | undefined => readFirst(readTransfer, rows)
 
-/** Reads a claim. */
-export const readClaim: (row: Row) => Claim = rowDecoder('claim', {
+/** Reads a claim, but for who made it. */
+export const readClaim: (row: Row) => Omit<Claim, 'claimedBy'> = rowDecoder('claim', {
   registration: Column.optional(Column.json<NonNullable<Claim['registration']>>()),
   transferId: Column.from('id', Column.text),
   accountId: Column.text,

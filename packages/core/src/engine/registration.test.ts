@@ -19,6 +19,7 @@ const claim: Claim = {
   },
   registration: { idempotencyKey: 'own key', address: wallet, unknownSince: null },
   attempt: 3,
+  claimedBy: 'worker:1',
   claimedAt: now.toISOString(),
   reason: null,
   unknownSince: null,

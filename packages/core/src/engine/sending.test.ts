@@ -17,6 +17,7 @@ const claim = (overrides: Partial<Claim> = {}): Claim => ({
     destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
   },
   attempt: 4,
+  claimedBy: 'worker:1',
   claimedAt: now.toISOString(),
   reason: null,
   unknownSince: null,

@@ -18,6 +18,7 @@ const claim = (overrides: Partial<Claim> = {}): Claim => ({
     destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
   },
   attempt: 1,
+  claimedBy: 'worker:1',
   claimedAt: now.toISOString(),
   reason: null,
   unknownSince: null,

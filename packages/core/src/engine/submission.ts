@@ -236,6 +236,7 @@ export function waiting(
   return {
     transferId: claim.transferId,
     attempt: claim.attempt,
+    claimedBy: claim.claimedBy,
     stage: 'queued',
     status: 'pending',
     failure: null,

@@ -17,6 +17,7 @@ const claim = (unknownSince: string | null): Claim => ({
     destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
   },
   attempt: 4,
+  claimedBy: 'worker:1',
   claimedAt: now.toISOString(),
   reason: unknownSince === null ? null : 'outcome_unknown',
   unknownSince,

@@ -30,6 +30,8 @@ export interface Claim {
     | undefined
   /** Fences the settlement: a later claim has a greater attempt number. */
   readonly attempt: number
+  /** Who made it: different for each claim, also for two of one worker. */
+  readonly claimedBy: string
   /**
    * When the database made this claim, ISO 8601. All decisions about the claim use this time, since a worker's clock may be
    * wrong.
@@ -66,6 +68,8 @@ export interface Claim {
 export interface Settlement {
   readonly transferId: string
   readonly attempt: number
+  /** Whose claim it settles: a fail-over that loses claims gives the numbers of their attempts again. */
+  readonly claimedBy: string
   readonly stage: Stage
   readonly status: TransferStatus
   readonly failure: TransferFailure | null
