@@ -62,15 +62,19 @@ export type SettleResults = ReadonlyMap<string, SettleResult>
 /** The store of attempts: what workers claim, and what became of it. */
 export type AttemptStore = ReturnType<typeof createAttemptStore>
 
+/** Makes names of claims. No other claim has one of them, as long as no other process has the worker's name. */
+function createClaimNames(): (worker: string) => string {
+  let number = 0
+  return (worker) => {
+    number += 1
+    return `${worker}:${number}`
+  }
+}
+
 /** Makes the store of attempts on a driver. */
 export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, tracedTexts)
-  let claimNumber = 0
-  /** A name that no other claim has, as long as no other process has the worker's. */
-  const nameClaim = (worker: string) => {
-    claimNumber += 1
-    return `${worker}:${claimNumber}`
-  }
+  const nameClaim = createClaimNames()
   return {
     /**
      * Claims up to `limit` due jobs, in the order of dispatch, and with them their transfers, for one attempt each. Locked
