@@ -297,7 +297,9 @@ function describeWork<Tx>(bench: Bench<Tx>): void {
       const detail = 'not yet'
       return accountId === 'poor' ? { outcome: 'insufficient_balance', detail } : { outcome: 'key_mismatch', detail }
     })
-    await using engine = createEngine({ backend: subject.backend, gateway })
+    // The longest pauses: nothing is tried again before its funds have arrived.
+    const random = { ...subject.backend.runtime.random, fraction: () => 0.99 }
+    await using engine = createEngine({ backend: subject.backend, gateway, runtime: { random } })
     await engine.start()
     await enqueue(bench, engine, 'poor', 2)
     const [held] = await enqueue(bench, engine, 'held', 1)
