@@ -87,6 +87,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
   unreadable_response: ['An answer cannot be read.', 'For a read, try again. Report it to the service if it persists.'],
   rejected_by_service: ['The service refused with a code of its own, which the cause has.', 'See the cause.'],
   aborted: ['The caller ended the request.', 'After a create, treat it as `outcome_unknown`.'],
+  no_transaction: [
+    'No transaction is open on what was given as `tx`, so the write would be committed apart from the rows of the host.',
+    'Pass the transaction that the library gives, or a client on which `begin` has run.',
+  ],
   transfer_not_found: ['The engine has no such transfer.', 'Check the id; `outlay transfers list` shows them.'],
   transfer_not_cancelable: ['It is final, or its money may have moved.', '`outlay prove` shows the evidence about it.'],
   subscription_attended: [

@@ -40,6 +40,35 @@ describe('what still holds an account', async () => {
     expect(stdout).not.toContain(lies)
   })
 
+  it.each([
+    ['release', `stage = 'blocked', reason = 'outcome_unknown'`],
+    ['resubmit', `stage = 'settled', status = 'failed'`],
+  ])('is named by outlay transfers %s, each with the command that ends it', async (command, state) => {
+    const { id } = await host.enqueue()
+    await host.pool.query(`update outlay.transfer set ${state}`)
+    for (const [set] of Object.values(holds)) expect((await run(...set)).code).toBe(0)
+    const { stdout } = await run('transfers', command, id)
+    for (const [, end] of Object.values(holds)) expect(stdout.split(`"${end}" ends it`)).toHaveLength(2)
+  })
+
+  it('is named once for all transfers that are released together, and for each in JSON', async () => {
+    const ids: string[] = []
+    for (const accountId of ['acme', 'acme', 'beta']) ids.push((await host.enqueue({ accountId })).id)
+    await run('stop', '--all')
+    await run('accounts', 'pause', 'beta')
+    const release = async (...options: string[]) => {
+      await host.pool.query(`update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown'`)
+      return (await run('transfers', 'release', ...ids, ...options)).stdout
+    }
+    const text = await release()
+    expect(text.split('"outlay start-sending --all" ends it')).toHaveLength(2)
+    expect(text.split('"outlay accounts resume beta" ends it')).toHaveLength(2)
+    const kinds = JSON.parse(await release('--json')).map((one: { holds: { kind: string }[] }) =>
+      one.holds.map(({ kind }) => kind),
+    )
+    expect(kinds).toEqual([['stop'], ['stop'], ['stop', 'pause']])
+  })
+
   it('is nothing of another account', async () => {
     await host.enqueue()
     await run('accounts', 'pause', 'beta')

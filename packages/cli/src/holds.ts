@@ -75,6 +75,16 @@ function holdsOf(
   return holds
 }
 
+/** The holds of several accounts, each once; undefined when those of one could not be read. */
+export function mergeHolds(each: readonly (readonly Hold[] | undefined)[]): readonly Hold[] | undefined {
+  const byName = new Map<string, Hold>()
+  for (const holds of each) {
+    if (holds === undefined) return undefined
+    for (const hold of holds) byName.set(hold.what, hold)
+  }
+  return [...byName.values()]
+}
+
 function describeStop({ scope, name, since, reason, actor }: Stop): Hold {
   const target: StopTarget = scope === 'all' ? { scope } : { scope, name: name ?? '' }
   const who = actor === null ? '' : ` by ${actor}`

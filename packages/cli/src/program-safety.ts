@@ -44,7 +44,11 @@ export function addSafety(program: Command, perform: Perform): void {
   withNote(withTarget(program.command('stop')))
     .description('stop new requests in every worker within a second; requests under way are finished')
     .action(({ reason, actor, ...options }: TargetOptions, command: Command) =>
-      perform(command, (session, { stopSending }) => stopSending(session, readTarget(options), { reason, actor })),
+      perform(
+        command,
+        (session, { stopSending }) => stopSending(session, readTarget(options), { reason, actor }),
+        'what it uses',
+      ),
     )
   withTarget(program.command('start-sending'))
     .description('end a stop')
@@ -54,7 +58,7 @@ export function addSafety(program: Command, perform: Perform): void {
   withNote(program.command('fence'))
     .description('send nothing until a reconciliation with the service')
     .action((note: NoteOptions, command: Command) =>
-      perform(command, (session, { fenceDatabase }) => fenceDatabase(session, note)),
+      perform(command, (session, { fenceDatabase }) => fenceDatabase(session, note), 'what it uses'),
     )
   withNote(program.command('adopt-database'))
     .description('adopt a copied, restored or moved database as the one to pay from; it is fenced unless it was moved')

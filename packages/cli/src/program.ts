@@ -13,6 +13,7 @@ export function createProgram(around: CliContext, version: string, onCode: (code
   const perform: Perform = async (command, work, needs = 'current schema') => {
     const commands = await loadCommands()
     const code = await commands.withSession(command.optsWithGlobals<GlobalOptions>(), around, async (session) => {
+      if (needs === 'what it uses') return commands.onOlderSchema(session, async () => work(session, commands))
       if (needs === 'current schema') await session.backend.check()
       return work(session, commands)
     })
@@ -217,7 +218,7 @@ function addAccounts(program: Command, perform: Perform): void {
     .description("keep an account's transfers from being submitted")
     .argument('<account>', 'id')
     .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { pauseAccount }) => pauseAccount(session, id)),
+      perform(command, (session, { pauseAccount }) => pauseAccount(session, id), 'what it uses'),
     )
   accounts
     .command('resume')

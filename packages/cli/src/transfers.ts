@@ -2,6 +2,7 @@ import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
 import { Id, OutlayError, type Resolution, type StoredTransfer } from '@outlay/core'
 import { formatDuration } from './duration.ts'
 import { withGateway } from './gateway-module.ts'
+import { formatHolds, type Hold, mergeHolds, readHolds } from './holds.ts'
 import { Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 import { formatFields, formatTable, plural } from './table.ts'
@@ -158,6 +159,8 @@ interface Change {
   readonly id: string
   readonly from: string
   readonly to: string
+  /** What keeps it from being sent, where it is to be sent; undefined also when that could not be read. */
+  readonly holds?: readonly Hold[] | undefined
 }
 
 const standing = (transfer: StoredTransfer): string =>
@@ -170,11 +173,12 @@ export async function cancelTransfers(session: Session, ids: readonly string[]):
 
 /** Returns transfers to the queue with their own keys, all of them or none. */
 export async function releaseTransfers(session: Session, ids: readonly string[]): Promise<void> {
-  await changeAll(session, ids, 'released', async (tx, transfer) => {
+  const release = async (tx: Transaction, transfer: StoredTransfer) => {
     if (await session.engine.transfers.release(tx, transfer.id)) return
     const message = `The transfer ${transfer.id} is ${standing(transfer)}; only a blocked or waiting one is released.`
     throw new OutlayError('conflict', message)
-  })
+  }
+  await changeAll(session, ids, 'released', release, true)
 }
 
 /** Resolves a blocked transfer as a person says. With a gateway module, asks the service for the id first. */
@@ -197,11 +201,13 @@ export async function resolveTransfer(
 
 type Transaction = Parameters<Parameters<Session['transaction']>[0]>[0]
 
+/** Changes transfers, all of them or none, and prints what became of each; with `isSent`, also what keeps them from being sent. */
 async function changeAll(
   session: Session,
   ids: readonly string[],
   verb: string,
   change: (tx: Transaction, transfer: StoredTransfer) => Promise<void>,
+  isSent = false,
 ): Promise<void> {
   const before = await readAll(
     session,
@@ -214,13 +220,18 @@ async function changeAll(
     session,
     before.map((transfer) => transfer.id),
   )
+  const holds = new Map<string, readonly Hold[] | undefined>()
+  for (const accountId of new Set(isSent ? before.map((transfer) => transfer.accountId) : []))
+    holds.set(accountId, await readHolds(session, accountId))
   const changes = before.map((transfer, index): Change => {
     const now = after[index]
-    return { id: transfer.id, from: standing(transfer), to: now === undefined ? '' : standing(now) }
+    const change = { id: transfer.id, from: standing(transfer), to: now === undefined ? '' : standing(now) }
+    return isSent ? { ...change, holds: holds.get(transfer.accountId) } : change
   })
   session.write(changes, () => {
     const lines = changes.map(({ id, from, to }) => `${id}  ${from} → ${to}`)
-    return [...lines, `${plural(changes.length, 'transfer')} ${verb}, in one transaction.`].join('\n')
+    const done = `${plural(changes.length, 'transfer')} ${verb}, in one transaction.`
+    return [...lines, done].join('\n') + formatHolds(mergeHolds([...holds.values()]))
   })
 }
 
@@ -240,8 +251,9 @@ export async function resubmitTransfer(session: Session, id: string, key: string
     session.engine.transfers.resubmit(tx, Id.parse(id), { idempotencyKey: key }),
   )
   const { id: newId, idempotencyKey, reused } = again
-  session.write({ id: newId, idempotencyKey, reused, resubmits: id }, () => {
+  const holds = await readHolds(session, again.accountId)
+  session.write({ id: newId, idempotencyKey, reused, resubmits: id, holds }, () => {
     if (reused) return `The key ${idempotencyKey} has this request already, as ${newId}; nothing was enqueued.`
-    return `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.`
+    return `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.${formatHolds(holds)}`
   })
 }

@@ -53,6 +53,7 @@ export const errorCodes = [
   'rejected_by_service',
   'aborted',
   // The engine and its backend.
+  'no_transaction',
   'transfer_not_found',
   'transfer_not_cancelable',
   'subscription_attended',

@@ -21,6 +21,7 @@ const ownCodes: ReadonlySet<string> = new Set<ErrorCode>([
   'unreadable_response',
   'rejected_by_service',
   'aborted',
+  'no_transaction',
   'not_migrated',
   'schema_too_new',
   'queue_version_untested',

@@ -22,6 +22,7 @@ import { docsRoutes } from './openapi/docs-routes.ts'
 import { railsGateway } from './rails/gateway.ts'
 import type { Rails } from './rails/port.ts'
 import { createSimulatedRails, type SimulatedRails } from './rails/simulated/simulated-rails.ts'
+import { stopRails } from './rails/stop-rails.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
 import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
 import { simulationsRoutes } from './simulations/routes.ts'
@@ -82,15 +83,15 @@ export function createService(options: ServiceOptions): Service {
   const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
   const stop = async () => {
     running = false
-    await housekeeping?.stop()
+    const parts = [housekeeping, opening, { stop: () => stopRails(context) }, engine, delivery]
     housekeeping = undefined
-    await opening?.stop()
     opening = undefined
-    await rails.stop()
-    await engine.stop()
-    await delivery?.stop()
     delivery = undefined
-    options.pool.off('error', onPoolError)
+    try {
+      await stopInTurn(parts)
+    } finally {
+      options.pool.off('error', onPoolError)
+    }
   }
   return {
     context,
@@ -116,6 +117,19 @@ export function createService(options: ServiceOptions): Service {
     },
     stop,
   }
+}
+
+/** Stops each of these when the one before has stopped, or could not. Throws the first failure at the end. */
+async function stopInTurn(parts: readonly ({ stop(): Promise<void> } | undefined)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const part of parts) {
+    try {
+      await part?.stop()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
 }
 
 function routesOf(

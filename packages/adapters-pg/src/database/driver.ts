@@ -32,7 +32,10 @@ export interface Driver<Tx> {
   readonly name: string
   /** Connections that it opens at most; absent when it does not know. */
   readonly maxConnections?: number | undefined
-  /** Runs one statement inside the host's transaction. What Postgres refuses has its SQLSTATE as the `code` of the error or of its cause. */
+  /**
+   * Runs one statement inside the host's transaction, and refuses with `no_transaction` when none is open. What Postgres refuses has its
+   * SQLSTATE as the `code` of the error or of its cause.
+   */
   execute(tx: Tx, statement: Statement, values: readonly unknown[]): Promise<readonly Row[]>
   /** Runs `work` in a new transaction of the host's own type. */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>

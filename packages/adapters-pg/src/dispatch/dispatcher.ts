@@ -6,6 +6,7 @@ import type { Guard } from '../operations/guard.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import type { AttemptStore, FetchedJob } from './attempts.ts'
 import { createHeldJobs, type HeldJobs } from './held-jobs.ts'
+import { createLateAcceptances } from './late-acceptances.ts'
 import { type Settler, startSettler } from './settler.ts'
 import { createSlots, type Slots } from './slots.ts'
 
@@ -74,9 +75,10 @@ const undecided =
 
 /** Starts a dispatcher. */
 export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
-  const { attempts, handlers, throttler, guard, logger, concurrency } = options
+  const { attempts, handlers, throttler, guard, logger, concurrency, onSettled } = options
   const abort = new AbortController()
-  const settler = startSettler({ attempts, logger, onSettled: options.onSettled })
+  const settler = startSettler({ attempts, logger, onSettled })
+  const late = createLateAcceptances({ settle: attempts.settle, logger, onSettled })
   // A slot is free again when the answer has come; the job is held, and its heartbeat goes on, until the outcome is written.
   const held = createHeldJobs(attempts)
   let wokenAt = Number.NEGATIVE_INFINITY
@@ -90,7 +92,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     const leave = slots.begin(claim.accountId)
     await guard.ready()
     const mayBegin = () => guard.mayBegin(claim.accountId) && held.isOurs(job)
-    const settlement = await handlers.submit(claim, abort.signal, mayBegin).catch(undecided(logger, claim))
+    const settlement = await handlers.submit(claim, abort.signal, mayBegin, late.record).catch(undecided(logger, claim))
     if (settlement !== undefined) await throttler.record(claim.accountId, settlement)
     leave()
     wakeWhenWorthwhile()
@@ -125,7 +127,6 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   })
 
   const heart = startHeart(held, logger)
-
   return {
     wake() {
       wokenAt = performance.now()
@@ -134,7 +135,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     async stop(timeoutMs) {
       await fetching.stop()
       const ended = held.size() === 0 ? Promise.resolve() : new Promise<void>((resolve) => (idle = resolve))
-      await withinTime(abort, timeoutMs, ended)
+      await withinTime(abort, timeoutMs, ended).finally(late.stop)
       if (held.size() > 0)
         logger.warn({ transfers: held.size() }, 'Some outcomes could not be written; a worker sends their keys again.')
       await heart.stop()

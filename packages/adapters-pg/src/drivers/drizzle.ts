@@ -3,6 +3,7 @@ import type { NodePgDatabase, NodePgTransaction } from 'drizzle-orm/node-postgre
 import type { ExtractTablesWithRelations } from 'drizzle-orm/relations'
 import type { Pool } from 'pg'
 import type { Driver } from '../database/driver.ts'
+import { isInTransaction, probeTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
@@ -28,11 +29,15 @@ export function drizzleDriver<Schema extends Record<string, unknown>>(
     ...poolDriver(db.$client, options),
     name: 'drizzle',
     async execute(tx, statement, values) {
+      if (!isInTransaction(clientOf(tx))) await probeTransaction((probe) => tx.execute(sql.raw(probe)))
       return (await tx.execute(bind(statement.text, values))).rows as Row[]
     },
     transaction: (work) => db.transaction(work),
   }
 }
+
+/** The client under a transaction of Drizzle, or the pool under what is none. */
+const clientOf = (tx: unknown): unknown => (tx as { readonly session?: { readonly client?: unknown } }).session?.client
 
 /** Turns `$1 … $n` text into a Drizzle query whose parameters are bound as they are. */
 function bind(text: string, values: readonly unknown[]): SQL {

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../database/driver.ts'
+import { isInTransaction, noTransaction, probeTransaction } from '../database/open-transaction.ts'
 import type { Row, Statement } from '../database/statement.ts'
 import { checkDriverOptions, type PgDriverOptions, runOn } from './pool.ts'
 
@@ -47,9 +48,12 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
     // One of them listens.
     maxConnections: max === undefined ? undefined : Math.max(1, max - 1),
     async execute(tx, statement, values) {
+      if (typeof tx.isCompleted !== 'function') throw noTransaction('is no transaction of Knex')
       // By now another caller may have the connection.
-      if (tx.isCompleted()) throw new Error('The Knex transaction has ended; nothing can be written in it any more.')
-      return send(await (tx.client as KnexClient).acquireConnection(), statement, values)
+      if (tx.isCompleted()) throw noTransaction('is a transaction of Knex that has ended')
+      const connection = await (tx.client as KnexClient).acquireConnection()
+      if (!isInTransaction(connection)) await probeTransaction((probe) => connection.query(probe))
+      return send(connection, statement, values)
     },
     transaction: (work) => knex.transaction(work),
     query: (statement, values, onSent) =>

@@ -1,6 +1,7 @@
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
 import type { Pool } from 'pg'
 import type { Driver } from '../database/driver.ts'
+import { probeTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
@@ -13,7 +14,7 @@ export interface KyselyDriverOptions<Database> extends PgDriverOptions {
 
 /**
  * A driver on Kysely over node-postgres. The transaction is the one that `db.transaction().execute` gives, or a controlled
- * one; plugins of the host do not touch the statements of the engine.
+ * one; plugins of the host do not touch the statements of the engine. A `commit` that the host sends as raw SQL is not noticed.
  *
  * @example
  * const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
@@ -24,6 +25,8 @@ export function kyselyDriver<Database>(options: KyselyDriverOptions<Database>): 
     ...poolDriver(options.pool, options, ['db', 'pool']),
     name: 'kysely',
     async execute(tx, statement, values) {
+      // A transaction that has ended is refused by Kysely itself.
+      if (!tx.isTransaction) await probeTransaction((probe) => tx.executeQuery(CompiledQuery.raw(probe)))
       // A plugin that renames columns would rename those of the engine too.
       const { rows } = await tx.withoutPlugins().executeQuery(CompiledQuery.raw(statement.text, [...values]))
       return rows as Row[]

@@ -1,12 +1,14 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Driver } from '../database/driver.ts'
+import { isInTransaction, probeTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
 export type { PgDriverOptions }
 
 /**
- * A driver on node-postgres. The transaction is a `PoolClient` on which the host has run `begin`.
+ * A driver on node-postgres. The transaction is a `PoolClient` on which the host has run `begin`; any other is refused. The
+ * client knows that itself, except in releases of node-postgres without `getTransactionStatus`, which cost a round trip more.
  *
  * @example
  * const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway })
@@ -16,6 +18,7 @@ export function pgDriver(pool: Pool, options: PgDriverOptions = {}): Driver<Pool
     ...poolDriver(pool, options),
     name: 'pg',
     async execute(tx, { name, text }, values) {
+      if (!isInTransaction(tx)) await probeTransaction((probe) => tx.query(probe))
       const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
       return (await tx.query(config)).rows as Row[]
     },

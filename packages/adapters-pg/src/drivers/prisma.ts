@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import type { Driver, TransactionOptions } from '../database/driver.ts'
+import { noTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
@@ -49,6 +50,8 @@ export function prismaDriver<Root extends PrismaRoot>(
     ...poolDriver(pool, options, ['prisma', 'pool', 'transactionOptions']),
     name: 'prisma',
     async execute(tx, statement, values) {
+      // Prisma itself refuses a transaction that has ended.
+      if (typeof tx.$connect === 'function') throw noTransaction('is the client of Prisma itself')
       try {
         return await (tx as unknown as PrismaRoot).$queryRawUnsafe<readonly Row[]>(statement.text, ...values)
       } catch (error) {

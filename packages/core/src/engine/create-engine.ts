@@ -2,7 +2,7 @@ import { type Catalog, defaultCatalog } from '../catalog.ts'
 import { Counterparty } from '../counterparty.ts'
 import { checkNames } from '../option-names.ts'
 import type { Backend } from '../ports/backend.ts'
-import type { Gateway } from '../ports/gateway.ts'
+import type { Gateway, SubmitResult } from '../ports/gateway.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { ObserveRules } from '../ports/observations.ts'
 import type { Runtime } from '../ports/runtime.ts'
@@ -204,7 +204,7 @@ async function startWorkers<Tx>(
     const delayMs = Math.min(pollDelayMs({ expectedMs, polls }), longestMs)
     return alignedPollDelayMs({ nowMs: clock.now().getTime(), delayMs, accountId })
   }
-  const send: WorkHandlers<Tx>['submit'] = async (claim, signal, mayBegin) => {
+  const send: WorkHandlers<Tx>['submit'] = async (claim, signal, mayBegin, recordLate) => {
     const permit = createPermit(mayBegin)
     if (!permit.mayBegin()) return putBack(claim)
     const sending = { signal, mayBegin: permit.mayBegin }
@@ -219,7 +219,11 @@ async function startWorkers<Tx>(
     }
     const sender = await findSender({ backend, gateway }, claim, signal)
     if ('reason' in sender) return decideUnsent(claim, sender, context())
-    const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, sending)
+    // It says nothing about the credentials of now.
+    const decideLate = (late: SubmitResult) => ({ ...decideSubmission(claim, late, context()), credentials: null })
+    const onLateAcceptance = recordLate && ((late: SubmitResult) => recordLate(decideLate(late)))
+    const guarded = { ...sending, onLateAcceptance }
+    const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, guarded)
     // An answer is one to a request that left before the refusal.
     const { outcome, mayHaveActed, httpStatus } = result
     const isUnsent = outcome === 'throttled' && mayHaveActed !== true && httpStatus === undefined
@@ -229,11 +233,11 @@ async function startWorkers<Tx>(
   const handlers: WorkHandlers<Tx> = {
     client: gateway.identify === undefined ? anyClient : undefined,
     unknownLimitMs: unknownLimitMs(gateway.keyLifetimeMs),
-    async submit(claim, signal, mayBegin) {
+    async submit(claim, signal, mayBegin, recordLate) {
       const unsendable = decideUnsendable(claim, gateway.keyLifetimeMs) ?? decideEnvironment(claim, gateway.environment)
       if (unsendable !== undefined) return unsendable
       return whileKeyLives(timer, claim, gateway.keyLifetimeMs, (lives) =>
-        send(claim, signal, () => lives() && mayBegin()),
+        send(claim, signal, () => lives() && mayBegin(), recordLate),
       )
     },
     poll: (accountId, transfers, signal) => pollTransfers(gateway, logger, accountId, transfers, signal),

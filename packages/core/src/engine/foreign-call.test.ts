@@ -13,7 +13,7 @@ function manualTimer() {
         return () => void waiting.splice(waiting.indexOf(one) >>> 0, 1)
       },
     },
-    logger: { debug: (...line: unknown[]) => void lines.push(line), info() {}, warn() {}, error() {} },
+    logger: { debug() {}, info: (...line: unknown[]) => void lines.push(line), warn() {}, error() {} },
   }
   const fire = (ms: number) => {
     const [one] = waiting.filter((timer) => timer.ms === ms)
@@ -75,6 +75,29 @@ describe('a call into foreign code', () => {
     late.resolve('too late')
     await late.promise
     await Promise.resolve()
+    expect(lines).toEqual([[{ call: 'submit' }, expect.stringContaining('ignored')]])
+  })
+
+  it('gives a result that comes after that to who wants it, and survives what that throws', async () => {
+    const { runtime, fire, lines } = manualTimer()
+    const late = Promise.withResolvers<string>()
+    const received: string[] = []
+    const answer = callForeign(
+      runtime,
+      bounds,
+      () => late.promise,
+      (value) => {
+        received.push(value)
+        throw new Error('no')
+      },
+    )
+    fire(60_000)
+    fire(graceMs)
+    await expect(answer).rejects.toBeInstanceOf(CallGivenUp)
+    late.resolve('too late')
+    await late.promise
+    await Promise.resolve()
+    expect(received).toEqual(['too late'])
     expect(lines).toEqual([[{ call: 'submit' }, expect.stringContaining('ignored')]])
   })
 

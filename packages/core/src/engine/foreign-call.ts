@@ -25,7 +25,8 @@ export class CallNotMade extends Error {
 
 /**
  * Calls code of the host or of a gateway, and waits at most the limit and a second: code that hangs blocks nothing. Its signal
- * fires at the limit, so that the code can still return its result. The engine ignores a result after that, but logs a line.
+ * fires at the limit, so that the code can still return its result. A result after that goes to `onLate`; by default it is ignored,
+ * with a line in the log.
  *
  * @throws CallGivenUp, CallNotMade, or an Error for whatever the code threw, also before it returned a promise
  */
@@ -33,13 +34,13 @@ export function callForeign<T>(
   { timer, logger }: Pick<Runtime, 'timer' | 'logger'>,
   { call, limitMs, signal }: CallBounds,
   run: (signal: AbortSignal) => T | PromiseLike<T>,
+  onLate: (value: T) => void = () => logLate(logger, { call }),
 ): Promise<T> {
   if (signal?.aborted === true) return Promise.reject(new CallNotMade(`${call} was not called: the caller had ended`))
   return new Promise((resolve, reject) => {
     const abort = new AbortController()
     let ended = false
     const end = (settle: () => void) => {
-      if (ended) return logLate(logger, call)
       ended = true
       cancel()
       signal?.removeEventListener('abort', onAbort)
@@ -50,14 +51,21 @@ export function callForeign<T>(
       cancel = timer.after(graceMs, () => end(() => reject(new CallGivenUp(why))))
       abort.abort(reason)
     }
+    const receiveLate = (value: T) => {
+      try {
+        onLate(value)
+      } catch {
+        logLate(logger, { call })
+      }
+    }
     const onAbort = () => expire(`${call} was abandoned because its caller ended`, signal?.reason)
     const late = `${call} gave no answer within ${limitMs} ms`
     let cancel = timer.after(limitMs, () => expire(late, new CallGivenUp(late)))
     signal?.addEventListener('abort', onAbort, { once: true })
     settleCall(
       () => run(abort.signal),
-      (value) => end(() => resolve(value)),
-      (error) => end(() => reject(error)),
+      (value) => (ended ? receiveLate(value) : end(() => resolve(value))),
+      (error) => (ended ? logLate(logger, { call }) : end(() => reject(error))),
     )
   })
 }
@@ -75,8 +83,9 @@ function settleCall<T>(
   }
 }
 
-const logLate = (logger: Logger, call: string): void =>
-  logger.debug({ call }, 'An abandoned call has ended after all; its result is ignored.')
+/** Logs that a result came too late to count. */
+export const logLate = (logger: Logger, fields: Readonly<Record<string, unknown>>): void =>
+  logger.info(fields, 'An abandoned call has ended after all; its result is ignored.')
 
 /** The thrown value as an Error whose message is text. A thrown value may be anything, and its members may throw in turn. */
 function readError(thrown: unknown): Error {

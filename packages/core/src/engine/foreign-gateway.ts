@@ -1,9 +1,15 @@
-import type { Gateway } from '../ports/gateway.ts'
+import type { Gateway, SendOptions, SubmitResult } from '../ports/gateway.ts'
 import type { Runtime } from '../ports/runtime.ts'
-import { callForeign } from './foreign-call.ts'
+import { callForeign, logLate } from './foreign-call.ts'
 import { NotUnderstood } from './foreign-value.ts'
 import { readFound, readListPage, readRegisterResult, readSubmitResult } from './gateway-answers.ts'
 import type { TimeLimits } from './timeouts.ts'
+
+/** How a transfer is submitted to a guarded gateway. */
+export interface GuardedSendOptions extends SendOptions {
+  /** Gets an acceptance that comes after the call was abandoned: money may move by it. Default: it is only logged. */
+  readonly onLateAcceptance?: ((result: SubmitResult) => void) | undefined
+}
 
 /**
  * The same gateway, with guards: each call has a time limit, it throws only Errors, and its answers follow the port or are
@@ -20,19 +26,23 @@ export function foreignGateway(
     limitMs: number,
     signal: AbortSignal | undefined,
     run: (signal: AbortSignal) => T | PromiseLike<T>,
-  ) => callForeign(runtime, { call, limitMs, signal }, run)
+    onLate?: (value: T) => void,
+  ) => callForeign(runtime, { call, limitMs, signal }, run, onLate)
   const { registerAddress, list } = gateway
   const { submitMs, readMs, lookupMs } = timeouts
   const known: Partial<Gateway> = {
-    submit: async (submission, { signal, mayBegin }) =>
-      signal.aborted
-        ? notSent
-        : readSubmitResult(
-            await bound<unknown>('submit', submitMs, signal, (own) =>
-              gateway.submit(submission, { signal: own, mayBegin }),
-            ),
-            onNotUnderstood('submit'),
-          ),
+    async submit(submission, { signal, mayBegin, onLateAcceptance }: GuardedSendOptions) {
+      if (signal.aborted) return notSent
+      const { transferId, attempt } = submission
+      const read = (value: unknown) => readSubmitResult(value, onNotUnderstood('submit'))
+      const receiveLate = (value: unknown) => {
+        const result = read(value)
+        if (result.outcome === 'accepted' && onLateAcceptance !== undefined) onLateAcceptance(result)
+        else logLate(runtime.logger, { call: 'submit', transferId, attempt, outcome: result.outcome })
+      }
+      const send = (own: AbortSignal) => gateway.submit(submission, { signal: own, mayBegin })
+      return read(await bound<unknown>('submit', submitMs, signal, send, receiveLate))
+    },
     async get(accountId, remoteId, { signal }) {
       const found = await bound<unknown>('get', readMs, signal, (own) =>
         gateway.get(accountId, remoteId, { signal: own }),

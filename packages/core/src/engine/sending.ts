@@ -1,14 +1,9 @@
 import { longestTimerMs } from '../number-option.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
-import {
-  defaultKeyLifetimeMs,
-  type Gateway,
-  type SendOptions,
-  type Submission,
-  type SubmitResult,
-} from '../ports/gateway.ts'
+import { defaultKeyLifetimeMs, type Gateway, type Submission, type SubmitResult } from '../ports/gateway.ts'
 import type { Logger, Timer } from '../ports/runtime.ts'
 import type { WorkPort } from '../ports/work.ts'
+import type { GuardedSendOptions } from './foreign-gateway.ts'
 import {
   blocked,
   decideSubmission,
@@ -140,7 +135,7 @@ export async function sendTransfer(
   claim: Claim,
   request: Submission['request'],
   client: string,
-  sending: SendOptions,
+  sending: GuardedSendOptions,
 ): Promise<SubmitResult> {
   const { transferId, accountId, submissionKey: idempotencyKey, attempt } = claim
   const submission = { transferId, accountId, idempotencyKey, request, attempt }

@@ -57,8 +57,10 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
   return {
     ...handlers,
     traced: true,
-    async submit(claim, signal, mayBegin) {
-      const settlement = await traceAttempt(telemetry, claim, () => handlers.submit(claim, signal, mayBegin))
+    async submit(claim, signal, mayBegin, recordLate) {
+      const settlement = await traceAttempt(telemetry, claim, () =>
+        handlers.submit(claim, signal, mayBegin, recordLate),
+      )
       if (settlement.stage === 'settled' && claim.createdAt !== undefined) {
         const { transferType } = claim.request.destination
         recordSettled(telemetry, clock, { createdAt: claim.createdAt, transferType }, settlement.status)

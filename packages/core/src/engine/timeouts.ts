@@ -3,7 +3,7 @@ import { checkNames } from '../option-names.ts'
 
 /**
  * Time limits for calls into the host's and the gateway's code, in milliseconds. At the limit the signal of a call fires. A
- * second later the engine abandons the call and ignores its result.
+ * second later the engine abandons the call. Of what such a call still returns, only the acceptance of a transfer counts.
  */
 export interface EngineTimeouts {
   /**

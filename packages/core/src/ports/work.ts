@@ -46,9 +46,15 @@ export interface WorkHandlers<Tx> {
   readonly unknownLimitMs: number
   /**
    * Submits one claimed transfer and decides what its answer means. Never rejects. `mayBegin` says right before the request
-   * leaves whether it may; if not, the transfer is put back as it was.
+   * leaves whether it may; if not, the transfer is put back as it was. `recordLate` gets the acceptance by a call that was abandoned
+   * before, at any time after the result, also when the workers have stopped: it is written besides that result, and never throws.
    */
-  submit(claim: Claim, signal: AbortSignal, mayBegin: () => boolean): Promise<Settlement>
+  submit(
+    claim: Claim,
+    signal: AbortSignal,
+    mayBegin: () => boolean,
+    recordLate?: (settlement: Settlement) => void,
+  ): Promise<Settlement>
   /** Polls transfers of one account one by one and returns the observations; transfers that could not be read are left out. */
   poll(accountId: string, transfers: readonly PolledTransfer[], signal: AbortSignal): Promise<Readings>
   /** Reads a page of an account's list, from its beginning without a cursor; `undefined` when the other side has no lists. */

@@ -186,6 +186,9 @@ export interface Rails {
   readonly virtualAccounts?: VirtualAccountBank | undefined
   /** Starts to report facts to the listeners. Called once, before the first submission of this process. */
   start(listener: RailFactListener, virtualAccounts: VirtualAccountListener): Promise<void>
-  /** Stops reporting facts after the current batch, and releases the rail's resources. Safe to call twice. */
+  /**
+   * Stops reporting facts after the current batch, and releases the rail's resources. Safe to call twice. The service waits at most ten
+   * seconds for it.
+   */
   stop(): Promise<void>
 }

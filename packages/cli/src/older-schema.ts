@@ -1,0 +1,27 @@
+import { OutlayError } from '@outlay/core'
+import type { Session } from './session.ts'
+
+/** SQLSTATEs of a schema, a table, a column and a function that does not exist. */
+const lacking = /^(3F000|42P01|42703|42883)$/
+
+/**
+ * Runs a command that only holds payments back, also where the schema is behind this release or its queue is another one: whoever
+ * stops payments in an emergency must not have to migrate first. If the schema lacks what the command uses, it is refused like the others.
+ *
+ * @throws OutlayError as the check of the schema does
+ */
+export async function onOlderSchema<T>({ backend }: Session, work: () => Promise<T>): Promise<T> {
+  const refusal: unknown = await backend.check().then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (refusal === undefined) return work()
+  const isBehind = OutlayError.is(refusal, 'not_migrated') || OutlayError.is(refusal, 'queue_version_untested')
+  if (!isBehind) throw refusal
+  try {
+    return await work()
+  } catch (error) {
+    const code = (error as { readonly code?: unknown } | null)?.code
+    throw typeof code === 'string' && lacking.test(code) ? refusal : error
+  }
+}

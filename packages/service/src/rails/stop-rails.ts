@@ -1,0 +1,19 @@
+import type { ServiceContext } from '../context.ts'
+import { callWithin } from '../time-limit.ts'
+
+/**
+ * Stops the rails, and waits at most as long as for any other answer of theirs. Never rejects: what else the service runs has to stop,
+ * too. Their errors can quote bank accounts, so only the name of the error is logged.
+ */
+export async function stopRails({
+  rails,
+  logger,
+  railTimeoutMs = 10_000,
+}: Pick<ServiceContext, 'rails' | 'logger' | 'railTimeoutMs'>): Promise<void> {
+  try {
+    await callWithin(railTimeoutMs, () => rails.stop())
+  } catch (error) {
+    const name = error instanceof Error ? error.name : 'Error'
+    logger.warn({ error: name }, 'The rails did not stop; the service stops without them.')
+  }
+}
