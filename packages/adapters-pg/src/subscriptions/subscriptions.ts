@@ -1,4 +1,10 @@
-import type { EventType, StoredTransfer, SubscriptionRemoval, TransferEvent } from '@outlay/core'
+import {
+  type EventType,
+  OutlayError,
+  type StoredTransfer,
+  type SubscriptionRemoval,
+  type TransferEvent,
+} from '@outlay/core'
 import { Column, rowDecoder, type Subscription } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
@@ -180,7 +186,11 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
     }
     const ids = events.map((event) => event.transferId)
     const sequences = events.map((event) => event.sequence)
-    const [row] = await driver.execute(tx, sql.acknowledge, [subscription.name, mark.xact, ids, sequences])
+    const values = [subscription.name, mark.xact, ids, sequences]
+    const [row] = await driver.execute(tx, sql.acknowledge, values).catch((error: unknown) => {
+      if (OutlayError.is(error, 'no_transaction')) return []
+      throw error
+    })
     if (row !== undefined && readAcknowledged(row).acknowledged) return tookMs
     throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
   }
