@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { fetchingUntil, hesitantGateway, poor } from '../../test/held-requests.ts'
 import { reach, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { loseJobs } from '../../test/queue.ts'
 
 describe('a request of a worker whose job another one has got', async () => {
   const { pool, driver, open, stopAll, commit, enqueue, forgetRequests } = await testHost()
@@ -48,7 +49,7 @@ describe('a request of a worker whose job another one has got', async () => {
     const job = (await pool.query('select outlay.job_id($1) as job', [id])).rows[0].job
     await pool.query(`select * from outlay.fetch_and_claim(10, 'first', '')`)
     await pool.query(`select * from outlay.claim(array[$1], array[$2::uuid], 'first', '')`, [id, job])
-    await pool.query(`update outlay_queue.job set state = 'retry', start_after = now()`)
+    await loseJobs(pool)
     const answer = {
       id,
       job,

@@ -3,6 +3,7 @@ import { memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { fetchingUntil, hesitantGateway, poor } from '../../test/held-requests.ts'
 import { reach, testHost } from '../../test/host.ts'
+import { loseJobs, removeJobs } from '../../test/queue.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -21,7 +22,7 @@ describe('a request that waits for its turn', async () => {
     const { id } = await enqueue(slow)
     await waitUntil(() => counts.waiting === 1)
     await pause(times.lostAfterMs)
-    await pool.query('delete from outlay_queue.job where id = outlay.job_id($1)', [id])
+    await removeJobs(pool, id)
     await pause(times.claimedAfterMs)
     const submit = async () => {
       await pause(times.answerMs)
@@ -48,9 +49,7 @@ describe('a request that waits for its turn', async () => {
     const { id } = await enqueue(engine)
     await waitUntil(() => counts.waiting === 1)
     // What the supervision does then, since the last heartbeat seems to be hours old.
-    await pool.query(`update outlay_queue.job set state = 'retry', start_after = now() where id = outlay.job_id($1)`, [
-      id,
-    ])
+    await loseJobs(pool, id)
     await reach(engine, id, { stage: 'awaiting_funds' })
     await forgetRequests()
     await commit((tx) => engine.transfers.cancel(tx, id))
@@ -71,7 +70,7 @@ describe('a request that waits for its turn', async () => {
     await stopAll()
     const sent = inner.submissions.length
     await pool.query(`update outlay.transfer set unknown_since = now() - interval '33 seconds' where id = $1`, [id])
-    await pool.query('update outlay_queue.job set start_after = now() where id = outlay.job_id($1)', [id])
+    await loseJobs(pool, id)
     const { gateway, counts, go } = hesitantGateway(inner)
     const second = open({ gateway: { ...gateway, keyLifetimeMs: 40_000 } })
     await second.start()

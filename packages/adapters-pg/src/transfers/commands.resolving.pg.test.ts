@@ -3,6 +3,7 @@ import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import type pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
+import { countJobs, removeJobs } from '../../test/queue.ts'
 
 const missing = '01J0000000000000000000000Z'
 
@@ -34,7 +35,7 @@ describe('a person who has asked the service', async () => {
       [id, reason],
     )
     await pool.query(`update outlay.attempt set claimed_at = now() - interval '25 hours' where transfer_id = $1`, [id])
-    await pool.query('delete from outlay_queue.job where id = outlay.job_id($1)', [id])
+    await removeJobs(pool, id)
   }
 
   const reasons = ['outcome_unknown', 'key_expired', 'client_changed', 'idempotency_key_mismatch', 'reconcile']
@@ -141,7 +142,7 @@ describe('a person who has asked the service', async () => {
     // The log has the late answer, and keeps the person's resolution.
     expect((await attempts(id)).map(({ outcome }) => outcome)).toEqual(['accepted', 'resolved'])
     expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(false)
-    expect(await count('outlay_queue.job')).toBe(0)
+    expect(await countJobs(pool)).toBe(0)
     expect(gateway.submissions).toHaveLength(0)
   })
 
