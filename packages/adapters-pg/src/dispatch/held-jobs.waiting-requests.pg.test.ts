@@ -1,26 +1,22 @@
 import type { Gateway } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
-import { fetchingUntil, hesitantGateway, poor } from '../../test/held-requests.ts'
+import { heldRequests, hesitantGateway, poor } from '../../test/held-requests.ts'
 import { reach, testHost } from '../../test/host.ts'
 import { loseJobs, removeJobs } from '../../test/queue.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('a request that waits for its turn', async () => {
-  const { pool, driver, open, stopAll, commit, enqueue, forgetRequests } = await testHost()
+  const host = await testHost()
+  const { pool, open, stopAll, commit, enqueue, forgetRequests } = host
+  const { hesitate, refuseAndCancel } = heldRequests(host)
 
   it.each<[string, { lostAfterMs: number; claimedAfterMs: number; answerMs: number }]>([
     ['and its worker has not noticed', { lostAfterMs: 16_000, claimedAfterMs: 0, answerMs: 0 }],
     ['and the heartbeats of both are alike', { lostAfterMs: 0, claimedAfterMs: 16_000, answerMs: 4_000 }],
   ])('does not leave once its job was deleted and another worker has the new one, %s', async (_, times) => {
-    const inner = memoryGateway()
-    const { gateway, counts, go } = hesitantGateway(inner)
-    // It does not claim the transfer again itself.
-    const slow = open({ gateway, driver: fetchingUntil(driver, () => counts.waiting > 0) })
-    await slow.start()
-    const { id } = await enqueue(slow)
-    await waitUntil(() => counts.waiting === 1)
+    const { id, inner, outcome } = await hesitate()
     await pause(times.lostAfterMs)
     await removeJobs(pool, id)
     await pause(times.claimedAfterMs)
@@ -29,14 +25,8 @@ describe('a request that waits for its turn', async () => {
       return poor
     }
     const quick = open({ gateway: { ...inner, submit } })
-    await quick.start()
-    await reach(quick, id, { stage: 'awaiting_funds' }, 90_000)
-    await forgetRequests()
-    await commit((tx) => quick.transfers.cancel(tx, id))
-    go()
-    await waitUntil(() => counts.asked > 0)
-    await stopAll()
-    expect([counts.waiting, inner.submissions]).toEqual([1, []])
+    await refuseAndCancel(quick, id)
+    expect(await outcome()).toEqual([1, []])
   })
 
   it('does not leave once its own worker has the job again, since the clock of Postgres went forward', async () => {
