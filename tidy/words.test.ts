@@ -45,6 +45,7 @@ describe('the checks of words', () => {
     ['a.ts', 'const nextLookAt = 1'],
     ['a.ts', 'export interface Pacer {}'],
     ['a.ts', 'const told = []'],
+    ['a.ts', 'interface Lane {}'],
     ['a.sql', 'select t.follow_at from transfer t'],
     ['page-follower.ts', ''],
   ])('report the retired word in %s "%s"', (path, text) => {

@@ -59,7 +59,7 @@ function bySocket(url: string): string {
   return found.href
 }
 
-/** Opens a lane. `bug` is a mistake that is planted in it, to see that it is found. */
+/** Opens an environment. `bug` is a mistake that is planted in it, to see that it is found. */
 export async function openEnvironment(bug: Bug | undefined): Promise<Environment> {
   // One that can be restarted, wherever the other tests run.
   const server = await startPostgres({ provider: 'embedded', durable: false, settings: quick })
