@@ -23,7 +23,7 @@ describe('the check of the judge', () => {
     ['judge/src/verdict.ts', `import { Pool } from 'pg'`],
     ['judge/src/verdict.test.ts', `import { Amount } from '@outlay/core'`],
     ['simulator/src/recording/proxy.ts', `import { startFaultProxy } from '@outlay/testing'`],
-    ['simulator/src/recording/proxy.ts', `import type { Lane } from '../lane.ts'`],
+    ['simulator/src/recording/proxy.ts', `import type { Environment } from '../environment.ts'`],
   ])('reports in %s: %s', (path, text) => {
     expect(findSharing({ path, text })).toHaveLength(1)
   })

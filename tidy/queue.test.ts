@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { findQueueOutside } from './queue.ts'
+import { findQueueInTests, findQueueOutside } from './queue.ts'
 import { readFiles } from './repository.ts'
 
 describe('the queue', () => {
   it('is known in one room', () => {
     expect(readFiles().flatMap(findQueueOutside)).toEqual([])
+  })
+
+  it('is known to tests, programs and benchmarks in one file of each package', () => {
+    expect(readFiles().flatMap(findQueueInTests)).toEqual([])
   })
 })
 
@@ -36,5 +40,20 @@ describe('the check of the queue', () => {
     ['packages/service/src/housekeeping.ts', `import { PgBoss } from 'pg-boss'`],
   ])('lets pass in %s: %s', (path, text) => {
     expect(findQueueOutside({ path, text })).toEqual([])
+  })
+
+  it.each([
+    ['packages/adapters-pg/src/work.pg.test.ts', 'const a = `delete from outlay_queue.job`'],
+    ['packages/adapters-pg/test/outbox.ts', 'const a = `truncate mine.job where start_after < now()`'],
+    ['simulator/src/steps.ts', `const a = 'outlay_service_engine_queue'`],
+  ])('reports in %s, outside of the file for the queue: %s', (path, text) => {
+    expect(findQueueInTests({ path, text })).toHaveLength(1)
+  })
+
+  it.each([
+    ['packages/adapters-pg/test/queue.ts', 'const a = `delete from outlay_queue.job`'],
+    ['simulator/src/steps.ts', '// As outlay_queue has it.\nconst a = 1'],
+  ])('lets pass in %s: %s', (path, text) => {
+    expect(findQueueInTests({ path, text })).toEqual([])
   })
 })

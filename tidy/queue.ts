@@ -16,6 +16,29 @@ const names = [
 ]
 const known = new RegExp(`\\b(${names.join('|')})\\b|\\{\\{queue\\}\\}`)
 
+/** The one file of a package in which its tests, or a program beside the packages, know the queue behind the engine. */
+const doors = [
+  ...['packages/adapters-pg/test/queue.ts', 'packages/cli/test/queue.ts', 'packages/testing/src/conformance/queue.ts'],
+  ...['bench/src/contenders/queue.ts', 'e2e/src/queue.ts', 'examples/payroll/src/report.ts', 'simulator/src/queue.ts'],
+]
+
+/** Tables and columns of pg-boss as tests write them. */
+const stored = /\boutlay(_\w+)?_queue\b|\b(start_after|started_on|heartbeat_on|monitor_on)\b/
+
+/** Finds tests and programs that know the queue behind the engine, though their package has a file for that. */
+export const findQueueInTests = (file: File): readonly Finding[] => {
+  if (!/\.m?ts$/.test(file.path) || room.test(file.path) || /^tidy\//.test(file.path) || doors.includes(file.path))
+    return []
+  return withoutComments(file.text, parse(file).comments)
+    .split('\n')
+    .flatMap((line, index) => {
+      const name = stored.exec(line)?.[0]
+      return name === undefined
+        ? []
+        : [`${file.path}:${index + 1}: ${name} is the queue's; only a package's queue.ts knows it`]
+    })
+}
+
 /** Finds what knows pg-boss outside of the room of the queue: its library, its tables and their columns. Prose may name them. */
 export const findQueueOutside = (file: File): readonly Finding[] => {
   if (room.test(file.path)) return []

@@ -45,6 +45,7 @@ describe('the checks of words', () => {
     ['a.ts', 'const nextLookAt = 1'],
     ['a.ts', 'export interface Pacer {}'],
     ['a.ts', 'const told = []'],
+    ['a.ts', 'interface Lane {}'],
     ['a.sql', 'select t.follow_at from transfer t'],
     ['page-follower.ts', ''],
   ])('report the retired word in %s "%s"', (path, text) => {
@@ -60,6 +61,7 @@ describe('the checks of words', () => {
 
   it.each([
     ['a.md', 'The host is told of it.'],
+    ['CHANGELOG.md', '- Hosts are told of it.'],
     ['a.ts', '// Looks at each account.'],
     ['a.sql', '-- Parks the job.'],
   ])('report the retired word in the prose of %s "%s"', (path, text) => {
@@ -69,6 +71,7 @@ describe('the checks of words', () => {
   it.each([
     ['a.md', 'It looks up the following rows, which look like others, and follows each link.'],
     ['docs/glossary.md', 'told'],
+    ['CHANGELOG.md', '| `look()` | `poll()` |'],
     ['a.json', '"told"'],
   ])('accept the prose of %s "%s"', (path, text) => {
     expect(findRetiredProse({ path, text })).toEqual([])

@@ -35,7 +35,7 @@ const style = `text { font: 13px system-ui, sans-serif; fill: #1f2328; }
  * Draws a run as an SVG: for each contest its ratios first, then the contest's figure of every contender. A bar ends at the
  * median, a line spans the lowest and the highest round, and a mark across a ratio stands at its aim.
  */
-export function drawRun(run: ChartedRun, surroundings: readonly string[]): string {
+export function drawRun(run: ChartedRun, environment: readonly string[]): string {
   const parts: string[] = []
   let y = 28
   const text = (content: string, kind: string, x = 12) => {
@@ -46,7 +46,7 @@ export function drawRun(run: ChartedRun, surroundings: readonly string[]): strin
     `${run.workload}: ${run.rounds} ${run.rounds === 1 ? 'round' : 'rounds'}, medians with the lowest and highest`,
     'head',
   )
-  for (const line of surroundings.slice(0, 3)) text(line, 'faint')
+  for (const line of environment.slice(0, 3)) text(line, 'faint')
   for (const result of run.results) {
     y += 10
     for (const [title, kind, bars] of [

@@ -8,13 +8,13 @@ const files = process.argv.slice(2).filter((argument) => argument !== '--')
 if (files.length === 0) throw new Error('Name the files that bench --json has written.')
 await mkdir(folder, { recursive: true })
 for (const file of files) {
-  const { surroundings, runs } = JSON.parse(await readFile(file, 'utf8')) as {
-    readonly surroundings: readonly string[]
+  const { environment, runs } = JSON.parse(await readFile(file, 'utf8')) as {
+    readonly environment: readonly string[]
     readonly runs: readonly ChartedRun[]
   }
   for (const run of runs) {
     const chart = join(folder, `${run.workload}.svg`)
-    await writeFile(chart, drawRun(run, surroundings))
+    await writeFile(chart, drawRun(run, environment))
     process.stdout.write(`${chart}\n`)
   }
 }

@@ -70,12 +70,11 @@ async function main(): Promise<void> {
   const chosen = workloads.filter(({ name }) => options.workloads.length === 0 || options.workloads.includes(name))
   const server = await openServer(process.env['OUTLAY_BENCH_DATABASE_URL'])
   try {
-    const surroundings = [...describeMachine(), ...server.description]
-    say(surroundings.map((line) => `- ${line}`).join('\n'))
+    const environment = [...describeMachine(), ...server.description]
+    say(environment.map((line) => `- ${line}`).join('\n'))
     const runs = []
     for (const workload of chosen) runs.push(await runWorkload(workload, server, options))
-    if (options.json !== undefined)
-      await writeFile(options.json, `${JSON.stringify({ surroundings, runs }, null, 2)}\n`)
+    if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify({ environment, runs }, null, 2)}\n`)
   } finally {
     await server.close()
   }

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { migrateHost } from './host.ts'
 import { readFunctions, sqlOf } from './migration-files.ts'
+import { readQueueTokens } from './queue.ts'
 import { openStageHost, type Stage, seedClient, setStage, settleAll, startService } from './stage.ts'
 
 /** The last migration of the code that left the rows of this test behind. */
@@ -149,12 +150,9 @@ async function goBack(url: string, last: string): Promise<void> {
   await client.connect()
   try {
     await client.query('drop schema outlay cascade')
-    const { rows } = await client.query<{ table_name: string }>(
-      `select table_name from outlay_queue.queue where name = 'submit'`,
-    )
     const all = await readMigrations(pathToFileURL(`${sqlOf('adapters-pg')}/`))
     const migrations = all.filter(({ name, repeatable }) => !repeatable && name <= last)
-    const tokens = { queue: 'submit', queue_table: `"outlay_queue"."${rows[0]?.table_name}"`, channel: 'outlay_wake' }
+    const tokens = { ...(await readQueueTokens(client)), channel: 'outlay_wake' }
     await applyMigrations(client, { schema: 'outlay', migrations, tokens })
     await client.query(await readFunctions(last))
   } finally {

@@ -1,5 +1,6 @@
 import type { Gateway } from '@outlay/core'
 import type { Bug } from './bug.ts'
+import { makeJobDue } from './queue.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -169,10 +170,7 @@ export const reviewedBugs: readonly Bug[] = [
         ...engine.transfers,
         release: async (tx, transferId) => {
           const released = await engine.transfers.release(tx, transferId)
-          await tx.query(
-            `update outlay_queue.job set start_after = clock_timestamp() where id = outlay.job_id($1) and state < 'active'`,
-            [transferId],
-          )
+          await tx.query(makeJobDue, [transferId])
           return released
         },
       },

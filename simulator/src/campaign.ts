@@ -19,7 +19,7 @@ export interface CampaignOptions {
   /** The players that take part. Default: all but those that find what is known. */
   readonly players?: ReadonlySet<Player> | undefined
   /** Runs side by side, each with a server and a service of its own. Default 1. */
-  readonly lanes?: number | undefined
+  readonly parallel?: number | undefined
   /** Goes on after a seed that fails; the last one is the failure. Default false. */
   readonly keepsGoing?: boolean | undefined
   /** Makes a failing plan smaller. Default true. */
@@ -52,10 +52,10 @@ export interface CampaignResult {
   readonly failure: Failure | undefined
 }
 
-/** Runs a lane is used for; then the service's database has grown enough. */
+/** Runs one environment is used for; then the service's database has grown enough. */
 const runsPerEnvironment = 150
 
-/** Runs seeds until one fails, several side by side when there are several lanes. */
+/** Runs seeds until one fails, `parallel` of them at once. */
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1_000
@@ -100,7 +100,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   const keepGoing = async () => {
     while (await useEnvironment());
   }
-  await Promise.all(Array.from({ length: options.lanes ?? 1 }, keepGoing))
+  await Promise.all(Array.from({ length: options.parallel ?? 1 }, keepGoing))
   return { ...totals, seconds: seconds(), failure }
 }
 

@@ -4,11 +4,11 @@ import { createEngine } from '@outlay/core'
 import { type Sandbox, startSandbox } from '@outlay/service/sandbox'
 import { type FaultProxy, memoryGateway, type Postgres, startFaultProxy, startPostgres } from '@outlay/testing'
 import { Pool } from 'pg'
-import { PgBoss } from 'pg-boss'
 import { endsWithin } from './bounded.ts'
 import type { Bug } from './bug.ts'
 import { plantInDatabase } from './bugs.ts'
 import { type FaultyConnections, storeFaultyConnections } from './faulty-connections.ts'
+import { queueSchema, serviceQueueSchema, supervisor } from './queue.ts'
 import { subscriptions } from './subscriptions.ts'
 import { prepareTimeTravel, retried } from './time-travel.ts'
 import { startWebhookProxy, type WebhookProxy } from './webhook-proxy.ts'
@@ -59,7 +59,7 @@ function bySocket(url: string): string {
   return found.href
 }
 
-/** Opens a lane. `bug` is a mistake that is planted in it, to see that it is found. */
+/** Opens an environment. `bug` is a mistake that is planted in it, to see that it is found. */
 export async function openEnvironment(bug: Bug | undefined): Promise<Environment> {
   // One that can be restarted, wherever the other tests run.
   const server = await startPostgres({ provider: 'embedded', durable: false, settings: quick })
@@ -76,11 +76,11 @@ export async function openEnvironment(bug: Bug | undefined): Promise<Environment
   if (bug !== undefined) await plantInDatabase(bug, { host, service })
   const proxy = await startFaultProxy({ target: sandbox.url })
   const webhookProxy = await startWebhookProxy()
-  const travelHost = await prepareTimeTravel(host, ['outlay', 'outlay_queue'])
-  const travelService = await prepareTimeTravel(service, ['outlay_service_engine', 'outlay_service_engine_queue'])
-  const cleanHost = await prepareCleaning(host, ['outlay', 'outlay_queue', 'public'])
-  const cleanService = await prepareCleaning(service, ['outlay_service_engine', 'outlay_service_engine_queue'])
-  const bosses = [supervisor(host, 'outlay_queue'), supervisor(service, 'outlay_service_engine_queue')]
+  const travelHost = await prepareTimeTravel(host, ['outlay', queueSchema])
+  const travelService = await prepareTimeTravel(service, ['outlay_service_engine', serviceQueueSchema])
+  const cleanHost = await prepareCleaning(host, ['outlay', queueSchema, 'public'])
+  const cleanService = await prepareCleaning(service, ['outlay_service_engine', serviceQueueSchema])
+  const bosses = [supervisor(host, queueSchema), supervisor(service, serviceQueueSchema)]
   return {
     postgres: server,
     connections,
@@ -169,20 +169,6 @@ async function prepareCleaning(pool: Pool, schemas: readonly string[]): Promise<
   return async () => {
     await pool.query(`begin; set local session_replication_role = replica; ${deletes} commit`)
   }
-}
-
-/** pg-boss searches for stalled jobs on the engines' timers; a run asks for it when it has moved the time. */
-function supervisor(pool: Pool, schema: string): PgBoss {
-  const boss = new PgBoss({
-    db: { executeSql: (text, values) => pool.query(text, values as unknown[]) },
-    schema,
-    migrate: false,
-    createSchema: false,
-    supervise: false,
-    schedule: false,
-  })
-  boss.on('error', () => undefined)
-  return boss
 }
 
 const passWebhookTime = (service: Pool, seconds: number) =>

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import type { PlayerStep } from './players.ts'
+import { makeSupervisionDue, storedJobTable } from './queue.ts'
 import type { Run } from './run-state.ts'
 import type { Worker } from './worker.ts'
 
@@ -8,7 +9,7 @@ type MaintainStep = Extract<PlayerStep, { readonly do: 'maintain' }>
 
 /** Names of the tables that somebody may lock for maintenance, as text of SQL. */
 const nameOf = {
-  jobs: `(select format('outlay_queue.%I', tablename) from pg_tables where schemaname = 'outlay_queue' and tablename ~ '^j[0-9a-f]{56}$')`,
+  jobs: storedJobTable,
   transfers: `'outlay.transfer'`,
   deliveries: `'outlay.delivery'`,
 } as const satisfies Record<MaintainStep['table'], string>
@@ -34,7 +35,7 @@ async function whileLocked(at: Run, table: MaintainStep['table'], run: () => Pro
   client.on('error', onError)
   try {
     // The timers of the worker are due by then.
-    await client.query('update outlay_queue.queue set monitor_on = null, monitor_claim_on = null')
+    await client.query(makeSupervisionDue)
     const { rows } = await client.query<{ readonly name: string }>(`select ${nameOf[table]} as name`)
     await client.query(`begin; set local lock_timeout = '500ms'; lock table ${rows[0]?.name} in access exclusive mode`)
     await run()

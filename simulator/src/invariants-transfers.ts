@@ -1,6 +1,7 @@
 import { isAdopted } from '@outlay/core'
 import type { Evidence } from './evidence.ts'
 import { allAttempts } from './histories.ts'
+import { countJobs } from './queue.ts'
 import type { Violation } from './violation.ts'
 
 interface HostTransfer {
@@ -124,8 +125,8 @@ export async function checkWaiting(at: Evidence): Promise<readonly Violation[]> 
     ({ id, stage, status, reason, attempt }) =>
       `${id} is ${stage}, ${status}, ${reason}, attempt ${attempt} was answered with ${answers.get(id)}`,
   )
-  const jobs = await at.environment.host.query('select count(*)::integer as count from outlay_queue.job')
-  if (jobs.rows[0].count > 0) found.push(`${jobs.rows[0].count} jobs are left`)
+  const jobs = await countJobs(at.environment.host)
+  if (jobs > 0) found.push(`${jobs} jobs are left`)
   const deliveries = await at.environment.host.query('select count(*)::integer as count from outlay.delivery')
   if (deliveries.rows[0].count > 0) found.push(`${deliveries.rows[0].count} deliveries are left`)
   return found.map((detail) => ({ invariant: 'nothing_stuck', detail }))

@@ -7,13 +7,13 @@ import { keepFailure, readFailure, replay } from './replay.ts'
 import type { Outcome } from './run.ts'
 import type { InvariantName, Violation } from './violation.ts'
 
-const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--lanes L] [--bug NAME | --bugs] [--judge N | --judge-only] [--no-shrink]
+const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--parallel N] [--bug NAME | --bugs] [--judge N | --judge-only] [--no-shrink]
        simulate --replay FILE [--times N]
 
   --seeds N     how many seeds, from S on; default 20
   --seed S      the first seed; default: drawn from the time
   --minutes M   stop after so many minutes
-  --lanes L     runs side by side; default 2
+  --parallel N  runs side by side; default 2
   --bug NAME    plant a mistake, to see that it is found: ${bugs.map(({ name }) => name).join(', ')}
   --bugs        plant each of them in turn, or those of --bug with commas between, and say which seed finds it
   --judge N     the judge checks one in N seeds, too; default 10, and every seed with --bugs
@@ -50,7 +50,7 @@ const readPlayers = (text: string | undefined): ReadonlySet<Player> | undefined 
 /** Plants each mistake and says after how many seeds which invariant found it. */
 async function findAll(
   seeds: readonly number[],
-  lanes: number,
+  parallel: number,
   judgeOnly: boolean,
   names: readonly string[] | undefined,
 ): Promise<number> {
@@ -63,7 +63,7 @@ async function findAll(
       for (const { invariant } of violations)
         if (!wanted.includes(invariant) && !others.has(invariant)) others.set(invariant, seed)
     }
-    const result = await campaign({ seeds, lanes, bug: name, shrinks: false, wanted, judgeEvery: 1, onSeed })
+    const result = await campaign({ seeds, parallel, bug: name, shrinks: false, wanted, judgeEvery: 1, onSeed })
     const by = new Set(result.failure?.violations.map(({ invariant }) => invariant))
     if (result.failure === undefined) missed += 1
     const found =
@@ -95,7 +95,7 @@ async function main(): Promise<number> {
       seeds: { type: 'string', default: '20' },
       seed: { type: 'string' },
       minutes: { type: 'string' },
-      lanes: { type: 'string', default: '2' },
+      parallel: { type: 'string', default: '2' },
       bug: { type: 'string' },
       bugs: { type: 'boolean', default: false },
       judge: { type: 'string', default: '10' },
@@ -115,22 +115,22 @@ async function main(): Promise<number> {
   if (values.replay !== undefined) return again(values.replay, Number(values.times))
   const first = values.seed === undefined ? Math.floor(Date.now() / 1_000) % 1_000_000_000 : Number(values.seed)
   const count = Number(values.seeds)
-  const lanes = Number(values.lanes)
+  const parallel = Number(values.parallel)
   const judgeEvery = Number(values.judge)
   if (
     !Number.isSafeInteger(first) ||
-    ![count, lanes, judgeEvery].every((number) => Number.isSafeInteger(number) && number > 0)
+    ![count, parallel, judgeEvery].every((number) => Number.isSafeInteger(number) && number > 0)
   ) {
     say(usage)
     return 2
   }
   const seeds = Array.from({ length: count }, (_, index) => first + index)
   const judgeOnly = values['judge-only']
-  if (values.bugs) return findAll(seeds, lanes, judgeOnly, values.bug?.split(','))
+  if (values.bugs) return findAll(seeds, parallel, judgeOnly, values.bug?.split(','))
   let done = 0
   const result = await campaign({
     seeds,
-    lanes,
+    parallel,
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     bug: values.bug,
     players: readPlayers(values.players),

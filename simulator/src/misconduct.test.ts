@@ -6,24 +6,25 @@ const how = { forMs: null, nonsense: 0, times: 1 } as const
 it('misbehaves as often as planned, for one account and one place', async () => {
   const misconduct = createMisconduct()
   misconduct.plan('one', 'gateway', { ...how, how: 'nonsense' })
-  const meet = (accountId: string) => misconduct.meet<unknown>(accountId, 'gateway', async () => 'proper', [{}])
-  expect(await meet('two')).toBe('proper')
+  const intercept = (accountId: string) =>
+    misconduct.intercept<unknown>(accountId, 'gateway', async () => 'proper', [{}])
+  expect(await intercept('two')).toBe('proper')
   expect(misconduct.concerns('one')).toBe(true)
-  expect(await meet('one')).toEqual({})
-  expect(await meet('one')).toBe('proper')
+  expect(await intercept('one')).toEqual({})
+  expect(await intercept('one')).toBe('proper')
   expect(misconduct.concerns('one')).toBe(false)
 })
 
 it('throws at once, not by a promise', () => {
   const misconduct = createMisconduct()
   misconduct.plan('one', 'vault', { ...how, how: 'throw' })
-  expect(() => misconduct.meet('one', 'vault', async () => 'proper', [])).toThrow(TypeError)
+  expect(() => misconduct.intercept('one', 'vault', async () => 'proper', [])).toThrow(TypeError)
 })
 
 it('hangs until it is ended, and concerns its account for so long', async () => {
   const misconduct = createMisconduct()
   misconduct.plan('one', 'handler', { ...how, how: 'hang' })
-  const hanging = misconduct.meet('one', 'handler', async () => 'proper', [])
+  const hanging = misconduct.intercept('one', 'handler', async () => 'proper', [])
   expect([misconduct.concerns('one'), misconduct.isHanging()]).toEqual([true, true])
   misconduct.heal()
   await expect(hanging).rejects.toThrow('hung')

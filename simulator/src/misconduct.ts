@@ -19,7 +19,12 @@ export interface Misconduct {
    * Answers a call: with what it would answer otherwise, or with something else, or never. Throws at once where that is
    * planned. `nonsense` chooses from the senseless answers of the place.
    */
-  meet<T>(accountId: string, place: ForeignPlace, properly: () => Promise<T>, nonsense: readonly unknown[]): Promise<T>
+  intercept<T>(
+    accountId: string,
+    place: ForeignPlace,
+    properly: () => Promise<T>,
+    nonsense: readonly unknown[],
+  ): Promise<T>
   /** Fails what hangs. */
   hangUp(): void
   /** Ends everything. */
@@ -64,7 +69,7 @@ export function createMisconduct(): Misconduct {
       [...hanging].some((one) => one.accountId === accountId),
     isHanging: () => hanging.size > 0,
     // No async function, or what is thrown at once would be a rejection.
-    meet(accountId, place, properly, nonsense) {
+    intercept(accountId, place, properly, nonsense) {
       const found = strike(accountId, place)
       if (found === undefined) return properly()
       if (found.how === 'throw') throw new TypeError('Cannot read properties of undefined')
@@ -135,10 +140,10 @@ export function misconductedGateway(gateway: Gateway, misconduct: Misconduct): G
       const { accountId, transferId } = submission
       const status = misconduct.refused.get(transferId)
       const properly = async () => (status === undefined ? gateway.submit(submission, options) : refusal(status))
-      return misconduct.meet<SubmitResult>(accountId, 'gateway', properly, senselessResults)
+      return misconduct.intercept<SubmitResult>(accountId, 'gateway', properly, senselessResults)
     },
     get: (accountId, remoteId, options) =>
-      misconduct.meet<Observation | undefined>(
+      misconduct.intercept<Observation | undefined>(
         accountId,
         'reads',
         () => gateway.get(accountId, remoteId, options),
@@ -148,7 +153,7 @@ export function misconductedGateway(gateway: Gateway, misconduct: Misconduct): G
       ? {}
       : {
           list: (accountId, options) =>
-            misconduct.meet(accountId, 'reads', () => list(accountId, options), senselessPages),
+            misconduct.intercept(accountId, 'reads', () => list(accountId, options), senselessPages),
         }),
   }
 }

@@ -12,10 +12,10 @@ const pool = new Pool({ connectionString: database.url })
 afterAll(() => pool.end())
 
 it('reaches every moment that a plan may name, so that every planned fault occurs', async () => {
-  const met = new Set<string>()
+  const reached = new Set<string>()
   const faultSchedule = {
     ...createFaultSchedule(() => {}),
-    meet: async (at: string, phase: string) => void met.add(`${phase} ${at}`),
+    reach: async (at: string, phase: string) => void reached.add(`${phase} ${at}`),
   }
   const driver = mortalDriver(pgDriver(pool), faultSchedule)
   const engine = createEngine({ backend: postgres({ driver }), gateway: memoryGateway() })
@@ -34,6 +34,6 @@ it('reaches every moment that a plan may name, so that every planned fault occur
   })
   // The gateway is no statement, and has a wrapper of its own.
   const wanted = moments.filter((at) => at !== 'submit').flatMap((at) => [`before ${at}`, `after ${at}`])
-  await waitUntil(() => wanted.every((one) => met.has(one)))
+  await waitUntil(() => wanted.every((one) => reached.has(one)))
   await engine.stop()
 })

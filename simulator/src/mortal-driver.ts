@@ -4,7 +4,7 @@ import type { Moment } from './plan.ts'
 /** What befalls a worker at a moment. */
 export interface FaultSchedule {
   /** Comes to a moment with a subject, and may end there. Rejects when the connection is lost or the worker dies. */
-  meet(at: Moment['at'], phase: Moment['phase'], subject?: unknown): Promise<void>
+  reach(at: Moment['at'], phase: Moment['phase'], subject?: unknown): Promise<void>
   /** Lets something befall the worker at a moment from now on. */
   plan(moment: Moment, what: 'kill' | 'lose_connection'): void
   /** Cancels planned faults that have not occurred. */
@@ -40,7 +40,7 @@ export function createFaultSchedule(
     kill,
     forgive: () => void planned.splice(0),
     plan: (moment, what) => planned.push({ moment, what, left: moment.nth }),
-    async meet(at, phase, subject) {
+    async reach(at, phase, subject) {
       if (isDead) throw new Error('The worker is dead.')
       for (const [index, one] of planned.entries()) {
         if (one.moment.at !== at || one.moment.phase !== phase) continue
@@ -80,9 +80,9 @@ export function mortalDriver<Tx>(
 ): Driver<Tx> {
   const passing = async <T>(at: Moment['at'] | undefined, run: () => Promise<T>, subject?: unknown): Promise<T> => {
     if (at === undefined) return run()
-    await faultSchedule.meet(at, 'before', subject)
+    await faultSchedule.reach(at, 'before', subject)
     const answer = await run()
-    await faultSchedule.meet(at, 'after', at === 'fetch' ? answer : subject)
+    await faultSchedule.reach(at, 'after', at === 'fetch' ? answer : subject)
     return answer
   }
   const orNothing = async <T>(nothing: T, run: () => Promise<T>): Promise<T> => {

@@ -32,7 +32,7 @@ export interface Outcome {
   readonly course: Course
   /** How far an earlier one was kept to. */
   readonly enforced: Kept
-  /** True when something of it hangs, so that its lane is good for nothing any more. */
+  /** True when something of it hangs, so that its environment is good for nothing any more. */
   readonly hangs: boolean
 }
 
@@ -46,7 +46,7 @@ export interface RunOptions {
   readonly patience?: Patience | undefined
 }
 
-/** Carries out a plan on a lane, lets everything settle, and checks what must hold; with a court, the judge does so too. */
+/** Carries out a plan in an environment, lets everything settle, and checks what must hold; with a court, the judge does so too. */
 export async function run(
   found: Environment,
   plan: Plan,

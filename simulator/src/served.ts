@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { describeJob, jobOfTransfer } from './queue.ts'
 import type { Run } from './run-state.ts'
 import { ensureWorker } from './worker-starts.ts'
 
@@ -196,8 +197,7 @@ async function findWaiting(at: Run, well: readonly string[]): Promise<readonly W
   const { rows } = await at.environment.host.query<Waiting>(
     `select t.id || ' to be sent' as name, t.account_id,
        concat_ws(', ', t.stage, t.reason, 'attempt ' || t.attempt,
-         (select concat_ws(' ', 'job', j.state, 'due at', j.start_after, 'heartbeat at', j.heartbeat_on, 'retries', j.retry_count)
-          from outlay_queue.job j where j.id = outlay.job_id(t.id))) as state,
+         (${describeJob})) as state,
        (select count(*)::integer from outlay.attempt a where a.transfer_id = t.id and a.outcome not in ('throttled', 'unauthorized')) as tries,
        coalesce(t.submission_key, '') as key, true as due
      from outlay.transfer t
@@ -205,7 +205,7 @@ async function findWaiting(at: Run, well: readonly string[]): Promise<readonly W
        and (t.not_before is null or t.not_before < now())
        and (t.account_id <> all ($4) or t.unknown_since is null)
        -- A sweep finds a lost job, after a while.
-       and exists (select from outlay_queue.job j where j.id = outlay.job_id(t.id))
+       and exists (select ${jobOfTransfer})
      union all
      -- A poll defers it, whether or not it was read. An account that the service throttled is deferred unread.
      select t.id || ' to be read as ' || t.status, t.account_id, 'due at ' || t.next_poll_at, t.polls,

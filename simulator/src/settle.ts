@@ -2,6 +2,7 @@ import type { Backlog } from '@outlay/core'
 import { endHolds } from './holds.ts'
 import { tenantOf } from './host-payouts.ts'
 import { useOwnPool } from './host-pools.ts'
+import { hasDueJob } from './queue.ts'
 import type { Run } from './run-state.ts'
 import { simulate } from './tenant.ts'
 import { grant } from './tenant-access.ts'
@@ -99,8 +100,7 @@ async function comeToRest(at: Run, { engine }: Worker, patienceLeft: number): Pr
 /** Whether a worker could go on with something now. */
 async function isDue({ environment }: Run): Promise<boolean> {
   const { rows } = await environment.host.query<{ readonly due: boolean }>(
-    `select exists (select from outlay.transfer t join outlay_queue.job j on j.id = outlay.job_id(t.id)
-         where t.stage = 'queued' and j.state in ('created', 'retry') and j.start_after <= now())
+    `select exists (select from outlay.transfer t where t.stage = 'queued' and ${hasDueJob})
        or exists (select from outlay.transfer where stage = 'submitted' and next_poll_at <= now())
        or exists (select from outlay.delivery where not dead and due_at <= now()) as due`,
   )

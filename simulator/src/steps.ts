@@ -5,6 +5,7 @@ import { askedOf } from './judging/asked.ts'
 import { breakNetwork } from './network.ts'
 import type { Step } from './plan.ts'
 import { playStep } from './player-steps.ts'
+import { removeWaitingJobs } from './queue.ts'
 import type { Run } from './run-state.ts'
 import { simulate, type Tenant } from './tenant.ts'
 import { restart } from './worker-starts.ts'
@@ -42,10 +43,7 @@ export async function runStep(at: Run, step: Step): Promise<string> {
       return changeAccess(at, step.do, tenantOf(at, step.tenant))
     case 'lose_jobs': {
       // What a host has locked stays: its transaction may be open for as long as the plan.
-      const { rowCount } = await at.environment.host.query(
-        `delete from outlay_queue.job where (name, id) in (
-           select j.name, j.id from outlay_queue.job j where j.state < 'active' for update skip locked)`,
-      )
+      const { rowCount } = await at.environment.host.query(removeWaitingJobs)
       return `${rowCount} jobs`
     }
     case 'hold':

@@ -15,7 +15,7 @@ function nameOf({ numbers, tenants }: Pick<RunContext, 'numbers' | 'tenants'>, r
   return `${request.method} ${path} of ${payouts}`
 }
 
-/** A network whose faults befall the same requests as in an earlier run, in a lane whose time goes on between statements. */
+/** A network whose faults befall the same requests as in an earlier run, in an environment whose time goes on between statements. */
 export function inOrder(
   environment: Environment,
   around: Pick<RunContext, 'numbers' | 'tenants'>,

@@ -10,7 +10,7 @@ import { misconductedGateway, senselessCredentials } from './misconduct.ts'
 import { createFaultSchedule, type Decide, type FaultSchedule, mortalDriver } from './mortal-driver.ts'
 import type { PlannedStart } from './plan.ts'
 import { type Polls, watchPolls } from './polls.ts'
-import { superviseQueue } from './queue-supervision.ts'
+import { superviseQueue } from './queue.ts'
 import type { RunContext } from './run-context.ts'
 import { earlierSubscriptions, subscriptions } from './subscriptions.ts'
 import { aboutOf, inTurns } from './turns.ts'
@@ -166,7 +166,7 @@ export function openGateway({
       if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
       const { credentials, isLockedOut } = found
       const known = isLockedOut ? { ...credentials, clientSecret: 'no-longer-right' } : credentials
-      return misconduct.meet(accountId, 'vault', async () => known, senselessCredentials)
+      return misconduct.intercept(accountId, 'vault', async () => known, senselessCredentials)
     },
     timeouts: { headersMs: 2_000, bodyMs: 2_000, credentialsMs: bug?.credentialsMs ?? 1_000 },
   })
@@ -184,9 +184,9 @@ function mortalGateway(
     ...gateway,
     async submit(submission, options) {
       const subject = submission.transferId
-      await faultSchedule.meet('submit', 'before', subject)
+      await faultSchedule.reach('submit', 'before', subject)
       const result = await gateway.submit(submission, options)
-      await faultSchedule.meet('submit', 'after', subject)
+      await faultSchedule.reach('submit', 'after', subject)
       await stalling.pass(subject)
       return result
     },
@@ -247,7 +247,7 @@ function subscribe(
         mistakes.push({ invariant: 'events_reach_their_handler', detail })
       }
       const inTurn = () => turns.handler(name, event, () => handle(event, tx))
-      return misconduct.meet(event.accountId, 'handler', inTurn, [10n])
+      return misconduct.intercept(event.accountId, 'handler', inTurn, [10n])
     }
     engine.subscribe(name, types, receive, { timeoutMs: bounds.handlerMs })
   }

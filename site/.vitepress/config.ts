@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitepress'
 import { readTagline, writeHome } from '../src/home.ts'
-import { linkPages, placeDiagrams, shortenHome } from '../src/markdown.ts'
+import { breakCode, linkPages, placeDiagrams, shortenHome } from '../src/markdown.ts'
 import { listPages, slugOf } from '../src/pages.ts'
 import { listFiles, readRepositoryUrl } from '../src/repository.ts'
 import { rankPage } from '../src/search.ts'
@@ -36,6 +36,10 @@ export default defineConfig({
     ],
     sidebar: writeSidebar(),
     socialLinks: [{ icon: 'github', link: repositoryUrl, ariaLabel: 'The repository' }],
+    notFound: {
+      quote: 'No page has this address. The search finds pages by their text.',
+      linkText: 'Go to the first page',
+    },
     editLink: { pattern: `${repositoryUrl}/edit/main/:path`, text: 'Edit this page' },
   },
   markdown: {
@@ -43,6 +47,7 @@ export default defineConfig({
     config: (md) => {
       linkPages(md, { pages, files, repositoryUrl })
       placeDiagrams(md)
+      breakCode(md)
       shortenHome(md)
     },
   },

@@ -34,3 +34,12 @@ export function shortenHome(md: MarkdownRenderer): void {
     tokens.splice(0, end + 1)
   })
 }
+
+/** Lets inline code break where a reader expects it: behind the slashes of a path and before its endings, and not within an option such as `--dry-run`. */
+export function breakCode(md: MarkdownRenderer): void {
+  const { code_inline: render } = md.renderer.rules
+  md.renderer.rules.code_inline = (tokens, index, options, env, self) =>
+    (render?.(tokens, index, options, env, self) ?? '')
+      .replace(/(?<=\w)\/(?=\w)|(?=\.(pg\.)?test\.ts)/g, '$&<wbr>')
+      .replace(/(?<![\w-])--[a-z][a-z-]*/g, '<span class="option">$&</span>')
+}

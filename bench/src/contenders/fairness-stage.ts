@@ -4,6 +4,7 @@ import type { PoolClient } from 'pg'
 import type { Database } from '../database.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, numberOfSubmission, openOutlayStage } from './outlay-stage.ts'
+import { countJobs } from './queue.ts'
 
 /** One account with a long backlog, and small ones that enqueue later. */
 export interface FairnessStage {
@@ -46,7 +47,7 @@ export async function openFairnessStage(
     name: `behind ${backlog.toLocaleString('en')}`,
     database,
     async top() {
-      const missing = backlog - (await database.count('select count(*) from outlay_queue.job'))
+      const missing = backlog - (await countJobs(database))
       await stage.fill(Array.from({ length: Math.max(0, missing) }, largeTransfer))
     },
     async start(onDispatch) {

@@ -4,6 +4,7 @@ import { waitUntil } from '@outlay/testing'
 import { createHostTable, type EnqueueHost, pgTransact } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
+import { countJobs } from './queue.ts'
 
 /** A database with so many settled transfers. */
 export interface GrowthStage extends EnqueueHost {
@@ -39,7 +40,7 @@ export async function openGrowthStage(serverUrl: string, history: number, client
   await stage.fill(Array.from({ length: readable }, (_, n) => sampleTransfer(firstExtra + n)))
   const engine = stage.makeEngine(acceptingGateway(() => undefined))
   await engine.start()
-  await waitUntil(async () => (await count('select count(*) from outlay_queue.job')) === 0)
+  await waitUntil(async () => (await countJobs(stage.database)) === 0)
   await engine.stop()
   await admin.query('vacuum analyze')
   const inspection = inspect({ driver: pgDriver(pool) })
@@ -58,7 +59,7 @@ export async function openGrowthStage(serverUrl: string, history: number, client
         join outlay.event e on e.transfer_id = t.id and e.sequence = 1`),
     countRest: async () => [
       (await count('select count(*) from outlay.transfer')) - others,
-      await count('select count(*) from outlay_queue.job'),
+      await countJobs(stage.database),
     ],
     async get(n) {
       if ((await sender.transfers.get(at(n).id))?.id !== at(n).id) throw new Error(`${name}: ${at(n).id} is not there.`)
@@ -75,10 +76,10 @@ export async function openGrowthStage(serverUrl: string, history: number, client
       return {
         async drain() {
           await worker.start()
-          await waitUntil(
-            async () => keys.size >= size && (await count('select count(*) from outlay_queue.job')) === 0,
-            { timeoutMs: 600_000, describe: 'the backlog to be worked off' },
-          )
+          await waitUntil(async () => keys.size >= size && (await countJobs(stage.database)) === 0, {
+            timeoutMs: 600_000,
+            describe: 'the backlog to be worked off',
+          })
           return keys.size
         },
         end: () => worker.stop(),

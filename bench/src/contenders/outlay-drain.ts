@@ -4,6 +4,7 @@ import type { PoolClient } from 'pg'
 import type { Database } from '../database.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
+import { countJobs } from './queue.ts'
 
 /** A worker that works a backlog off as fast as it can. */
 export interface Drainer {
@@ -36,10 +37,10 @@ export async function openOutlayDrain(serverUrl: string, concurrency: number): P
       const keys = new Set<string>()
       running = stage.makeEngine(acceptingGateway(({ idempotencyKey }) => void keys.add(idempotencyKey)))
       await running.start({ concurrency })
-      await waitUntil(
-        async () => keys.size >= expected && (await database.count('select count(*) from outlay_queue.job')) === 0,
-        { timeoutMs: 3_600_000, describe: 'the backlog to be worked off' },
-      )
+      await waitUntil(async () => keys.size >= expected && (await countJobs(database)) === 0, {
+        timeoutMs: 3_600_000,
+        describe: 'the backlog to be worked off',
+      })
       return keys.size
     },
     async countDone() {

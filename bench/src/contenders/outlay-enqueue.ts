@@ -12,6 +12,7 @@ import { openPrisma } from '../../../packages/adapters-pg/test/prisma-client.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { createHostTable, type EnqueueHost, givenUp, insertInvoice, pgTransact } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
+import { countJobs } from './queue.ts'
 
 const closedGateway: Gateway = {
   submit: () => Promise.reject(new Error('Nothing is sent in this workload.')),
@@ -138,7 +139,7 @@ function host(name: string, database: Database, transact: EnqueueHost['transact'
     countRest: async () => [
       await database.count('select count(*) from outlay.transfer'),
       await database.count('select count(*) from outlay.event'),
-      await database.count('select count(*) from outlay_queue.job'),
+      await countJobs(database),
     ],
     close: () => database.close(),
   }

@@ -9,6 +9,7 @@ import {
 } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { type Database, inTransaction, openDatabase } from '../database.ts'
+import { countJobs, jobTable } from './queue.ts'
 
 /** Transfers that one transaction of a filling enqueues. */
 const batchSize = 2_000
@@ -49,7 +50,7 @@ export async function openOutlayStage(serverUrl: string, name: string, connectio
     makeEngine,
     async empty() {
       await database.admin.query('truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery')
-      await database.admin.query(`delete from outlay_queue.job`)
+      await database.admin.query(`delete from ${jobTable}`)
     },
     async fill(requests) {
       for (let from = 0; from < requests.length; from += batchSize) {
@@ -60,7 +61,7 @@ export async function openOutlayStage(serverUrl: string, name: string, connectio
       }
     },
     async countSubmitted() {
-      const jobs = await count('select count(*) from outlay_queue.job')
+      const jobs = await countJobs(database)
       const transfers = await count('select count(*) from outlay.transfer')
       const submitted = await count(`select count(*) from outlay.transfer
         where stage in ('submitted', 'settled') and remote_id = 'remote-' || submission_key`)

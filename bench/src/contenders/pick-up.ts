@@ -4,6 +4,7 @@ import { type Database, openDatabase } from '../database.ts'
 import { createHostTable } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, numberOf, numberOfSubmission, openOutlayStage } from './outlay-stage.ts'
+import { countJobs } from './queue.ts'
 
 /** A way to notify a worker of a host's commit. */
 export interface Messenger {
@@ -38,7 +39,7 @@ export async function openOutlayMessenger(serverUrl: string, name = 'outlay'): P
       await running.start()
     },
     send: (client, n) => sender.transfers.enqueue(client, sampleTransfer(n)),
-    countOpen: () => database.count('select count(*) from outlay_queue.job'),
+    countOpen: () => countJobs(database),
     async stop() {
       await running.stop()
       await stage.countSubmitted()

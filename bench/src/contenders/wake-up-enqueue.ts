@@ -3,6 +3,7 @@ import { Client, type PoolClient } from 'pg'
 import { createHostTable, type EnqueueHost, pgTransact } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
+import { countJobs } from './queue.ts'
 
 /** Connections that receive every wake-up, like those of so many worker processes. */
 const listeners = 4
@@ -53,10 +54,7 @@ export async function openWakeUpHost(serverUrl: string, clients: number, wakeUps
         join outlay.transfer t on t.idempotency_key = 'invoice-' || i.id
         join outlay.event e on e.transfer_id = t.id and e.sequence = 1`)
     },
-    countRest: async () => [
-      await database.count('select count(*) from outlay.transfer'),
-      await database.count('select count(*) from outlay_queue.job'),
-    ],
+    countRest: async () => [await database.count('select count(*) from outlay.transfer'), await countJobs(database)],
     close: async () => {
       for (const client of listening) await client.end()
       await database.close()

@@ -3,7 +3,7 @@ import { startPostgres } from '@outlay/testing'
 import { type ExampleSandbox, openSandbox } from './sandbox.ts'
 
 /** The environment of an example. */
-export interface Surroundings {
+export interface ExampleContext {
   /** Database of the example. */
   readonly databaseUrl: string
   readonly sandbox: ExampleSandbox
@@ -15,7 +15,7 @@ export interface Surroundings {
  * Runs an example until Ctrl-C, with PostgreSQL, the service, and its clock, which advances by an hour per second. A wire then
  * takes two seconds.
  */
-export async function runExample(start: (surroundings: Surroundings) => Promise<void>): Promise<void> {
+export async function runExample(start: (context: ExampleContext) => Promise<void>): Promise<void> {
   const interruption = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interruption.abort())
 

@@ -29,7 +29,7 @@ const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const
  */
 export function readOptions(
   args: readonly string[],
-  surroundings: {
+  variables: {
     readonly databaseUrl: string | undefined
     readonly repository: string
     /** User id of this process; `undefined` where there are none. */
@@ -54,8 +54,8 @@ export function readOptions(
   return {
     port,
     logLevel,
-    dataDir: values['data-dir'] ?? defaultDataDir(surroundings),
-    databaseUrl: values['database-url'] ?? (surroundings.databaseUrl || undefined),
+    dataDir: values['data-dir'] ?? defaultDataDir(variables),
+    databaseUrl: values['database-url'] ?? (variables.databaseUrl || undefined),
   }
 }
 

@@ -5,6 +5,7 @@ import type pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../test/host.ts'
 import { samplePayout } from '../test/outbox.ts'
+import { ageHeartbeats, deferJobs, fetchJobs, readJobs } from '../test/queue.ts'
 import { createAttemptStore } from './dispatch/attempts.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { createCredentialStore } from './limits/credentials.ts'
@@ -212,9 +213,7 @@ describe('a transaction of a host that stays open', async () => {
   it('keeps one answer from being written, which is written later from the same attempt, and its job alive', async () => {
     const { engine, gateway, received, complete } = make()
     const host = await pool.connect()
-    const heartbeat = async () =>
-      (await pool.query('select heartbeat_on from outlay_queue.job where id = $1', [Id.toUuid(held.id)])).rows[0]
-        ?.heartbeat_on as Date
+    const heartbeat = async () => (await readJobs(pool, held.id))[0]?.heartbeatAt as Date
     gateway.script(async ({ transferId }) => {
       if (transferId === held.id) await host.query('select 1 from outlay.transfer where id = $1 for update', [held.id])
       return undefined
@@ -249,8 +248,8 @@ describe('a transaction of a host that stays open', async () => {
     const held = await enqueue(engine, 'held')
     for (const accountId of ['a', 'b']) await enqueue(engine, accountId)
     // Fetched by a worker that was killed before it claimed their transfers.
-    await pool.query(`update outlay_queue.job set state = 'active', started_on = now() - interval '1 minute',
-      heartbeat_on = now() - interval '1 minute'`)
+    await fetchJobs(pool)
+    await ageHeartbeats(pool, '1 minute')
     const host = await pool.connect()
     try {
       await host.query('begin')
@@ -294,7 +293,7 @@ describe('a transaction of a host that stays open', async () => {
     const { engine } = make()
     const [canceled, other] = [await enqueue(engine, 'held'), await enqueue(engine, 'held'), await enqueue(engine, 'a')]
     await pool.query(`update outlay.transfer set reason = 'account_limited'`)
-    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
+    await deferJobs(pool, '10 years')
     await pool.query(`insert into outlay.account_throttle (account_id, waiting) values ('held', true), ('a', true)`)
     const host = await pool.connect()
     try {
@@ -309,8 +308,7 @@ describe('a transaction of a host that stays open', async () => {
     } finally {
       host.release(true)
     }
-    const { rows } = await pool.query('select id from outlay_queue.job where start_after <= now()')
-    expect(rows.map(({ id }) => Id.fromUuid(id))).toContain(other.id)
+    expect(await readJobs(pool, other.id)).toMatchObject([{ isDue: true }])
   })
 
   it('that cancels the oldest of those that wait for permits holds up none behind it, one permit at a time', async () => {
@@ -318,7 +316,7 @@ describe('a transaction of a host that stays open', async () => {
     await commit((tx) => engine.accounts.configure(tx, 'held', { concurrency: 1 }))
     const [canceled] = [await enqueue(engine, 'held'), await enqueue(engine, 'held'), await enqueue(engine, 'held')]
     await pool.query(`update outlay.transfer set reason = 'account_limited'`)
-    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
+    await deferJobs(pool, '10 years')
     await pool.query(`insert into outlay.account_throttle (account_id, waiting) values ('held', true)`)
     const host = await pool.connect()
     try {

@@ -5,6 +5,7 @@ import { memoryGateway, startPostgres } from '@outlay/testing'
 import pg from 'pg'
 import { afterAll, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { countJobs, holdsJobs, jobTable, queueSchema } from '../test/queue.ts'
 import { postgres } from './backend.ts'
 import { createAttemptStore } from './dispatch/attempts.ts'
 import { pgDriver } from './drivers/pg.ts'
@@ -72,13 +73,13 @@ const count = async (text: string): Promise<number> => {
 /** Rows that were read from the whole queue and other whole tables, from the index of the attempts, and from the indexes of the queue. */
 const readSoFar = async () => ({
   jobs: await count(`select sum(seq_tup_read)::integer as rows from pg_stat_user_tables
-    where schemaname = 'outlay_queue' and relname like 'j%'`),
+    where ${holdsJobs}`),
   whole: await count(`select sum(seq_tup_read)::integer as rows from pg_stat_user_tables
-    where schemaname = 'outlay' and relname in ('transfer', 'attempt', 'event') or schemaname = 'outlay_queue'`),
+    where schemaname = 'outlay' and relname in ('transfer', 'attempt', 'event') or schemaname = '${queueSchema}'`),
   attempts: await count(`select sum(idx_tup_read)::integer as rows from pg_stat_user_indexes
     where schemaname = 'outlay' and relname = 'attempt'`),
   queue: await count(`select sum(idx_tup_read)::integer as rows from pg_stat_user_indexes
-    where schemaname = 'outlay_queue' and relname like 'j%'`),
+    where ${holdsJobs}`),
 })
 
 it.each<[string, () => Promise<void>]>([
@@ -107,7 +108,7 @@ it.each<[string, () => Promise<void>]>([
 })
 
 it('of the queue are kept for hosts and workers, and read jobs by their ids, though hosts made them when it was empty', async () => {
-  await pool.query('truncate outlay_queue.job; analyze')
+  await pool.query(`truncate ${jobTable}; analyze`)
   const absent = Array.from({ length: 8 }, () => randomUUID())
   for (const job of absent) {
     await pool.query('select outlay.queue_remove(array[$1::uuid])', [job])
@@ -122,7 +123,7 @@ it('of the queue are kept for hosts and workers, and read jobs by their ids, tho
     await driver.transaction((tx) => engine.transfers.cancel(tx, id))
   }
   const after = await readSoFar()
-  expect(await count('select count(*)::integer as rows from outlay_queue.job')).toBe(400)
+  expect(await countJobs(pool)).toBe(400)
   expect(after.jobs).toBe(before.jobs)
   expect(after.queue - before.queue).toBeLessThan(2_000)
 })
@@ -131,6 +132,6 @@ it('of statements that read the queue have its text in them, so that they read b
   const { rows } = await pool.query(`explain select 1 from outlay.transfer t
     where t.id = 'a' and exists (select from outlay.queue_jobs() q where q.job = outlay.job_id(t.id) and q.is_waiting)`)
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
-  expect(plan).toContain('outlay_queue')
+  expect(plan).toContain(queueSchema)
   expect(plan).not.toContain('queue_jobs')
 })

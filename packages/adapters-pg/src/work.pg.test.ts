@@ -2,6 +2,7 @@ import type { Telemetry } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { type OpenOptions, reach, testHost } from '../test/host.ts'
+import { countJobs, loseJobs, removeJobs } from '../test/queue.ts'
 import { postgres } from './backend.ts'
 
 describe('the workers', async () => {
@@ -20,7 +21,7 @@ describe('the workers', async () => {
     expect(backlog).toMatchObject({ settled: 300, queued: 0, submitting: 0 })
     expect(gateway.transfers.size).toBe(300)
     expect(gateway.submissions).toHaveLength(300)
-    expect((await pool.query('select count(*)::integer as count from outlay_queue.job')).rows[0].count).toBe(0)
+    expect(await countJobs(pool)).toBe(0)
   })
 
   it('send the same key again after a lost answer, and count one transfer', async () => {
@@ -149,7 +150,7 @@ describe('the workers', async () => {
     const id = transfer?.id ?? ''
     await waitUntil(() => answers.length === 1)
     // What the queue's supervisor does when heartbeats stop.
-    await pool.query(`update outlay_queue.job set state = 'retry', heartbeat_on = null`)
+    await loseJobs(pool)
     const awake = make({ gateway })
     await awake.start()
     await reach(awake, id, { stage: 'settled' })
@@ -193,7 +194,7 @@ describe('the workers', async () => {
     const [transfer] = await enqueueMany(engine, 1)
     await waitUntil(() => gateway.submissions.length === 1)
     // What the queue's supervisor does when heartbeats stop.
-    await pool.query(`update outlay_queue.job set state = 'retry', heartbeat_on = null`)
+    await loseJobs(pool)
     await reach(engine, transfer?.id ?? '', { stage: 'settled' })
     expect(new Set(gateway.submissions.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
     expect(gateway.transfers.size).toBe(1)
@@ -202,7 +203,7 @@ describe('the workers', async () => {
   it('give a new job to a transfer that lost its own', async () => {
     const engine = make({ gateway: memoryGateway() })
     await enqueueMany(engine, 3)
-    await pool.query('delete from outlay_queue.job')
+    await removeJobs(pool)
     await pool.query(`update outlay.transfer set updated_at = now() - interval '1 minute'`)
     await engine.start()
     expect(await drain(engine)).toMatchObject({ settled: 3 })

@@ -1,7 +1,8 @@
-import { type EnqueueRequest, Id } from '@outlay/core'
+import type { EnqueueRequest } from '@outlay/core'
 import pg from 'pg'
 import { postgres } from '../src/backend.ts'
 import { pgDriver } from '../src/drivers/pg.ts'
+import { jobTable } from './queue.ts'
 
 /** A payout by ACH of an account, valid by every rule. */
 export function samplePayout(accountId: string, overrides: Partial<EnqueueRequest> = {}): EnqueueRequest {
@@ -25,7 +26,7 @@ export async function migrateOutbox(url: string): Promise<void> {
 export async function emptyOutbox(pool: pg.Pool): Promise<void> {
   await pool.query(
     `do $$ begin execute (
-       select 'truncate outlay_queue.job, ' || string_agg(format('outlay.%I', tablename), ', ') from pg_tables
+       select 'truncate ${jobTable}, ' || string_agg(format('outlay.%I', tablename), ', ') from pg_tables
        where schemaname = 'outlay' and tablename not in ('migration', 'dispatch_clock')
      ) || ' cascade'; end $$`,
   )
@@ -34,14 +35,4 @@ export async function emptyOutbox(pool: pg.Pool): Promise<void> {
 /** Makes every subscription one that no process has attended yet. */
 export async function forgetAttendance(pool: pg.Pool): Promise<void> {
   await pool.query(`update outlay.subscription set attended_at = null, attended = '{}'`)
-}
-
-/** The jobs of these transfers, as a worker has them that has just fetched them and not claimed the transfers. */
-export async function fetchedJobs(pool: pg.Pool, ...ids: readonly string[]) {
-  const { rows } = await pool.query(
-    `update outlay_queue.job set state = 'active', started_on = now(), heartbeat_on = now() where id = any ($1::uuid[])
-     returning id, retry_count`,
-    [ids.map(Id.toUuid)],
-  )
-  return rows.map((row) => ({ id: row.id as string, retryCount: row.retry_count as number, claim: undefined }))
 }

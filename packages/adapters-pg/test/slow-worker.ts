@@ -1,16 +1,17 @@
 import type pg from 'pg'
+import { loseJobs } from './queue.ts'
 
 /** What a worker writes that stood still: it claims by the same functions, and its answers come when its jobs are others'. */
 export function slowWorker(pool: () => pg.Pool) {
   return {
     /** Claims all transfers, whose workers have lost their jobs. */
     async claim(): Promise<void> {
-      await pool().query(`update outlay_queue.job set state = 'retry', start_after = now()`)
+      await loseJobs(pool())
       await pool().query(`select * from outlay.fetch_and_claim(10, 'slow', '')`)
     },
     /** Makes all jobs due, as if their workers had been dead for some time. */
     async lose(): Promise<void> {
-      await pool().query(`update outlay_queue.job set state = 'retry', start_after = now()`)
+      await loseJobs(pool())
     },
     /** Writes the outcome of an attempt. */
     async settle(id: string, attempt: number, outcome: object): Promise<string> {

@@ -2,6 +2,7 @@ import { findPgBouncer, startPgBouncer, waitUntil } from '@outlay/testing'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { outlay, testHost } from '../test/outbox.ts'
+import { leaveJobs, makeJobsDue, queueSchema, removeJobs, setQueueVersion, setSupervised } from '../test/queue.ts'
 import type { Finding } from './finding.ts'
 
 const pgBouncer = await findPgBouncer()
@@ -43,7 +44,7 @@ describe('the doctor', async () => {
     const url = await database.another()
     const pool = new pg.Pool({ connectionString: url })
     await pool.query(`delete from outlay.migration where name = 'functions/settle'`)
-    await pool.query('update outlay_queue.version set version = 44')
+    await setQueueVersion(pool, 44)
     await pool.query('alter table outlay.migration disable trigger guard_migration')
     await pool.query(`insert into outlay.migration (name, checksum) values ('0099_later', 'x')`)
     await pool.query(`update outlay.migration set checksum = 'x' where name = '0001_baseline'`)
@@ -55,7 +56,7 @@ describe('the doctor', async () => {
 
   it('finds a transfer without a job', async () => {
     const { id } = await host.enqueue()
-    await sql('delete from outlay_queue.job')
+    await removeJobs(host.pool)
     const finding = await find('job_missing')
     expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('sweep') })
     expect(finding.what).toContain(id)
@@ -72,13 +73,11 @@ describe('the doctor', async () => {
 
   it('finds due transfers that no worker claims', async () => {
     await host.enqueue()
-    await sql(
-      `update outlay_queue.queue set monitor_on = now() - interval '1 hour', monitor_claim_on = now() - interval '1 hour'`,
-    )
-    await sql(`update outlay_queue.job set start_after = now() - interval '1 hour'`)
+    await setSupervised(host.pool, '1 hour')
+    await makeJobsDue(host.pool, '1 hour')
     const finding = await find('no_workers')
     expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('engine.start()') })
-    await sql('update outlay_queue.queue set monitor_on = now(), monitor_claim_on = now()')
+    await setSupervised(host.pool, '0')
     expect(await find('workers_behind')).toMatchObject({
       severity: 'serious',
       cure: expect.stringContaining('concurrency'),
@@ -87,7 +86,7 @@ describe('the doctor', async () => {
 
   it('finds a transfer whose worker is lost', async () => {
     await host.enqueue()
-    await sql(`update outlay_queue.job set state = 'active', heartbeat_on = now() - interval '2 minutes'`)
+    await leaveJobs(host.pool, '2 minutes')
     await sql(`update outlay.transfer set stage = 'submitting'`)
     expect(await find('worker_lost')).toMatchObject({ cure: expect.stringContaining('same keys') })
   })
@@ -279,7 +278,7 @@ describe('the doctor', async () => {
 async function emptied(url: string): Promise<string> {
   const pool = new pg.Pool({ connectionString: url })
   await pool.query('drop schema outlay cascade')
-  await pool.query('drop schema outlay_queue cascade')
+  await pool.query(`drop schema ${queueSchema} cascade`)
   await pool.end()
   return url
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { outlay, testHost } from '../test/outbox.ts'
+import { queueSchema } from '../test/queue.ts'
 
 /** Makes the schema one of an earlier release, and gives what makes it current again. */
 interface Ageing {
@@ -12,8 +13,8 @@ const migration: Ageing = {
   renew: `update outlay.migration set name = substr(name, 2) where name like 'x%'`,
 }
 const queue: Ageing = {
-  age: 'update outlay_queue.version set version = version - 1',
-  renew: 'update outlay_queue.version set version = version + 1',
+  age: `update ${queueSchema}.version set version = version - 1`,
+  renew: `update ${queueSchema}.version set version = version + 1`,
 }
 /** What only the sentences about the place and other holds use. */
 const reads: Ageing = {

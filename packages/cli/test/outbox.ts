@@ -5,6 +5,7 @@ import { type TestDatabase, testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach } from 'vitest'
 import { runOutlay } from '../src/run.ts'
+import { jobTable } from './queue.ts'
 
 /** The result of one run of the command line. */
 export interface Run {
@@ -69,7 +70,7 @@ export async function testHost(): Promise<Host> {
     await pool.query(
       `truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.account,
          outlay.unauthorized_account, outlay.account_throttle, outlay.submission_slot, outlay.stop, outlay.known_database,
-         outlay.reconciliation, outlay_queue.job`,
+         outlay.reconciliation, ${jobTable}`,
     )
   })
   afterAll(() => pool.end())

@@ -44,7 +44,7 @@ describe('core', () => {
     expect(foreign).toEqual([])
   })
 
-  it('reads no clock, no randomness and no surroundings', () => {
+  it('reads no clock, no randomness and no environment', () => {
     const found = sources.flatMap(({ name, code }) =>
       impure.filter((pattern) => pattern.test(code)).map((pattern) => `${name}: ${pattern.source}`),
     )

@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { answer, type ScriptedServer, startServer } from '../test/scripted-server.ts'
-import { httpGateway } from './gateway.ts'
+import { expect, test } from 'vitest'
+import { scriptedExchange } from '../test/scripted-exchange.ts'
+import { answer } from '../test/scripted-server.ts'
 
 const accountId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const leg = { address_id: '01BX5ZZKBKACTAV9WEVGEMMVS0', value_type: 'USDC', transfer_type: 'base' }
@@ -13,25 +13,14 @@ const transfer = {
   created_at: '2026-11-20T12:00:00Z',
 }
 
-let server: ScriptedServer
-let gateway: ReturnType<typeof httpGateway>
+const exchange = scriptedExchange()
 
-beforeEach(async () => {
-  server = await startServer()
-  gateway = httpGateway({ baseUrl: server.url, credentials: { clientId: 'client', clientSecret: 'secret' } })
-})
-
-afterEach(async () => {
-  await server.close()
-  await gateway.close?.()
-})
-
-const list = () => gateway.list?.(accountId, { limit: 100, signal: new AbortController().signal })
+const list = () => exchange.gateway.list?.(accountId, { limit: 100, signal: new AbortController().signal })
 
 // After a restore, what a list does not show is taken for unsent.
 test('a list leaves nothing out unsaid, neither what it cannot read nor what is more than asked for', async () => {
   const many = Array.from({ length: 250 }, (_, at) => ({ ...transfer, id: `transfer-${at}` }))
-  server.script(answer(200, [...many, { ...transfer, status: 'unheard of' }]))
+  exchange.server.script(answer(200, [...many, { ...transfer, status: 'unheard of' }]))
   const page = await list()
   expect([page?.observations.length, page?.unreadable]).toEqual([250, 1])
 })
@@ -40,6 +29,6 @@ test.each([
   ['the service', { code: 'not_found' }],
   ['somebody', '<html>not here</html>'],
 ])('a list that %s does not find is not an empty one', async (_, body) => {
-  server.script(answer(404, body))
+  exchange.server.script(answer(404, body))
   await expect(list()).rejects.toMatchObject({ code: 'not_found' })
 })

@@ -1,7 +1,7 @@
-import type { Gateway, Submission } from '@outlay/core'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { answer, type ScriptedServer, startServer } from '../test/scripted-server.ts'
-import { type HttpGatewayOptions, httpGateway } from './gateway.ts'
+import type { Submission } from '@outlay/core'
+import { expect, test, vi } from 'vitest'
+import { scriptedExchange } from '../test/scripted-exchange.ts'
+import { answer } from '../test/scripted-server.ts'
 
 const submission: Submission = {
   transferId: '01BX5ZZKBKACTAV9WEVGEMMVRZ',
@@ -15,42 +15,22 @@ const submission: Submission = {
   },
 }
 
-let server: ScriptedServer
-let gateway: Gateway | undefined
-
-const open = (options: Partial<HttpGatewayOptions> = {}) => {
-  gateway = httpGateway({
-    baseUrl: server.url,
-    credentials: { clientId: 'client', clientSecret: 'secret' },
-    ...options,
-  })
-  return gateway
-}
+const exchange = scriptedExchange()
 const never = new AbortController().signal
-
-beforeEach(async () => {
-  server = await startServer()
-})
-
-afterEach(async () => {
-  await server.close()
-  await gateway?.close?.()
-})
 
 test('nothing is sent after a stop, even if it comes after the call: the stop is checked after every wait', async () => {
   let stopped = false
-  server.scriptTokens((response) => {
+  exchange.server.scriptTokens((response) => {
     // Sending is stopped while the token is fetched.
     stopped = true
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ access_token: 'token-1', token_type: 'bearer', expires_in: 3600 }))
   })
-  const result = await open().submit(submission, { signal: never, mayBegin: () => !stopped })
+  const result = await exchange.openGateway().submit(submission, { signal: never, mayBegin: () => !stopped })
   expect(result).toEqual({ outcome: 'throttled', detail: 'not sent: stopped before it was sent' })
-  expect(server.requests).toEqual([])
-  await gateway?.close?.()
-  server.script(answer(201, { id: 'transfer-1' }))
-  expect(await open().submit(submission, { signal: never, mayBegin: () => true })).toMatchObject({
+  expect(exchange.server.requests).toEqual([])
+  exchange.server.script(answer(201, { id: 'transfer-1' }))
+  expect(await exchange.openGateway().submit(submission, { signal: never, mayBegin: () => true })).toMatchObject({
     outcome: 'accepted',
   })
 })
@@ -58,13 +38,13 @@ test('nothing is sent after a stop, even if it comes after the call: the stop is
 test('nothing is sent after a stop, even if it comes while the request waits for a free connection', async () => {
   let stopped = false
   let end = () => {}
-  server.script((response) => {
+  exchange.server.script((response) => {
     end = () =>
       response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'transfer-1' }))
   })
-  const one = open({ maxConcurrent: 1 })
+  const one = exchange.openGateway({ maxConcurrent: 1 })
   const first = one.submit(submission, { signal: never, mayBegin: () => true })
-  await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+  await vi.waitFor(() => expect(exchange.server.requests).toHaveLength(1))
   let asked = 0
   const mayBegin = () => {
     asked += 1
@@ -76,31 +56,32 @@ test('nothing is sent after a stop, even if it comes while the request waits for
   end()
   expect(await first).toMatchObject({ outcome: 'accepted' })
   expect(await second).toEqual({ outcome: 'throttled', detail: 'not sent: stopped before it was sent' })
-  expect(server.requests).toHaveLength(1)
+  expect(exchange.server.requests).toHaveLength(1)
 })
 
 test('a request that stays unsent after the first may have been carried out says so', async () => {
-  server.script(answer(401, '<html>who are you</html>'))
-  const mayBegin = () => server.requests.length === 0
-  const result = await open().submit(submission, { signal: never, mayBegin })
+  exchange.server.script(answer(401, '<html>who are you</html>'))
+  const mayBegin = () => exchange.server.requests.length === 0
+  const result = await exchange.openGateway().submit(submission, { signal: never, mayBegin })
   expect(result).toMatchObject({ outcome: 'throttled', mayHaveActed: true })
-  await gateway?.close?.()
-  server.script(answer(401, { code: 'unauthenticated' }))
-  const alone = await open().submit(submission, { signal: never, mayBegin: () => server.requests.length === 1 })
+  exchange.server.script(answer(401, { code: 'unauthenticated' }))
+  const alone = await exchange
+    .openGateway()
+    .submit(submission, { signal: never, mayBegin: () => exchange.server.requests.length === 1 })
   expect(alone).toEqual({ outcome: 'throttled', detail: 'not sent: stopped before it was sent' })
 })
 
 test('credentials of the other environment are refused before anything is sent, the request for a token included', async () => {
   const credentials = () => ({ clientId: 'client', clientSecret: 'secret', environment: 'mainnet' as const })
-  const test = open({ credentials, environment: 'testnet' })
+  const test = exchange.openGateway({ credentials, environment: 'testnet' })
   expect(test.environment).toBe('testnet')
   expect(await test.submit(submission, { signal: never })).toEqual({
     outcome: 'unauthorized',
     detail: 'the credentials of the account are for mainnet, and the connection is for testnet',
   })
-  expect([...server.requests, ...server.tokenRequests]).toEqual([])
+  expect([...exchange.server.requests, ...exchange.server.tokenRequests]).toEqual([])
   await test.close?.()
-  server.script(answer(201, { id: 'transfer-1' }))
-  const live = open({ credentials, environment: 'mainnet' })
+  exchange.server.script(answer(201, { id: 'transfer-1' }))
+  const live = exchange.openGateway({ credentials, environment: 'mainnet' })
   expect(await live.submit(submission, { signal: never })).toMatchObject({ outcome: 'accepted' })
 })

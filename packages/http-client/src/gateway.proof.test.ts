@@ -1,8 +1,9 @@
 import { defaultKeyLifetimeMs, type Gateway, type Submission } from '@outlay/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { answer, reset, type ScriptedServer, startServer } from '../test/scripted-server.ts'
+import { expect, test } from 'vitest'
+import { scriptedExchange } from '../test/scripted-exchange.ts'
+import { answer, reset } from '../test/scripted-server.ts'
 import { createClient } from './client.ts'
-import { type HttpGatewayOptions, httpGateway, outlayKeyLifetimeMs } from './gateway.ts'
+import { outlayKeyLifetimeMs } from './gateway.ts'
 import type { Credentials } from './token.ts'
 
 const accountId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
@@ -20,24 +21,10 @@ const submission: Submission = {
   request,
 }
 
-let server: ScriptedServer
-let gateway: Gateway
+const exchange = scriptedExchange()
 const never = new AbortController().signal
 
-const open = (options: Partial<HttpGatewayOptions> = {}) =>
-  httpGateway({ baseUrl: server.url, credentials: { clientId: 'client', clientSecret: 'secret' }, ...options })
-
-beforeEach(async () => {
-  server = await startServer()
-  gateway = open()
-})
-
-afterEach(async () => {
-  await server.close()
-  await gateway.close?.()
-})
-
-const submit = (one: Partial<Submission> = {}) => gateway.submit({ ...submission, ...one }, { signal: never })
+const submit = (one: Partial<Submission> = {}) => exchange.gateway.submit({ ...submission, ...one }, { signal: never })
 
 const evaluated = { 'idempotency-key-evaluated': 'true' }
 const replayed = { 'idempotent-replayed': 'true' }
@@ -61,46 +48,48 @@ test.each([
   ['another code with a mark', 422, { code: 'invalid_address' }, evaluated, true],
   ['another status', 400, { code: 'invalid_account_number' }, {}, false],
 ] as const)('%s (%i) proves that the key was checked, or does not', async (_, status, body, headers, keyEvaluated) => {
-  server.script(answer(status, body, headers))
+  exchange.server.script(answer(status, body, headers))
   expect((await submit()).keyEvaluated ?? false).toBe(keyEvaluated)
 })
 
 test('keys live for a day, unless the options say that the service keeps them longer', async () => {
-  expect(gateway.keyLifetimeMs ?? defaultKeyLifetimeMs).toBe(24 * 3_600_000)
-  expect(open({ keyLifetimeMs: outlayKeyLifetimeMs }).keyLifetimeMs).toBe(20 * 24 * 3_600_000)
+  expect(exchange.gateway.keyLifetimeMs ?? defaultKeyLifetimeMs).toBe(24 * 3_600_000)
+  expect(exchange.openGateway({ keyLifetimeMs: outlayKeyLifetimeMs }).keyLifetimeMs).toBe(20 * 24 * 3_600_000)
 })
 
 test('a quoted key is sent unchanged, because earlier code sent it so', async () => {
-  server.script(answer(201, { id: 'r' }))
+  exchange.server.script(answer(201, { id: 'r' }))
   await submit({ idempotencyKey: '"inv-7"' })
-  expect(server.requests[0]?.headers['idempotency-key']).toBe('"inv-7"')
+  expect(exchange.server.requests[0]?.headers['idempotency-key']).toBe('"inv-7"')
 })
 
-const identify = (of: Gateway = gateway) => of.identify?.(accountId, { signal: never })
+const identify = (of: Gateway = exchange.gateway) => of.identify?.(accountId, { signal: never })
 
 test('the service and the client id identify the client, and the secret does not', async () => {
   const known = await identify()
-  expect(known).toBe(`client ${server.url}/`)
-  const rotated = open({ credentials: { clientId: 'client', clientSecret: 'another' } })
+  expect(known).toBe(`client ${exchange.server.url}/`)
+  const rotated = exchange.openGateway({ credentials: { clientId: 'client', clientSecret: 'another' } })
   expect(await identify(rotated)).toBe(known)
-  const other = open({ credentials: { clientId: 'client-2', clientSecret: 'secret' } })
+  const other = exchange.openGateway({ credentials: { clientId: 'client-2', clientSecret: 'secret' } })
   expect(await identify(other)).not.toBe(known)
-  expect(await identify(open({ baseUrl: `${server.url}/v2` }))).not.toBe(known)
-  const named = ['', '/v2'].map((path) => open({ baseUrl: server.url + path, serviceName: 'payouts' }))
+  expect(await identify(exchange.openGateway({ baseUrl: `${exchange.server.url}/v2` }))).not.toBe(known)
+  const named = ['', '/v2'].map((path) =>
+    exchange.openGateway({ baseUrl: exchange.server.url + path, serviceName: 'payouts' }),
+  )
   expect(await Promise.all(named.map(identify))).toEqual(['client payouts', 'client payouts'])
   expect(known).not.toContain('secret')
-  expect(server.tokenRequests).toEqual([])
+  expect(exchange.server.tokenRequests).toEqual([])
 })
 
 test('while a token is valid, identifying the client does not read the vault', async () => {
   let reads = 0
-  gateway = open({
+  exchange.openGateway({
     credentials: async () => {
       reads += 1
       return { clientId: 'client', clientSecret: 'secret' }
     },
   })
-  server.script(answer(201, { id: 'r' }))
+  exchange.server.script(answer(201, { id: 'r' }))
   const client = await identify()
   await submit({ client })
   const first = reads
@@ -113,15 +102,15 @@ test('while a token is valid, identifying the client does not read the vault', a
 
 test('nothing is sent as a client other than the requested one', async () => {
   let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
-  gateway = open({ credentials: async () => credentials })
+  exchange.openGateway({ credentials: async () => credentials })
   const old = await identify()
   credentials = { clientId: 'new', clientSecret: 'secret' }
-  server.script(answer(201, { id: 'r' }))
+  exchange.server.script(answer(201, { id: 'r' }))
   expect(await submit({ client: old })).toMatchObject({
     outcome: 'throttled',
     detail: 'not sent: the credentials now belong to another client',
   })
-  expect(server.requests).toEqual([])
+  expect(exchange.server.requests).toEqual([])
   const next = await identify()
   expect(next).not.toBe(old)
   expect(await submit({ client: next })).toMatchObject({ outcome: 'accepted' })
@@ -129,37 +118,40 @@ test('nothing is sent as a client other than the requested one', async () => {
 
 test('a client that is back in the vault is found at once, although the token of the other one is valid', async () => {
   let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
-  gateway = open({ credentials: async () => credentials })
-  server.script(answer(201, { id: 'r' }))
+  exchange.openGateway({ credentials: async () => credentials })
+  exchange.server.script(answer(201, { id: 'r' }))
   const old = await identify()
   credentials = { clientId: 'new', clientSecret: 'secret' }
   await submit({ client: await identify() })
   credentials = { clientId: 'old', clientSecret: 'secret' }
   expect(await identify()).not.toBe(old)
-  expect(await gateway.identify?.(accountId, { signal: never, wanted: old })).toBe(old)
+  expect(await exchange.gateway.identify?.(accountId, { signal: never, wanted: old })).toBe(old)
   expect(await submit({ client: old })).toMatchObject({ outcome: 'accepted' })
-  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
+  expect(exchange.server.requests.map(({ headers }) => headers.authorization)).toEqual([
+    'Bearer token-1',
+    'Bearer token-2',
+  ])
 })
 
 test('nothing is sent as another client after a 401 either', async () => {
   let credentials: Credentials = { clientId: 'old', clientSecret: 'secret' }
-  gateway = open({ credentials: async () => credentials })
-  server.script((response, received) => {
+  exchange.openGateway({ credentials: async () => credentials })
+  exchange.server.script((response, received) => {
     credentials = { clientId: 'new', clientSecret: 'secret' }
     answer(401, { code: 'unauthenticated' })(response, received)
   })
   expect(await submit({ client: await identify() })).toMatchObject({ outcome: 'throttled' })
-  expect(server.requests).toHaveLength(1)
+  expect(exchange.server.requests).toHaveLength(1)
 })
 
 test('a vault that fails says nothing about the client', async () => {
-  gateway = open({ credentials: async () => Promise.reject(new Error('sealed')) })
+  exchange.openGateway({ credentials: async () => Promise.reject(new Error('sealed')) })
   await expect(identify()).rejects.toThrow('sealed')
 })
 
 const create = (key = 'key-42') => {
   const client = createClient({
-    baseUrl: server.url,
+    baseUrl: exchange.server.url,
     credentials: { clientId: 'client', clientSecret: 'secret' },
     wait: async () => {},
   })
@@ -167,22 +159,22 @@ const create = (key = 'key-42') => {
 }
 
 test('the standalone client keeps the outcome unknown when a refusal follows a lost answer, unless the key was checked', async () => {
-  server.script(reset, answer(404, { code: 'not_found' }))
+  exchange.server.script(reset, answer(404, { code: 'not_found' }))
   await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown', status: 404 })
-  server.script(reset, answer(401, { code: 'unauthenticated' }))
+  exchange.server.script(reset, answer(401, { code: 'unauthenticated' }))
   await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown' })
-  server.script(reset, answer(404, { code: 'not_found' }, evaluated))
+  exchange.server.script(reset, answer(404, { code: 'not_found' }, evaluated))
   await expect(create()).rejects.toMatchObject({ code: 'not_found' })
-  server.script(reset, answer(422, { code: 'invalid_account_number' }))
+  exchange.server.script(reset, answer(422, { code: 'invalid_account_number' }))
   await expect(create()).rejects.toMatchObject({ code: 'invalid_account_number' })
 })
 
 test('the standalone client does not treat a page without a code as a refusal', async () => {
   for (const body of ['<html>not here</html>', '', 'gone', { message: 'no Route matched' }]) {
-    server.script(answer(404, body))
+    exchange.server.script(answer(404, body))
     await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown', status: 404 })
   }
-  server.script(answer(404, { code: 'not_found' }))
+  exchange.server.script(answer(404, { code: 'not_found' }))
   await expect(create()).rejects.toMatchObject({ code: 'not_found' })
 })
 
@@ -197,7 +189,7 @@ test.each([
 ] as const)(
   '%s leaves open whether the request was carried out, or not',
   async (_, status, body, headers, mayHaveActed) => {
-    server.script(answer(status, body, headers), answer(status, body, headers))
+    exchange.server.script(answer(status, body, headers), answer(status, body, headers))
     const result = await submit()
     expect(result.httpStatus).toBe(status)
     expect(result.mayHaveActed ?? false).toBe(mayHaveActed)
@@ -211,14 +203,17 @@ test.each([
   ['is refused before the first one was carried out', answer(400, { code: 'invalid_request' }), false],
 ] as const)('a second request that %s leaves the first one open, or not', async (name, second, isOpen) => {
   const isOwn = name.includes('before')
-  server.script(isOwn ? answer(401, { code: 'unauthenticated' }) : answer(401, '<html>who are you</html>'), second)
+  exchange.server.script(
+    isOwn ? answer(401, { code: 'unauthenticated' }) : answer(401, '<html>who are you</html>'),
+    second,
+  )
   const { mayHaveActed = false, keyEvaluated = false } = await submit()
   expect(mayHaveActed && !keyEvaluated).toBe(isOpen)
 })
 
 test('a client says so too: neither a page of a 401 nor one of a 429 is undone by the refusal of the next request', async () => {
   for (const status of [401, 429]) {
-    server.script(answer(status, '<html>busy</html>'), answer(400, { code: 'invalid_request' }))
+    exchange.server.script(answer(status, '<html>busy</html>'), answer(400, { code: 'invalid_request' }))
     await expect(create()).rejects.toMatchObject({ code: 'outcome_unknown' })
   }
 })

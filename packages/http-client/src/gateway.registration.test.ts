@@ -1,7 +1,7 @@
-import type { Gateway, Registration } from '@outlay/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { answer, reset, resetMidBody, type ScriptedServer, startServer } from '../test/scripted-server.ts'
-import { httpGateway } from './gateway.ts'
+import type { Registration } from '@outlay/core'
+import { expect, test } from 'vitest'
+import { scriptedExchange } from '../test/scripted-exchange.ts'
+import { answer, reset, resetMidBody } from '../test/scripted-server.ts'
 
 const accountId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const place = { streetLine1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701' }
@@ -24,23 +24,12 @@ const registration: Registration = {
   },
 }
 
-let server: ScriptedServer
-let gateway: Gateway
+const exchange = scriptedExchange()
 
-beforeEach(async () => {
-  server = await startServer()
-  gateway = httpGateway({ baseUrl: server.url, credentials: { clientId: 'client', clientSecret: 'secret' } })
-})
-
-afterEach(async () => {
-  await server.close()
-  await gateway.close?.()
-})
-
-const register = () => gateway.registerAddress?.(registration, { signal: new AbortController().signal })
+const register = () => exchange.gateway.registerAddress?.(registration, { signal: new AbortController().signal })
 
 test('a registration is one POST with the documented body, its own key and the token', async () => {
-  server.script(answer(201, { id: 'address-1' }, { 'x-request-id': 'request-1' }))
+  exchange.server.script(answer(201, { id: 'address-1' }, { 'x-request-id': 'request-1' }))
   expect(await register()).toEqual({
     outcome: 'accepted',
     addressId: 'address-1',
@@ -48,7 +37,7 @@ test('a registration is one POST with the documented body, its own key and the t
     httpStatus: 201,
     requestId: 'request-1',
   })
-  const [request] = server.requests
+  const [request] = exchange.server.requests
   expect(request?.method).toBe('POST')
   expect(request?.url).toBe(`/accounts/${accountId}/addresses/external`)
   expect(request?.headers).toMatchObject({
@@ -73,7 +62,7 @@ test('a refusal names the member as the host spelled it, and repeats no bank det
     { code: 'invalid_account_number', detail: '1234567890 is closed', source: { pointer: '/account_number' } },
     { code: 'missing_field', detail: 'is required for Ada Lovelace', source: { pointer: '/bank_address/country' } },
   ]
-  server.script(answer(422, { code: 'invalid_account_number', detail: 'refused', errors }))
+  exchange.server.script(answer(422, { code: 'invalid_account_number', detail: 'refused', errors }))
   expect(await register()).toEqual({
     outcome: 'rejected',
     code: 'invalid_account_number',
@@ -98,6 +87,6 @@ test.each([
   [answer(404, { code: 'not_found' }), 'rejected'],
   [answer(422, { code: 'insufficient_balance' }), 'rejected'],
 ] as const)('every other answer has an outcome: %#', async (step, outcome) => {
-  server.script(step)
+  exchange.server.script(step)
   expect(await register()).toMatchObject({ outcome })
 })

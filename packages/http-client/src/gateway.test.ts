@@ -1,15 +1,7 @@
-import { createCatalog, type Gateway, OutlayError, type Submission, type SubmitResult } from '@outlay/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import {
-  answer,
-  reset,
-  resetMidBody,
-  type ScriptedServer,
-  silence,
-  silenceMidBody,
-  startServer,
-} from '../test/scripted-server.ts'
-import { type HttpGatewayOptions, httpGateway } from './gateway.ts'
+import { createCatalog, OutlayError, type Submission, type SubmitResult } from '@outlay/core'
+import { expect, test } from 'vitest'
+import { scriptedExchange } from '../test/scripted-exchange.ts'
+import { answer, reset, resetMidBody, silence, silenceMidBody, startServer } from '../test/scripted-server.ts'
 
 const accountId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 
@@ -43,29 +35,15 @@ const full = {
   updated_at: '2026-01-02T03:04:05.678901Z',
 }
 
-let server: ScriptedServer
-let gateway: Gateway
-
-const open = (options: Partial<HttpGatewayOptions> = {}) =>
-  httpGateway({ baseUrl: server.url, credentials: { clientId: 'client', clientSecret: 'secret' }, ...options })
-
-beforeEach(async () => {
-  server = await startServer()
-  gateway = open()
-})
-
-afterEach(async () => {
-  await server.close()
-  await gateway.close?.()
-})
+const exchange = scriptedExchange()
 
 const never = new AbortController().signal
-const submit = (signal: AbortSignal = never) => gateway.submit(submission, { signal })
+const submit = (signal: AbortSignal = never) => exchange.gateway.submit(submission, { signal })
 
 test('a create is one POST with the documented body, the key and the token', async () => {
-  server.script(answer(201, { id: 'transfer-1' }))
+  exchange.server.script(answer(201, { id: 'transfer-1' }))
   await submit()
-  const [request] = server.requests
+  const [request] = exchange.server.requests
   expect(request?.method).toBe('POST')
   expect(request?.url).toBe(`/accounts/${accountId}/transfers`)
   expect(request?.headers).toMatchObject({
@@ -87,14 +65,14 @@ test('a create is one POST with the documented body, the key and the token', asy
 })
 
 test('the bytes of two attempts are the same', async () => {
-  server.script(answer(503), answer(201, { id: 'transfer-1' }))
+  exchange.server.script(answer(503), answer(201, { id: 'transfer-1' }))
   await submit()
-  await gateway.submit({ ...submission, attempt: 2 }, { signal: never })
-  expect(server.requests[0]?.body).toBe(server.requests[1]?.body)
+  await exchange.gateway.submit({ ...submission, attempt: 2 }, { signal: never })
+  expect(exchange.server.requests[0]?.body).toBe(exchange.server.requests[1]?.body)
 })
 
 test('an answer with the id only is accepted without an observation', async () => {
-  server.script(answer(201, { id: 'transfer-1' }, { 'x-request-id': 'request-1' }))
+  exchange.server.script(answer(201, { id: 'transfer-1' }, { 'x-request-id': 'request-1' }))
   expect(await submit()).toMatchObject({
     outcome: 'accepted',
     remoteId: 'transfer-1',
@@ -105,7 +83,7 @@ test('an answer with the id only is accepted without an observation', async () =
 })
 
 test('an answer with the full transfer is accepted with an observation', async () => {
-  server.script(answer(201, full))
+  exchange.server.script(answer(201, full))
   const result = await submit()
   expect(result).toMatchObject({ outcome: 'accepted', remoteId: 'transfer-1' })
   expect(result.outcome === 'accepted' && result.observation?.transfer).toMatchObject({
@@ -115,7 +93,7 @@ test('an answer with the full transfer is accepted with an observation', async (
 })
 
 test('an answer with an id is accepted even when the rest is invalid', async () => {
-  server.script(answer(201, { ...full, status: 'unheard of', amount: 7 }))
+  exchange.server.script(answer(201, { ...full, status: 'unheard of', amount: 7 }))
   expect(await submit()).toMatchObject({ outcome: 'accepted', remoteId: 'transfer-1', observation: undefined })
 })
 
@@ -207,84 +185,84 @@ const answers: readonly (readonly [string, number, unknown, Partial<Record<strin
 ]
 
 test.each(answers)('%s (%i) means what the specification says', async (_, status, body, expected) => {
-  server.script(answer(status, body))
+  exchange.server.script(answer(status, body))
   const result: SubmitResult = await submit()
   expect(result).toMatchObject({ httpStatus: status, ...expected })
-  expect(server.requests).toHaveLength(status === 401 ? 2 : 1)
+  expect(exchange.server.requests).toHaveLength(status === 401 ? 2 : 1)
 })
 
 test('Retry-After is read as seconds and as a date', async () => {
-  await gateway.close?.()
-  gateway = open({ clock: { now: () => new Date('2026-11-02T10:00:00Z') } })
-  server.script(answer(429, '', { 'retry-after': '7' }))
+  await exchange.gateway.close?.()
+  exchange.openGateway({ clock: { now: () => new Date('2026-11-02T10:00:00Z') } })
+  exchange.server.script(answer(429, '', { 'retry-after': '7' }))
   expect(await submit()).toMatchObject({ outcome: 'throttled', retryAfterMs: 7_000 })
-  server.script(answer(503, '', { 'retry-after': 'Mon, 02 Nov 2026 10:01:30 GMT' }))
+  exchange.server.script(answer(503, '', { 'retry-after': 'Mon, 02 Nov 2026 10:01:30 GMT' }))
   expect(await submit()).toMatchObject({ outcome: 'unknown', retryAfterMs: 90_000 })
 })
 
 test('a connection that breaks before the answer leaves the outcome unknown and is not retried', async () => {
-  server.script(reset)
+  exchange.server.script(reset)
   expect(await submit()).toMatchObject({ outcome: 'unknown' })
-  expect(server.requests).toHaveLength(1)
+  expect(exchange.server.requests).toHaveLength(1)
 })
 
 test.each([200, 201, 401, 422, 500])(
   'a connection that breaks within the body of a %i leaves the outcome unknown',
   async (status) => {
-    server.script(resetMidBody(status))
+    exchange.server.script(resetMidBody(status))
     expect(await submit()).toMatchObject({ outcome: 'unknown' })
-    expect(server.requests).toHaveLength(1)
+    expect(exchange.server.requests).toHaveLength(1)
   },
 )
 
 test('a timeout before the headers, within the body or of the whole request leaves the outcome unknown', async () => {
-  await gateway.close?.()
+  await exchange.gateway.close?.()
   for (const [timeouts, step] of [
     [{ headersMs: 300 }, silence],
     [{ bodyMs: 300 }, silenceMidBody],
     [{ totalMs: 300 }, silence],
   ] as const) {
-    gateway = open({ timeouts })
-    server.script(step)
+    exchange.openGateway({ timeouts })
+    exchange.server.script(step)
     expect(await submit()).toMatchObject({ outcome: 'unknown', detail: expect.stringContaining('timed out') })
-    await gateway.close?.()
+    await exchange.gateway.close?.()
   }
 })
 
 test('an answer beyond the limit leaves the outcome unknown', async () => {
-  await gateway.close?.()
-  gateway = open({ maxBodyBytes: 1000 })
-  server.script(answer(201, { id: 'transfer-1', note: 'x'.repeat(2000) }))
+  await exchange.gateway.close?.()
+  exchange.openGateway({ maxBodyBytes: 1000 })
+  exchange.server.script(answer(201, { id: 'transfer-1', note: 'x'.repeat(2000) }))
   expect(await submit()).toMatchObject({ outcome: 'unknown', detail: 'answer is too large' })
 })
 
 test('a refused connection was never sent, so nothing is unknown', async () => {
   const gone = await startServer()
   await gone.close()
-  await gateway.close?.()
-  gateway = open({ baseUrl: gone.url, tokenUrl: `${server.url}/oauth2/token` })
+  await exchange.gateway.close?.()
+  exchange.openGateway({ baseUrl: gone.url, tokenUrl: `${exchange.server.url}/oauth2/token` })
   expect(await submit()).toMatchObject({
     outcome: 'throttled',
     detail: expect.stringMatching(/^not sent: .*ECONNREFUSED/),
   })
-  expect(server.tokenRequests).toHaveLength(1)
+  expect(exchange.server.tokenRequests).toHaveLength(1)
 })
 
 test('an abort in flight leaves the outcome unknown, one before does not', async () => {
   const controller = new AbortController()
-  server.script(() => controller.abort())
+  exchange.server.script(() => controller.abort())
   expect(await submit(controller.signal)).toMatchObject({ outcome: 'unknown' })
   expect(await submit(controller.signal)).toMatchObject({ outcome: 'throttled' })
-  expect(server.requests).toHaveLength(1)
+  expect(exchange.server.requests).toHaveLength(1)
 })
 
 test('a request that waits for a connection is not sent after its abort', async () => {
-  await gateway.close?.()
-  gateway = open({ maxConcurrent: 1 })
+  await exchange.gateway.close?.()
+  exchange.openGateway({ maxConcurrent: 1 })
   const controller = new AbortController()
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  server.script(
+  exchange.server.script(
     async (response, request) => {
       arrive()
       await released
@@ -301,15 +279,20 @@ test('a request that waits for a connection is not sent after its abort', async 
   release()
   expect(await first).toMatchObject({ outcome: 'accepted', remoteId: 'transfer-1' })
   expect(await submit()).toMatchObject({ outcome: 'accepted', remoteId: 'transfer-2' })
-  expect(server.requests).toHaveLength(2)
+  expect(exchange.server.requests).toHaveLength(2)
 })
 
 test('a 401 is answered with a fresh token, the same key and the same bytes, once', async () => {
-  server.script(answer(401), answer(201, { id: 'transfer-1' }))
+  exchange.server.script(answer(401), answer(201, { id: 'transfer-1' }))
   expect(await submit()).toMatchObject({ outcome: 'accepted' })
-  expect(server.requests.map((request) => request.headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
-  expect(new Set(server.requests.map((request) => request.headers['idempotency-key']))).toEqual(new Set(['invoice-42']))
-  expect(server.requests[0]?.body).toBe(server.requests[1]?.body)
+  expect(exchange.server.requests.map((request) => request.headers.authorization)).toEqual([
+    'Bearer token-1',
+    'Bearer token-2',
+  ])
+  expect(new Set(exchange.server.requests.map((request) => request.headers['idempotency-key']))).toEqual(
+    new Set(['invoice-42']),
+  )
+  expect(exchange.server.requests[0]?.body).toBe(exchange.server.requests[1]?.body)
 })
 
 test.each([
@@ -320,47 +303,47 @@ test.each([
   [200, '<html>', { outcome: 'throttled' }],
   [200, { access_token: 'two words' }, { outcome: 'throttled' }],
 ])('a token endpoint that answers %i sends no transfer', async (status, body, expected) => {
-  server.scriptTokens(answer(status, body, { 'retry-after': '3' }))
+  exchange.server.scriptTokens(answer(status, body, { 'retry-after': '3' }))
   expect(await submit()).toMatchObject(expected)
-  expect(server.requests).toHaveLength(0)
+  expect(exchange.server.requests).toHaveLength(0)
 })
 
 test('credentials that cannot be read send no transfer', async () => {
-  await gateway.close?.()
-  gateway = open({ credentials: () => Promise.reject(new Error('vault says: secret-in-message')) })
+  await exchange.gateway.close?.()
+  exchange.openGateway({ credentials: () => Promise.reject(new Error('vault says: secret-in-message')) })
   const result = await submit()
   expect(result).toMatchObject({ outcome: 'throttled' })
   expect(JSON.stringify(result)).not.toContain('secret-in-message')
 })
 
 test('get returns an observation, undefined for a 404, and throws when the answer is unreadable', async () => {
-  server.script(answer(200, { ...full, status: 'COMPLETED' }), answer(404, { code: 'not_found' }), answer(503))
+  exchange.server.script(answer(200, { ...full, status: 'COMPLETED' }), answer(404, { code: 'not_found' }), answer(503))
   const options = { signal: never }
-  expect(await gateway.get(accountId, 'transfer-1', options)).toMatchObject({
+  expect(await exchange.gateway.get(accountId, 'transfer-1', options)).toMatchObject({
     remoteId: 'transfer-1',
     status: 'complete',
   })
-  expect(await gateway.get(accountId, 'transfer-1', options)).toBeUndefined()
-  const error = await gateway.get(accountId, 'transfer-1', options).catch((caught: unknown) => caught)
+  expect(await exchange.gateway.get(accountId, 'transfer-1', options)).toBeUndefined()
+  const error = await exchange.gateway.get(accountId, 'transfer-1', options).catch((caught: unknown) => caught)
   expect(OutlayError.is(error, 'service_unavailable')).toBe(true)
-  expect(server.requests).toHaveLength(3)
-  expect(server.requests.every((request) => request.headers['idempotency-key'] === undefined)).toBe(true)
+  expect(exchange.server.requests).toHaveLength(3)
+  expect(exchange.server.requests.every((request) => request.headers['idempotency-key'] === undefined)).toBe(true)
 })
 
 test('list reads one page of at most a hundred and follows its cursor', async () => {
-  server.script(
+  exchange.server.script(
     answer(200, {
       transfers: [full, { ...full, id: 'transfer-2', status: 'unheard of' }],
       pagination: { next: 'c 1' },
     }),
     answer(200, [full]),
   )
-  const page = await gateway.list?.(accountId, { limit: 500, signal: never })
+  const page = await exchange.gateway.list?.(accountId, { limit: 500, signal: never })
   expect(page?.observations.map((observation) => observation.remoteId)).toEqual(['transfer-1'])
   expect(page?.next).toBe('c 1')
-  const last = await gateway.list?.(accountId, { limit: 50, cursor: 'c 1', signal: never })
+  const last = await exchange.gateway.list?.(accountId, { limit: 50, cursor: 'c 1', signal: never })
   expect(last).toMatchObject({ observations: [{ remoteId: 'transfer-1' }], next: undefined })
-  const queries = server.requests.map((request) => [...new URL(request.url, server.url).searchParams])
+  const queries = exchange.server.requests.map((request) => [...new URL(request.url, exchange.server.url).searchParams])
   expect(queries).toEqual([
     [['page[size]', '100']],
     [
@@ -371,20 +354,20 @@ test('list reads one page of at most a hundred and follows its cursor', async ()
 })
 
 test('an id that would change the path is refused or encoded', async () => {
-  await expect(gateway.get('..', 'x', { signal: never })).rejects.toMatchObject({ code: 'invalid_id' })
-  server.script(answer(404))
-  await gateway.get(accountId, '../x?y', { signal: never })
-  expect(server.requests[0]?.url).toBe(`/accounts/${accountId}/transfers/..%2Fx%3Fy`)
+  await expect(exchange.gateway.get('..', 'x', { signal: never })).rejects.toMatchObject({ code: 'invalid_id' })
+  exchange.server.script(answer(404))
+  await exchange.gateway.get(accountId, '../x?y', { signal: never })
+  expect(exchange.server.requests[0]?.url).toBe(`/accounts/${accountId}/transfers/..%2Fx%3Fy`)
 })
 
 test("what a host adds to the catalog is read in the catalog's spelling", async () => {
-  await gateway.close?.()
-  gateway = open({ catalog: createCatalog({ valueTypes: [{ name: 'EURC', kind: 'token', scale: 6 }] }) })
+  await exchange.gateway.close?.()
+  exchange.openGateway({ catalog: createCatalog({ valueTypes: [{ name: 'EURC', kind: 'token', scale: 6 }] }) })
   const sent = { ...full, source: { ...full.source, value_type: 'eurc' } }
-  server.script(answer(201, sent), answer(200, sent), answer(200, { transfers: [sent] }))
+  exchange.server.script(answer(201, sent), answer(200, sent), answer(200, { transfers: [sent] }))
   const submitted = await submit()
-  const read = await gateway.get(accountId, 'transfer-1', { signal: never })
-  const listed = await gateway.list?.(accountId, { limit: 10, signal: never })
+  const read = await exchange.gateway.get(accountId, 'transfer-1', { signal: never })
+  const listed = await exchange.gateway.list?.(accountId, { limit: 10, signal: never })
   const observations = [
     submitted.outcome === 'accepted' ? submitted.observation : undefined,
     read,

@@ -22,7 +22,7 @@ export interface Limiter {
 }
 
 /** Calls that share limits. */
-interface Lane {
+interface CallBudget {
   limits: CallLimits
   underWay: number
   /** When the next call may begin, by the monotonic clock. */
@@ -35,8 +35,8 @@ interface Lane {
 /** How much lateness of a timer may be made up for, in milliseconds. */
 const madeUpMs = 50
 
-/** Number of lanes above which idle ones are removed. */
-const manyLanes = 10_000
+/** Number of budgets above which idle ones are removed. */
+const manyBudgets = 10_000
 
 /** Throws Error for invalid limits. */
 function checkCallLimits(limits: CallLimits): CallLimits {
@@ -50,71 +50,71 @@ function checkCallLimits(limits: CallLimits): CallLimits {
   return limits
 }
 
-/** Makes a limiter. `laneOf` groups the calls that share limits when the limits are the same for all accounts. */
-export function createLimiter(source: CallLimitsSource, laneOf: (accountId: string) => string): Limiter {
-  const lanes = new Map<string, Lane>()
+/** Makes a limiter. `budgetOf` groups the calls that share limits when the limits are the same for all accounts. */
+export function createLimiter(source: CallLimitsSource, budgetOf: (accountId: string) => string): Limiter {
+  const budgets = new Map<string, CallBudget>()
   if (typeof source !== 'function') checkCallLimits(source)
 
-  const findLane = (accountId: string): Lane | undefined => {
+  const findBudget = (accountId: string): CallBudget | undefined => {
     const limits = typeof source === 'function' ? source(accountId) : source
     if (limits === undefined) return undefined
-    const key = typeof source === 'function' ? accountId : laneOf(accountId)
-    const lane = lanes.get(key) ?? openEnvironment(lanes, key, limits)
-    lane.limits = checkCallLimits(limits)
-    return lane
+    const key = typeof source === 'function' ? accountId : budgetOf(accountId)
+    const budget = budgets.get(key) ?? openBudget(budgets, key, limits)
+    budget.limits = checkCallLimits(limits)
+    return budget
   }
   return {
     async enter(accountId, signal) {
       if (signal?.aborted) return undefined
-      const lane = findLane(accountId)
-      if (lane === undefined) return () => undefined
+      const budget = findBudget(accountId)
+      if (budget === undefined) return () => undefined
       return new Promise((resolve) => {
         const onAbort = () => {
-          lane.waiting.delete(begin)
+          budget.waiting.delete(begin)
           resolve(undefined)
         }
         const begin = () => {
           signal?.removeEventListener('abort', onAbort)
           resolve(() => {
-            lane.underWay -= 1
-            admit(lane)
+            budget.underWay -= 1
+            admit(budget)
           })
         }
         signal?.addEventListener('abort', onAbort, { once: true })
-        lane.waiting.add(begin)
-        admit(lane)
+        budget.waiting.add(begin)
+        admit(budget)
       })
     },
   }
 }
 
-function openEnvironment(lanes: Map<string, Lane>, key: string, limits: CallLimits): Lane {
-  if (lanes.size >= manyLanes) {
-    for (const [name, { underWay, waiting, nextAtMs }] of lanes) {
-      if (underWay === 0 && waiting.size === 0 && nextAtMs < performance.now()) lanes.delete(name)
+function openBudget(budgets: Map<string, CallBudget>, key: string, limits: CallLimits): CallBudget {
+  if (budgets.size >= manyBudgets) {
+    for (const [name, { underWay, waiting, nextAtMs }] of budgets) {
+      if (underWay === 0 && waiting.size === 0 && nextAtMs < performance.now()) budgets.delete(name)
     }
   }
-  const lane: Lane = { limits, underWay: 0, nextAtMs: 0, waiting: new Set(), timer: undefined }
-  lanes.set(key, lane)
-  return lane
+  const budget: CallBudget = { limits, underWay: 0, nextAtMs: 0, waiting: new Set(), timer: undefined }
+  budgets.set(key, budget)
+  return budget
 }
 
 /** Gives permits to the calls that may begin now, and sets a timer for the next one. */
-function admit(lane: Lane): void {
-  const { concurrency = Number.POSITIVE_INFINITY, ratePerSecond } = lane.limits
-  for (const begin of lane.waiting) {
-    if (lane.underWay >= concurrency) return
+function admit(budget: CallBudget): void {
+  const { concurrency = Number.POSITIVE_INFINITY, ratePerSecond } = budget.limits
+  for (const begin of budget.waiting) {
+    if (budget.underWay >= concurrency) return
     const now = performance.now()
-    if (ratePerSecond !== undefined && lane.nextAtMs > now) {
-      lane.timer ??= setTimeout(() => {
-        lane.timer = undefined
-        admit(lane)
-      }, lane.nextAtMs - now)
+    if (ratePerSecond !== undefined && budget.nextAtMs > now) {
+      budget.timer ??= setTimeout(() => {
+        budget.timer = undefined
+        admit(budget)
+      }, budget.nextAtMs - now)
       return
     }
-    if (ratePerSecond !== undefined) lane.nextAtMs = Math.max(lane.nextAtMs, now - madeUpMs) + 1_000 / ratePerSecond
-    lane.waiting.delete(begin)
-    lane.underWay += 1
+    if (ratePerSecond !== undefined) budget.nextAtMs = Math.max(budget.nextAtMs, now - madeUpMs) + 1_000 / ratePerSecond
+    budget.waiting.delete(begin)
+    budget.underWay += 1
     begin()
   }
 }

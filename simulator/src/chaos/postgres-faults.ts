@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
+import { storedJobTable } from '../queue.ts'
 import type { Site } from '../site/site.ts'
 
 /** Ends every session of the site's programs three times in a row, a moment apart; returns how many. */
@@ -66,8 +67,7 @@ async function terminateAll({ host }: Site): Promise<number> {
 const maintained: Readonly<Record<string, string>> = {
   transfers: `select 'outlay.transfer' as name`,
   deliveries: `select 'outlay.delivery' as name`,
-  jobs: `select format('outlay_queue.%I', tablename) as name from pg_tables
-    where schemaname = 'outlay_queue' and tablename ~ '^j[0-9a-f]{56}$'`,
+  jobs: `select ${storedJobTable} as name`,
 }
 
 /** Locks one of the engine's tables wholly for some milliseconds, as a REINDEX or a migration of the host does; says which. */

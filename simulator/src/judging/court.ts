@@ -8,9 +8,9 @@ import { hostTables, lineOf, queryOf } from './host-rows.ts'
 import { keepInMemory, type Scribe } from './scribe.ts'
 import { keysLiveMs, subscribed } from './site-recorder.ts'
 
-/** Records the runs of a lane for the judge, one after the other. */
+/** Records the runs in an environment for the judge, one after the other. */
 export interface Court extends AsyncDisposable {
-  /** The lane as a run has it that is judged: requests go by the recording proxy, and skipped time is written down. */
+  /** The environment as a run has it that is judged: requests go by the recording proxy, and skipped time is written down. */
   readonly environment: Environment
   /** Begins the record of a run, once its tenants are there. */
   begin(tenants: readonly Tenant[]): Promise<void>
@@ -20,7 +20,7 @@ export interface Court extends AsyncDisposable {
   judge(at: Pick<Evidence, 'foreign'>): Promise<readonly Violation[]>
 }
 
-/** Opens the court of a lane. */
+/** Opens the court of an environment. */
 export async function openCourt(environment: Environment): Promise<Court> {
   let scribe: Scribe = keepInMemory()
   let statements: Statements | undefined

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Backlog } from '@outlay/core'
+import { countJobs } from '../queue.ts'
 import type { Site } from './site.ts'
 
 /** Lets the writers end, and waits until every transfer has come to its end, or `timeoutMs` have passed. True for the former. */
@@ -14,8 +15,8 @@ export async function comeToRest(
     const backlog = await site.backlog()
     onCheck(backlog)
     const { queued, submitting, awaitingFunds, submitted, blocked, undelivered } = backlog
-    const jobs = await site.host.query('select from outlay_queue.job limit 1')
-    if (queued + submitting + awaitingFunds + submitted + blocked + undelivered + jobs.rows.length === 0) return true
+    const jobs = await countJobs(site.host)
+    if (queued + submitting + awaitingFunds + submitted + blocked + undelivered + jobs === 0) return true
     await delay(500)
   }
   return false

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type OpenOptions, reach, testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { countJobs, removeJobs } from '../../test/queue.ts'
 
 const types: readonly EventType[] = ['transfer.adopted', 'transfer.processing', 'transfer.completed', 'transfer.failed']
 
@@ -47,7 +48,7 @@ describe('a transfer of others', async () => {
     gateway.setStatus(remoteId, 'complete')
     await drain(engine)
     expect(received.map(({ type }) => type)).toEqual(['transfer.adopted', 'transfer.processing', 'transfer.completed'])
-    expect(await pool.query('select 1 from outlay_queue.job')).toMatchObject({ rowCount: 0 })
+    expect(await countJobs(pool)).toBe(0)
     const transfer = await engine.transfers.get(event.transferId)
     expect(transfer).toMatchObject({ stage: 'settled', status: 'complete' })
     expect(transfer && isAdopted(transfer)).toBe(true)
@@ -105,7 +106,7 @@ describe('a transfer of others', async () => {
     expect(await commit((tx) => engine.accounts.unwatch(tx, 'acme'))).toBe(true)
     expect(await found()).toEqual([{ remote_id: remoteId }])
     await pool.query(`update outlay.transfer set stage = 'settled', status = 'failed' where id = $1`, [id])
-    await pool.query('delete from outlay_queue.job')
+    await removeJobs(pool)
     await forgetRequests()
     await engine.start()
     await waitUntil(async () => (await found()).length === 0)

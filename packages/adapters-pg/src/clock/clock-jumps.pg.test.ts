@@ -2,6 +2,7 @@ import { recordingLogger, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { deferJobs, isSupervisedAhead, readJobs, removeJobs, setSupervised } from '../../test/queue.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createClockJumpStore } from './clock-jumps.ts'
@@ -24,42 +25,36 @@ describe('a clock that was set back by three hours', async () => {
     )
     return Object.fromEntries(rows.map(({ name, wait }) => [name, wait]))
   }
-  const jobs = 'outlay_queue.job j join outlay.transfer t on outlay.job_id(t.id) = j.id'
 
   it('delays nothing by three hours: each time is as far away as it was', async () => {
-    for (const name of ['due', 'backing-off', 'deferred', 'polled']) await enqueue(name)
-    await enqueue('scheduled', new Date(Date.now() + 2 * hourMs))
-    const start = (name: string, at: string) =>
-      pool.query(
-        `update outlay_queue.job j set start_after = now() + $2::interval from outlay.transfer t
-         where t.account_id = $1 and outlay.job_id(t.id) = j.id`,
-        [name, at],
-      )
-    await start('due', '3 hours')
-    await start('backing-off', '3 hours 5 minutes')
-    await start('deferred', '10 years')
-    await pool.query(`delete from outlay_queue.job j using outlay.transfer t
-      where t.account_id = 'polled' and outlay.job_id(t.id) = j.id`)
+    const [due, backingOff, deferred] = [await enqueue('due'), await enqueue('backing-off'), await enqueue('deferred')]
+    const polled = await enqueue('polled')
+    const scheduled = await enqueue('scheduled', new Date(Date.now() + 2 * hourMs))
+    const waits = async () => {
+      const jobs = await readJobs(pool, due.id, backingOff.id, scheduled.id)
+      return jobs.map(({ dueInMinutes }) => dueInMinutes)
+    }
+    await deferJobs(pool, '3 hours', due.id)
+    await deferJobs(pool, '3 hours 5 minutes', backingOff.id)
+    await deferJobs(pool, '10 years', deferred.id)
+    await removeJobs(pool, polled.id)
     await pool.query(`update outlay.transfer set stage = 'submitted', remote_id = 'r', next_poll_at = now() + interval '3 hours 10 minutes'
       where account_id = 'polled'`)
     await pool.query(
       `insert into outlay.list_reading (account_id, patience, leased_until) values ('acme', 1, now() + interval '3 hours')`,
     )
-    await pool.query(`update outlay_queue.queue set monitor_on = now() + interval '3 hours'`)
+    await setSupervised(pool, '3 hours')
 
     expect(await store().setBack(3 * hourMs)).toBeGreaterThan(0)
-    expect(await minutes('j.start_after', jobs)).toMatchObject({ due: 0, 'backing-off': 5, scheduled: 120 })
-    expect((await minutes('j.start_after', jobs))['deferred']).toBeGreaterThan(5_000_000)
+    expect(await waits()).toEqual([0, 5, 120])
+    expect((await readJobs(pool, deferred.id))[0]?.dueInMinutes).toBeGreaterThan(5_000_000)
     expect(await minutes('t.next_poll_at', 'outlay.transfer t where next_poll_at is not null')).toEqual({ polled: 10 })
     expect(await minutes('t.leased_until', 'outlay.list_reading t')).toEqual({ acme: 0 })
-    const { rows } = await pool.query(
-      `select count(*)::integer as count from outlay_queue.queue where monitor_on > now()`,
-    )
-    expect(rows).toEqual([{ count: 0 }])
+    expect(await isSupervisedAhead(pool)).toBe(false)
     // A row that was locked is found the next time, and the others stay as they are.
-    await start('due', '3 hours')
+    await deferJobs(pool, '3 hours', due.id)
     await store().setBack(3 * hourMs, 1.5 * hourMs)
-    expect(await minutes('j.start_after', jobs)).toMatchObject({ due: 0, 'backing-off': 5, scheduled: 120 })
+    expect(await waits()).toEqual([0, 5, 120])
     await pool.query('delete from outlay.list_reading')
   })
 
@@ -134,8 +129,8 @@ describe('a clock that was set back by three hours', async () => {
   })
 
   it('takes a longer pause from nobody: several workers notice it, and search for stragglers again and again', async () => {
-    await enqueue('paused')
-    await pool.query(`update outlay_queue.job set start_after = now() + interval '20 minutes'`)
+    const paused = await enqueue('paused')
+    await deferJobs(pool, '20 minutes')
     await pool.query(`insert into outlay.account_throttle (account_id, rate, throttled_until, changed_at)
       values ('paused', 1, now() + interval '20 minutes', now())`)
     const minuteMs = 60_000
@@ -160,7 +155,7 @@ describe('a clock that was set back by three hours', async () => {
       await loop.stop()
     }
     await Promise.all([watch(), watch()])
-    expect((await minutes('j.start_after', jobs))['paused']).toBeGreaterThanOrEqual(18)
+    expect((await readJobs(pool, paused.id))[0]?.dueInMinutes).toBeGreaterThanOrEqual(18)
     const throttles = await minutes('t.throttled_until', 'outlay.account_throttle t')
     expect(throttles['paused']).toBeGreaterThanOrEqual(18)
   })

@@ -3,6 +3,7 @@ import { waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
+import { deferJobs, loseJobs, postponeJobs, readJobs } from '../../test/queue.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -11,8 +12,7 @@ const writeAhead = `
   update outlay.known_database set seen_at = seen_at + interval '3 hours';
   update outlay.attempt set claimed_at = claimed_at + interval '3 hours', answered_at = answered_at + interval '3 hours';
   update outlay.transfer set unknown_since = unknown_since + interval '3 hours', updated_at = updated_at + interval '3 hours',
-    created_at = created_at + interval '3 hours';
-  update outlay_queue.job set start_after = start_after + interval '3 hours'`
+    created_at = created_at + interval '3 hours'`
 
 describe('after a clock that was three hours ahead', async () => {
   const { pool, open, stopAll, commit, enqueue } = await testHost()
@@ -30,12 +30,13 @@ describe('after a clock that was three hours ahead', async () => {
     await reach(engine, id, { reason: 'outcome_unknown' })
     await stopAll()
     await pool.query(writeAhead)
+    await postponeJobs(pool, '3 hours')
     return { id, inner }
   }
 
   it('no transfer that was sent from here is adopted as one of others', async () => {
     const { id, inner } = await lose()
-    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 seconds'`)
+    await deferJobs(pool, '10 seconds')
     const engine = make(inner)
     await commit((tx) => engine.accounts.watch(tx, 'acme', { since: new Date(Date.now() - 60_000) }))
     await engine.start()
@@ -86,7 +87,7 @@ describe('after a clock that was three hours ahead', async () => {
     const later = listedGateway()
     const engine = make({ ...later, keyLifetimeMs })
     await commit((tx) => engine.accounts.resume(tx, 'acme'))
-    await pool.query('update outlay_queue.job set start_after = now() where id = outlay.job_id($1)', [id])
+    await loseJobs(pool, id)
     await engine.start()
     await waitUntil(async () => ['submitted', 'blocked'].includes((await engine.transfers.get(id))?.stage ?? ''), {
       timeoutMs: 60_000,
@@ -101,15 +102,9 @@ describe('after a clock that was three hours ahead', async () => {
     const first = make(listedGateway())
     await first.start()
     const { id } = await enqueue(first)
-    await pool.query(`update outlay_queue.job set start_after = now() + interval '3 hours 30 minutes'`)
+    await deferJobs(pool, '3 hours 30 minutes')
     await pool.query(`update outlay.known_database set seen_at = now() + interval '3 hours'`)
-    const minutes = async () =>
-      (
-        await pool.query(
-          'select round(extract(epoch from start_after - now()) / 60)::integer as wait from outlay_queue.job where id = outlay.job_id($1)',
-          [id],
-        )
-      ).rows[0]?.wait
+    const minutes = async () => (await readJobs(pool, id))[0]?.dueInMinutes
     await waitUntil(async () => (await minutes()) === 30)
     await make(listedGateway()).start()
     await pause(5_000)

@@ -2,6 +2,7 @@ import { memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { loseJobs } from '../../test/queue.ts'
 import { inspect } from '../inspection/inspection.ts'
 
 describe('after a fail-over that lost a claim, its acceptance', async () => {
@@ -33,7 +34,7 @@ describe('after a fail-over that lost a claim, its acceptance', async () => {
       [id],
     )
     await pool.query('delete from outlay.attempt where transfer_id = $1', [id])
-    await pool.query(`update outlay_queue.job set state = 'created', started_on = null, heartbeat_on = null`)
+    await loseJobs(pool)
     await commit((tx) => engine.transfers.cancel(tx, id))
     answer()
     await new Promise((resolve) => setTimeout(resolve, 2_000))

@@ -3,15 +3,16 @@ import type pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { jobTable } from '../../test/queue.ts'
 import { slowWorker } from '../../test/slow-worker.ts'
 import { inspect } from '../inspection/inspection.ts'
 
 /** Claims all transfers in commits that the standby, which is the primary from then on, does not have. */
 async function claimAndLose(pool: pg.Pool, claim: () => Promise<unknown>): Promise<void> {
-  const tables = ['outlay_queue.job', 'outlay.transfer', 'outlay.attempt']
+  const tables = [jobTable, 'outlay.transfer', 'outlay.attempt']
   for (const table of tables) await pool.query(`create table ${table}_before as table ${table}`)
   await claim()
-  await pool.query('delete from outlay.attempt; delete from outlay_queue.job; delete from outlay.transfer')
+  await pool.query(`delete from outlay.attempt; delete from ${jobTable}; delete from outlay.transfer`)
   for (const table of tables) {
     const { rows } = await pool.query(
       `select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns

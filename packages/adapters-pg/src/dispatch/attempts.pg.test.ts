@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Id } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
-import { fetchedJobs } from '../../test/outbox.ts'
+import { ageHeartbeats, fetchJobs, loseJobs, readJobs, removeJobs } from '../../test/queue.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createCommandStore } from '../transfers/commands.ts'
@@ -15,20 +15,18 @@ describe('a claim', async () => {
   const { pool, driver, open, commit, enqueue, forgetRequests } = await testHost()
   const { tokens } = resolveNames({})
   const attempts = createAttemptStore(driver, tokens)
-  const jobs = async () =>
-    (await pool.query('select id, state, start_after, xmin::text as version from outlay_queue.job order by id')).rows
 
   it('leaves a transfer free to be canceled that a limit defers after its worker died while registering', async () => {
     const engine = open()
     const destination = { address: wallet, valueType: 'USDC', transferType: 'base' } as const
     const { id } = await enqueue(engine, { amount: { value: '1', currency: 'USDC' }, destination })
-    await attempts.claim(await fetchedJobs(pool, id), 'dead')
+    await attempts.claim(await fetchJobs(pool, id), 'dead')
     await commit((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 0.01 }))
     const { id: other } = await enqueue(engine)
-    expect((await attempts.claim(await fetchedJobs(pool, other), 'alive')).map(({ transferId }) => transferId)).toEqual(
-      [other],
-    )
-    expect(await attempts.claim(await fetchedJobs(pool, id), 'alive')).toEqual([])
+    expect((await attempts.claim(await fetchJobs(pool, other), 'alive')).map(({ transferId }) => transferId)).toEqual([
+      other,
+    ])
+    expect(await attempts.claim(await fetchJobs(pool, id), 'alive')).toEqual([])
     expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued', reason: 'account_limited' })
     await commit((tx) => engine.transfers.cancel(tx, id))
     expect(await engine.transfers.get(id)).toMatchObject({ status: 'canceled' })
@@ -39,13 +37,13 @@ describe('a claim', async () => {
     const { id } = await enqueue(engine)
     const [job] = await attempts.fetch(10, 'worker')
     expect(job).toMatchObject({ id: Id.toUuid(id), claim: { transferId: id, accountId: 'acme', attempt: 1 } })
-    expect((await jobs()).map(({ state }) => state)).toEqual(['active'])
+    expect((await readJobs(pool)).map(({ state }) => state)).toEqual(['active'])
     const log = await pool.query('select transfer_id, attempt, worker, step from outlay.attempt')
     expect(log.rows).toEqual([
       { transfer_id: id, attempt: 1, worker: expect.stringMatching(/^worker:\d+$/), step: null },
     ])
     // Its worker dies, so the outcome of the attempt is unknown.
-    await pool.query(`update outlay_queue.job set state = 'retry'`)
+    await loseJobs(pool)
     const [again] = await attempts.fetch(10, 'next')
     expect(again?.claim).toMatchObject({ attempt: 2, unknownSince: expect.any(String) })
     expect(await attempts.fetch(10, 'worker')).toEqual([])
@@ -84,7 +82,7 @@ describe('a claim', async () => {
     await commit((tx) => engine.accounts.configure(tx, 'limited', { ratePerSecond: 1 }))
     await pool.query(`insert into outlay.account_throttle (account_id) values ('throttled')`)
     await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('refused', now())`)
-    await pool.query('update outlay_queue.job set start_after = now()')
+    await loseJobs(pool)
     const fetched = await attempts.fetch(10, 'worker')
     expect(fetched).toHaveLength(6)
     expect(fetched.flatMap(({ claim }) => claim?.accountId ?? [])).toEqual(['free'])
@@ -96,20 +94,20 @@ describe('a claim', async () => {
     for (const accountId of ['acme', 'other']) await enqueue(engine, { accountId })
     const fetched = await attempts.fetch(2, 'worker')
     const [settled, free] = fetched.map(({ id }) => id)
-    const age = () => pool.query(`update outlay_queue.job set heartbeat_on = now() - interval '9 seconds'`)
+    const age = () => ageHeartbeats(pool, '9 seconds')
     const alive = async () =>
-      (await pool.query(`select id from outlay_queue.job where heartbeat_on > now() - interval '5 seconds'`)).rows
+      (await readJobs(pool)).flatMap((job) => ((job.secondsSinceHeartbeat ?? 9) < 5 ? [Id.toUuid(job.transferId)] : []))
     await age()
     const settler = await pool.connect()
     try {
       await settler.query('begin')
-      await settler.query('delete from outlay_queue.job where id = $1', [settled])
+      await removeJobs(settler, Id.fromUuid(settled ?? ''))
       await attempts.touch(fetched)
       await settler.query('rollback')
     } finally {
       settler.release(true)
     }
-    expect(await alive()).toEqual([{ id: free }])
+    expect(await alive()).toEqual([free])
     await age()
     await attempts.touch(fetched.map((job) => ({ ...job, retryCount: job.retryCount + 1 })))
     expect(await alive()).toEqual([])
@@ -121,21 +119,20 @@ describe('a claim', async () => {
     const engine = open()
     const [locked, free] = [await enqueue(engine), await enqueue(engine, { accountId: 'other' })]
     expect(await attempts.fetch(0, 'worker')).toEqual([])
-    await pool.query(`update outlay_queue.job set state = 'active', started_on = now()`)
     const host = await pool.connect()
     try {
       await host.query('begin')
       await host.query('select 1 from outlay.transfer where id = $1 for update', [locked.id])
-      expect(await attempts.claim(await fetchedJobs(pool, locked.id, free.id), 'worker')).toMatchObject([
+      expect(await attempts.claim(await fetchJobs(pool, locked.id, free.id), 'worker')).toMatchObject([
         { transferId: free.id },
       ])
-      const states = (await jobs()).map(({ state, start_after }) => [state, start_after > new Date()])
+      const states = (await readJobs(pool)).map(({ state, dueAt }) => [state, dueAt > new Date()])
       expect(states).toEqual([
         ['retry', true],
         ['active', false],
       ])
       await host.query('rollback')
-      expect(await attempts.claim(await fetchedJobs(pool, locked.id), 'worker')).toMatchObject([
+      expect(await attempts.claim(await fetchJobs(pool, locked.id), 'worker')).toMatchObject([
         { transferId: locked.id },
       ])
     } finally {
@@ -151,13 +148,13 @@ describe('a claim', async () => {
     try {
       await host.query('begin')
       await engine.accounts.retryCredentials(host, 'acme')
-      expect(await attempts.claim(await fetchedJobs(pool, id), 'worker')).toEqual([])
+      expect(await attempts.claim(await fetchJobs(pool, id), 'worker')).toEqual([])
       await host.query('commit')
     } finally {
       host.release(true)
     }
     expect(await engine.transfers.get(id)).toMatchObject({ reason: 'unauthenticated' })
-    expect(await attempts.claim(await fetchedJobs(pool, id), 'worker')).toMatchObject([
+    expect(await attempts.claim(await fetchJobs(pool, id), 'worker')).toMatchObject([
       { transferId: id, reason: 'unauthenticated' },
     ])
   })
@@ -166,13 +163,13 @@ describe('a claim', async () => {
     const engine = open()
     await commit((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 1 }))
     const [first, second] = [await enqueue(engine), await enqueue(engine)]
-    await attempts.claim(await fetchedJobs(pool, first.id), 'dead')
+    await attempts.claim(await fetchJobs(pool, first.id), 'dead')
     await commit((tx) => createCommandStore(driver, tokens, neverWeighted).pause(tx, 'acme'))
     await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [first.id])
     await forgetRequests()
     await commit((tx) => engine.transfers.cancel(tx, first.id))
     await commit((tx) => engine.accounts.resume(tx, 'acme'))
-    await attempts.claim(await fetchedJobs(pool, second.id), 'alive')
+    await attempts.claim(await fetchJobs(pool, second.id), 'alive')
     await createThrottleStore(driver, tokens).forget()
     const slots = await pool.query('select transfer_id from outlay.submission_slot')
     expect(slots.rows).toEqual([{ transfer_id: second.id }])
@@ -182,19 +179,15 @@ describe('a claim', async () => {
     const engine = open()
     const notBefore = new Date(Date.now() + 86_400_000)
     const [there, early] = [await enqueue(engine), await enqueue(engine, { notBefore })]
-    await pool.query('delete from outlay_queue.job where id = $1', [Id.toUuid(early.id)])
+    await removeJobs(pool, early.id)
     await pool.query(`update outlay.transfer set updated_at = now() - interval '1 minute'`)
-    const [before] = await jobs()
+    const before = await readJobs(pool)
     const ids = await attempts.unsubmittedAfter('', 10)
     expect(ids).toEqual([there.id, early.id])
     expect(await attempts.ensureJobs(ids)).toBe(1)
-    const after = await jobs()
-    const untouched = await pool.query('select xmax::text as locked from outlay_queue.job where id = $1', [
-      Id.toUuid(there.id),
-    ])
-    expect(untouched.rows).toEqual([{ locked: '0' }])
-    expect(after[0]).toEqual(before)
-    expect(after[1]?.start_after.getTime()).toBe(notBefore.getTime())
+    const [same, again] = await readJobs(pool)
+    expect(same).toMatchObject({ lockedBy: '0', version: before[0]?.version, dueAt: before[0]?.dueAt })
+    expect(again?.dueAt).toEqual(notBefore)
   })
 
   it('and a pause over many transfers leave the sweep for resumed accounts nothing but those', async () => {
@@ -205,9 +198,9 @@ describe('a claim', async () => {
       await enqueue(engine, { accountId: 'resumed' }),
     ]
     for (const account of ['paused', 'resumed']) await commit((tx) => engine.accounts.pause(tx, account))
-    await attempts.claim(await fetchedJobs(pool, paused.id, resumed.id), 'worker')
+    await attempts.claim(await fetchJobs(pool, paused.id, resumed.id), 'worker')
     await pool.query(`update outlay.account set paused = false where account_id = 'resumed'`)
-    await pool.query(`update outlay_queue.job set state = 'retry'`)
+    await loseJobs(pool)
     expect(await store.releaseResumed()).toBe(1)
     expect(await engine.transfers.get(resumed.id)).toMatchObject({ reason: null })
     expect(await engine.transfers.get(paused.id)).toMatchObject({ reason: 'account_paused' })

@@ -3,6 +3,7 @@ import { drain, type MemoryGateway, memoryGateway, waitUntil } from '@outlay/tes
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { emptyOutbox } from '../../test/outbox.ts'
+import { countJobs, deferJobs } from '../../test/queue.ts'
 
 const day = 24 * 3_600_000
 const lost = { outcome: 'unknown', detail: 'reset' } as const satisfies SubmitResult
@@ -180,7 +181,7 @@ describe('an outcome that is unknown', async () => {
       await enqueue(engine),
       await enqueue(engine),
     ]
-    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
+    await deferJobs(pool, '10 years')
     await makeUnknown(old.id, '25 hours', waits)
     await makeUnknown(young.id, '23 hours', waits)
     await makeUnknown(released.id, '25 hours', `${waits}, released_at = now()`)
@@ -194,8 +195,7 @@ describe('an outcome that is unknown', async () => {
     await waitUntil(() => news.length > 0)
     expect(news).toEqual(['blocked outcome_unknown'])
     for (const { id } of [young, released, doubtless]) expect(await read(id)).toMatchObject({ stage: 'queued', reason })
-    const jobs = await pool.query('select id from outlay_queue.job')
-    expect(jobs.rowCount).toBe(3)
+    expect(await countJobs(pool)).toBe(3)
     expect(gateway.submissions).toEqual([])
   })
 
@@ -204,7 +204,7 @@ describe('an outcome that is unknown', async () => {
     await pool.query(`insert into outlay.account (account_id, paused) values ('acme', true)`)
     const [held, free] = [await enqueue(engine), await enqueue(engine)]
     for (const { id } of [held, free]) await makeUnknown(id, '25 hours', `, reason = 'account_paused'`)
-    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
+    await deferJobs(pool, '10 years')
     await commit(async (tx) => {
       await tx.query('select from outlay.transfer where id = $1 for update', [held.id])
       await engine.start()

@@ -1,40 +1,20 @@
-import type { Observation } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
-import { fetchingUntil, hesitantGateway, poor } from '../../test/held-requests.ts'
-import { reach, testHost } from '../../test/host.ts'
-import { samplePayout } from '../../test/outbox.ts'
+import { fetchingUntil, heldRequests, hesitantGateway, poor } from '../../test/held-requests.ts'
+import { testHost } from '../../test/host.ts'
+import { loseJobs } from '../../test/queue.ts'
 
 describe('a request of a worker whose job another one has got', async () => {
-  const { pool, driver, open, stopAll, commit, enqueue, forgetRequests } = await testHost()
+  const host = await testHost()
+  const { pool, driver, open, stopAll, commit, enqueue, forgetRequests } = host
+  const { hesitate, openQuick, reconcileAndRelease, refuseAndCancel } = heldRequests(host)
 
   it.each([1, 2])('does not leave after a cancel, when persons have released its transfer %i times', async (times) => {
-    const inner = memoryGateway()
-    const { gateway, counts, go } = hesitantGateway(inner)
-    const slow = open({ gateway, driver: fetchingUntil(driver, () => counts.waiting > 0) })
-    await slow.start()
-    const { id } = await enqueue(slow)
-    await waitUntil(() => counts.waiting === 1)
-    const at = new Date().toISOString()
-    const alike = { remoteId: 'alike', status: 'processing', failure: null } as const
-    const { amount, source, destination, note = null } = samplePayout('acme')
-    const transfer = { ...alike, id: 'alike', amount, source, destination, note, createdAt: at, updatedAt: at }
-    const list = async () => ({ observations: [{ ...alike, transfer }] as Observation[] })
-    const quick = open({ gateway: { ...inner, list, submit: async () => poor } })
-    await pool.query('update outlay.transfer set expires_at = now()')
-    await commit((tx) => quick.fence(tx))
-    await quick.reconcile({ since: new Date(Date.now() - 60_000), acknowledge: true })
-    expect(await quick.transfers.get(id)).toMatchObject({ stage: 'blocked', reason: 'reconcile' })
-    await pool.query('update outlay.transfer set expires_at = null')
-    for (let time = 0; time < times; time += 1) await commit((tx) => quick.transfers.release(tx, id))
-    await quick.start()
-    await reach(quick, id, { stage: 'awaiting_funds' }, 90_000)
-    await forgetRequests()
-    await commit((tx) => quick.transfers.cancel(tx, id))
-    go()
-    await waitUntil(() => counts.asked > 0)
-    await stopAll()
-    expect([counts.waiting, inner.submissions]).toEqual([1, []])
+    const { id, inner, outcome } = await hesitate()
+    const quick = openQuick(inner)
+    expect(await reconcileAndRelease(quick, id, times)).toMatchObject({ stage: 'blocked', reason: 'reconcile' })
+    await refuseAndCancel(quick, id)
+    expect(await outcome()).toEqual([1, []])
   })
 
   it('is not made, when the job went back to the queue between its fetch and its claim', async () => {
@@ -48,7 +28,7 @@ describe('a request of a worker whose job another one has got', async () => {
     const job = (await pool.query('select outlay.job_id($1) as job', [id])).rows[0].job
     await pool.query(`select * from outlay.fetch_and_claim(10, 'first', '')`)
     await pool.query(`select * from outlay.claim(array[$1], array[$2::uuid], 'first', '')`, [id, job])
-    await pool.query(`update outlay_queue.job set state = 'retry', start_after = now()`)
+    await loseJobs(pool)
     const answer = {
       id,
       job,

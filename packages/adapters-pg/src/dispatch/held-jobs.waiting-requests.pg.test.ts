@@ -1,41 +1,32 @@
 import type { Gateway } from '@outlay/core'
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
-import { fetchingUntil, hesitantGateway, poor } from '../../test/held-requests.ts'
+import { heldRequests, hesitantGateway, poor } from '../../test/held-requests.ts'
 import { reach, testHost } from '../../test/host.ts'
+import { loseJobs, removeJobs } from '../../test/queue.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('a request that waits for its turn', async () => {
-  const { pool, driver, open, stopAll, commit, enqueue, forgetRequests } = await testHost()
+  const host = await testHost()
+  const { pool, open, stopAll, commit, enqueue, forgetRequests } = host
+  const { hesitate, refuseAndCancel } = heldRequests(host)
 
   it.each<[string, { lostAfterMs: number; claimedAfterMs: number; answerMs: number }]>([
     ['and its worker has not noticed', { lostAfterMs: 16_000, claimedAfterMs: 0, answerMs: 0 }],
     ['and the heartbeats of both are alike', { lostAfterMs: 0, claimedAfterMs: 16_000, answerMs: 4_000 }],
   ])('does not leave once its job was deleted and another worker has the new one, %s', async (_, times) => {
-    const inner = memoryGateway()
-    const { gateway, counts, go } = hesitantGateway(inner)
-    // It does not claim the transfer again itself.
-    const slow = open({ gateway, driver: fetchingUntil(driver, () => counts.waiting > 0) })
-    await slow.start()
-    const { id } = await enqueue(slow)
-    await waitUntil(() => counts.waiting === 1)
+    const { id, inner, outcome } = await hesitate()
     await pause(times.lostAfterMs)
-    await pool.query('delete from outlay_queue.job where id = outlay.job_id($1)', [id])
+    await removeJobs(pool, id)
     await pause(times.claimedAfterMs)
     const submit = async () => {
       await pause(times.answerMs)
       return poor
     }
     const quick = open({ gateway: { ...inner, submit } })
-    await quick.start()
-    await reach(quick, id, { stage: 'awaiting_funds' }, 90_000)
-    await forgetRequests()
-    await commit((tx) => quick.transfers.cancel(tx, id))
-    go()
-    await waitUntil(() => counts.asked > 0)
-    await stopAll()
-    expect([counts.waiting, inner.submissions]).toEqual([1, []])
+    await refuseAndCancel(quick, id)
+    expect(await outcome()).toEqual([1, []])
   })
 
   it('does not leave once its own worker has the job again, since the clock of Postgres went forward', async () => {
@@ -48,9 +39,7 @@ describe('a request that waits for its turn', async () => {
     const { id } = await enqueue(engine)
     await waitUntil(() => counts.waiting === 1)
     // What the supervision does then, since the last heartbeat seems to be hours old.
-    await pool.query(`update outlay_queue.job set state = 'retry', start_after = now() where id = outlay.job_id($1)`, [
-      id,
-    ])
+    await loseJobs(pool, id)
     await reach(engine, id, { stage: 'awaiting_funds' })
     await forgetRequests()
     await commit((tx) => engine.transfers.cancel(tx, id))
@@ -71,7 +60,7 @@ describe('a request that waits for its turn', async () => {
     await stopAll()
     const sent = inner.submissions.length
     await pool.query(`update outlay.transfer set unknown_since = now() - interval '33 seconds' where id = $1`, [id])
-    await pool.query('update outlay_queue.job set start_after = now() where id = outlay.job_id($1)', [id])
+    await loseJobs(pool, id)
     const { gateway, counts, go } = hesitantGateway(inner)
     const second = open({ gateway: { ...gateway, keyLifetimeMs: 40_000 } })
     await second.start()

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { countJobs } from '../../test/queue.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
 
@@ -49,7 +50,7 @@ describe('the answer to a submission that was abandoned', async () => {
     expect(await reach(engine, id, { stage: 'submitted' })).toMatchObject({ remoteId: 'remote-1' })
     expect((await logged('it is recorded')).fields).toMatchObject({ transferId: id, remoteId: 'remote-1' })
     expect(await acceptances()).toBe(1)
-    expect(await rows('select 1 from outlay_queue.job')).toEqual([])
+    expect(await countJobs(pool)).toBe(0)
   })
 
   it('is recorded once when a later attempt got the same one', async () => {

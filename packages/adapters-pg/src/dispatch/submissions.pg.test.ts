@@ -4,6 +4,7 @@ import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { emptyOutbox, samplePayout } from '../../test/outbox.ts'
+import { loseJobs } from '../../test/queue.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
 
@@ -219,7 +220,7 @@ describe('a submission', async () => {
       const { id } = await enqueue(engine)
       await pool.query(`select * from outlay.fetch_and_claim(1, 'a worker that dies', null)`)
       expect(await read(id)).toMatchObject({ stage: 'submitting', client: null })
-      await pool.query(`update outlay_queue.job set state = 'retry', start_after = now()`)
+      await loseJobs(pool)
       await engine.start()
       await drain(engine)
       expect(await read(id)).toMatchObject({ status: 'complete', client: 'ours', attempt: 2 })

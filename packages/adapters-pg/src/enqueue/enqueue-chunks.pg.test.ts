@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { countJobs, readJobs } from '../../test/queue.ts'
 import { chunkSize } from './enqueue-chunks.ts'
 
 describe('more transfers than one statement holds', async () => {
@@ -28,12 +29,11 @@ describe('more transfers than one statement holds', async () => {
     expect(transfers.every((transfer) => !transfer.reused && transfer.stage === 'queued')).toBe(true)
     expect(await count('outlay.transfer')).toBe(total)
     expect(await count(`outlay.event where type = 'transfer.enqueued' and sequence = 1`)).toBe(total)
-    expect(await count('outlay_queue.job')).toBe(total)
-    const { rows } = await pool.query<{ id: string; priority: number }>('select id, priority from outlay_queue.job')
-    const priorities = new Map(rows.map((row) => [row.id, row.priority]))
+    expect(await countJobs(pool)).toBe(total)
+    const places = new Map((await readJobs(pool)).map((job) => [job.transferId, job.place]))
     for (const account of ['account-0', 'account-49']) {
-      const own = transfers.filter((one) => one.accountId === account).map((one) => priorities.get(Id.toUuid(one.id)))
-      expect(own).toEqual([...own].sort((a = 0, b = 0) => b - a))
+      const own = transfers.filter((one) => one.accountId === account).map((one) => places.get(one.id))
+      expect(own).toEqual([...own].sort((a = 0, b = 0) => a - b))
       expect(new Set(own).size).toBe(total / 50)
     }
   }, 300_000)
@@ -53,7 +53,7 @@ describe('more transfers than one statement holds', async () => {
       expect(fieldsOf(await refuse(tx, others))).toEqual(stored.map((n) => `${n}.idempotencyKey`))
       await tx.query(`insert into note values ('after')`)
     })
-    expect([await count('note'), await count('outlay.transfer'), await count('outlay_queue.job')]).toEqual([2, 3, 3])
+    expect([await count('note'), await count('outlay.transfer'), await countJobs(pool)]).toEqual([2, 3, 3])
     const all = await commit((tx) => engine.transfers.enqueueMany(tx, requests))
     expect(all.flatMap((transfer, n) => (transfer.reused ? [n] : []))).toEqual(stored)
     expect(await count('outlay.event')).toBe(requests.length)

@@ -2,6 +2,7 @@ import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { queueSchema, readJobs, removeJobs } from '../../test/queue.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { createAccountWeights } from '../limits/account-weights.ts'
@@ -93,32 +94,26 @@ describe('the order of dispatch', async () => {
 
   it('goes on counting from the start when the virtual time was set back', async () => {
     const { engine } = host()
-    await pool.query('delete from outlay_queue.job')
+    await removeJobs(pool)
     await pool.query('update outlay.dispatch_clock set tag = 1500000000')
     await enqueue(engine, { accountId: 'old' })
-    await pool.query('delete from outlay_queue.job')
-    await createAttemptStore(pgDriver(pool), { ...queueTokens('outlay_queue'), schema: '"outlay"' }).rewindClock()
+    await removeJobs(pool)
+    await createAttemptStore(pgDriver(pool), { ...queueTokens(queueSchema), schema: '"outlay"' }).rewindClock()
     await enqueueMany(engine, 2, 'old')
-    const { rows } = await pool.query('select -j.priority as tag from outlay_queue.job j order by tag')
-    expect(rows.map((row) => row.tag)).toEqual([1, 2])
-    await pool.query('delete from outlay_queue.job')
+    expect((await readJobs(pool)).map(({ place }) => place)).toEqual([1, 2])
+    await removeJobs(pool)
   })
 
   it('counts an account that comes back from now, neither from its past nor from the start', async () => {
     const { engine } = host()
     await pool.query('update outlay.dispatch_clock set tag = 5000')
-    const tags = async () => {
-      const { rows } = await pool.query(
-        `select -j.priority as tag from outlay_queue.job j where j.name = 'submit' order by j.created_on desc, tag`,
-      )
-      return rows.map((row) => row.tag as number)
-    }
+    const tags = async () => (await readJobs(pool)).map(({ place }) => place).sort((a, b) => a - b)
     await enqueueMany(engine, 3, 'back')
     expect(await tags()).toEqual([5001, 5002, 5003])
     await enqueue(engine, { accountId: 'back' })
-    expect((await tags())[0]).toBe(5004)
+    expect((await tags()).at(-1)).toBe(5004)
     await pool.query('update outlay.dispatch_clock set tag = 9000')
     await enqueue(engine, { accountId: 'back' })
-    expect((await tags())[0]).toBe(9001)
+    expect((await tags()).at(-1)).toBe(9001)
   })
 })

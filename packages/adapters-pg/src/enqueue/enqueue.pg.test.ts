@@ -3,6 +3,7 @@ import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { countJobs, readJobs } from '../../test/queue.ts'
 
 const bank = '01J0000000000000000000000B'
 
@@ -32,11 +33,7 @@ describe('enqueue in the transaction of the host', async () => {
     expect(transfer).toMatchObject({ reused: false, stage: 'queued', status: 'pending', attempt: 0 })
     expect(await engine.transfers.get(transfer.id)).toMatchObject({ id: transfer.id, request: transfer.request })
     expect(await count('outlay.event', `transfer_id = '${transfer.id}'`)).toBe(1)
-    const jobs = await pool.query(
-      `select count(*) from outlay_queue.job j join outlay.transfer t on t.account_id = 'commits'
-       where j.state = 'created' and j.created_on >= t.created_at - interval '1 second'`,
-    )
-    expect(Number(jobs.rows[0].count)).toBeGreaterThan(0)
+    expect(await readJobs(pool, transfer.id)).toMatchObject([{ state: 'created', isDue: true }])
   })
 
   it('leaves no transfer, no job and no wake-up behind a rollback', async () => {
@@ -47,7 +44,7 @@ describe('enqueue in the transaction of the host', async () => {
     listener.on('notification', () => {
       notified += 1
     })
-    const jobs = await count('outlay_queue.job')
+    const jobs = await countJobs(pool)
     const transfer = await inTransaction((tx) => engine.transfers.enqueue(tx, samplePayout('rolls-back')), 'rollback')
     await inTransaction(
       (tx) => engine.transfers.enqueueMany(tx, [samplePayout('rolls-back'), samplePayout('rolls-back')]),
@@ -55,7 +52,7 @@ describe('enqueue in the transaction of the host', async () => {
     )
     expect(await engine.transfers.get(transfer.id)).toBeUndefined()
     expect(await count('outlay.transfer', `account_id = 'rolls-back'`)).toBe(0)
-    expect(await count('outlay_queue.job')).toBe(jobs)
+    expect(await countJobs(pool)).toBe(jobs)
     // Notifications come in the order of commits: this one comes after any that the rollbacks could have sent.
     await pool.query(`select pg_notify('outlay_wake', 'marker')`)
     await listener.query('select 1')

@@ -4,6 +4,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { removeJobs } from '../../test/queue.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
 
@@ -46,7 +47,7 @@ describe('an account whose enqueues wrote nothing', async () => {
       const known = Array.from({ length: 500 }, (_, at) => samplePayout('well', { idempotencyKey: `INV-${at}` }))
       await commit((tx) => engine.transfers.enqueueMany(tx, known))
       // They were paid long ago; a job of the host repeats all of them every minute, as the guide allows.
-      await pool.query('delete from outlay_queue.job')
+      await removeJobs(pool)
       await pool.query(
         `update outlay.transfer set stage = 'settled', status = 'complete', remote_id = id, next_poll_at = null`,
       )

@@ -3,6 +3,7 @@ import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { deferJobs, removeJobs } from '../../test/queue.ts'
 import { inspect } from './inspection.ts'
 
 /** For reads that a long transaction in another database of the server can delay. */
@@ -104,11 +105,8 @@ describe('an inspection', async () => {
     )
     await set('overdue', `updated_at = now() - interval '1 hour'`)
     await set('jobless', `updated_at = now() - interval '1 hour'`)
-    const job = (name: string) => Id.toUuid(ids.get(name) ?? '')
-    await pool.query(`update outlay_queue.job set start_after = now() - interval '1 hour' where id = $1`, [
-      job('overdue'),
-    ])
-    await pool.query('delete from outlay_queue.job where id = $1', [job('jobless')])
+    await deferJobs(pool, '-1 hour', ids.get('overdue') ?? '')
+    await removeJobs(pool, ids.get('jobless') ?? '')
     const stuck = await inspection.stuck()
     const words = Object.fromEntries(stuck.map((one) => [one.accountId, one.waitsFor.split(/[:,]/)[0]]))
     expect(words).toEqual({

@@ -3,6 +3,7 @@ import { memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { deferJobs, loseJobs, removeJobs } from '../../test/queue.ts'
 
 const { pool, open, commit } = await testHost({ max: 40 })
 
@@ -29,11 +30,10 @@ describe('a probe of refused credentials', () => {
     answer = undefined
     const [{ attempt }, before] = [await stored(changed.id), await stored(other.id)]
     // The job of the one is due at the moment at which the account is due for a probe, which the other one waits for.
-    await pool.query(
-      `with due as (update outlay.unauthorized_account set probe_at = clock_timestamp())
-       update outlay_queue.job set start_after = clock_timestamp() where id = outlay.job_id($1)`,
-      [changed.id],
-    )
+    await commit(async (tx) => {
+      await tx.query('update outlay.unauthorized_account set probe_at = now()')
+      await loseJobs(tx, changed.id)
+    })
     await waitUntil(async () => (await stored(other.id)).attempt > before.attempt, { timeoutMs: 60_000 })
     expect((await stored(changed.id)).attempt).toBeLessThanOrEqual(attempt + 1)
   })
@@ -56,7 +56,7 @@ describe('a probe of refused credentials', () => {
     await waitUntil(async () => (await states()).every(({ reason }) => reason === 'unauthenticated'))
     isRefused = false
     const [lost, ...others] = (await states()).map(({ id }) => id)
-    await pool.query('delete from outlay_queue.job where id = outlay.job_id($1)', [lost])
+    await removeJobs(pool, lost ?? '')
     await pool.query(
       `update outlay.unauthorized_account set probe_at = clock_timestamp(), probed_id = null where account_id = 'lost-job'`,
     )
@@ -92,12 +92,13 @@ describe('a probe of refused credentials', () => {
     await waitUntil(async () => (await stored(id)).reason === 'outcome_unknown', { timeoutMs: 60_000 })
     const before = (await stored(id)).attempt
     isRefused = false
-    await pool.query(
-      `with due as (
-         update outlay.unauthorized_account set probe_at = clock_timestamp(), probed_id = $1 where account_id = 'one-unknown')
-       update outlay_queue.job set start_after = clock_timestamp() where id = outlay.job_id($1)`,
-      [id],
-    )
+    await commit(async (tx) => {
+      await tx.query(
+        `update outlay.unauthorized_account set probe_at = now(), probed_id = $1 where account_id = 'one-unknown'`,
+        [id],
+      )
+      await loseJobs(tx, id)
+    })
     await waitUntil(async () => (await stored(other)).stage !== 'queued', { timeoutMs: 15_000 })
     expect((await stored(id)).attempt).toBeLessThanOrEqual(before + 1)
   })
@@ -168,8 +169,8 @@ describe('a probe of refused credentials', () => {
     await engine.stop()
     isRefused = false
     await pool.query(`update outlay.transfer set stage = 'queued', reason = 'account_limited' where id = $1`, [limited])
-    await pool.query(`update outlay_queue.job set state = 'retry', start_after = now() + interval '10 years'
-      where id in (select outlay.job_id(t.id) from outlay.transfer t where t.account_id = 'bounded')`)
+    const bounded = await pool.query(`select id from outlay.transfer where account_id = 'bounded'`)
+    await deferJobs(pool, '10 years', ...bounded.rows.map((row) => row.id))
     await pool.query(`update outlay.account_throttle set waiting = true where account_id = 'bounded'`)
     await pool.query(`update outlay.unauthorized_account set probe_at = clock_timestamp() where account_id = 'bounded'`)
     const host = await pool.connect()

@@ -2,6 +2,7 @@ import type { SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
+import { deferJobs, loseJobs, queueSchema, removeJobs } from '../../test/queue.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { queueTokens } from '../queue/queue.ts'
@@ -116,10 +117,10 @@ describe('an account with limits', async () => {
     await commit((tx) => engine.accounts.configure(tx, 'narrow', { concurrency: 1 }))
     const [lost] = await enqueueMany(engine, 3, 'narrow')
     await pool.query(`update outlay.transfer set reason = 'account_limited'`)
-    await pool.query(`update outlay_queue.job set start_after = now() + interval '10 years'`)
+    await deferJobs(pool, '10 years')
     await pool.query(`insert into outlay.account_throttle (account_id, waiting) values ('narrow', true)`)
     await engine.start()
-    await pool.query('delete from outlay_queue.job where id = outlay.job_id($1)', [lost?.id])
+    await removeJobs(pool, lost?.id ?? '')
     await waitUntil(() => gateway.transfers.size >= 2)
   })
 
@@ -142,12 +143,12 @@ describe('an account with limits', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.configure(tx, 'narrow', { concurrency: 1 }))
     const [held] = await enqueueMany(engine, 5, 'narrow')
-    const attempts = createAttemptStore(pgDriver(pool), { ...queueTokens('outlay_queue'), schema: '"outlay"' })
+    const attempts = createAttemptStore(pgDriver(pool), { ...queueTokens(queueSchema), schema: '"outlay"' })
     const [job] = await attempts.fetch(1, 'a worker that dies')
     expect(await attempts.claim(job === undefined ? [] : [job], 'a worker that dies')).toMatchObject([
       { transferId: held?.id },
     ])
-    await pool.query(`update outlay_queue.job set state = 'retry' where state = 'active'`)
+    await loseJobs(pool)
     await engine.start()
     expect(await drain(engine)).toMatchObject({ settled: 5 })
     expect(gateway.transfers.size).toBe(5)

@@ -56,8 +56,9 @@ export async function readList<Tx>(
   try {
     for (let count = 0; mayGoOn(count); count += 1) {
       const page = await handlers.readPage(accountId, cursor, signal)
-      const { met, due } = page === undefined ? { met: [], due: 0 } : await applyPage(options, accountId, page, leased)
-      for (const remoteId of met) missing.delete(remoteId)
+      const { listed, due } =
+        page === undefined ? { listed: [], due: 0 } : await applyPage(options, accountId, page, leased)
+      for (const remoteId of listed) missing.delete(remoteId)
       if (due === 0) patience -= 1
       const isOver = page?.next === undefined || patience <= 0
       if (isOver || (missing.size === 0 && !(await polls.isDue(accountId)))) {

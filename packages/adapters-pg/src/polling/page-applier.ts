@@ -16,7 +16,7 @@ export interface PageApplierOptions<Tx> {
 /** The result of a page. */
 export interface AppliedPage {
   /** Ids at the service of the submitted transfers that it has. */
-  readonly met: ReadonlySet<string>
+  readonly listed: ReadonlySet<string>
   /** How many of them were due for a poll, or leased for one. */
   readonly due: number
   /** True when it has transfers of others that were not known yet. */
@@ -34,15 +34,15 @@ export async function applyPage<Tx>(
   leased: ReadonlySet<string> = new Set(),
 ): Promise<AppliedPage> {
   const { driver, transfers, polls, handlers } = options
-  if (observations.length === 0) return { met: new Set(), due: 0, found: false }
+  if (observations.length === 0) return { listed: new Set(), due: 0, found: false }
   const remoteIds = observations.map(({ remoteId }) => remoteId)
-  const met = await polls.met(accountId, remoteIds)
+  const listed = await polls.listed(accountId, remoteIds)
   const { changed, found } = await withLockTimeout(driver, (tx) =>
     transfers.apply(tx, accountId, observations, handlers.rules, 'skip'),
   )
   if (changed > 0) options.onObserved()
   let due = 0
-  const next = met.map((transfer) => {
+  const next = listed.map((transfer) => {
     const isLeased = leased.has(transfer.transferId)
     if (isLeased || transfer.due) due += 1
     // The lease has counted the poll already.
@@ -51,5 +51,5 @@ export async function applyPage<Tx>(
     return { id: transfer.transferId, ms, polls: count, due: isLeased || transfer.due }
   })
   await polls.rescheduleAfterPage(next)
-  return { met: new Set(met.map(({ remoteId }) => remoteId)), due, found: found > 0 }
+  return { listed: new Set(listed.map(({ remoteId }) => remoteId)), due, found: found > 0 }
 }

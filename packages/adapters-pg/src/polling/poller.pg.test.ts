@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
 import { type ListedGateway, listedGateway } from '../../test/listed-gateway.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { removeJobs } from '../../test/queue.ts'
 
 describe('polling', async () => {
   const { pool, open, commit } = await testHost()
@@ -23,7 +24,7 @@ describe('polling', async () => {
     const payouts = Array.from({ length: count }, () => samplePayout('acme'))
     await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
     const ids = payouts.map(() => gateway.add().id)
-    await pool.query('delete from outlay_queue.job')
+    await removeJobs(pool)
     await pool.query(
       `update outlay.transfer t set stage = 'submitted', remote_id = n.remote_id, next_poll_at = now() + interval '1 day'
         from (select id, row_number() over (order by id) as n from outlay.transfer) p

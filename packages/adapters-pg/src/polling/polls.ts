@@ -26,7 +26,7 @@ const texts = {
       select t.id from {{schema}}.transfer t where t.id = any ($1::text[]) and t.stage = 'submitted' for no key update skip locked
     )
     update {{schema}}.transfer t set next_poll_at = clock_timestamp(), polls = t.polls - 1 from free f where t.id = f.id`,
-  met: `select t.id, t.remote_id, t.request -> 'destination' ->> 'transferType' as transfer_type, t.polls,
+  listed: `select t.id, t.remote_id, t.request -> 'destination' ->> 'transferType' as transfer_type, t.polls,
       t.next_poll_at <= statement_timestamp() as due
     from {{schema}}.transfer t
     where t.remote_id = any ($2::text[]) and t.account_id = $1 and t.stage = 'submitted' and t.next_poll_at is not null`,
@@ -46,7 +46,7 @@ const texts = {
       select s.account_id, s.remote_id, t.id from {{schema}}.early_observation s
       join {{schema}}.transfer t on t.remote_id = s.remote_id and t.account_id = s.account_id
       for update of s skip locked for no key update of t skip locked
-    ), met as (
+    ), listed as (
       delete from {{schema}}.early_observation s using free f where s.account_id = f.account_id and s.remote_id = f.remote_id
     ), old as (
       select s.account_id, s.remote_id from {{schema}}.early_observation s
@@ -60,7 +60,7 @@ const texts = {
 const tracedTexts = { ...texts, lease_due_traced: withTraceContext(texts.lease_due, 'id') } as const
 
 /** A submitted transfer that a page of its account's list has. */
-export interface MetTransfer {
+export interface ListedTransfer {
   readonly transferId: string
   readonly remoteId: string
   readonly transferType: string
@@ -105,9 +105,9 @@ export function createPollStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
       if (ids.length > 0) await driver.query(sql.give_back, [ids])
     },
     /** Submitted transfers of an account with these ids at the service. */
-    async met(accountId: string, remoteIds: readonly string[]): Promise<readonly MetTransfer[]> {
-      const rows = await driver.query(sql.met, [accountId, remoteIds])
-      return rows.map(readMet)
+    async listed(accountId: string, remoteIds: readonly string[]): Promise<readonly ListedTransfer[]> {
+      const rows = await driver.query(sql.listed, [accountId, remoteIds])
+      return rows.map(readListed)
     },
     /** Sets when the next poll of transfers that a page has is due. */
     async rescheduleAfterPage(polls: readonly RescheduledPoll[]): Promise<void> {
@@ -146,7 +146,7 @@ export function createPollStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
   }
 }
 
-const readMet: (row: Row) => MetTransfer = rowDecoder('polled transfer', {
+const readListed: (row: Row) => ListedTransfer = rowDecoder('polled transfer', {
   transferId: Column.from('id', Column.text),
   remoteId: Column.text,
   transferType: Column.or(Column.text, ''),

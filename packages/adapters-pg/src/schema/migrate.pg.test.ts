@@ -3,6 +3,7 @@ import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
+import { queueSchema, setQueueVersion } from '../../test/queue.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { sqlFolder } from './database-names.ts'
@@ -180,7 +181,7 @@ create index concurrently one_negative on {{schema}}.one (id) where id < 0;
     const pool = open(await database.another())
     const backend = postgres({ driver: pgDriver(pool) })
     await backend.migrate()
-    await pool.query('update outlay_queue.version set version = 44')
+    await setQueueVersion(pool, 44)
     await expect(backend.check()).rejects.toMatchObject({ code: 'queue_version_untested' })
   })
 })
@@ -188,13 +189,13 @@ create index concurrently one_negative on {{schema}}.one (id) where id < 0;
 async function describeSchema(pool: pg.Pool): Promise<unknown> {
   const columns = await pool.query(
     `select table_schema, table_name, column_name, data_type, column_default, is_nullable from information_schema.columns
-     where table_schema in ('outlay', 'outlay_queue') order by 1, 2, 3`,
+     where table_schema in ('outlay', '${queueSchema}') order by 1, 2, 3`,
   )
   const indexes = await pool.query(
-    `select indexdef from pg_indexes where schemaname in ('outlay', 'outlay_queue') order by 1`,
+    `select indexdef from pg_indexes where schemaname in ('outlay', '${queueSchema}') order by 1`,
   )
   const routines = await pool.query(
-    `select proname, prosrc from pg_proc where pronamespace in ('outlay'::regnamespace, 'outlay_queue'::regnamespace) order by 1, 2`,
+    `select proname, prosrc from pg_proc where pronamespace in ('outlay'::regnamespace, '${queueSchema}'::regnamespace) order by 1, 2`,
   )
   return { columns: columns.rows, indexes: indexes.rows, routines: routines.rows }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
+import { queueSchema } from '../../test/queue.ts'
 import { postgres } from '../backend.ts'
 
 describe('an engine whose queue has another name than that of its schema', async () => {
@@ -10,7 +11,7 @@ describe('an engine whose queue has another name than that of its schema', async
   it('is not migrated: a second queue would get no job', async () => {
     await expect(other().migrate()).rejects.toMatchObject(refusal)
     expect((await pool.query(`select to_regnamespace('jobs') as found`)).rows).toEqual([{ found: null }])
-    await postgres({ driver: driver, queueSchema: 'outlay_queue' }).migrate()
+    await postgres({ driver, queueSchema }).migrate()
   })
 
   it('does not start, even where that queue exists', async () => {

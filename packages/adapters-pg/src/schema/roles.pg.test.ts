@@ -5,6 +5,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { samplePayout } from '../../test/outbox.ts'
+import { jobTable, queueSchema } from '../../test/queue.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
@@ -97,18 +98,18 @@ describe('the roles', async () => {
       'select * from outlay.archive',
       'select * from outlay.delivery',
       'select * from outlay.unauthorized_account',
-      'select data from outlay_queue.job',
+      `select data from ${jobTable}`,
       'select * from outlay.stuck_transfers',
       `update outlay.transfer set status = 'complete'`,
       'delete from outlay.transfer',
       'delete from outlay.event',
-      'delete from outlay_queue.job',
+      `delete from ${jobTable}`,
       `insert into outlay.stop (scope) values ('all')`,
       'delete from outlay.stop',
       'update outlay.known_database set fenced_since = null',
       `select outlay.claim('{}', '{}', 'me', null)`,
       `select outlay.archive_history('', 'Z', 0, 1, false)`,
-      `select outlay_queue.create_queue('mine', '{}')`,
+      `select ${queueSchema}.create_queue('mine', '{}')`,
     ]) {
       await forbid('enqueue', text)
     }
@@ -183,12 +184,7 @@ describe('the roles', async () => {
     expect((await inspection.schema()).migrations.every((migration) => migration.state === 'applied')).toBe(true)
     await postgres({ driver: pgDriver(as('reader')) }).check()
     const insert = `insert into outlay.account (account_id) values ('mine')`
-    for (const text of [
-      ...changes,
-      insert,
-      'delete from outlay_queue.job',
-      `select outlay.claim('{}', '{}', 'me', null)`,
-    ]) {
+    for (const text of [...changes, insert, `delete from ${jobTable}`, `select outlay.claim('{}', '{}', 'me', null)`]) {
       await forbid('reader', text)
     }
   })

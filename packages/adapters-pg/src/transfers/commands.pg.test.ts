@@ -2,6 +2,7 @@ import type { SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
+import { countJobs } from '../../test/queue.ts'
 
 describe('a command in the transaction of the host', async () => {
   const { pool, open, commit, enqueue } = await testHost()
@@ -10,7 +11,7 @@ describe('a command in the transaction of the host', async () => {
     const engine = open({ gateway })
     return { engine, gateway }
   }
-  const jobs = async () => (await pool.query('select count(*)::integer as count from outlay_queue.job')).rows[0].count
+  const jobs = () => countJobs(pool)
 
   it('cancels a transfer that was not sent, and rolls back with the transaction', async () => {
     const { engine, gateway } = make()

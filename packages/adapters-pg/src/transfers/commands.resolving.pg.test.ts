@@ -3,6 +3,7 @@ import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import type pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
+import { countJobs, removeJobs } from '../../test/queue.ts'
 
 const missing = '01J0000000000000000000000Z'
 
@@ -34,7 +35,17 @@ describe('a person who has asked the service', async () => {
       [id, reason],
     )
     await pool.query(`update outlay.attempt set claimed_at = now() - interval '25 hours' where transfer_id = $1`, [id])
-    await pool.query('delete from outlay_queue.job where id = outlay.job_id($1)', [id])
+    await removeJobs(pool, id)
+  }
+
+  /** An engine that has subscribed, and one blocked transfer of it. */
+  async function makeBlocked(reason?: string) {
+    const made = make()
+    await made.engine.start()
+    await made.engine.stop()
+    const { id } = await enqueue(made.engine)
+    await block(id, reason)
+    return { id, ...made }
   }
 
   const reasons = ['outcome_unknown', 'key_expired', 'client_changed', 'idempotency_key_mismatch', 'reconcile']
@@ -42,12 +53,7 @@ describe('a person who has asked the service', async () => {
   it.each(reasons)(
     'gives a transfer blocked with %s the id that the service has, and it is polled at once',
     async (reason) => {
-      const { engine, gateway, news } = make()
-      // Subscribes.
-      await engine.start()
-      await engine.stop()
-      const { id } = await enqueue(engine)
-      await block(id, reason)
+      const { id, engine, gateway, news } = await makeBlocked(reason)
       const input = {
         accountId: 'acme',
         transferId: id,
@@ -84,12 +90,7 @@ describe('a person who has asked the service', async () => {
   it.each(reasons)(
     'fails a transfer blocked with %s that was not paid, and its request is resubmitted',
     async (reason) => {
-      const { engine, gateway, news } = make()
-      // Subscribes.
-      await engine.start()
-      await engine.stop()
-      const { id } = await enqueue(engine)
-      await block(id, reason)
+      const { id, engine, gateway, news } = await makeBlocked(reason)
       await expect(commit((tx) => engine.transfers.resubmit(tx, id))).rejects.toMatchObject({ code: 'conflict' })
       await resolve(engine, id, { notPaid: true, actor: 'ann', reason: 'no such payment' })
       expect(await engine.transfers.get(id)).toMatchObject({
@@ -118,9 +119,7 @@ describe('a person who has asked the service', async () => {
     ['has it', { remoteId: 'r-1' }],
     ['does not', { notPaid: true }],
   ])('who said that the service %s is not overruled by a late answer, and nothing is sent', async (_, resolution) => {
-    const { engine, gateway } = make()
-    const { id } = await enqueue(engine)
-    await block(id)
+    const { id, engine, gateway } = await makeBlocked()
     await resolve(engine, id, resolution)
     const before = await read(id)
     const late = {
@@ -141,14 +140,12 @@ describe('a person who has asked the service', async () => {
     // The log has the late answer, and keeps the person's resolution.
     expect((await attempts(id)).map(({ outcome }) => outcome)).toEqual(['accepted', 'resolved'])
     expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(false)
-    expect(await count('outlay_queue.job')).toBe(0)
+    expect(await countJobs(pool)).toBe(0)
     expect(gateway.submissions).toHaveLength(0)
   })
 
   it('rolls back with the transaction of the host', async () => {
-    const { engine } = make()
-    const { id } = await enqueue(engine)
-    await block(id)
+    const { id, engine } = await makeBlocked()
     const [before, events] = [await read(id), await count('outlay.event')]
     for (const resolution of [{ remoteId: 'r-1' }, { notPaid: true }] as const) {
       const failing = commit(async (tx) => {
@@ -195,9 +192,7 @@ describe('a person who has asked the service', async () => {
   })
 
   it('deletes the transfer that was found on a watched account, so that it is not adopted too', async () => {
-    const { engine } = make()
-    const { id } = await enqueue(engine)
-    await block(id)
+    const { id, engine } = await makeBlocked()
     await pool.query(
       `insert into outlay.found_transfer (account_id, remote_id, automated, transfer) values ('acme', 'r-1', false, '{}')`,
     )
@@ -228,9 +223,7 @@ describe('a person who has asked the service', async () => {
   })
 
   it('cannot say that nothing was paid while a request may still arrive', async () => {
-    const { engine } = make()
-    const { id } = await enqueue(engine)
-    await block(id)
+    const { id, engine } = await makeBlocked()
     await pool.query('update outlay.attempt set claimed_at = now() where transfer_id = $1', [id])
     await expect(resolve(engine, id, { notPaid: true })).rejects.toMatchObject({ code: 'conflict', field: 'notPaid' })
     expect(await read(id)).toMatchObject({ stage: 'blocked', status: 'pending' })
@@ -250,9 +243,7 @@ describe('a person who has asked the service', async () => {
     ],
     ['a page answered that may have passed it on', { outcome: 'unauthorized', detail: 'HTTP 403', httpStatus: 403 }],
   ])('cannot say that nothing was paid while a request may still arrive: %s', async (_, answer) => {
-    const { engine, gateway } = make()
-    const { id } = await enqueue(engine)
-    await block(id)
+    const { id, engine, gateway } = await makeBlocked()
     await commit((tx) => engine.transfers.release(tx, id))
     gateway.script(() => answer)
     const patient = { ...gateway, keyLifetimeMs: 480 * 3_600_000 }

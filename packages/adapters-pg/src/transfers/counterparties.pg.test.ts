@@ -3,7 +3,8 @@ import { type EnqueueRequest, type EventType, eventTypes } from '@outlay/core'
 import { addresses, drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
-import { fetchedJobs, samplePayout } from '../../test/outbox.ts'
+import { samplePayout } from '../../test/outbox.ts'
+import { fetchJobs, jobTable, loseJobs } from '../../test/queue.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect as inspectPlace } from '../inspection/inspection.ts'
@@ -87,7 +88,7 @@ describe('a counterparty that a transfer gives whole', async () => {
       ])
       const tables = ['transfer', 'event', 'attempt', 'delivery', 'transfers', 'counterparty']
       const rows = await Promise.all(tables.map((name) => pool.query(`select * from outlay.${name}`)))
-      const jobs = await pool.query('select * from outlay_queue.job')
+      const jobs = await pool.query(`select * from ${jobTable}`)
       return inspect([first, reads, received, jobs.rows, rows.map((one) => one.rows)], { depth: 20 })
     }
     const before = await shown()
@@ -185,7 +186,7 @@ describe('a counterparty that a transfer gives whole', async () => {
     expect(await since()).toEqual(first)
     await pool.query(`update outlay.counterparty_details set unknown_since = now() - interval '24 hours'`)
     gateway.scriptAfterRegistration(() => unknown)
-    await pool.query('update outlay_queue.job set start_after = now()')
+    await loseJobs(pool)
     await reach(engine, id, (reason, stage) => stage === 'blocked' && reason === 'registration_unknown')
     gateway.scriptAfterRegistration(() => undefined)
     await commit(async (tx) => {
@@ -200,14 +201,14 @@ describe('a counterparty that a transfer gives whole', async () => {
     const { engine, gateway } = make()
     const { id } = await enqueue(engine)
     const attempts = createAttemptStore(pgDriver(pool), tokens)
-    const [lost] = await attempts.claim(await fetchedJobs(pool, id), 'dead')
-    const [next] = await attempts.claim(await fetchedJobs(pool, id), 'alive')
+    const [lost] = await attempts.claim(await fetchJobs(pool, id), 'dead')
+    const [next] = await attempts.claim(await fetchJobs(pool, id), 'alive')
     expect([lost?.attempt, next?.attempt]).toEqual([1, 2])
     expect(next?.unknownSince).toBeNull()
     expect(next?.registration).toEqual(lost?.registration)
     expect(await attemptsOf(id)).toEqual(['registration unanswered', 'registration unanswered'])
     await commit((tx) => engine.accounts.pause(tx, 'acme'))
-    await attempts.claim(await fetchedJobs(pool, id), 'alive')
+    await attempts.claim(await fetchJobs(pool, id), 'alive')
     await cancel(engine, id)
     expect(gateway.registrations).toEqual([])
   })

@@ -2,7 +2,8 @@ import { Id, type StoredRequest } from '@outlay/core'
 import type { ChangingTransfer, DecideChange, NewTransfer } from '@outlay/core/adapter'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
-import { fetchedJobs, samplePayout } from '../../test/outbox.ts'
+import { samplePayout } from '../../test/outbox.ts'
+import { fetchJobs } from '../../test/queue.ts'
 import { postgres } from '../backend.ts'
 import { fillTokens } from '../database/statement.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
@@ -88,11 +89,11 @@ describe('trace contexts', async () => {
     const [one, two] = [transfer(), transfer()]
     const [{ createdAt } = { createdAt: '' }] = await enqueue([one], traceparent)
     await enqueue([two])
-    const claims = await attempts.claim(await fetchedJobs(pool, one.id, two.id), 'worker', { traced: true })
+    const claims = await attempts.claim(await fetchJobs(pool, one.id, two.id), 'worker', { traced: true })
     const byId = new Map(claims.map((claim) => [claim.transferId, claim]))
     expect(byId.get(one.id)).toMatchObject({ attempt: 1, traceparent, createdAt })
     expect(byId.get(two.id)?.traceparent).toBeUndefined()
-    const again = await attempts.claim(await fetchedJobs(pool, one.id), 'worker')
+    const again = await attempts.claim(await fetchJobs(pool, one.id), 'worker')
     expect(again[0]).toMatchObject({ attempt: 2, transferId: one.id })
     expect(again[0]?.traceparent).toBeUndefined()
   })

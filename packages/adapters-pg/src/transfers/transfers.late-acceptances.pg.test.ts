@@ -1,6 +1,7 @@
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
+import { countJobs, loseJobs } from '../../test/queue.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
 
@@ -12,7 +13,7 @@ describe('an acceptance that came when another attempt was under way', async () 
 
   /** Another worker claims the transfers, whose worker has lost its jobs. */
   async function claim() {
-    await pool.query(`update outlay_queue.job set state = 'retry', start_after = now()`)
+    await loseJobs(pool)
     await pool.query(`select * from outlay.fetch_and_claim(10, 'one of two', '')`)
   }
   async function settle(id: string, attempt: number, outcome: object): Promise<string> {
@@ -66,7 +67,7 @@ describe('an acceptance that came when another attempt was under way', async () 
     expect(await settle(id, 2, answer)).toBe('settled')
     expect(await settle(id, 1, accepted)).toBe('settled')
     expect(await engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'remote-1', reason: null })
-    expect((await pool.query('select 1 from outlay_queue.job')).rows).toEqual([])
+    expect(await countJobs(pool)).toBe(0)
   })
 
   it('counts when both come together', async () => {

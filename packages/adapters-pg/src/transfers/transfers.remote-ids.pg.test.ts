@@ -3,6 +3,7 @@ import { waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { countJobs, removeJobs } from '../../test/queue.ts'
 import { listingGateway, restoredDatabase } from '../../test/restored-database.ts'
 
 const payout = (idempotencyKey: string, accountId = 'acme') => samplePayout(accountId, { idempotencyKey })
@@ -14,7 +15,9 @@ const found = (key: string, more = {}) => ({
 })
 
 describe('an id at the service', async () => {
-  const restored = restoredDatabase(await testHost())
+  const host = await testHost()
+  const { pool } = host
+  const restored = restoredDatabase(host)
   const { commit, make, rows, isSent } = restored
 
   /** A service that answers these keys of hosts with one id, `same`, and all others with their own. */
@@ -72,7 +75,7 @@ describe('an id at the service', async () => {
     await expect(commit((tx) => engine.transfers.cancel(tx, two))).rejects.toMatchObject({
       code: 'transfer_not_cancelable',
     })
-    expect(await rows('select 1 from outlay_queue.job')).toEqual([])
+    expect(await countJobs(pool)).toBe(0)
     const [stuck] = await rows('select waits_for from outlay.stuck_transfers where id = $1', [two])
     expect(stuck.waits_for).toContain('is that of another transfer here')
     expect(await restored.doubled()).toEqual([])
@@ -107,7 +110,7 @@ describe('an id at the service', async () => {
     await rows(
       `update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown', attempt = 1, unknown_since = now()`,
     )
-    await rows('delete from outlay_queue.job')
+    await removeJobs(pool)
     let two = ''
     await commit(async (tx) => {
       await engine.transfers.resolve(tx, first, { remoteId: 'same' })
@@ -128,7 +131,7 @@ describe('an id at the service', async () => {
     await rows(
       `update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown', attempt = 1, unknown_since = now()`,
     )
-    await rows('delete from outlay_queue.job')
+    await removeJobs(pool)
     await commit((tx) => engine.transfers.resolve(tx, wrong, { remoteId: 'same' }))
     const two = await enqueue(engine, 'two')
     await engine.start()

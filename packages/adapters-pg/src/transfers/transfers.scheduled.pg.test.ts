@@ -1,7 +1,7 @@
 import { Id } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
-import { fetchedJobs } from '../../test/outbox.ts'
+import { addStrayJob, deferJobs, fetchJobs, loseJobs, moveJobs, readJobs, removeJobs } from '../../test/queue.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { createCredentialStore } from '../limits/credentials.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
@@ -14,21 +14,18 @@ describe('a transfer that is not to be sent before a time', async () => {
   const notBefore = new Date(Date.now() + 86_400_000)
 
   const attempts = createAttemptStore(driver, tokens)
-  const startOf = async (id: string): Promise<Date> =>
-    (await pool.query('select start_after from outlay_queue.job where id = $1', [Id.toUuid(id)])).rows[0]?.start_after
+  const startOf = async (id: string) => (await readJobs(pool, id))[0]?.dueAt
   /** Leaves the transfer as a claim that deferred it does. */
-  const defer = (id: string, stage: string, reason: string) =>
-    pool.query(
-      `with j as (update outlay_queue.job set start_after = now() + interval '10 years', state = 'retry')
-       update outlay.transfer set stage = $2, reason = $3 where id = $1`,
-      [id, stage, reason],
-    )
+  const defer = async (id: string, stage: string, reason: string) => {
+    await deferJobs(pool, '10 years')
+    await pool.query('update outlay.transfer set stage = $2, reason = $3 where id = $1', [id, stage, reason])
+  }
 
   it.each(['queued', 'blocked', 'awaiting_funds'])('waits for it when it is released while %s', async (stage) => {
     const engine = open()
     const { id } = await enqueue(engine, { notBefore })
     await pool.query('update outlay.transfer set stage = $1', [stage])
-    if (stage === 'blocked') await pool.query('delete from outlay_queue.job')
+    if (stage === 'blocked') await removeJobs(pool)
     expect(await commit((tx) => engine.transfers.release(tx, id))).toBe(true)
     expect(await startOf(id)).toEqual(notBefore)
     expect(await attempts.fetch(10, 'worker')).toEqual([])
@@ -78,13 +75,13 @@ describe('a transfer that is not to be sent before a time', async () => {
   it('goes back to its time when its job comes too early, by whatever accident', async () => {
     const engine = open()
     const { id } = await enqueue(engine, { notBefore })
-    await pool.query('update outlay_queue.job set start_after = now()')
+    await loseJobs(pool)
     expect(await attempts.fetch(10, 'worker')).toMatchObject([{ id: Id.toUuid(id), claim: undefined }])
-    expect(await attempts.claim(await fetchedJobs(pool, id), 'worker')).toEqual([])
+    expect(await attempts.claim(await fetchJobs(pool, id), 'worker')).toEqual([])
     expect(await startOf(id)).toEqual(notBefore)
-    expect((await pool.query('select state from outlay_queue.job')).rows).toEqual([{ state: 'retry' }])
+    expect(await readJobs(pool)).toMatchObject([{ state: 'retry' }])
     await pool.query(`update outlay.transfer set not_before = now() - interval '1 second'`)
-    await pool.query('update outlay_queue.job set start_after = now()')
+    await loseJobs(pool)
     expect(await attempts.fetch(10, 'worker')).toMatchObject([{ claim: { transferId: id, attempt: 1 } }])
   })
 
@@ -92,20 +89,18 @@ describe('a transfer that is not to be sent before a time', async () => {
     const engine = open()
     await commit((tx) => engine.accounts.pause(tx, 'acme'))
     const [paused] = [await enqueue(engine), await enqueue(engine, { notBefore })]
-    await attempts.claim(await fetchedJobs(pool, paused.id), 'worker')
+    await attempts.claim(await fetchJobs(pool, paused.id), 'worker')
     const tag = async () => Number((await pool.query('select tag from outlay.dispatch_clock')).rows[0].tag)
     const setTag = (high: number) => pool.query('update outlay.dispatch_clock set tag = $1', [high])
     try {
       await setTag(1_500_000_000)
-      await pool.query('update outlay_queue.job set priority = -1500000000')
+      await moveJobs(pool, 1_500_000_000)
       await attempts.rewindClock()
       expect(await tag()).toBe(0)
-      expect((await pool.query('select distinct priority from outlay_queue.job')).rows).toEqual([{ priority: -1 }])
+      expect(new Set((await readJobs(pool)).map(({ place }) => place))).toEqual(new Set([1]))
       // One that is due soon does.
       await setTag(1_500_000_000)
-      await pool.query(
-        `insert into outlay_queue.job (id, name, priority) values (gen_random_uuid(), 'submit', -1500000000)`,
-      )
+      await addStrayJob(pool, 1_500_000_000)
       await attempts.rewindClock()
       expect(await tag()).toBe(1_500_000_000)
     } finally {

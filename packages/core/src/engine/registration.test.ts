@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Claim } from '../ports/claim.ts'
+import { sampleClaim } from '../../test/sample-claim.ts'
 import type { Gateway, RegisterResult } from '../ports/gateway.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { decideUnsendable } from './sending.ts'
@@ -8,28 +8,15 @@ const now = new Date('2026-11-20T12:00:00.000Z')
 const wallet = { kind: 'wallet', name: 'Ada', address: '0x1', transferTypes: ['base'] } as const
 const summary = { kind: 'wallet', name: 'Ada', lastFour: '', transferTypes: ['base'], fingerprint: 'f' } as const
 
-const claim: Claim = {
-  transferId: '01J00000000000000000000001',
-  accountId: 'acme',
-  submissionKey: 'key',
+const claim = sampleClaim({
   request: {
-    amount: { value: '1.00', currency: 'USDC' },
-    source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
+    ...sampleClaim().request,
     destination: { address: summary, valueType: 'USDC', transferType: 'base' },
   },
   registration: { idempotencyKey: 'own key', address: wallet, unknownSince: null },
   attempt: 3,
-  claimedBy: 'worker:1',
-  claimedAt: now.toISOString(),
-  reason: null,
-  unknownSince: null,
-  unknownAttempt: null,
-  released: false,
   client: null,
-  expiresAt: null,
-  credentialRefusals: 0,
-  ownRefusals: 0,
-}
+})
 const decide = (result: RegisterResult) => decideRegistration(claim, result, { now, fraction: 0.5, firstPollMs: 7_500 })
 
 describe('the decision about a registration', () => {

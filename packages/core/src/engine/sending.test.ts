@@ -1,34 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { claimedAt, hoursAgo, sampleClaim } from '../../test/sample-claim.ts'
 import type { Claim } from '../ports/claim.ts'
 import type { Gateway } from '../ports/gateway.ts'
 import { checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
 
-const now = new Date('2026-11-20T12:00:00.000Z')
 const hour = 3_600_000
-const hoursAgo = (hours: number) => new Date(now.getTime() - hours * hour).toISOString()
 
-const claim = (overrides: Partial<Claim> = {}): Claim => ({
-  transferId: '01J00000000000000000000001',
-  accountId: 'acme',
-  submissionKey: 'key',
-  request: {
-    amount: { value: '1.00', currency: 'USDC' },
-    source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
-    destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
-  },
-  attempt: 4,
-  claimedBy: 'worker:1',
-  claimedAt: now.toISOString(),
-  reason: null,
-  unknownSince: null,
-  unknownAttempt: null,
-  released: false,
-  client: 'ours',
-  expiresAt: null,
-  credentialRefusals: 0,
-  ownRefusals: 0,
-  ...overrides,
-})
+const claim = (overrides: Partial<Claim> = {}) => sampleClaim({ attempt: 4, client: 'ours', ...overrides })
 
 const unknown = (hours: number, overrides: Partial<Claim> = {}) =>
   claim({ unknownSince: hoursAgo(hours), unknownAttempt: 2, ...overrides })
@@ -44,13 +22,13 @@ describe('the decision not to send a transfer any more', () => {
   it('covers a transfer that expired by the database clock, unless a request may have left', () => {
     expect(decideUnsendable(claim({ expiresAt: '2026-11-20T12:00:00.001Z' }))).toBeUndefined()
     expect(decideUnsendable(unknown(2, { expiresAt: hoursAgo(1) }))).toBeUndefined()
-    expect(decideUnsendable(claim({ expiresAt: now.toISOString() }))).toMatchObject({
+    expect(decideUnsendable(claim({ expiresAt: claimedAt.toISOString() }))).toMatchObject({
       stage: 'settled',
       status: 'failed',
-      failure: { type: 'expired', retriable: false, occurredAt: now.toISOString() },
+      failure: { type: 'expired', retriable: false, occurredAt: claimedAt.toISOString() },
       credentials: null,
       events: [{ type: 'transfer.failed' }],
-      answer: { outcome: 'rejected', detail: expect.stringContaining(now.toISOString()), httpStatus: null },
+      answer: { outcome: 'rejected', detail: expect.stringContaining(claimedAt.toISOString()), httpStatus: null },
     })
   })
 
@@ -171,7 +149,7 @@ describe('the client that sends a transfer', () => {
 })
 
 describe('a transfer that no client may send', () => {
-  const context = { now, fraction: 0.5, firstPollMs: 7_500 }
+  const context = { now: claimedAt, fraction: 0.5, firstPollMs: 7_500 }
 
   it('waits, longer each time, while its client is another one', () => {
     const unsent = { reason: 'client_changed', detail: 'not sent: another one' } as const

@@ -1,38 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { claimedAt, hoursAgo, sampleClaim } from '../../test/sample-claim.ts'
 import type { Claim } from '../ports/claim.ts'
 import type { SubmitResult } from '../ports/gateway.ts'
 import { decideSubmission } from './submission.ts'
 
-const now = new Date('2026-11-20T12:00:00.000Z')
 /** The worker's own clock, which no decision uses. */
 const wrongClock = new Date('2031-01-01T00:00:00.000Z')
-const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000).toISOString()
-
-const claim = (overrides: Partial<Claim> = {}): Claim => ({
-  transferId: '01J00000000000000000000001',
-  accountId: 'acme',
-  submissionKey: 'key',
-  request: {
-    amount: { value: '1.00', currency: 'USDC' },
-    source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
-    destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
-  },
-  attempt: 1,
-  claimedBy: 'worker:1',
-  claimedAt: now.toISOString(),
-  reason: null,
-  unknownSince: null,
-  unknownAttempt: null,
-  released: false,
-  client: '',
-  expiresAt: null,
-  credentialRefusals: 0,
-  ownRefusals: 0,
-  ...overrides,
-})
 
 const decide = (result: SubmitResult, overrides: Partial<Claim> = {}, fraction = 0.5) =>
-  decideSubmission(claim(overrides), result, { now: wrongClock, fraction, firstPollMs: 7_500 })
+  decideSubmission(sampleClaim(overrides), result, { now: wrongClock, fraction, firstPollMs: 7_500 })
 
 describe('the decision about an answer', () => {
   it('polls an accepted transfer, and forgets that an earlier outcome was unknown', () => {
@@ -69,7 +45,7 @@ describe('the decision about an answer', () => {
       type: 'rejected',
       code: 'R03',
       detail: '',
-      occurredAt: now.toISOString(),
+      occurredAt: claimedAt.toISOString(),
       retriable: false,
     } as const
     const answer = (retriable: boolean) =>
@@ -122,7 +98,7 @@ describe('the decision about an answer', () => {
   it('forgets a counterparty given in full only when the service no longer has its address', () => {
     const address = { kind: 'wallet', name: 'Ada', lastFour: '', transferTypes: ['base'], fingerprint: 'f' } as const
     const destination = { addressId: 'b', address, valueType: 'USDC', transferType: 'base' }
-    const whole = { request: { ...claim().request, destination } }
+    const whole = { request: { ...sampleClaim().request, destination } }
     const refused = (code: string, overrides: Partial<Claim>) =>
       decide({ outcome: 'rejected', code, detail: '' }, overrides).forgetCounterparty
     expect(refused('invalid_address', whole)).toBe(true)
@@ -196,7 +172,7 @@ describe('the decision about an answer', () => {
 
   it('treats a key in flight at the service as an unknown outcome, but not a request to wait', () => {
     const throttled = { outcome: 'throttled', detail: 'later' } as const
-    const inFlight = { stage: 'queued', reason: 'rate_limited', unknownSince: now.toISOString() }
+    const inFlight = { stage: 'queued', reason: 'rate_limited', unknownSince: claimedAt.toISOString() }
     expect(decide({ ...throttled, httpStatus: 409 })).toMatchObject(inFlight)
     expect(decide({ ...throttled, httpStatus: 409 }, { unknownSince: hoursAgo(3) }).unknownSince).toBe(hoursAgo(3))
     expect(decide({ ...throttled, httpStatus: 429 }).unknownSince).toBeNull()
@@ -205,7 +181,11 @@ describe('the decision about an answer', () => {
 
   it('treats a missing answer as an unknown outcome from its first time on, and blocks it after 24 hours, never fails it', () => {
     const lost = { outcome: 'unknown', detail: 'reset' } as const
-    expect(decide(lost)).toMatchObject({ stage: 'queued', reason: 'outcome_unknown', unknownSince: now.toISOString() })
+    expect(decide(lost)).toMatchObject({
+      stage: 'queued',
+      reason: 'outcome_unknown',
+      unknownSince: claimedAt.toISOString(),
+    })
     expect(decide(lost, { unknownSince: hoursAgo(23.99) })).toMatchObject({
       stage: 'queued',
       unknownSince: hoursAgo(23.99),

@@ -1,36 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import type { Claim } from '../ports/claim.ts'
+import { claimedAt, hoursAgo, sampleClaim } from '../../test/sample-claim.ts'
 import type { SubmitResult } from '../ports/gateway.ts'
 import { decideSubmission } from './submission.ts'
 
-const now = new Date('2026-11-20T12:00:00.000Z')
 const hour = 3_600_000
-const hoursAgo = (hours: number) => new Date(now.getTime() - hours * hour).toISOString()
-
-const claim = (unknownSince: string | null): Claim => ({
-  transferId: '01J00000000000000000000001',
-  accountId: 'acme',
-  submissionKey: 'key',
-  request: {
-    amount: { value: '1.00', currency: 'USDC' },
-    source: { addressId: 'a', valueType: 'USDC', transferType: 'base' },
-    destination: { addressId: 'b', valueType: 'USDC', transferType: 'base' },
-  },
-  attempt: 4,
-  claimedBy: 'worker:1',
-  claimedAt: now.toISOString(),
-  reason: unknownSince === null ? null : 'outcome_unknown',
-  unknownSince,
-  unknownAttempt: unknownSince === null ? null : 1,
-  released: false,
-  client: '',
-  expiresAt: null,
-  credentialRefusals: 0,
-  ownRefusals: 0,
-})
 
 const decide = (result: SubmitResult, unknownSince: string | null, keyLifetimeMs?: number) =>
-  decideSubmission(claim(unknownSince), result, { now, fraction: 0.5, firstPollMs: 7_500, keyLifetimeMs })
+  decideSubmission(
+    sampleClaim(unknownSince === null ? {} : { unknownSince, unknownAttempt: 1, reason: 'outcome_unknown' }),
+    result,
+    { now: claimedAt, fraction: 0.5, firstPollMs: 7_500, keyLifetimeMs },
+  )
 
 const detail = 'what was said'
 const bare = [
@@ -98,14 +78,18 @@ describe('an outcome that is unknown', () => {
   it('begins with the claim of an attempt that has no answer, is in flight, or has the key of another request, and with nothing else', () => {
     for (const answer of answers) {
       const begins = ['unknown', 'key_mismatch'].includes(answer.outcome) || answer.httpStatus === 409
-      expect(decide(answer, null).unknownSince).toBe(begins ? now.toISOString() : null)
+      expect(decide(answer, null).unknownSince).toBe(begins ? claimedAt.toISOString() : null)
     }
   })
 
   it('is the result of an acceptance without an id', () => {
     for (const remoteId of ['', undefined, null, 7] as unknown as string[]) {
       const settlement = decide({ outcome: 'accepted', remoteId, httpStatus: 201, keyEvaluated: true }, null)
-      expect(settlement).toMatchObject({ stage: 'queued', reason: 'outcome_unknown', unknownSince: now.toISOString() })
+      expect(settlement).toMatchObject({
+        stage: 'queued',
+        reason: 'outcome_unknown',
+        unknownSince: claimedAt.toISOString(),
+      })
       expect(settlement.answer).toEqual({
         ...{ outcome: 'unknown', detail: 'accepted, but without an id' },
         ...{ httpStatus: 201, requestId: null },
@@ -124,7 +108,7 @@ describe('a refusal that may come from a proxy, after the request was passed on'
     expect(decide(result, null)).toMatchObject({ stage: 'queued', unknownSince: null })
     expect(decide({ ...result, mayHaveActed: true }, null)).toMatchObject({
       stage: 'queued',
-      unknownSince: now.toISOString(),
+      unknownSince: claimedAt.toISOString(),
     })
     expect(decide({ ...result, mayHaveActed: true }, hoursAgo(1))).toMatchObject({ unknownSince: hoursAgo(1) })
   })
@@ -134,7 +118,7 @@ describe('a refusal that may come from a proxy, after the request was passed on'
     { outcome: 'insufficient_balance', detail, httpStatus: 402 },
     { outcome: 'key_mismatch', detail, httpStatus: 422 },
   ] as const satisfies readonly SubmitResult[])('ends nothing: $outcome, unless it is a proof', (result) => {
-    const doubtful = { status: 'pending', failure: null, unknownSince: now.toISOString() }
+    const doubtful = { status: 'pending', failure: null, unknownSince: claimedAt.toISOString() }
     const stage = result.outcome === 'key_mismatch' ? 'blocked' : 'queued'
     expect(decide({ ...result, mayHaveActed: true }, null)).toMatchObject({ ...doubtful, stage })
     if (result.outcome === 'key_mismatch') return

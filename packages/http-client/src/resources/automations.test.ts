@@ -1,24 +1,11 @@
 import { OutlayError } from '@outlay/core'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { answer, reset, type ScriptedServer, startServer } from '../../test/scripted-server.ts'
-import { type Client, createClient } from '../client.ts'
+import { expect, test } from 'vitest'
+import { scriptedExchange } from '../../test/scripted-exchange.ts'
+import { answer, reset } from '../../test/scripted-server.ts'
 
 const accountId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const wallet = '01BX5ZZKBKACTAV9WEVGEMMVS0'
-
-let server: ScriptedServer
-let client: Client
-
-beforeEach(async () => {
-  server = await startServer()
-  const credentials = { clientId: 'client', clientSecret: 'secret' }
-  client = createClient({ baseUrl: server.url, credentials, wait: async () => {} })
-})
-
-afterEach(async () => {
-  await client.close()
-  await server.close()
-})
+const exchange = scriptedExchange()
 
 const request = {
   name: 'Treasury',
@@ -38,12 +25,12 @@ const record = (id: string) => ({
 })
 
 test('an automation is sent in the documented shape and canonical spelling, and retried with the same key', async () => {
-  server.script(reset, answer(201, record('m')))
-  const created = await client.automations.create(accountId, request)
+  exchange.server.script(reset, answer(201, record('m')))
+  const created = await exchange.client.automations.create(accountId, request)
   expect(created).toMatchObject({ id: 'm', automation: { status: 'pending', source: { transferType: null } } })
-  const [lost, got] = server.requests
+  const [lost, got] = exchange.server.requests
   expect(got).toMatchObject({ method: 'POST', url: `/accounts/${accountId}/automations`, body: lost?.body })
-  expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([
+  expect(exchange.server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([
     created.idempotencyKey,
     created.idempotencyKey,
   ])
@@ -56,49 +43,55 @@ test('an automation is sent in the documented shape and canonical spelling, and 
 })
 
 test('a create whose answer has only the id returns no automation', async () => {
-  server.script(answer(201, { id: 'm' }))
-  expect(await client.automations.create(accountId, request)).toMatchObject({ id: 'm', automation: undefined })
+  exchange.server.script(answer(201, { id: 'm' }))
+  expect(await exchange.client.automations.create(accountId, request)).toMatchObject({ id: 'm', automation: undefined })
 })
 
 test('an invalid request is refused before anything is sent', async () => {
   const offramp = { ...request, source: { valueType: 'USDC' } }
-  await expect(client.automations.create(accountId, offramp)).rejects.toMatchObject({
+  await expect(exchange.client.automations.create(accountId, offramp)).rejects.toMatchObject({
     code: 'unsupported_flow',
     field: 'source.valueType',
   })
-  expect(server.requests).toEqual([])
+  expect(exchange.server.requests).toEqual([])
 })
 
 test('a list may be wrapped or bare', async () => {
-  server.script(answer(200, { automations: [record('m')] }), answer(200, [record('m')]), answer(200, []))
+  exchange.server.script(answer(200, { automations: [record('m')] }), answer(200, [record('m')]), answer(200, []))
   for (const ids of [['m'], ['m'], []]) {
-    const { items, next } = await client.automations.list(accountId)
+    const { items, next } = await exchange.client.automations.list(accountId)
     expect(items.map((automation) => automation.id)).toEqual(ids)
     expect(next).toBeUndefined()
   }
-  expect(server.requests[0]?.url).toBe(`/accounts/${accountId}/automations`)
+  expect(exchange.server.requests[0]?.url).toBe(`/accounts/${accountId}/automations`)
 })
 
 test('all pages are read when the service paginates', async () => {
-  server.script(
+  exchange.server.script(
     answer(200, { automations: [record('m1')], pagination: { next: 'two' } }),
     answer(200, { automations: [record('m2')], pagination: { next: null } }),
   )
   const ids = []
-  for await (const automation of client.automations.iterate(accountId)) ids.push(automation.id)
+  for await (const automation of exchange.client.automations.iterate(accountId)) ids.push(automation.id)
   expect(ids).toEqual(['m1', 'm2'])
 })
 
 test('a missing automation is undefined', async () => {
-  server.script(answer(404, { code: 'not_found' }))
-  expect(await client.automations.get(accountId, 'm')).toBeUndefined()
+  exchange.server.script(answer(404, { code: 'not_found' }))
+  expect(await exchange.client.automations.get(accountId, 'm')).toBeUndefined()
 })
 
 test('an automation is disabled and archived by its status', async () => {
-  server.script(answer(200, { ...record('m'), status: 'disabled' }), answer(204), answer(409, { code: 'conflict' }))
-  expect(await client.automations.update(accountId, 'm', { status: 'disabled' })).toMatchObject({ status: 'disabled' })
-  expect(await client.automations.update(accountId, 'm', { status: 'archived' })).toBeUndefined()
-  const refused = client.automations.update(accountId, 'm', { status: 'archived' })
+  exchange.server.script(
+    answer(200, { ...record('m'), status: 'disabled' }),
+    answer(204),
+    answer(409, { code: 'conflict' }),
+  )
+  expect(await exchange.client.automations.update(accountId, 'm', { status: 'disabled' })).toMatchObject({
+    status: 'disabled',
+  })
+  expect(await exchange.client.automations.update(accountId, 'm', { status: 'archived' })).toBeUndefined()
+  const refused = exchange.client.automations.update(accountId, 'm', { status: 'archived' })
   await expect(refused).rejects.toSatisfy((error) => OutlayError.is(error, 'conflict'))
-  expect(server.requests[0]).toMatchObject({ method: 'PATCH', body: '{"status":"disabled"}' })
+  expect(exchange.server.requests[0]).toMatchObject({ method: 'PATCH', body: '{"status":"disabled"}' })
 })

@@ -1,22 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { answer, type ScriptedServer, startServer } from '../../test/scripted-server.ts'
-import { type Client, createClient } from '../client.ts'
+import { expect, test } from 'vitest'
+import { scriptedExchange } from '../../test/scripted-exchange.ts'
+import { answer } from '../../test/scripted-server.ts'
 
 const accountId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
-
-let server: ScriptedServer
-let client: Client
-
-beforeEach(async () => {
-  server = await startServer()
-  const credentials = { clientId: 'client', clientSecret: 'secret' }
-  client = createClient({ baseUrl: server.url, credentials, wait: async () => {} })
-})
-
-afterEach(async () => {
-  await client.close()
-  await server.close()
-})
+const exchange = scriptedExchange()
 
 const place = { streetLine1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701' }
 const account = {
@@ -29,12 +16,14 @@ const account = {
 } as const
 
 test('a bank account is registered by hand with exactly the documented members', async () => {
-  server.script(answer(201, { id: 'fi' }))
-  const created = await client.financialInstitutions.createExternal(accountId, account, { idempotencyKey: 'fi-1' })
+  exchange.server.script(answer(201, { id: 'fi' }))
+  const created = await exchange.client.financialInstitutions.createExternal(accountId, account, {
+    idempotencyKey: 'fi-1',
+  })
   expect(created).toMatchObject({ id: 'fi', idempotencyKey: 'fi-1' })
   const wired = { street_line_1: '1 Main St', city: 'Austin', state: 'TX', zip: '78701' }
-  expect(server.requests[0]?.headers['idempotency-key']).toBe('fi-1')
-  expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
+  expect(exchange.server.requests[0]?.headers['idempotency-key']).toBe('fi-1')
+  expect(JSON.parse(exchange.server.requests[0]?.body ?? '')).toEqual({
     owner: 'Ada',
     account_number: '1234567890',
     routing_number: '021000021',
@@ -46,33 +35,35 @@ test('a bank account is registered by hand with exactly the documented members',
 
 test('a number with a wrong checksum is refused before anything is sent', async () => {
   const wrong = { ...account, routingNumber: '123456789' }
-  await expect(client.financialInstitutions.createExternal(accountId, wrong)).rejects.toMatchObject({
+  await expect(exchange.client.financialInstitutions.createExternal(accountId, wrong)).rejects.toMatchObject({
     code: 'invalid_routing_number',
     issues: [{ field: 'routingNumber' }],
   })
-  expect(server.requests).toEqual([])
+  expect(exchange.server.requests).toEqual([])
 })
 
 test('a list may be wrapped or bare', async () => {
-  server.script(answer(200, { financial_institutions: [{ id: 'fi' }] }), answer(200, [{ id: 'fi' }]))
+  exchange.server.script(answer(200, { financial_institutions: [{ id: 'fi' }] }), answer(200, [{ id: 'fi' }]))
   for (const _ of [1, 2]) {
-    const { items } = await client.financialInstitutions.list(accountId)
+    const { items } = await exchange.client.financialInstitutions.list(accountId)
     expect(items.map((institution) => institution.id)).toEqual(['fi'])
   }
 })
 
 test('one that has to be linked again is found by its status and opened by a token', async () => {
-  server.script(
+  exchange.server.script(
     answer(200, { status: 'active', last_updated: '2026-01-02T03:04:05Z', needs_update: true }),
     answer(200, { link_token: 'link-2' }),
   )
-  const state = await client.financialInstitutions.getStatus(accountId, 'fi')
+  const state = await exchange.client.financialInstitutions.getStatus(accountId, 'fi')
   expect(state).toMatchObject({ financialInstitutionId: 'fi', needsUpdate: true })
-  expect(await client.financialInstitutions.createUpdateLinkToken(accountId, 'fi')).toEqual({ linkToken: 'link-2' })
+  expect(await exchange.client.financialInstitutions.createUpdateLinkToken(accountId, 'fi')).toEqual({
+    linkToken: 'link-2',
+  })
 })
 
 test('a missing one is undefined', async () => {
-  server.script(answer(404, ''))
-  expect(await client.financialInstitutions.get(accountId, 'fi')).toBeUndefined()
-  expect(await client.financialInstitutions.getStatus(accountId, 'fi')).toBeUndefined()
+  exchange.server.script(answer(404, ''))
+  expect(await exchange.client.financialInstitutions.get(accountId, 'fi')).toBeUndefined()
+  expect(await exchange.client.financialInstitutions.getStatus(accountId, 'fi')).toBeUndefined()
 })

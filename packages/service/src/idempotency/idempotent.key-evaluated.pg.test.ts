@@ -1,55 +1,20 @@
 import { OutlayError } from '@outlay/core'
-import { manualClock, recordingLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, describe, expect, it } from 'vitest'
-import { testContext, testSchema, testService } from '../../test/service.ts'
-import { migrateService } from '../database/migrations.ts'
+import { describe, expect, it } from 'vitest'
+import { testSchema } from '../../test/service.ts'
+import { thingsService } from '../../test/things.ts'
 import { beginAs } from '../database/tenant.ts'
-import type { RouteModule } from '../http/request.ts'
-import { createIdempotently } from './idempotent.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
-
-/** What the next effect throws. */
-let failure: (() => unknown) | undefined
-const thingsRoutes: RouteModule = (app, context) => {
-  app.post('/accounts/:account_id/things', (c) =>
-    createIdempotently(c, context, { scope: 'transfers:write' }, ({ body }) => async () => {
-      if (failure !== undefined) throw failure()
-      return { id: 'thing', ...(body as object) }
-    }),
-  )
-}
-
-const context = testContext({ pool, clock: manualClock(), logger: recordingLogger(), tokenCacheMs: 0 })
-const parts = { pool, clock: context.clock, logger: context.logger, tokenCacheMs: 0, secrets: context.secrets }
-const service = testService(context, [thingsRoutes])
-const impatient = testService(testContext({ ...parts, idempotencyWaitMs: 50 }), [thingsRoutes])
-const hurried = testService(testContext({ ...parts, rateLimit: { perSecond: 0.001, burst: 1 } }), [thingsRoutes])
-const { token, clientId } = await service.signIn()
-const accountId = await service.createAccount(token)
-const path = `/accounts/${accountId}/things`
+const { pool, failures, service, open, post, whileHeld, clientId, accountId } = await thingsService()
+const impatient = open({ idempotencyWaitMs: 50 })
+const hurried = open({ rateLimit: { perSecond: 0.001, burst: 1 } })
 const header = 'idempotency-key-evaluated'
 
-const post = (call: Readonly<Record<string, unknown>> & { readonly at?: string }, of = service) =>
-  of.call(call.at ?? path, { method: 'POST', token, key: crypto.randomUUID(), body: { name: 'one' }, ...call })
-const failing = async (error: unknown, call: Readonly<Record<string, unknown>> = {}) => {
-  failure = () => error
+const failing = async (error: unknown, call: { readonly key?: string } = {}) => {
+  failures.set('one', () => error)
   try {
     return await post(call)
   } finally {
-    failure = undefined
+    failures.delete('one')
   }
 }
 const asSystem = async (text: string, values: readonly unknown[]) => {
@@ -152,19 +117,10 @@ describe('an answer that was decided before the check of the idempotency key doe
 
   it('409 while another request has the key', async () => {
     const key = crypto.randomUUID()
-    const blocker = await pool.connect()
-    try {
-      await blocker.query(beginAs('system'))
-      const insert = `insert into ${testSchema}.idempotency_key (client_id, idempotency_key, fingerprint, created_at) values ($1, $2, '', now())`
-      await blocker.query(insert, [clientId, key])
-      const answer = await post({ key }, impatient)
-      expect([answer.status, answer.json['code'], answer.headers.get(header)]).toEqual([
-        ...[409, 'idempotency_key_in_flight', null],
-      ])
-    } finally {
-      await blocker.query('rollback')
-      blocker.release()
-    }
+    const answer = await whileHeld(key, () => post({ key }, impatient))
+    expect([answer.status, answer.json['code'], answer.headers.get(header)]).toEqual([
+      ...[409, 'idempotency_key_in_flight', null],
+    ])
   })
 })
 

@@ -1,49 +1,9 @@
 import { OutlayError } from '@outlay/core'
-import { manualClock, recordingLogger } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import { Pool } from 'pg'
-import { afterAll, expect, it } from 'vitest'
-import { testContext, testSchema, testService } from '../../test/service.ts'
-import { migrateService } from '../database/migrations.ts'
-import { beginAs } from '../database/tenant.ts'
-import type { RouteModule } from '../http/request.ts'
-import { createIdempotently } from './idempotent.ts'
+import { expect, it } from 'vitest'
+import { thingsService } from '../../test/things.ts'
 
-const database = await testDatabase({
-  role: 'ordinary',
-  key: 'service-http',
-  prepare: async (url) => {
-    const pool = new Pool({ connectionString: url })
-    await migrateService({ pool, schema: testSchema })
-    await pool.end()
-  },
-})
-const pool = new Pool({ connectionString: database.url, max: 8 })
-afterAll(() => pool.end())
-await pool.query('create table effect (id bigint generated always as identity, name text)')
-
-/** What the next effect with this name throws, after it wrote. */
-const failures = new Map<string, () => unknown>()
-const thingsRoutes: RouteModule = (app, context) => {
-  for (const path of ['/accounts/:account_id/things', '/accounts/:account_id/others'])
-    app.post(path, (c) =>
-      createIdempotently(c, context, { scope: 'transfers:write' }, ({ body }) => async (tx) => {
-        const { name } = body as { name: string }
-        const { rows } = await tx.query<{ id: string }>('insert into effect (name) values ($1) returning id', [name])
-        const failure = failures.get(name)
-        if (failure !== undefined) throw failure()
-        return { id: rows[0]?.id, name }
-      }),
-    )
-}
-
-const logger = recordingLogger()
-const context = testContext({ pool, clock: manualClock(), logger })
-const service = testService(context, [thingsRoutes])
-const { token } = await service.signIn()
-const accountId = await service.createAccount(token)
-const path = `/accounts/${accountId}/things`
-const post = (key: string, name: string, at = path) => service.call(at, { method: 'POST', token, key, body: { name } })
+const { pool, logger, failures, service, open, token, accountId, path, whileHeld, ...things } = await thingsService()
+const post = (key: string, name: string, at = path) => things.post({ at, key, body: { name } })
 const effects = async (name: string) =>
   Number((await pool.query('select count(*) from effect where name = $1', [name])).rows[0].count)
 
@@ -56,7 +16,7 @@ it('has one effect and one answer for a hundred requests at once with one key', 
 })
 
 it('has one effect when several processes get the same key at once', async () => {
-  const processes = Array.from({ length: 4 }, () => testService(context, [thingsRoutes]))
+  const processes = Array.from({ length: 4 }, () => open())
   const answers = await Promise.all(
     processes.flatMap((one) =>
       Array.from({ length: 5 }, () =>
@@ -138,22 +98,10 @@ it('retries automatically when two transactions conflict', async () => {
 })
 
 it('answers 409 with Retry-After when the other request lasts too long', async () => {
-  const impatient = testService(Object.assign(testContextOf(), { idempotencyWaitMs: 50 }), [thingsRoutes])
-  const blocker = await pool.connect()
-  try {
-    await blocker.query(beginAs('system'))
-    await blocker.query(
-      `insert into ${testSchema}.idempotency_key (client_id, idempotency_key, fingerprint, created_at)
-       select client_id, 'held', '', now() from ${testSchema}.client_account where account_id = $1`,
-      [accountId],
-    )
-    const answer = await impatient.call(path, { method: 'POST', token, key: 'held', body: { name: 'held' } })
-    expect([answer.status, answer.json['code']]).toEqual([409, 'idempotency_key_in_flight'])
-    expect(answer.headers.get('retry-after')).toBe('1')
-  } finally {
-    await blocker.query('rollback')
-    blocker.release()
-  }
+  const impatient = open({ idempotencyWaitMs: 50 })
+  const answer = await whileHeld('held', () => things.post({ key: 'held', body: { name: 'held' } }, impatient))
+  expect([answer.status, answer.json['code']]).toEqual([409, 'idempotency_key_in_flight'])
+  expect(answer.headers.get('retry-after')).toBe('1')
   expect(await effects('held')).toBe(0)
 })
 
@@ -205,7 +153,3 @@ it('answers a failure with only its request id, and logs it without values', asy
   expect(entry?.fields).toMatchObject({ code: '23514' })
   expect(JSON.stringify(logger.entries)).not.toContain('445566778899')
 })
-
-function testContextOf() {
-  return Object.defineProperties({}, Object.getOwnPropertyDescriptors(context)) as typeof context
-}

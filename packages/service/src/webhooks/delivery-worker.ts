@@ -168,20 +168,20 @@ async function carry(round: Round, delivery: ClaimedDelivery): Promise<void> {
   round.underWay += 1
   round.registrations.change(registrationId, 1)
   round.clients.change(clientId ?? '', 1)
-  const slowTimer = giveUpRoom(round)
+  const slowTimer = giveUpShare(round)
   const settlement = await attemptDelivery(round.courier, delivery)
   slowTimer.end()
   round.settled.push(settlement)
   round.underWay -= 1
-  const isRoom = round.registrations.change(registrationId, -1)
-  if (round.clients.change(clientId ?? '', -1) || isRoom) round.nothingDue = false
+  const isFree = round.registrations.change(registrationId, -1)
+  if (round.clients.change(clientId ?? '', -1) || isFree) round.nothingDue = false
   // The last one claims again, so that a drain ends.
   if (round.underWay === 0) round.nothingDue = false
   round.wake()
 }
 
 /** Stops counting a delivery against the capacity once it is slow, up to a limit of such deliveries. */
-function giveUpRoom(round: Round): { end(): void } {
+function giveUpShare(round: Round): { end(): void } {
   let isSlow = false
   const timer = setTimeout(() => {
     if (round.slow >= mostSlow * round.concurrency) return

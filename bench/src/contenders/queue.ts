@@ -1,0 +1,10 @@
+import type { Database } from '../database.ts'
+
+/* All that the benchmarks know of the queue behind the engine. */
+
+/** Name of the table of jobs. */
+export const jobTable = 'outlay_queue.job'
+
+/** Counts the transfers that are still to be sent. */
+export const countJobs = (database: Pick<Database, 'count'>): Promise<number> =>
+  database.count(`select count(*) from ${jobTable}`)

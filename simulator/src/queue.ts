@@ -1,0 +1,74 @@
+import type { Driver } from '@outlay/adapters-pg'
+import type { Pool } from 'pg'
+import { PgBoss } from 'pg-boss'
+
+/* All that the simulator knows of the queue behind the engine. */
+
+/** Name of the schema of the queue of the hosts, and of that of the service's own engine. */
+export const queueSchema = 'outlay_queue'
+export const serviceQueueSchema = 'outlay_service_engine_queue'
+
+/** Name of the table of jobs. */
+const jobTable = `${queueSchema}.job`
+
+/** Text of SQL: the job of the transfer `t`. */
+export const jobOfTransfer = `from ${jobTable} j where j.id = outlay.job_id(t.id)`
+
+/** Text of SQL: what a person reads of the job of the transfer `t`. */
+export const describeJob = `select concat_ws(' ', 'job', j.state, 'due at', j.start_after, 'heartbeat at', j.heartbeat_on, 'retries', j.retry_count)
+  ${jobOfTransfer}`
+
+/** Text of SQL: whether a worker may fetch the job of the transfer `t` now. */
+export const hasDueJob = `exists (select ${jobOfTransfer} and j.state in ('created', 'retry') and j.start_after <= now())`
+
+/** Text of SQL: the name of the table in which jobs are stored, which somebody may lock for maintenance. */
+export const storedJobTable = `(select format('${queueSchema}.%I', tablename) from pg_tables
+  where schemaname = '${queueSchema}' and tablename ~ '^j[0-9a-f]{56}$')`
+
+/** Text of SQL: makes the job of the transfer `$1` due, unless a worker has fetched it. */
+export const makeJobDue = `update ${jobTable} set start_after = clock_timestamp() where id = outlay.job_id($1) and state < 'active'`
+
+/** Text of SQL: the timers of the supervision are due. */
+export const makeSupervisionDue = `update ${queueSchema}.queue set monitor_on = null, monitor_claim_on = null`
+
+/** Text of SQL: removes the jobs that nobody has fetched or locked. */
+export const removeWaitingJobs = `delete from ${jobTable} where (name, id) in (
+  select j.name, j.id from ${jobTable} j where j.state < 'active' for update skip locked)`
+
+/** Counts the jobs. */
+export async function countJobs(pool: Pick<Pool, 'query'>): Promise<number> {
+  return (await pool.query(`select count(*)::integer as count from ${jobTable}`)).rows[0].count
+}
+
+/** Supervises the queue once, as the timers of an engine do, over the engine's driver. */
+export async function superviseQueue(driver: Pick<Driver<unknown>, 'run'>): Promise<void> {
+  const boss = new PgBoss({
+    db: {
+      // The engine waits no longer than that for locks.
+      executeSql: (text, values) =>
+        driver.run(text.replace(/SET LOCAL lock_timeout = \d+/, 'SET LOCAL lock_timeout = 250'), values),
+    },
+    schema: queueSchema,
+    migrate: false,
+    createSchema: false,
+    supervise: false,
+    schedule: false,
+    monitorIntervalSeconds: 5,
+  })
+  boss.on('error', () => undefined)
+  await boss.supervise()
+}
+
+/** pg-boss searches for stalled jobs on the engines' timers; a run asks for it when it has moved the time. */
+export function supervisor(pool: Pool, schema: string): PgBoss {
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => pool.query(text, values as unknown[]) },
+    schema,
+    migrate: false,
+    createSchema: false,
+    supervise: false,
+    schedule: false,
+  })
+  boss.on('error', () => undefined)
+  return boss
+}
