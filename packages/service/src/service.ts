@@ -20,9 +20,9 @@ import { migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
 import type { RouteModule } from './http/request.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
 import { railsGateway } from './rails/gateway.ts'
+import { startRails, stopRails } from './rails/life.ts'
 import type { Rails } from './rails/port.ts'
 import { createSimulatedRails, type SimulatedRails } from './rails/simulated/simulated-rails.ts'
-import { stopRails } from './rails/stop-rails.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
 import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
 import { simulationsRoutes } from './simulations/routes.ts'
@@ -74,6 +74,7 @@ const shell: readonly RouteModule[] = [
 export function createService(options: ServiceOptions): Service {
   checkServiceOptions(options)
   let running = false
+  let isStarted = false
   const { context, engine, rails } = createContext(options, () => running)
   const app = createApp(context, routesOf(context, rails, options.bankLinking))
   subscribeToEngine(context)
@@ -83,6 +84,7 @@ export function createService(options: ServiceOptions): Service {
   const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
   const stop = async () => {
     running = false
+    isStarted = false
     const parts = [housekeeping, opening, { stop: () => stopRails(context) }, engine, delivery]
     housekeeping = undefined
     opening = undefined
@@ -103,16 +105,24 @@ export function createService(options: ServiceOptions): Service {
       await migrateHousekeeping(context)
     },
     async start() {
+      // A second start must not stop what the first one has started.
+      if (isStarted) throw new Error('The service is started already; stop it first.')
+      isStarted = true
       options.pool.on('error', onPoolError)
-      await reportUnboundRole(context, options.rails === 'simulated')
-      await engine.start(options.engine)
-      await rails.start(applyFacts(context), {
-        opened: (fact) => applyOpened(context, fact),
-        deposited: (fact) => applyDeposit(context, fact),
-      })
-      opening = startAutomationOpening(context)
-      delivery = startWebhookDelivery(context, options.webhooks)
-      housekeeping = await startHousekeeping(context, options.retention)
+      try {
+        await reportUnboundRole(context, options.rails === 'simulated')
+        await startRails(context, applyFacts(context), {
+          opened: (fact) => applyOpened(context, fact),
+          deposited: (fact) => applyDeposit(context, fact),
+        })
+        await engine.start(options.engine)
+        opening = startAutomationOpening(context)
+        delivery = startWebhookDelivery(context, options.webhooks)
+        housekeeping = await startHousekeeping(context, options.retention)
+      } catch (error) {
+        await stop().catch(() => undefined)
+        throw error
+      }
       running = true
     },
     stop,

@@ -184,7 +184,10 @@ export interface Rails {
   get(reference: string, options: { readonly signal: AbortSignal }): Promise<RailPayment | undefined>
   /** Opens the virtual accounts of automations. Without it, automations are not available. */
   readonly virtualAccounts?: VirtualAccountBank | undefined
-  /** Starts to report facts to the listeners. Called once, before the first submission of this process. */
+  /**
+   * Starts to report facts to the listeners. Called before the first submission of this process, and again after `stop`. The service
+   * does not start when it takes longer than ten seconds, or fails.
+   */
   start(listener: RailFactListener, virtualAccounts: VirtualAccountListener): Promise<void>
   /**
    * Stops reporting facts after the current batch, and releases the rail's resources. Safe to call twice. The service waits at most ten

@@ -46,6 +46,24 @@ describe('a service stops its engine', async () => {
     await service.stop()
   })
 
+  it.each<[string, Rails['start']]>([
+    ['hang', () => new Promise<never>(() => undefined)],
+    ['fail', () => Promise.reject(new TypeError('no connection'))],
+  ])('and itself when its rails %s as they are started, and may start again', async (_, start) => {
+    const listeners = pool.listenerCount('error')
+    const rails = { ...simulated.context.rails, start }
+    const service = createService({ ...options, rails })
+    Object.assign(service.context, { railTimeoutMs: 50 })
+    await expect(service.start()).rejects.toThrow(/No answer within|no connection/)
+    expect(pool.listenerCount('error')).toBe(listeners)
+    rails.start = simulated.context.rails.start
+    Object.assign(service.context, { railTimeoutMs: 10_000 })
+    await service.start()
+    await expect(service.start()).rejects.toThrow('already')
+    await expect(service.context.engine.start()).rejects.toThrow()
+    await service.stop()
+  })
+
   it('and the delivery of webhooks, when another part fails to stop, and reports that failure', async () => {
     const listeners = pool.listenerCount('error')
     const service = createService({ ...options, rails: 'simulated' })
