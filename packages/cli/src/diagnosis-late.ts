@@ -10,7 +10,7 @@ export function diagnoseLate({ transfers }: HealthFacts): readonly Finding[] {
     ...diagnoseGroup(
       'accepted_late',
       acceptedLate,
-      'that ended here without an effect, and that the service accepted afterwards',
+      'that ended here without an effect, and that the service accepted all the same',
       'The money may have moved, so do not resubmit them. "outlay prove" shows the id at the service: cancel it there, or correct what your handlers did on the end. The guide to operating says how to remove the finding then.',
     ),
     ...diagnoseGroup(
