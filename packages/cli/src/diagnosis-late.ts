@@ -3,14 +3,14 @@ import { formatDuration } from './duration.ts'
 import { type Finding, serious } from './finding.ts'
 import { plural } from './table.ts'
 
-/** Finds acceptances that came when their transfer had ended or had another id: the money moved all the same. */
+/** Finds transfers that the service accepted, or may have, when they had ended here or had another id. */
 export function diagnoseLate({ transfers }: HealthFacts): readonly Finding[] {
-  const { acceptedLate, acceptedTwice } = transfers
+  const { acceptedLate, acceptedTwice, endedInDoubt } = transfers
   return [
     ...diagnoseGroup(
       'accepted_late',
       acceptedLate,
-      'that ended here without an effect, and that the service accepted afterwards',
+      'that ended here without an effect, and that the service accepted all the same',
       'The money may have moved, so do not resubmit them. "outlay prove" shows the id at the service: cancel it there, or correct what your handlers did on the end. The guide to operating says how to remove the finding then.',
     ),
     ...diagnoseGroup(
@@ -19,11 +19,17 @@ export function diagnoseLate({ transfers }: HealthFacts): readonly Finding[] {
       'that the service accepted under another id than they have here',
       'The money may have moved twice, or one of the ids is wrong. Compare both at the service, and cancel what is too much there or ask for its return. The guide to operating says how to remove the finding then.',
     ),
+    ...diagnoseGroup(
+      'ended_in_doubt',
+      endedInDoubt,
+      'that ended here behind a fence, and that the service may have',
+      'Until a person decides, they are not resubmitted and what the service has like them is not adopted. Ask the service, then "outlay transfers resolve": with --remote-id if it was paid, with --not-paid if not. They stay ended.',
+    ),
   ]
 }
 
 function diagnoseGroup(
-  code: 'accepted_late' | 'accepted_twice',
+  code: 'accepted_late' | 'accepted_twice' | 'ended_in_doubt',
   { count, samples, oldestMs, lastDetail }: HealthFacts['transfers']['acceptedLate'],
   which: string,
   cure: string,

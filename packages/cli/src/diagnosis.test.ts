@@ -14,6 +14,7 @@ const well: HealthFacts = {
     blocked: [],
     acceptedLate: { ...none, lastDetail: null },
     acceptedTwice: { ...none, lastDetail: null },
+    endedInDoubt: { ...none, lastDetail: null },
     awaitingFunds: none,
     putOff: [],
     missing: none,

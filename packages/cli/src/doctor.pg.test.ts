@@ -158,6 +158,31 @@ describe('the doctor', async () => {
     },
   )
 
+  it('finds a transfer that ended behind a fence and that the service may have, until a person decides', async () => {
+    const { id } = await host.enqueue()
+    await host.commit(async (tx) => {
+      await host.engine.fence(tx)
+      await host.engine.transfers.cancel(tx, id)
+    })
+    const doubt = [{ id, remote_id: null, evidence: 'It may be r-1.' }]
+    await sql(`select outlay.log_ended($1, 'ann')`, [JSON.stringify(doubt)])
+    try {
+      const finding = await find('ended_in_doubt')
+      expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('outlay transfers resolve') })
+      expect(finding.what).toContain(`${id}. The first: It may be r-1.`)
+      const options = ['--not-paid', '--actor', 'ann', '--reason', 'asked']
+      const resolved = await outlay(['transfers', 'resolve', id, ...options], { DATABASE_URL: database.url })
+      expect(resolved.code).toBe(0)
+      const { codes } = await examine()
+      expect(codes).toContain('fenced')
+      expect(codes).not.toContain('ended_in_doubt')
+      const { stdout } = await outlay(['prove', id], { DATABASE_URL: database.url })
+      expect(stdout).toContain('NO EFFECT')
+    } finally {
+      await sql('update outlay.known_database set fenced_since = null')
+    }
+  })
+
   it('finds a transfer that the service accepted a second time under another id', async () => {
     const [own, other] = [(await host.enqueue()).id, (await host.enqueue()).id]
     await sql(`select * from outlay.fetch_and_claim(2, 'w', '')`)

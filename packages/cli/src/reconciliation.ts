@@ -23,6 +23,7 @@ const says: Readonly<Record<Reconciliation['differences'][number]['kind'], strin
   adopted: 'is adopted',
   automated: 'nothing: an automation created it',
   blocked: 'is blocked for a person',
+  ended: 'stays ended; a person says whether it was paid',
   unknown_at_service: 'a person has to ask the service',
   unreadable: 'has to be read again',
 }

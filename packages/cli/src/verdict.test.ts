@@ -101,6 +101,18 @@ describe('a verdict', () => {
     ).toMatchObject({ conclusion: 'contradiction' })
   })
 
+  it.each<[string, string, string | null, string]>([
+    ['a reconciliation found one like it', 'reconciled', null, 'unknown'],
+    ['a person said which one it is', 'reconciled', 'r-1', 'contradiction'],
+    ['a person said that it was not paid', 'resolved', null, 'no_effect'],
+  ])('of a transfer that ended before %s', (_, outcome, remoteId, conclusion) => {
+    const transfer = { stage: 'settled', status: 'canceled', attempt: 1 } as const
+    const attempts = evidence([outcome]).attempts.map((one) => ({ ...one, remoteId, detail: 'said' }))
+    const verdict = judge(evidence([outcome], { transfer, attempts }))
+    expect(verdict.conclusion).toBe(conclusion)
+    if (conclusion !== 'contradiction') expect(verdict.because[0]).toContain('said')
+  })
+
   it('is undecided while it waits and every answer was a refusal', () => {
     expect(judge(evidence([])).conclusion).toBe('undecided')
     expect(judge(evidence(['insufficient_balance'], { transfer: { stage: 'awaiting_funds' } })).conclusion).toBe(

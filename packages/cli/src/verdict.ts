@@ -61,7 +61,7 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
       holds:
         transfer.stage !== 'settled' ||
         transfer.remoteId !== null ||
-        !attempts.some((one) => one.outcome === 'accepted' && !one.step),
+        !attempts.some((one) => isAcceptance(one) && !one.step),
     },
     {
       check: 'an id at the service comes from an answer that accepted',
@@ -77,6 +77,10 @@ const notPaid = 'not_paid'
 
 /** Log lines that record a finding instead of a request. */
 const isFound = (outcome: string | null) => outcome === 'reconciled' || outcome === 'resolved'
+
+/** An answer that accepted, or a finding that the service has it. */
+const isAcceptance = ({ outcome, remoteId }: TransferEvidence['attempts'][number]) =>
+  outcome === 'accepted' || (isFound(outcome) && remoteId !== null)
 
 const saidBy = ({ worker, answeredAt }: TransferEvidence['attempts'][number]) =>
   `An operator resolved it at ${answeredAt} (${worker}).`
@@ -136,6 +140,12 @@ function concludeTransfer({ transfer, summary, attempts, unknownSince }: Transfe
       'Money moved once or not at all.',
     ]
     return { conclusion: 'unknown', because }
+  }
+  if (stage === 'settled' && found !== undefined && found === attempts.at(-1)) {
+    // It had ended before this line was written.
+    return found.outcome === 'resolved'
+      ? { conclusion: 'no_effect', because: [`${saidBy(found)} ${found.detail ?? ''}`.trim()] }
+      : { conclusion: 'unknown', because: [found.detail ?? 'A reconciliation found one like it at the service.'] }
   }
   if (stage === 'settled') {
     const code = transfer.failure?.code ?? status

@@ -37,6 +37,10 @@ begin
       and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.attempt > 0
       and (t.stage = 'submitting' or t.unknown_since is not null or t.reason in ('rate_limited', 'reconcile'))
     group by t.account_id
+    union all
+    -- What may be a transfer that has ended here is adopted once a person has decided.
+    select t.account_id, t.created_at from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+    where a.unmatched and {{schema}}.ended_in_doubt(t)
   ), open as materialized (
     -- Each may have taken effect within a day, whatever a later attempt was answered: until another attempt has found out, or, where the
     -- transfer has ended, for as long as a request is on its way.

@@ -12,7 +12,9 @@ create or replace function {{schema}}.effect_of(p_transfer {{schema}}.transfer) 
     when p_transfer.remote_id is not null then 'known'
     when p_transfer.unknown_since is not null or p_transfer.stage = 'submitting'
       -- A reconciliation blocked it, so it may be there although this database knows of no attempt; or its id was given to another one.
-      or p_transfer.reason in ('reconcile', 'remote_id_taken') then 'unknown'
+      or p_transfer.reason in ('reconcile', 'remote_id_taken')
+      -- It has ended here, and may have been sent before a restore.
+      or p_transfer.stage = 'settled' and ({{schema}}.ended_unseen(p_transfer) or {{schema}}.ended_in_doubt(p_transfer)) then 'unknown'
     when exists (
       select 1 from {{schema}}.attempt a
       where a.transfer_id = p_transfer.id and a.step is null and (

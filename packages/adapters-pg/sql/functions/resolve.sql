@@ -1,5 +1,5 @@
--- Ends the doubt about a blocked transfer as a person says: the service has it under `p_remote_id`, or, where that is null, nothing
--- was or will be paid. `p_instead_of` is a transfer that has that id and is to lose it. Returns null, `not_blocked`, `under_way`,
+-- Ends the doubt about a transfer that is blocked, or that has ended here in doubt, as a person says: the service has it under
+-- `p_remote_id`, or, where that is null, nothing was or will be paid. `p_instead_of` is a transfer that has that id and is to lose it. Returns null, `not_blocked`, `under_way`,
 -- `accepted`, or the id of the account's transfer that has that id already.
 create or replace function {{schema}}.resolve(p_id text, p_remote_id text, p_reason text, p_actor text, p_instead_of text)
 returns text language plpgsql as $$
@@ -8,7 +8,8 @@ declare
   v_attempt integer;
   v_is_unknown boolean;
   v_other text;
-  v_said text;
+  v_said text := case when p_remote_id is null then 'A person said that nothing was or will be paid.'
+    else 'A person said that it is ' || p_remote_id || '.' end;
   v_done boolean := false;
 begin
   -- Locks in the order of ids, as all code does.
@@ -16,7 +17,7 @@ begin
   select t.account_id, t.attempt, t.unknown_since is not null into v_account_id, v_attempt, v_is_unknown from {{schema}}.transfer t
   where t.id = p_id and t.stage = 'blocked' and t.status = 'pending' and t.remote_id is null for no key update;
   if not found then
-    return 'not_blocked';
+    return {{schema}}.resolve_ended(p_id, p_remote_id, concat_ws(' ', v_said, 'Reason: ' || p_reason), p_actor);
   end if;
   -- A request that left a moment ago may still arrive at the service: one without an answer, one whose sender waits no longer, and,
   -- while the outcome is unknown, one whose answer proves nothing.
@@ -30,8 +31,6 @@ begin
   if p_remote_id is null and exists (select 1 from {{schema}}.transfer t where t.id = p_id and {{schema}}.effect_of(t) = 'conflicting') then
     return 'accepted';
   end if;
-  v_said := case when p_remote_id is null then 'A person said that nothing was or will be paid.'
-    else 'A person said that it is ' || p_remote_id || '.' end;
   if p_remote_id is not null then
     -- Two calls with the same id wait for each other here: the unique index would fail the host's transaction.
     perform pg_advisory_xact_lock(hashtextextended('outlay resolve ' || v_account_id || ' ' || p_remote_id, 0));

@@ -102,6 +102,8 @@ export interface HealthFacts {
     readonly blocked: readonly (Group & { readonly reason: string })[]
     /** Transfers that ended without an id at the service, which accepted them afterwards: their money moved. */
     readonly acceptedLate: Group & { readonly lastDetail: string | null }
+    /** Transfers that ended here behind a fence, and that the service may have: a person has to decide. */
+    readonly endedInDoubt: Group & { readonly lastDetail: string | null }
     /** Transfers that the service accepted under another id than theirs: it has two, or one of the ids is wrong. */
     readonly acceptedTwice: Group & { readonly lastDetail: string | null }
     readonly awaitingFunds: Group
@@ -190,7 +192,11 @@ const texts = {
   // The index has these alone, and most transfers have got that id since.
   health_accepted_late: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-      where a.unmatched and t.stage = 'settled' and t.remote_id is null
+      where a.unmatched and a.remote_id is not null and t.stage = 'settled' and t.remote_id is null
+    ) g`,
+  health_ended_in_doubt: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
+      select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+      where a.unmatched and a.remote_id is null and {{schema}}.ended_in_doubt(t)
     ) g`,
   health_accepted_twice: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
@@ -270,6 +276,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
       unknown: readGroup(await one('health_unknown')),
       blocked: (await rows('health_blocked')).map(readBlocked),
       acceptedLate: readLate(await one('health_accepted_late')),
+      endedInDoubt: readLate(await one('health_ended_in_doubt')),
       acceptedTwice: readLate(await one('health_accepted_twice')),
       awaitingFunds: readGroup(await one('health_funds')),
       putOff: (await rows('health_put_off')).map(readPutOff),

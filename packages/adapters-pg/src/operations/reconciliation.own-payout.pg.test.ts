@@ -30,4 +30,18 @@ describe('a reconciliation after an acceptance that came too late', async () => 
     await reconciler.reconcile({ since: new Date(Date.now() - 60_000) })
     expect(await rows('select id, idempotency_key from outlay.transfer where id <> $1', [id])).toEqual([])
   })
+
+  it('gives the payout the id of that acceptance where a person says so, as long as the payout waits', async () => {
+    const gateway = listingGateway()
+    const { engine, ids } = await restored.sendAndRewind(gateway, [samplePayout('acme')])
+    const [id = ''] = ids
+    await restored.rows(
+      `with t as (update outlay.transfer set attempt = 1 where id = $1)
+       insert into outlay.attempt (transfer_id, attempt, worker, answered_at, outcome, remote_id, unmatched)
+       values ($1, 1, 'w', now(), 'accepted', 'remote-1', true)`,
+      [id],
+    )
+    await engine.reconcile({ since: new Date(Date.now() - 60_000), matches: { [id]: 'remote-1' } })
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'remote-1' })
+  })
 })

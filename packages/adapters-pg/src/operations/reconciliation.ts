@@ -1,11 +1,11 @@
-import { Column, type Operations, rowDecoder } from '@outlay/core/adapter'
+import { Column, type Operations, rowDecoder, type Standing } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { unlessLocked } from '../database/lock-timeout.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
 import { ensureJobsText, wakeJobsText } from '../transfers/jobs.ts'
 import { readTransfer, transferColumns } from '../transfers/transfer-row.ts'
-import { readAdopted, type TransferStore, writeFound } from '../transfers/transfers.ts'
+import { type TransferStore, writeFound } from '../transfers/transfers.ts'
 
 const texts = {
   // From one account to the next by the index of keys: there may be very many transfers of each.
@@ -17,18 +17,31 @@ const texts = {
     )
     select a.account_id from account a where a.account_id is not null
     union select w.account_id from {{schema}}.watched_account w order by 1`,
+  // An account may have very many that ended, so the functions are asked about few.
   unconfirmed: `select ${transferColumns},
       (extract(epoch from clock_timestamp() - {{schema}}.first_request_at(t)) * 1000)::float8 as first_request_age_ms,
-      coalesce(t.expires_at <= clock_timestamp(), false) as is_expired
+      coalesce(t.expires_at <= clock_timestamp(), false) as is_expired, t.stage = 'settled' as is_ended
     from {{schema}}.transfer t
-    where t.account_id = $1 and t.remote_id is null and t.status = 'pending'
-      and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') order by t.id`,
+    where t.account_id = $1 and t.remote_id is null
+      and (t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked')
+        or t.updated_at >= (select h.fenced_since from {{schema}}.known_database h) and {{schema}}.ended_unseen(t)
+        or t.id in (select a.transfer_id from {{schema}}.attempt a where a.unmatched) and {{schema}}.ended_in_doubt(t))
+    order by t.id`,
   confirmed_since: `select t.id, t.remote_id from {{schema}}.transfer t
     where t.account_id = $1 and t.remote_id is not null and t.created_at >= $2::timestamptz order by t.id`,
-  known_remote_ids: `select t.remote_id, t.idempotency_key like 'adopted %' as is_adopted from {{schema}}.transfer t
-    where t.account_id = $1 and t.remote_id = any ($2::text[])`,
+  // The log of a row may have the id of an adopted one, and says whose it is.
+  known_remote_ids: `select distinct on (k.remote_id) k.remote_id, k.standing from (
+      select t.remote_id, case when t.idempotency_key like 'adopted %' then 'adopted' else 'enqueued' end as standing
+      from {{schema}}.transfer t where t.account_id = $1 and t.remote_id = any ($2::text[])
+      union all
+      select a.remote_id, 'logged' from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+      where a.unmatched is not null and t.account_id = $1 and a.remote_id = any ($2::text[])
+        -- One that waits may yet get it.
+        and (t.remote_id is not null or t.status <> 'pending')
+    ) k order by k.remote_id, array_position(array['enqueued', 'logged', 'adopted'], k.standing)`,
   is_watched: 'select 1 as found from {{schema}}.watched_account w where w.account_id = $1',
   apply_reconciliation: 'select apply_reconciliation as id from {{schema}}.apply_reconciliation($1::jsonb, $2)',
+  log_ended: 'select log_ended as id from {{schema}}.log_ended($1::jsonb, $2)',
   resend: 'select resend as id from {{schema}}.resend($1::jsonb, $2)',
   wake_jobs: wakeJobsText,
   ensure_jobs: ensureJobsText,
@@ -69,27 +82,30 @@ export function createReconciliationStore<Tx>(
     },
     async known(accountId, remoteIds) {
       const rows = await driver.query(sql.known_remote_ids, [accountId, remoteIds])
-      return new Map(rows.map(readKnown).map(({ remoteId, isAdopted }) => [remoteId, { isAdopted }]))
+      return new Map(rows.map(readKnown).map(({ remoteId, standing }) => [remoteId, standing]))
     },
     async isWatched(accountId) {
       return (await driver.query(sql.is_watched, [accountId])).length > 0
     },
-    async reconcile({ accountId, transfers: changes, again, lost, undecided, observations }, rules, actor) {
+    async reconcile({ accountId, transfers: changes, again, ended, lost, undecided, observations }, rules, actor) {
       return unlessLocked(driver, async (tx) => {
         const written = changes.map(({ id, attempt, remoteId, evidence }) => ({
           ...{ id, attempt, evidence },
           remote_id: remoteId,
         }))
-        const applied = await driver.execute(tx, sql.apply_reconciliation, [storableJson(written), actor ?? null])
+        await driver.execute(tx, sql.apply_reconciliation, [storableJson(written), actor ?? null])
         const resent = await driver.execute(tx, sql.resend, [storableJson(again), actor ?? null])
         const ids = readIds(resent)
         await driver.execute(tx, sql.wake_jobs, [ids])
         await driver.execute(tx, sql.ensure_jobs, [ids])
-        const adopted = await driver.execute(tx, sql.adopt_lost, [accountId, storableJson(lost.map(writeFound))])
+        const logged = ended.map(({ id, remoteId, evidence }) => ({ id, evidence, remote_id: remoteId }))
+        // After the others, which have locked the rows: none of them ends any more.
+        const doubtful = await driver.execute(tx, sql.log_ended, [storableJson(logged), actor ?? null])
+        await driver.execute(tx, sql.adopt_lost, [accountId, storableJson(lost.map(writeFound))])
         await driver.execute(tx, sql.record_unmatched_transfers, [accountId, storableJson(undecided.map(writeFound))])
-        const { changed } = await transfers.apply(tx, accountId, observations, rules, 'wait')
+        await transfers.apply(tx, accountId, observations, rules, 'wait')
         await driver.execute(tx, sql.notify, [])
-        return applied.length + ids.length + readAdopted(adopted).ids.length + changed
+        return readIds(doubtful)
       })
     },
     async endReconciliation({ since, actor, lift, differences }) {
@@ -103,6 +119,7 @@ const readAccount = rowDecoder('account', { accountId: Column.text })
 const readAges = rowDecoder('transfer', {
   firstRequestAgeMs: Column.number,
   isExpired: Column.boolean,
+  isEnded: Column.boolean,
 })
 const readConfirmed = rowDecoder('transfer', { id: Column.text, remoteId: Column.text })
-const readKnown = rowDecoder('transfer', { remoteId: Column.text, isAdopted: Column.boolean })
+const readKnown = rowDecoder('transfer', { remoteId: Column.text, standing: Column.word<Standing>() })

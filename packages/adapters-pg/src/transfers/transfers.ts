@@ -142,7 +142,7 @@ const readProblem = rowDecoder('adoption', {
 })
 
 /** Reads the results of the functions that adopt. */
-export const readAdopted = (rows: readonly Row[]): Adopted => ({
+const readAdopted = (rows: readonly Row[]): Adopted => ({
   ids: rows.flatMap((row) => readAdoption(row).id ?? []),
   failed: rows.filter((row) => readAdoption(row).id === null).map(readProblem),
 })

@@ -59,7 +59,7 @@ export async function findEnded<Tx>(
       const message =
         transfer.reason === 'remote_id_taken'
           ? `The transfer ${transferId} ended by the id of another one, so what became of it is not known; ask the service, and enqueue a new transfer if it was not paid.`
-          : `A request of the transfer ${transferId} left less than ten minutes ago and may still arrive; resubmit it then.`
+          : `The transfer ${transferId} may have an effect: a request of it left less than ten minutes ago and may still arrive, or it ended behind a fence, and a reconciliation has not compared it or found one like it. "outlay doctor" and "outlay prove" say which; resubmit it then.`
       throw new OutlayError('conflict', message)
     }
   }

@@ -10,17 +10,19 @@ import {
 
 /** The changes to rows that a matching makes, and why. */
 export function describeChanges(
-  { matched, resent, blocked }: Matching,
+  { matched, resent, blocked, ended }: Matching,
   rules: MatchRules,
-): Pick<AccountReconciliation, 'transfers' | 'again'> {
+): Pick<AccountReconciliation, 'transfers' | 'again' | 'ended'> {
   return {
     transfers: [
-      ...matched.map(({ row, remote, given }) => ({
-        id: row.id,
-        attempt: row.attempt,
-        remoteId: remote.remoteId,
-        evidence: matchedEvidence(remote, given),
-      })),
+      ...matched
+        .filter(({ row }) => !row.isEnded)
+        .map(({ row, remote, given }) => ({
+          id: row.id,
+          attempt: row.attempt,
+          remoteId: remote.remoteId,
+          evidence: matchedEvidence(remote, given),
+        })),
       ...blocked
         .filter(({ row }) => row.stage !== 'blocked' || row.reason !== 'reconcile')
         .map((one) => ({ id: one.row.id, attempt: one.row.attempt, remoteId: null, evidence: blockedEvidence(one) })),
@@ -31,6 +33,18 @@ export function describeChanges(
       since: firstShownAt(one, rules),
       evidence: resentEvidence(one),
     })),
+    ended: [
+      ...matched.map(({ row, remote, given }) => ({
+        id: row.id,
+        remoteId: remote.remoteId,
+        evidence: matchedEvidence(remote, given),
+      })),
+      ...[...resent, ...blocked, ...ended].map((one) => ({
+        id: one.row.id,
+        remoteId: null,
+        evidence: endedEvidence(one),
+      })),
+    ],
   }
 }
 
@@ -55,9 +69,13 @@ export function describeDifferences(
       ...{ kind: 'blocked' as const, ...about(one.row), open: true },
       evidence: blockedEvidence(one),
     })),
+    ...matching.ended.map((one) => ({
+      ...{ kind: 'ended' as const, ...about(one.row), open: true },
+      evidence: endedEvidence(one),
+    })),
     ...matching.undecided.map((remote) => ({
       ...{ kind: 'undecided' as const, ...of(remote) },
-      evidence: `The service created ${describe(remote)}; a row here that has no id yet is like it.`,
+      evidence: `The service created ${describe(remote)}; a row here that has no id is like it.`,
     })),
     ...matching.lost.map((remote) => ({
       ...{ ...of(remote), kind: isWanted(remote) ? ('adopted' as const) : ('automated' as const) },
@@ -86,9 +104,16 @@ const matchedEvidence = (remote: UnmatchedTransfer, given: boolean) =>
 const resentEvidence = ({ remotes }: Likeness) =>
   `It may be ${list(remotes)}, or the twin of it; it is sent again under its key, and the service decides by the key.`
 
+const endedEvidence = ({ remotes, said }: Likeness) =>
+  said === undefined
+    ? `It may be ${list(remotes)}, or the twin of it; it has ended here behind the fence, so a person has to decide.`
+    : wrongEvidence(said)
+
+const wrongEvidence = (said: string) =>
+  `A person said that it is ${said}, which is no transfer of this amount and these legs in the list, or another row's.`
+
 const blockedEvidence = ({ row, remotes, said }: Likeness) => {
-  if (said !== undefined)
-    return `A person said that it is ${said}, which is no transfer of this amount and these legs in the list, or another row's.`
+  if (said !== undefined) return wrongEvidence(said)
   const why =
     row.stage === 'blocked'
       ? `it was blocked before (${row.reason ?? 'no reason'})`

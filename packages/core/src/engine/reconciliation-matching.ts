@@ -34,6 +34,8 @@ export interface Matching {
   readonly resent: readonly Likeness[]
   /** Rows that the service may have and whose keys may be forgotten. */
   readonly blocked: readonly Likeness[]
+  /** Rows that the service may have and that have ended here. */
+  readonly ended: readonly Likeness[]
   /** Transfers of the service whose ids no row has, and that are like a row whose id is not known yet. */
   readonly undecided: readonly UnmatchedTransfer[]
   /** Transfers of the service whose ids no row has, and that are like no row. */
@@ -97,7 +99,8 @@ export function matchTransfers(
   return {
     matched,
     resent,
-    blocked: rest.filter(({ row }) => !ids.has(row.id)),
+    blocked: rest.filter(({ row }) => !ids.has(row.id) && !row.isEnded),
+    ended: rest.filter(({ row }) => !ids.has(row.id) && row.isEnded),
     undecided: unmatched.filter(({ remoteId }) => claimants.has(remoteId)),
     lost: unmatched.filter(({ remoteId }) => !claimants.has(remoteId)),
   }
@@ -116,8 +119,21 @@ function readGiven(
   })
 }
 
-const isPossible = ({ request }: StoredTransfer, remote: UnmatchedTransfer): boolean =>
-  remote.isAdopted !== true && isSameMoney(request, remote.transfer)
+/** An adopted row keeps its id beside a row that has ended, which does not get it. */
+const isPossible = ({ request, isEnded }: UnconfirmedTransfer, remote: UnmatchedTransfer): boolean =>
+  (isEnded || remote.isAdopted !== true) && isSameMoney(request, remote.transfer)
+
+/** The same with these rows among the ended ones: they have ended since they were read. */
+export function withEnded(matching: Matching, ids: ReadonlySet<string>): Matching {
+  const isLate = ({ row }: Likeness) => ids.has(row.id)
+  const late = [...matching.resent, ...matching.blocked].filter(isLate)
+  return {
+    ...matching,
+    resent: matching.resent.filter((one) => !isLate(one)),
+    blocked: matching.blocked.filter((one) => !isLate(one)),
+    ended: [...matching.ended, ...late],
+  }
+}
 
 /** True for a row that may have been enqueued again: its key may be older than the row. */
 const isAnew = ({ createdAt }: StoredTransfer, { fencedAtMs }: Pick<MatchRules, 'fencedAtMs'>) =>
@@ -134,11 +150,13 @@ export function firstShownAt({ row, remotes }: Likeness, rules: Pick<MatchRules,
 
 /** True when the service remembers the key of any request that may have left, and the host wants the transfer if none has left. */
 function isSafeToSend(pair: Likeness, rules: MatchRules): boolean {
-  const { stage, firstRequestAgeMs, isExpired } = pair.row
+  const { stage, firstRequestAgeMs, isExpired, isEnded } = pair.row
   const shownAt = firstShownAt(pair, rules)
   const shownAgeMs = shownAt === null ? 0 : rules.nowMs - Date.parse(shownAt) + clockMarginMs
   const isInDoubt = stage === 'blocked' || pair.said !== undefined
-  return !isInDoubt && !isExpired && Math.max(firstRequestAgeMs, shownAgeMs) < lastSendMs(rules.keyLifetimeMs)
+  return (
+    !isEnded && !isInDoubt && !isExpired && Math.max(firstRequestAgeMs, shownAgeMs) < lastSendMs(rules.keyLifetimeMs)
+  )
 }
 
 /** The one transfer that is like a row with a note, and like no other row. */

@@ -6,7 +6,10 @@ export interface ReconcileOptions {
   readonly accounts?: readonly string[] | undefined
   /** Reports what would be done and changes nothing. Default false. */
   readonly dryRun?: boolean | undefined
-  /** Lifts the fence although differences stay open; blocked transfers stay blocked. Default false. */
+  /**
+   * Lifts the fence although differences stay open, unless a host has transfers locked. Blocked transfers stay blocked, and those
+   * that have ended stay in doubt. Default false.
+   */
   readonly acknowledge?: boolean | undefined
   /** Ids at the service by transfer id, where a person knows them. */
   readonly matches?: Readonly<Record<string, string>> | undefined
@@ -30,6 +33,8 @@ export interface ReconcileOptions {
  * - `adopted`: the service has a transfer that no row stands for; it now has a row, as a transfer of others
  * - `automated`: an automation created it; nothing is to be done, unless its account is watched
  * - `blocked`: it may be at the service, and its key may be forgotten there; never sent until a person has decided
+ * - `ended`: it has ended here behind the fence, so it is never sent, and may be at the service; neither it nor what it is like is
+ *   dealt with before a person has decided
  * - `unknown_at_service`: a transfer has an id that the service does not know
  * - `unreadable`: the service's list, or a transfer in it, could not be read
  */
@@ -41,6 +46,7 @@ export interface Difference {
     | 'adopted'
     | 'automated'
     | 'blocked'
+    | 'ended'
     | 'unknown_at_service'
     | 'unreadable'
   readonly accountId: string

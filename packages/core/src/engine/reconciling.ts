@@ -5,7 +5,13 @@ import type { AccountReconciliation, Operations } from '../ports/operations.ts'
 import type { Difference, ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import { describeChanges, describeDifferences, unreadable } from './reconciliation-evidence.ts'
 import { readReconcileOptions } from './reconciliation-input.ts'
-import { clockMarginMs, type MatchRules, matchTransfers, type UnmatchedTransfer } from './reconciliation-matching.ts'
+import {
+  clockMarginMs,
+  type MatchRules,
+  matchTransfers,
+  type UnmatchedTransfer,
+  withEnded,
+} from './reconciliation-matching.ts'
 
 interface Context {
   readonly operations: Operations<never>
@@ -44,9 +50,30 @@ export async function reconcile(
     differences.push(...found.differences)
     read += found.read
   }
-  const lift = acknowledge || !differences.some(({ open }) => open)
+  const isOpen = differences.some(({ open }) => open)
+  const lift = !isOpen || (acknowledge && (dryRun || (await doubtUnread(context, differences))))
   if (!dryRun) await operations.endReconciliation({ since: context.since, actor, lift, differences })
   return { differences, accounts: accounts.size, read, lifted: lift && !dryRun, dryRun }
+}
+
+/**
+ * Puts what has ended here into doubt in the accounts that could not be read whole: once the fence is lifted, nothing compares it.
+ * False when a host has transfers of such an account locked, and may be about to end one.
+ */
+async function doubtUnread(context: Context, differences: readonly Difference[]): Promise<boolean> {
+  const { operations, rules, options } = context
+  const unread = new Set(
+    differences.flatMap(({ kind, transferId, accountId }) =>
+      kind === 'unreadable' && transferId === null ? [accountId] : [],
+    ),
+  )
+  const evidence = 'What the service has of the account could not be read, so a person has to decide.'
+  for (const accountId of unread) {
+    const ended = (await operations.unconfirmed(accountId)).map(({ id }) => ({ id, remoteId: null, evidence }))
+    const change = { accountId, ended, transfers: [], again: [], lost: [], undecided: [], observations: [] }
+    if ((await operations.reconcile(change, rules, options.actor)) === undefined) return false
+  }
+  return true
 }
 
 /** Returns the moment of the fence, in milliseconds. */
@@ -81,8 +108,9 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
   )
   const fresh = observations.filter(({ remoteId }) => !known.has(remoteId))
   const remotes = observations.flatMap(({ remoteId, transfer }): UnmatchedTransfer[] => {
-    const isAdopted = known.get(remoteId)?.isAdopted
-    return transfer === undefined || isAdopted === false ? [] : [{ remoteId, transfer, isAdopted }]
+    const standing = known.get(remoteId)
+    const isAdopted = standing === 'adopted'
+    return transfer === undefined || (standing !== undefined && !isAdopted) ? [] : [{ remoteId, transfer, isAdopted }]
   })
   const rows = await operations.unconfirmed(accountId)
   const matching = matchTransfers(rows, remotes, context.matching)
@@ -99,16 +127,17 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     ...describeChanges(matching, context.matching),
     lost: describe(matching.lost),
     undecided: describe(matching.undecided),
-    observations: observations.filter(({ remoteId }) => known.has(remoteId)),
+    observations: observations.filter(({ remoteId }) => known.has(remoteId) && known.get(remoteId) !== 'logged'),
   }
-  if (!dryRun && (await operations.reconcile(change, rules, options.actor)) === undefined) {
+  const ended = dryRun ? [] : await operations.reconcile(change, rules, options.actor)
+  if (ended === undefined) {
     return { differences: [unreadable(accountId, null, locked)], read: observations.length }
   }
   const bare = fresh.filter(({ transfer }) => transfer === undefined)
   return {
     read: observations.length,
     differences: [
-      ...describeDifferences(accountId, matching, isWanted),
+      ...describeDifferences(accountId, withEnded(matching, new Set(ended)), isWanted),
       ...(unread === 0
         ? []
         : [

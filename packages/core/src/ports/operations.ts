@@ -19,7 +19,15 @@ export interface UnconfirmedTransfer extends StoredTransfer {
   readonly firstRequestAgeMs: number
   /** True when it must no longer be sent for the first time. */
   readonly isExpired: boolean
+  /** True when it has ended here, though it may have been sent before a restore. It is never sent again. */
+  readonly isEnded: boolean
 }
+
+/**
+ * How an id at the service belongs to an account's transfer: a row that was enqueued has it, or one that was adopted, or only the log
+ * of a row has it, which ended here or has another id.
+ */
+export type Standing = 'enqueued' | 'adopted' | 'logged'
 
 /** The changes that a reconciliation writes for one account. */
 export interface AccountReconciliation {
@@ -30,6 +38,11 @@ export interface AccountReconciliation {
     /** When a request with the key may have left before the row was written, ISO 8601; null when none did. */
     readonly since: string | null
   })[]
+  /**
+   * For every one of the account's transfers that the service may have, what its log says if it has ended here by now: the id
+   * that a person gave for it, or null for a doubt.
+   */
+  readonly ended: readonly Omit<ReconciledTransfer, 'attempt'>[]
   /** Transfers of the service that no row stands for. */
   readonly lost: readonly FoundTransfer[]
   /** Transfers of the service that a row may stand for. Each is adopted once it is certain that no row does. */
@@ -58,15 +71,20 @@ export interface Operations<Tx> {
     accountId: string,
     since: string,
   ): Promise<readonly { readonly id: string; readonly remoteId: string }[]>
-  /** Which of these ids at the service belong to a transfer of the account, and whether that transfer was adopted. */
-  known(accountId: string, remoteIds: readonly string[]): Promise<ReadonlyMap<string, { readonly isAdopted: boolean }>>
+  /** Which of these ids at the service belong to a transfer of the account, and how. */
+  known(accountId: string, remoteIds: readonly string[]): Promise<ReadonlyMap<string, Standing>>
   /** True when the account is watched. */
   isWatched(accountId: string): Promise<boolean>
   /**
-   * Writes the result of a reconciliation for one account, in a transaction of its own that waits for no other; returns how many
-   * rows changed. Gives `undefined` when another one has a transfer of the account locked: nothing is written then.
+   * Writes the result of a reconciliation for one account, in a transaction of its own that waits for no other; returns the ids
+   * of those that have ended here and are in doubt, some perhaps since they were read. Gives `undefined` when another one has a
+   * transfer of the account locked: nothing is written then.
    */
-  reconcile(account: AccountReconciliation, rules: ObserveRules, actor: string | undefined): Promise<number | undefined>
+  reconcile(
+    account: AccountReconciliation,
+    rules: ObserveRules,
+    actor: string | undefined,
+  ): Promise<readonly string[] | undefined>
   /** Records a reconciliation, and lifts the fence when `lift` is true. */
   endReconciliation(ended: {
     readonly since: string
