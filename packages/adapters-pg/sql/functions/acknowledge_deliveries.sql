@@ -15,14 +15,16 @@ begin
   end loop;
   -- Separate statements: they have to see what was deferred until a moment ago.
   for v_one in select n.id, max(n.sequence) as sequence from unnest(p_ids, p_sequences) as n (id, sequence) group by n.id loop
-    update {{schema}}.delivery d set due_at = clock_timestamp()
+    update {{schema}}.delivery d set ready = true, due_at = clock_timestamp()
     where d.subscription = p_subscription and d.transfer_id = v_one.id and d.sequence = (
-      select l.sequence from {{schema}}.delivery l
-      where l.subscription = p_subscription and l.transfer_id = v_one.id and l.sequence = (
-          select min(x.sequence) from {{schema}}.delivery x
-          where x.subscription = p_subscription and x.transfer_id = v_one.id and x.sequence > v_one.sequence)
-        and l.due_at > statement_timestamp() and l.failures = 0 and not l.dead
-      for no key update skip locked);
+      -- The key alone finds it: the index of deferred events has all of them.
+      select l.sequence from (
+        select x.sequence, x.ready, x.failures, x.dead from {{schema}}.delivery x
+        where x.subscription = p_subscription and x.transfer_id = v_one.id and x.sequence = (
+          select min(n.sequence) from {{schema}}.delivery n
+          where n.subscription = p_subscription and n.transfer_id = v_one.id and n.sequence > v_one.sequence)
+        limit 1 for no key update skip locked) l
+      where not l.ready and l.failures = 0 and not l.dead);
   end loop;
   return true;
 end

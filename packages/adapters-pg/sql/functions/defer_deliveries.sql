@@ -13,7 +13,7 @@ begin
       and (p_holding is null or b.type = any (p_holding))
     order by b.sequence limit 1 for key share skip locked;
     continue when not found;
-    update {{schema}}.delivery d set due_at = clock_timestamp() + interval '15 minutes' * (1 + random())
+    update {{schema}}.delivery d set ready = false, due_at = clock_timestamp() + interval '15 minutes' * (1 + random())
     where d.subscription = p_subscription and d.transfer_id = v_one.id and d.sequence = (
       select l.sequence from {{schema}}.delivery l
       where l.subscription = p_subscription and l.transfer_id = v_one.id and l.sequence = v_one.sequence for no key update skip locked);

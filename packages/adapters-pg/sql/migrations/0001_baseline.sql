@@ -112,13 +112,16 @@ create table {{schema}}.delivery (
   type         text not null,
   account_id   text collate "C" not null,
   due_at       timestamptz not null default clock_timestamp(),
+  -- False while it is deferred, until a worker finds it due: accounts without a ready event are never read in the search for the next.
+  ready        boolean not null default true,
   failures     integer not null default 0,
   dead         boolean not null default false,
   last_error   text,
   primary key (subscription, transfer_id, sequence)
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
-create index delivery_due on {{schema}}.delivery (subscription, type, account_id, due_at, transfer_id, sequence) where not dead;
+create index delivery_ready on {{schema}}.delivery (subscription, type, account_id, due_at, transfer_id, sequence) where ready and not dead;
+create index delivery_deferred on {{schema}}.delivery (subscription, due_at) where not ready and not dead;
 create index delivery_dead on {{schema}}.delivery (subscription, transfer_id, sequence) where dead;
 
 create table {{schema}}.account (

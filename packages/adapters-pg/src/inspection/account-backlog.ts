@@ -77,7 +77,7 @@ const texts = {
     from {{schema}}.delivery d join {{schema}}.event e on e.transfer_id = d.transfer_id and e.sequence = d.sequence
     where d.dead and ($1::text is null or d.subscription = $1) and ($2::text is null or d.transfer_id = $2)
     order by e.occurred_at limit $3`,
-  replay: `update {{schema}}.delivery d set dead = false, failures = 0, due_at = clock_timestamp()
+  replay: `update {{schema}}.delivery d set dead = false, ready = true, failures = 0, due_at = clock_timestamp()
     where d.dead and d.subscription = $1 and ($2::text is null or d.transfer_id = $2) returning 1`,
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const

@@ -2,20 +2,20 @@ import { type Statement, statements } from '../database/statement.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 
 /**
- * Due events behind a place, by account: $1 is the subscription, $2 the accounts that are left to others, $3 to $6 the place. The
+ * Ready events behind a place, by account: $1 is the subscription, $2 the accounts that are left to others, $3 to $6 the place. The
  * accounts are found one by one in the index, so an account with many events costs the others nothing. Each account and type has
  * its own index scan: events for other processes are never read. A statement passes at most a window of accounts, reads at most a
  * window of events of each and ten windows in all.
  */
 const dueText = (types: readonly number[]): string => {
   const ofType = (type: number) => `(select x.account_id, x.due_at, x.transfer_id, x.sequence from {{schema}}.delivery x
-      where x.subscription = $1 and x.type = $${type} and x.account_id = a.account_id and x.due_at <= statement_timestamp() and not x.dead
+      where x.subscription = $1 and x.type = $${type} and x.account_id = a.account_id and x.ready and not x.dead
         and (x.due_at, x.transfer_id, x.sequence) > (
           case when a.step = 0 then $4::timestamptz else '-infinity' end, case when a.step = 0 then $5 else '' end,
           case when a.step = 0 then $6::integer else 0 end)
       order by x.due_at, x.transfer_id, x.sequence limit {{window}})`
   const nextOfType = (type: number) => `(select x.account_id from {{schema}}.delivery x
-      where x.subscription = $1 and x.type = $${type} and x.account_id > a.account_id and not x.dead order by x.account_id limit 1)`
+      where x.subscription = $1 and x.type = $${type} and x.account_id > a.account_id and x.ready and not x.dead order by x.account_id limit 1)`
   const merged = types.map(ofType).join(' union all ')
   const due = types.length === 1 ? merged : `(${merged} order by due_at, transfer_id, sequence limit {{window}})`
   return `with recursive accounts (account_id, step) as (
@@ -48,7 +48,7 @@ const nextText = `{{due}}
     select l.* from due c cross join lateral (
       select d.account_id, d.due_at, d.transfer_id, d.sequence from {{schema}}.delivery d
       where d.subscription = $1 and d.transfer_id = c.transfer_id and d.sequence = c.sequence
-        and d.due_at <= statement_timestamp() and not d.dead and d.transfer_id <> all ($8::text[])
+        and d.ready and not d.dead and d.transfer_id <> all ($8::text[])
         and (
           select b.sequence from {{schema}}.delivery b
           where b.subscription = $1 and b.transfer_id = d.transfer_id and b.sequence < d.sequence
@@ -61,7 +61,7 @@ const nextText = `{{due}}
   join {{schema}}.transfer t on t.id = f.transfer_id
   order by f.account_id, f.due_at, f.transfer_id, f.sequence`
 
-/** Where the events that one statement reads end; no row when it reads all that are due. */
+/** Where the events that one statement reads end; no row when it reads all that are ready. */
 const endText = `{{due}}
   select p.account_id, p.due_at, p.transfer_id, p.sequence from (
     select e.account_id, {{schema}}.iso(e.due_at) as due_at, e.transfer_id, e.sequence from (
@@ -75,12 +75,13 @@ const endText = `{{due}}
   order by p.account_id, p.due_at limit 1`
 
 /**
- * Defers due events that cannot be leased, so that nobody reads them again and again. A function gives the collation of an argument to
+ * Defers ready events behind an earlier one of their transfer, so that nobody reads them again and again. A function gives the collation of an argument to
  * all of its texts, so the index by subscription would be of no use with that of the ids.
  */
 const deferText = `{{due}}
-  select {{schema}}.defer_deliveries($1, $7::text[], array_agg(c.transfer_id) collate "default", array_agg(c.sequence)) as count
-  from (select * from due limit {{window}}) c`
+  select {{schema}}.defer_deliveries($1, $7::text[], array_agg(c.transfer_id) collate "default", array_agg(c.sequence)) as count,
+    case when count(*) = {{window}} * 2 then max(c.account_id) end as ended_at
+  from (select * from due limit {{window}} * 2) c`
 
 /** A place in the order of due events. */
 export type DuePlace = readonly [accountId: string, dueAt: string, transferId: string, sequence: number]

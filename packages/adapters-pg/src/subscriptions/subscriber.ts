@@ -4,10 +4,11 @@ import { thrownText } from '../database/thrown-text.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import { createAttendance, defaultHoldMs } from './attendance.ts'
 import { createIdleLoops, type IdleLoops } from './idle-loops.ts'
-import { type DuePlace, front } from './next-deliveries.ts'
+import { front } from './next-deliveries.ts'
 import { createRound, type Round } from './round.ts'
 import type { DeliveryOutcome, SubscriptionStore } from './subscriptions.ts'
 import { createTroubledAccounts } from './troubled-accounts.ts'
+import { createUpkeep } from './upkeep.ts'
 
 /** What the loops of one subscription work with. */
 export interface SubscriberOptions<Tx> {
@@ -32,9 +33,6 @@ export interface Subscriber {
   /** Waits for handlers for so long, in milliseconds, then ends their transactions; they do not count as failed. */
   stop(withinMs: number): Promise<void>
 }
-
-/** Shortest time between two checks for deliveries to defer, when the last one found none, in milliseconds. */
-const deferPauseMs = 1_000
 
 /**
  * Starts the loops that hand events to one subscription. Of the idle loops, one at a time polls for events; a loop that fetches
@@ -71,22 +69,15 @@ export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber 
 
 /** What the loops of one subscription share. */
 function createShared<Tx>({ store, subscription, logger, slowAfterMs, holdMs = defaultHoldMs }: SubscriberOptions<Tx>) {
-  let nextDeferAt = 0
   const attendance = createAttendance(store, subscription, logger, holdMs)
   return {
     attendance,
+    upkeep: createUpkeep(store, subscription, attendance.holding),
     troubled: createTroubledAccounts(slowAfterMs),
     /** How many loops have events. */
     busyLoops: 0,
     /** Transfers with an event that has failed and is not deferred yet. */
     failing: new Set<string>(),
-    /** Defers due deliveries that cannot be leased: another fetch is worth it when there were some. */
-    async deferDue(exceptAccounts: readonly string[], place: DuePlace): Promise<'some' | 'none' | 'not now'> {
-      if (performance.now() < nextDeferAt) return 'not now'
-      const found = await store.deferDue(subscription, { holding: attendance.holding(), exceptAccounts, place })
-      nextDeferAt = found ? 0 : performance.now() + deferPauseMs
-      return found ? 'some' : 'none'
-    },
   }
 }
 
@@ -111,13 +102,14 @@ function createTurn<Tx>(
   { index, skips, idle, signal }: LoopContext,
 ): () => Promise<number> {
   const { store, subscription } = options
-  const { attendance, troubled, failing } = shared
+  const { attendance, upkeep, troubled, failing } = shared
   // After a failed batch its events go one by one, so that only the failing one is deferred.
   let singly = 0
   const round = createRound()
   return async () => {
     idle.leave(index)
     await attendance.keep()
+    await upkeep.keep()
     const limit = singly > 0 ? 1 : subscription.batchSize
     const begunAt = performance.now()
     const exceptAccounts = troubled[skips]()
@@ -161,7 +153,8 @@ function createTurn<Tx>(
     }
     singly = Math.max(0, singly - 1)
     // A batch that failed goes on at the same place, one by one.
-    if (outcome.kind === 'handled' || (outcome.kind === 'failed' && outcome.count === 1)) round.pass(leased)
+    if (singly === 0 && (outcome.kind === 'handled' || (outcome.kind === 'failed' && outcome.count === 1)))
+      round.pass(leased)
     if (outcome.kind === 'stopped') return idle.enter(index)
     if (outcome.kind === 'handled') for (const [accountId, ms] of outcome.tookMs) troubled.handled(accountId, ms)
     if (outcome.kind === 'failed') {
@@ -182,9 +175,7 @@ async function goesOn<Tx>(
 ): Promise<boolean> {
   if (round.goOn()) return true
   const place = round.place()
-  const deferred = await shared.deferDue(exceptAccounts, place)
-  if (deferred === 'some') return true
-  if (deferred === 'not now' && place === front) return false
+  if (place === front && !shared.upkeep.mayWalk()) return false
   return round.goBehind(await store.readEnd(subscription, { exceptAccounts, place }))
 }
 

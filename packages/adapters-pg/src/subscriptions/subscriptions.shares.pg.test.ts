@@ -1,6 +1,7 @@
 import { waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
 
 describe('accounts share the events of a subscription', async () => {
   const { pool, driver, open, enqueueMany } = await testHost({ max: 20 })
@@ -50,6 +51,40 @@ describe('accounts share the events of a subscription', async () => {
       const own = ids.filter((id) => id.startsWith(accountId))
       expect(own).toEqual([...own].sort())
     }
+  })
+
+  const deferAll = (where = 'true') =>
+    pool.query(
+      `update outlay.delivery set ready = false, failures = 12, due_at = clock_timestamp() + interval '1 hour' where ${where}`,
+    )
+
+  it('behind more accounts than a fetch passes whose events are deferred, and a flood in front of them', async () => {
+    const engine = await enqueueDue()
+    const failing = Array.from({ length: 1_100 }, (_, index) => samplePayout(`failing-${index}`))
+    await driver.transaction((tx) => engine.transfers.enqueueMany(tx, failing))
+    await deferAll()
+    await enqueueDue(['well', 5], ['acme', 1_000])
+    const handled = await attend(1)
+    await waitUntil(() => handled.lastIndexOf('well') > 0 && handled.filter((one) => one === 'well').length === 5)
+    expect(handled.lastIndexOf('well')).toBeLessThan(20)
+  })
+
+  it('although more of its events than a fetch reads are behind failed ones, and another one has a flood', async () => {
+    const types = [type, 'transfer.submitted'] as const
+    await pool.query(`insert into outlay.subscription (name, types) values ('books', '{${types}}')`)
+    const feeder = open()
+    await feeder.start()
+    await enqueueMany(feeder, 1_100, 'acme')
+    await waitUntil(async () => (await feeder.backlog()).undelivered === 2_200)
+    await feeder.stop()
+    await deferAll(`type = '${type}'`)
+    await enqueueDue(['acme', 5], ['flood', 3_000])
+    const handled: string[] = []
+    const engine = open()
+    engine.subscribe('books', types, async ({ accountId }) => void handled.push(accountId))
+    await engine.start()
+    await waitUntil(() => handled.filter((one) => one === 'acme').length === 5)
+    expect(handled.length).toBeLessThan(3_000)
   })
 
   it('although a host has locked more of them than a fetch reads, of their own and of others', async () => {

@@ -20,11 +20,21 @@ const texts = {
   attend: `select {{schema}}.attend_subscription($1, $2::text[], $3::bigint) as attended,
     array(select x.type from unnest($2::text[]) as x (type)
       where not exists (select 1 from {{schema}}.subscription s where s.name = $1 and x.type = any (s.types))) as missing`,
+  // The lock keeps each where it is until it is written.
+  ready_due: `with ready as (
+      update {{schema}}.delivery d set ready = true
+      where d.ctid = any (array(
+        select x.ctid from {{schema}}.delivery x
+        where x.subscription = $1 and not x.ready and not x.dead and x.due_at <= statement_timestamp()
+        order by x.due_at limit {{window}} for no key update skip locked))
+      returning 1
+    )
+    select count(*)::integer as count from ready`,
   resume_deferred: 'select {{schema}}.resume_deferred_deliveries($1)::text',
   remove: `select r.known, r.removed, r.pending, {{schema}}.attended_for($1, $2::text[]) as attended_for_ms
     from {{schema}}.remove_subscription($1, $2::text[], $3) r`,
   fail: `update {{schema}}.delivery d
-    set failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5,
+    set ready = false, failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5,
         due_at = clock_timestamp() + least(3600, power(2, least(d.failures, 12))) * interval '1 second' * (0.5 + random())
     from (
       select f.subscription, f.transfer_id, f.sequence from {{schema}}.delivery f
@@ -99,7 +109,7 @@ export type SubscriptionStore<Tx> = ReturnType<typeof createSubscriptionStore<Tx
 
 /** Makes the store of subscriptions on a driver. */
 export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
-  const sql = statements(tokens, texts)
+  const sql = statements({ ...tokens, window: String(windowSize) }, texts)
   const { end, defer } = createNextStatements(tokens, windowSize)
   return {
     /** Adds the types to the subscription, which it makes where there is none. */
@@ -135,13 +145,20 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       ]
       return { dead: readFirst(readFailed, await driver.query(sql.fail, values))?.dead === true }
     },
-    /** Defers due deliveries that cannot be leased, among those that one fetch reads; returns true when there were any. */
+    /** Makes deferred deliveries ready whose time has come; returns true when there may be more of them. */
+    async readyDue(name: string): Promise<boolean> {
+      return readFirst(readDeferred, await driver.query(sql.ready_due, [name]))?.count === windowSize
+    },
+    /**
+     * Defers ready deliveries that are behind an earlier one of their transfer, among the first behind a place. Returns how many, and the
+     * account where it ended; undefined when it has read them all.
+     */
     async deferDue(
       { name, types }: Pick<Subscription<Tx>, 'name' | 'types'>,
       { holding, exceptAccounts, place }: Pick<DeliverOptions, 'holding' | 'exceptAccounts' | 'place'>,
-    ): Promise<boolean> {
+    ): Promise<{ readonly count: number; readonly endedAt: string | undefined }> {
       const values = [name, exceptAccounts, ...place, holding, ...types]
-      return (readFirst(readDeferred, await driver.query(defer(types.length), values))?.count ?? 0) > 0
+      return readFirst(readSwept, await driver.query(defer(types.length), values)) ?? { count: 0, endedAt: undefined }
     },
     /** Makes deferred deliveries due again. */
     async resumeDeferred(name: string): Promise<void> {
@@ -287,6 +304,7 @@ const readAttended = rowDecoder('subscription', {
 })
 const readFailed = rowDecoder('delivery', { dead: Column.boolean })
 const readDeferred = rowDecoder('delivery', { count: Column.integer })
+const readSwept = rowDecoder('sweep', { count: Column.integer, endedAt: Column.or(Column.text, undefined) })
 
 const readRemoval: (row: Row) => SubscriptionRemoval = rowDecoder('subscription', {
   known: Column.or(Column.boolean, false),
