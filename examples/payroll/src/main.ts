@@ -22,6 +22,7 @@ if (!Number.isInteger(people) || people < 10 || people > 10_000) throw new Error
 const interruption = new AbortController()
 const { signal } = interruption
 let isEnding = false
+let readServiceLog = () => ''
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
     // The second signal ends this process at once. The other processes and PostgreSQL end with it in any case.
@@ -39,6 +40,7 @@ try {
   }
 } catch (error) {
   console.error(signal.aborted ? signal.reason : error)
+  if (!signal.aborted) console.error(`The service wrote:\n${readServiceLog()}`)
   process.exitCode = signal.aborted ? 130 : 1
 }
 
@@ -56,6 +58,7 @@ async function run(running: AsyncDisposableStack): Promise<number> {
 
   const service = await startService(serviceUrl)
   endWith(running.use(service.program), 'The service')
+  readServiceLog = () => service.program.stderr()
   const db = openDatabase(hostUrl)
   running.defer(() => db.$client.end())
   const engine = running.use(createPayrollEngine(db, service))

@@ -1,5 +1,6 @@
 import { OutlayError } from '@outlay/core'
 import { inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { isConflict, sqlStateOf } from '../database/conflict.ts'
 import { asClient } from '../database/tenant.ts'
 import { problemOf } from '../http/problem.ts'
 import { claimKey, findKey, type KeyedRequest, type StoredResponse, storeResponse } from './keys.ts'
@@ -54,7 +55,7 @@ export async function decide(context: ServiceContext, request: KeyedRequest, cre
       if (decision !== undefined) return decision
       if (tries >= mostTries) return refused(keyInFlight())
     } catch (error) {
-      if (tries >= mostTries || !isTransient(error)) return refused(translated(error))
+      if (tries >= mostTries || !isConflict(error)) return refused(translated(error))
     }
   }
 }
@@ -149,21 +150,10 @@ function refusalOf(requestId: string, error: unknown): StoredResponse | undefine
 }
 
 const lockNotAvailable = '55P03'
-const transient = new Set(['40P01', '40001'])
-
-function sqlStateOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || OutlayError.is(error)) return undefined
-  const { code } = error as { code?: unknown }
-  return typeof code === 'string' ? code : undefined
-}
-
-function isTransient(error: unknown): boolean {
-  return transient.has(sqlStateOf(error) ?? '')
-}
 
 function translated(error: unknown): unknown {
   const state = sqlStateOf(error)
-  if (state !== lockNotAvailable && !transient.has(state ?? '')) return error
+  if (state !== lockNotAvailable && !isConflict(error)) return error
   return new OutlayError(
     'service_unavailable',
     'Too many requests are in progress; send the request again with the same key.',

@@ -1,6 +1,7 @@
 import type { Clock, Logger } from '@outlay/core'
 import type { Pool } from 'pg'
 import { inTransaction } from '../../context.ts'
+import { afterConflicts } from '../../database/conflict.ts'
 import { asSystem } from '../../database/tenant.ts'
 import type { RailFact, RailFactListener } from '../port.ts'
 import { advancePayments, findDue, lockDuePayments, type StoredRailPayment } from './rail-payments.ts'
@@ -47,7 +48,7 @@ export function createFactTicker(options: FactTickerOptions): FactTicker {
     if (!due) return 0
     let total = 0
     for (const report of reporters)
-      for (let reported = await report(); reported > 0; reported = await report()) total += reported
+      for (let reported = -1; reported !== 0; total += reported) reported = await afterConflicts(report)
     return total
   }
 
