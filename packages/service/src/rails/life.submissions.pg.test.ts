@@ -89,7 +89,7 @@ it('no transfer is submitted before its rails have started', async () => {
   expect(without).toEqual([])
 })
 
-it('no transfer is submitted after its rails were told to stop', async () => {
+it('no transfer is submitted after its rails began to stop', async () => {
   const { rails, without, stopping } = connectingRails()
   const service = createService({ pool, rails, encryptionKey })
   await service.start()
