@@ -178,7 +178,7 @@ describe('the command line', async () => {
     expect(mistyped.stderr).toContain('It has: transfer.completed.')
     expect(mistyped.code).toBe(1)
     broken = false
-    expect(await json('events', 'replay', 'books')).toEqual({ subscription: 'books', replayed: 1 })
+    expect(await json('events', 'replay', 'books')).toEqual({ subscription: 'books', replayed: 1, attended: true })
     await drain(engine)
     expect((await run('events', 'replay', 'books')).stdout).toContain('nothing changed')
     expect((await run('events', 'replay', 'nobody')).stderr).toContain('There are: books.')

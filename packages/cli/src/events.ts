@@ -1,13 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { EventTailOptions, TailedEvent } from '@outlay/adapters-pg'
+import type { EventTailOptions, SubscriptionLag, TailedEvent } from '@outlay/adapters-pg'
 import { Id } from '@outlay/core'
 import type { CliContext } from './cli-context.ts'
+import { formatDuration } from './duration.ts'
 import { Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 import { formatTable, plural, printable } from './table.ts'
 
 /** Pause between two reads of new events, in milliseconds. */
 const pauseMs = 500
+
+/** A process that attends a subscription records it every minute; when none has for this long, none does, in milliseconds. */
+const attendedMs = 120_000
 
 /** Prints events as they are committed, until its signal aborts; with `once`, only the present ones. */
 export async function tailEvents(
@@ -63,20 +67,25 @@ export async function replayDeadLetters(
   transferId: string | undefined,
 ): Promise<void> {
   if (transferId !== undefined) Id.parse(transferId, 'transfer')
-  await checkSubscription(session, subscription)
+  const { unattendedMs } = await checkSubscription(session, subscription)
   session.progress(`Replaying the dead letters of ${subscription} …`)
   const count = await session.transaction((tx) => session.inspection.replayDeadLetters(tx, subscription, transferId))
-  session.write({ subscription, replayed: count }, () =>
-    count === 0
-      ? `${subscription} has no such dead letter; nothing changed.`
-      : `${plural(count, 'dead letter')} of ${subscription} replayed; a running engine handles them now.`,
-  )
+  const attended = unattendedMs < attendedMs
+  session.write({ subscription, replayed: count, attended }, () => {
+    if (count === 0) return `${subscription} has no such dead letter; nothing changed.`
+    const done = `${plural(count, 'dead letter')} of ${subscription} replayed`
+    const since = formatDuration(unattendedMs)
+    if (attended)
+      return `${done}; a process attended that subscription ${since} ago, and handles them now if it still runs.`
+    return `${done}. No process has attended that subscription for ${since}: start one that subscribes to it, which then handles them.`
+  })
 }
 
-/** Throws when no subscription has this name. */
-async function checkSubscription(session: Session, subscription: string): Promise<void> {
+/** Reads a subscription, and throws when none has this name. */
+async function checkSubscription(session: Session, subscription: string): Promise<SubscriptionLag> {
   const known = await session.inspection.subscriptions()
-  if (known.some(({ name }) => name === subscription)) return
+  const found = known.find(({ name }) => name === subscription)
+  if (found !== undefined) return found
   const names = known.map(({ name }) => name).join(', ')
   const next = names === '' ? 'No engine with subscriptions has started here yet.' : `There are: ${names}.`
   throw new Refusal(`There is no subscription "${subscription}".`, next)

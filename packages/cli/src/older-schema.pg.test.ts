@@ -67,6 +67,22 @@ describe('on a schema of an earlier release', async () => {
     expect(await holds()).toEqual({ stops: ['account', 'all'], paused: ['acme'], fenced: true })
   })
 
+  it.each([
+    [
+      'of migrations',
+      migration,
+      /start-sending --all".*\n.*the command that ends it is refused\. Run "outlay migrate" before/s,
+    ],
+    ['of the queue', queue, /start-sending --all".*\n.*the command that ends it is refused\. Install the release/s],
+  ])('%s, a stop says that what ends it needs the migration', async (_, ageing, text) => {
+    expect((await run('stop', '--all')).stdout).not.toContain('refused')
+    await become(ageing)
+    expect((await run('stop', '--account', 'acme')).stdout).toContain('is refused')
+    await host.pool.query('delete from outlay.stop')
+    expect((await run('stop', '--all')).stdout).toMatch(text)
+    expect(JSON.parse((await run('stop', '--all', '--json')).stdout)).toMatchObject({ stopped: true })
+  })
+
   it('those that let payments go are refused, and hold nothing less', async () => {
     await hold()
     await become(migration)

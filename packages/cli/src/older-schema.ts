@@ -1,4 +1,5 @@
 import { OutlayError } from '@outlay/core'
+import { explain } from './problem.ts'
 import type { Session } from './session.ts'
 
 /** SQLSTATEs of a schema, a table, a column and a function that does not exist. */
@@ -6,20 +7,24 @@ const lacking = /^(3F000|42P01|42703|42883)$/
 
 /**
  * Runs a command that only holds payments back, also where the schema is behind this release or its queue is another one: whoever
- * stops payments in an emergency must not have to migrate first. If the schema lacks what the command uses, it is refused like the others.
+ * stops payments in an emergency must not have to migrate first. If the schema lacks what the command uses, it is refused like the others. What
+ * it prints says that the command which ends it needs the migration.
  *
  * @throws OutlayError as the check of the schema does
  */
-export async function onOlderSchema<T>({ backend }: Session, work: () => Promise<T>): Promise<T> {
-  const refusal: unknown = await backend.check().then(
+export async function onOlderSchema<T>(session: Session, work: (session: Session) => Promise<T>): Promise<T> {
+  const refusal: unknown = await session.backend.check().then(
     () => undefined,
     (error: unknown) => error,
   )
-  if (refusal === undefined) return work()
+  if (refusal === undefined) return work(session)
   const isBehind = OutlayError.is(refusal, 'not_migrated') || OutlayError.is(refusal, 'queue_version_untested')
   if (!isBehind) throw refusal
+  const first = OutlayError.is(refusal, 'not_migrated') ? 'Run "outlay migrate" before that.' : explain(refusal).next
+  const warning = `\nThe schema is not that of this release, so the command that ends it is refused. ${first}`
+  const write: Session['write'] = (data, text) => session.write(data, () => text() + warning)
   try {
-    return await work()
+    return await work({ ...session, write })
   } catch (error) {
     const code = (error as { readonly code?: unknown } | null)?.code
     throw typeof code === 'string' && lacking.test(code) ? refusal : error

@@ -36,7 +36,10 @@ const serverProblems: Readonly<Record<string, readonly [message: string, next: s
   '42501': ['The user may not do this.', 'Use the user that owns the schema, or grant what the message names.'],
   '25006': ['The database is read-only.', 'Connect to the primary; a replica is enough for reads only.'],
   '53300': ['The server has no connection left.', 'Wait, or find out who holds them in pg_stat_activity.'],
-  '55P03': ['A lock timed out.', 'Try again; if it happens again, "outlay doctor" names long transactions.'],
+  '55P03': [
+    'Another session holds a lock that this needs, so its transaction was rolled back: NOTHING was stopped, paused or changed by it.',
+    `Run it again, and meanwhile "select pg_blocking_pids(pid) from pg_stat_activity where application_name = 'outlay-cli'" in psql, which names the processes that hold it. pg_terminate_backend(<pid>) ends one; its transaction is rolled back.`,
+  ],
   '57014': [
     'The statement took too long.',
     'Try again with a narrower filter; "outlay doctor" names what slows reads.',

@@ -13,7 +13,7 @@ export function createProgram(around: CliContext, version: string, onCode: (code
   const perform: Perform = async (command, work, needs = 'current schema') => {
     const commands = await loadCommands()
     const code = await commands.withSession(command.optsWithGlobals<GlobalOptions>(), around, async (session) => {
-      if (needs === 'what it uses') return commands.onOlderSchema(session, async () => work(session, commands))
+      if (needs === 'what it uses') return commands.onOlderSchema(session, async (own) => work(own, commands))
       if (needs === 'current schema') await session.backend.check()
       return work(session, commands)
     })

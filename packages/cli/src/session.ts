@@ -1,4 +1,4 @@
-import { type Inspection, inspect, pgDriver, postgres } from '@outlay/adapters-pg'
+import { type Driver, type Inspection, inspect, pgDriver, postgres } from '@outlay/adapters-pg'
 import { type Backend, createEngine, type Engine, type Gateway } from '@outlay/core'
 import pg from 'pg'
 import type { CliContext } from './cli-context.ts'
@@ -22,7 +22,7 @@ export interface Session {
   readonly backend: Backend<pg.PoolClient>
   readonly engine: Engine<pg.PoolClient>
   readonly inspection: Inspection<pg.PoolClient>
-  /** Runs `work` in one transaction. */
+  /** Runs `work` in one transaction, which waits five seconds at most for each lock. */
   transaction<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T>
   /** Writes a result: as JSON with --json, else as text. */
   write(data: unknown, text: () => string): void
@@ -66,8 +66,7 @@ export async function withSession<T>(
 }
 
 function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext): Session {
-  // Unnamed statements work behind every pooler, and a command runs each of its statements once.
-  const driver = pgDriver(pool, { prepared: false })
+  const driver = impatientDriver(pool)
   const names = namesOf(options)
   const backend = postgres({ driver, ...names })
   const json = options.json === true
@@ -86,6 +85,23 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
     },
     signal: around.signal,
     json,
+  }
+}
+
+/** Longest wait of a command's transaction for one lock: whoever stops payments must not wait in silence behind another session. */
+const lockTimeout = '5s'
+
+/** A driver whose transactions fail with `55P03` when they do not get a lock in time. */
+function impatientDriver(pool: pg.Pool): Driver<pg.PoolClient> {
+  // Unnamed statements work behind every pooler, and a command runs each of its statements once.
+  const driver = pgDriver(pool, { prepared: false })
+  return {
+    ...driver,
+    transaction: (work, options) =>
+      driver.transaction(async (tx) => {
+        await tx.query(`set local lock_timeout = '${lockTimeout}'`)
+        return work(tx)
+      }, options),
   }
 }
 

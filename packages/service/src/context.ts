@@ -37,6 +37,8 @@ export interface ServiceContext {
   readonly idempotencyWaitMs?: number | undefined
   /** How long a create waits for one answer of the rails, in milliseconds. Default 10,000. */
   readonly railTimeoutMs?: number | undefined
+  /** How long a stop of the service waits for each of its parts, in milliseconds. Default 30,000. */
+  readonly stopLimitMs?: number | undefined
   /** How long an authenticated token stays in memory before it is read again, in milliseconds. Default 3,000. */
   readonly tokenCacheMs?: number | undefined
   /** Allows webhooks to private and loopback addresses and over plain HTTP, for local development. Default false. */

@@ -26,6 +26,7 @@ import { createSimulatedRails, type SimulatedRails } from './rails/simulated/sim
 import { createSecrets, type Secrets } from './secrets.ts'
 import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
 import { simulationsRoutes } from './simulations/routes.ts'
+import { type Part, stopInStages } from './stopping.ts'
 import { applyFacts } from './transfers/facts.ts'
 import { instructionReader } from './transfers/instructions.ts'
 import { subscribeToEngine } from './transfers/progress.ts'
@@ -41,9 +42,13 @@ export interface Service {
   readonly routes: readonly MountedRoute[]
   /** Migrates the tables of the service and its engine to this release. */
   migrate(): Promise<void>
-  /** Starts the engine, the rails and the delivery of webhooks in this process. Never migrates. */
+  /** Starts the rails, the engine and the delivery of webhooks in this process. Never migrates. */
   start(): Promise<void>
-  /** Waits for work in progress. The pool stays open, because the caller owns it. Safe to call twice. */
+  /**
+   * Stops the engine, then the rails, then the delivery of webhooks, and waits for work in progress: 30 seconds for each part, in addition
+   * to what its own options say. A part that waits longer, such as for a lock, is logged and left. The pool stays open, because the
+   * caller owns it. Safe to call twice.
+   */
   stop(): Promise<void>
   /** For functions on the service's own data, such as `registerClient`. */
   readonly context: ServiceContext
@@ -85,12 +90,21 @@ export function createService(options: ServiceOptions): Service {
   const stop = async () => {
     running = false
     isStarted = false
-    const parts = [housekeeping, opening, { stop: () => stopRails(context) }, engine, delivery]
+    // What submits and orders stops before the rails that it needs.
+    const stages = [
+      [
+        named('housekeeping', housekeeping),
+        named('automations', opening),
+        named('engine', engine, options.engine?.stopTimeoutMs),
+      ],
+      [named('rails', { stop: () => stopRails(context) }, context.railTimeoutMs)],
+      [named('webhooks', delivery, options.webhooks?.timeoutMs)],
+    ]
     housekeeping = undefined
     opening = undefined
     delivery = undefined
     try {
-      await stopInTurn(parts)
+      await stopInStages(context, stages)
     } finally {
       options.pool.off('error', onPoolError)
     }
@@ -129,18 +143,8 @@ export function createService(options: ServiceOptions): Service {
   }
 }
 
-/** Stops each of these when the one before has stopped, or could not. Throws the first failure at the end. */
-async function stopInTurn(parts: readonly ({ stop(): Promise<void> } | undefined)[]): Promise<void> {
-  const failures: unknown[] = []
-  for (const part of parts) {
-    try {
-      await part?.stop()
-    } catch (error) {
-      failures.push(error)
-    }
-  }
-  if (failures.length > 0) throw failures[0]
-}
+const named = (name: string, part: { stop(): Promise<void> } | undefined, waitMs?: number): Part | undefined =>
+  part && { name, waitMs, stop: () => part.stop() }
 
 function routesOf(
   context: ServiceContext,

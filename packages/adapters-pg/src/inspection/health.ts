@@ -6,6 +6,7 @@ import { type Row, type Statement, statements } from '../database/statement.ts'
 import { jobTableText } from '../queue/queue.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './account-backlog.ts'
+import { workerOf } from './worker-name.ts'
 
 /** Transfers in the same condition. */
 export interface Group {
@@ -144,7 +145,7 @@ const texts = {
   health_sending: 'select {{schema}}.sending_state() as state',
   health_supervised: `select ${ms('clock_timestamp() - {{schema}}.queue_supervised_at()')} as supervised_ms`,
   health_claims: `select ${ms('clock_timestamp() - max(a.claimed_at)')} as claimed_ms,
-      coalesce(array_agg(distinct a.worker) filter (where a.claimed_at > statement_timestamp() - interval '5 minutes'), '{}') as names
+      coalesce(array_agg(distinct ${workerOf}) filter (where a.claimed_at > statement_timestamp() - interval '5 minutes'), '{}') as names
     from {{schema}}.attempt a where a.claimed_at > statement_timestamp() - interval '1 hour'`,
   health_listening: `select count(*)::integer as count from pg_stat_activity s
     where s.datname = current_database() and s.query = 'listen "{{channel}}"'`,

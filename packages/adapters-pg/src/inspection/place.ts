@@ -2,6 +2,7 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
+import { workerOf } from './worker-name.ts'
 
 /** A database as an operator knows it: its names, what waits in it, and whether workers run. */
 export interface PlaceFacts {
@@ -27,7 +28,7 @@ const texts = {
       round(extract(epoch from clock_timestamp() - {{schema}}.queue_supervised_at()) * 1000)::float8 as supervised_ms,
       (select count(*)::integer from pg_stat_activity s
         where s.datname = current_database() and s.query = 'listen "{{channel}}"') as listening,
-      (select count(distinct a.worker)::integer from {{schema}}.attempt a
+      (select count(distinct ${workerOf})::integer from {{schema}}.attempt a
         where a.claimed_at > statement_timestamp() - interval '5 minutes') as claiming
     from (
       select count(*)::integer as transfers, count(distinct t.account_id)::integer as accounts from {{schema}}.transfer t

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { claimedAt, hoursAgo, sampleClaim } from '../../test/sample-claim.ts'
 import type { Claim } from '../ports/claim.ts'
 import type { Gateway } from '../ports/gateway.ts'
-import { checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer } from './sending.ts'
+import { checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer, whileKeyLives } from './sending.ts'
 
 const hour = 3_600_000
 
@@ -205,5 +205,23 @@ describe('a submission', () => {
     }
     const text = 'The gateway threw; the outcome counts as unknown.'
     expect(logged).toEqual(thrown.map(([, error]) => [{ transferId, attempt, error }, text]))
+  })
+})
+
+describe('the key of a call', () => {
+  it.each<[string, () => Promise<void>]>([
+    ['has ended', async () => undefined],
+    ['has failed', () => Promise.reject(new Error('no'))],
+  ])('may not leave any more when the call %s, however old it is', async (_, call) => {
+    const timer = { after: () => () => undefined }
+    const seen: boolean[] = []
+    let lives = () => false
+    const run = (given: () => boolean) => {
+      lives = given
+      seen.push(lives())
+      return call()
+    }
+    await whileKeyLives(timer, claim(), undefined, run).catch(() => undefined)
+    expect([...seen, lives()]).toEqual([true, false])
   })
 })

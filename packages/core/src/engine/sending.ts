@@ -42,7 +42,8 @@ export function decideUnsendable(claim: Claim, keyLifetimeMs: number = defaultKe
 
 /**
  * Runs what sends a claimed transfer, and says to it whether the key may still leave: a request may wait for its turn for longer
- * than the other side remembers the key. A timer measures that, since no clock of a worker decides.
+ * than the other side remembers the key. A timer measures that, since no clock of a worker decides. When the call has ended or was
+ * abandoned, its key may not leave any more, since its outcome is decided already.
  */
 export async function whileKeyLives<T>(
   timer: Timer,
@@ -60,6 +61,7 @@ export async function whileKeyLives<T>(
     return await run(() => lives)
   } finally {
     cancel()
+    end()
   }
 }
 

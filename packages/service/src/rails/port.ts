@@ -190,8 +190,8 @@ export interface Rails {
    */
   start(listener: RailFactListener, virtualAccounts: VirtualAccountListener): Promise<void>
   /**
-   * Stops reporting facts after the current batch, and releases the rail's resources. Safe to call twice. The service waits at most ten
-   * seconds for it.
+   * Stops reporting facts after the current batch, and releases the rail's resources. Called after the last submission of this process;
+   * facts are still accepted. Safe to call twice. The service waits at most ten seconds for it.
    */
   stop(): Promise<void>
 }
