@@ -108,9 +108,8 @@ it('what the rails report while they stop is applied, although the engine has st
   const { rails, accepted } = connectingRails(last)
   const service = createService({ pool, rails, encryptionKey })
   await service.start()
-  const remoteId = await waitUntil(async () => (await engine.transfers.get(id))?.remoteId)
+  const reference = await waitUntil(async () => (await engine.transfers.get(id))?.remoteId ?? undefined)
   const account = (await engine.transfers.get(id))?.accountId ?? ''
-  const reference = remoteId ?? ''
   last.push({ kind: 'accepted', reference, transferId: id, accountId: account, failure: null })
   await service.stop()
   const transfer = await engine.transfers.get(id)
