@@ -3,7 +3,7 @@ import type { NodePgDatabase, NodePgTransaction } from 'drizzle-orm/node-postgre
 import type { ExtractTablesWithRelations } from 'drizzle-orm/relations'
 import type { Pool } from 'pg'
 import type { Driver } from '../database/driver.ts'
-import { isInTransaction, probeTransaction } from '../database/open-transaction.ts'
+import { probeTransaction, type QueryClient, queryInTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
@@ -17,6 +17,9 @@ export type DrizzleTransaction<Schema extends Record<string, unknown>> = NodePgT
  * A driver on Drizzle over node-postgres. The transaction is the one that `db.transaction` gives; background work runs on
  * the pool under Drizzle.
  *
+ * Statements go to the client of the transaction itself, so that none is sent behind a `rollback`; Drizzle's logger does not see
+ * them.
+ *
  * @example
  * const db = drizzle({ client: pool, schema })
  * const engine = createEngine({ backend: postgres({ driver: drizzleDriver(db) }), gateway })
@@ -29,7 +32,11 @@ export function drizzleDriver<Schema extends Record<string, unknown>>(
     ...poolDriver(db.$client, options),
     name: 'drizzle',
     async execute(tx, statement, values) {
-      if (!isInTransaction(clientOf(tx))) await probeTransaction((probe) => tx.execute(sql.raw(probe)))
+      const client = clientOf(tx)
+      if (client !== undefined) {
+        return (await queryInTransaction(client, { text: statement.text, values: [...values] })).rows as Row[]
+      }
+      await probeTransaction((probe) => tx.execute(sql.raw(probe)))
       return (await tx.execute(bind(statement.text, values))).rows as Row[]
     },
     transaction: (work) => db.transaction(work),
@@ -37,7 +44,7 @@ export function drizzleDriver<Schema extends Record<string, unknown>>(
 }
 
 /** The client under a transaction of Drizzle, or the pool under what is none. */
-const clientOf = (tx: unknown): unknown => (tx as { readonly session?: { readonly client?: unknown } }).session?.client
+const clientOf = (tx: unknown) => (tx as { readonly session?: { readonly client?: QueryClient } }).session?.client
 
 /** Turns `$1 … $n` text into a Drizzle query whose parameters are bound as they are. */
 function bind(text: string, values: readonly unknown[]): SQL {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../database/driver.ts'
-import { isInTransaction, noTransaction, probeTransaction } from '../database/open-transaction.ts'
+import { noTransaction, queryInTransaction } from '../database/open-transaction.ts'
 import type { Row, Statement } from '../database/statement.ts'
 import { checkDriverOptions, type PgDriverOptions, runOn } from './pool.ts'
 
@@ -39,10 +39,11 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
       await client.releaseConnection(connection)
     }
   }
-  const send: Send = async (connection, { name, text }, values) => {
-    const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
-    return (await connection.query(config)).rows as Row[]
-  }
+  const bind = ({ name, text }: Statement, values: readonly unknown[]) => ({
+    ...(options.prepared === false ? {} : { name }),
+    text,
+    values: [...values],
+  })
   return {
     name: 'knex',
     // One of them listens.
@@ -52,14 +53,13 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
       // By now another caller may have the connection.
       if (tx.isCompleted()) throw noTransaction('is a transaction of Knex that has ended')
       const connection = await (tx.client as KnexClient).acquireConnection()
-      if (!isInTransaction(connection)) await probeTransaction((probe) => connection.query(probe))
-      return send(connection, statement, values)
+      return (await queryInTransaction(connection, bind(statement, values))).rows as Row[]
     },
     transaction: (work) => knex.transaction(work),
     query: (statement, values, onSent) =>
-      inSession((connection) => {
+      inSession(async (connection) => {
         onSent?.()
-        return send(connection, statement, values)
+        return (await connection.query(bind(statement, values))).rows as Row[]
       }),
     run: (text, values) => inSession((connection) => runOn(connection, text, values)),
     session: inSession,
@@ -77,8 +77,6 @@ function discard(connection: Client & { __knex__disposed?: unknown }, reason: un
   connection.__knex__disposed = reason
   void connection.end().catch(() => undefined)
 }
-
-type Send = (connection: Client, statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
 
 /** Keeps one connection of Knex's pool to listen on a channel. */
 async function listenInPool(client: KnexClient, options: ListenOptions): Promise<Listener> {

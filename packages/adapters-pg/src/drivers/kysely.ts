@@ -1,7 +1,7 @@
-import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
-import type { Pool } from 'pg'
+import { CompiledQuery, type DatabaseConnection, type Kysely, type Transaction } from 'kysely'
+import type { Pool, PoolClient, QueryConfig } from 'pg'
 import type { Driver } from '../database/driver.ts'
-import { probeTransaction } from '../database/open-transaction.ts'
+import { probeTransaction, queryInTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
@@ -14,23 +14,65 @@ export interface KyselyDriverOptions<Database> extends PgDriverOptions {
 
 /**
  * A driver on Kysely over node-postgres. The transaction is the one that `db.transaction().execute` gives, or a controlled
- * one; plugins of the host do not touch the statements of the engine. A `commit` that the host sends as raw SQL is not noticed.
+ * one; plugins of the host do not touch the statements of the engine.
  *
  * @example
  * const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
  * const engine = createEngine({ backend: postgres({ driver: kyselyDriver({ db, pool }) }), gateway })
  */
 export function kyselyDriver<Database>(options: KyselyDriverOptions<Database>): Driver<Transaction<Database>> {
+  const background = poolDriver(options.pool, options, ['db', 'pool'])
+  const clients = checkedOutClients(options.pool)
   return {
-    ...poolDriver(options.pool, options, ['db', 'pool']),
+    ...background,
     name: 'kysely',
     async execute(tx, statement, values) {
-      // A transaction that has ended is refused by Kysely itself.
       if (!tx.isTransaction) await probeTransaction((probe) => tx.executeQuery(CompiledQuery.raw(probe)))
       // A plugin that renames columns would rename those of the engine too.
-      const { rows } = await tx.withoutPlugins().executeQuery(CompiledQuery.raw(statement.text, [...values]))
+      const executor = tx.withoutPlugins().getExecutor()
+      const query = CompiledQuery.raw(statement.text, [...values])
+      const { rows } = await executor.provideConnection((connection) => runInTransaction(connection, query, clients))
       return rows as Row[]
     },
     transaction: (work) => options.db.transaction().execute(work),
+  }
+}
+
+const clientsOf = new WeakMap<Pool, ReadonlySet<PoolClient>>()
+
+/** The clients of a pool that are checked out: one of them is under a connection of Kysely, which keeps it to itself. */
+function checkedOutClients(pool: Pool): ReadonlySet<PoolClient> {
+  const known = clientsOf.get(pool)
+  if (known !== undefined) return known
+  const clients = new Set<PoolClient>()
+  clientsOf.set(pool, clients)
+  pool.on('acquire', (client) => void clients.add(client))
+  pool.on('release', (_, client) => void clients.delete(client))
+  pool.on('remove', (client) => void clients.delete(client))
+  return clients
+}
+
+/**
+ * Runs a query on a connection of Kysely, which hands it to its client at once: for that moment, `query` of the clients is one
+ * that sends it in a transaction only. Kysely itself would send it behind its own `rollback`.
+ */
+function runInTransaction(connection: DatabaseConnection, query: CompiledQuery, clients: ReadonlySet<PoolClient>) {
+  const restores = [...clients].map((client) => {
+    const own = Object.getOwnPropertyDescriptor(client, 'query')
+    const value = (text: string, values: QueryConfig['values']) => {
+      restore()
+      return queryInTransaction(client, { text, values: [...(values ?? [])] })
+    }
+    const restore = () => {
+      if (own === undefined) Reflect.deleteProperty(client, 'query')
+      else Object.defineProperty(client, 'query', own)
+    }
+    Object.defineProperty(client, 'query', { configurable: true, writable: true, value })
+    return restore
+  })
+  try {
+    return connection.executeQuery<Row>(query)
+  } finally {
+    for (const restore of restores) restore()
   }
 }

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg'
 import type { Driver } from '../database/driver.ts'
-import { isInTransaction, probeTransaction } from '../database/open-transaction.ts'
+import { queryInTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
@@ -18,9 +18,8 @@ export function pgDriver(pool: Pool, options: PgDriverOptions = {}): Driver<Pool
     ...poolDriver(pool, options),
     name: 'pg',
     async execute(tx, { name, text }, values) {
-      if (!isInTransaction(tx)) await probeTransaction((probe) => tx.query(probe))
       const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
-      return (await tx.query(config)).rows as Row[]
+      return (await queryInTransaction(tx, config)).rows as Row[]
     },
     transaction: (work) => inPoolTransaction(pool, work),
   }
