@@ -78,10 +78,9 @@ const accepted = ({
   transferId,
   attempt,
   claimedBy,
-}: Pick<Settlement, 'transferId' | 'attempt' | 'claimedBy'>): Settlement => ({
-  transferId,
-  attempt,
-  claimedBy,
+  claimedAt,
+}: Pick<Settlement, 'transferId' | 'attempt' | 'claimedBy' | 'claimedAt'>): Settlement => ({
+  ...{ transferId, attempt, claimedBy, claimedAt },
   stage: 'submitted',
   status: 'pending',
   failure: null,
@@ -340,7 +339,13 @@ describe('a transaction of a host that stays open', async () => {
     const claims = fetched.flatMap(({ claim }) => claim ?? [])
     expect(claims.map(({ transferId }) => transferId).sort()).toEqual([held.id, free.id].sort())
     const outcomes = claims.map(accepted)
-    const gone = accepted({ transferId: Id.lowest(new Date()), attempt: 1, claimedBy: 'worker:1' })
+    const now = new Date()
+    const gone = accepted({
+      transferId: Id.lowest(now),
+      attempt: 1,
+      claimedBy: 'worker:1',
+      claimedAt: now.toISOString(),
+    })
     const host = await pool.connect()
     try {
       await host.query('begin')

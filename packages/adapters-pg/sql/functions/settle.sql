@@ -25,7 +25,7 @@ begin
 
   p_settlements := {{schema}}.block_duplicate_remote_ids({{schema}}.disown_settlements(p_settlements));
 
-  perform {{schema}}.record_answers(p_settlements);
+  p_settlements := {{schema}}.record_answers(p_settlements);
 
   if p_settlements @? '$[*] ? (@.credentials == "refused" || exists (@.own_refusals))'
     or exists (select 1 from {{schema}}.unauthorized_account) or exists (select 1 from {{schema}}.unauthorized_transfer) then

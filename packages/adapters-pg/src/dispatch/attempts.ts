@@ -174,6 +174,7 @@ function writeSettlement(settlement: Settlement) {
     registration_unknown_since: settlement.registrationUnknownSince,
     reason: settlement.reason,
     unknown_since: settlement.unknownSince,
+    claimed_at: settlement.unknownSince === null ? undefined : settlement.claimedAt,
     reached_at: settlement.reachedAt,
     credentials: settlement.credentials,
     refusals: settlement.credentialRefusals,
