@@ -353,7 +353,7 @@ describe('a transaction of a host that stays open', async () => {
       expect(Object.fromEntries(await attempts.settle([...outcomes, gone]))).toEqual({
         [`${held.id} 1`]: 'locked',
         [`${free.id} 1`]: 'settled',
-        [`${gone.transferId} 1`]: 'stale',
+        [`${gone.transferId} 1`]: 'gone',
       })
       const log = await pool.query('select outcome from outlay.attempt where transfer_id = $1', [held.id])
       expect(log.rows).toEqual([{ outcome: null }])

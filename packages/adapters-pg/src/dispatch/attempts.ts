@@ -53,8 +53,8 @@ export interface FetchedJob {
 
 /** What a claim is made with: the members of the same names of the handlers. */
 type ClaimOptions = Pick<Partial<WorkHandlers<unknown>>, 'traced' | 'client'>
-/** What became of an outcome: it is written, a newer attempt has its transfer, or another transaction has it locked. */
-export type SettleResult = 'settled' | 'stale' | 'locked'
+/** What became of an outcome: it is written, a newer attempt has its transfer, another transaction has it locked, or there is none. */
+export type SettleResult = 'settled' | 'stale' | 'locked' | 'gone'
 
 /** What became of outcomes, by the transfer's id and the attempt with a space between. */
 export type SettleResults = ReadonlyMap<string, SettleResult>
