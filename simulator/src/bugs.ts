@@ -154,8 +154,8 @@ export const bugs: readonly Bug[] = [
     sql: {
       on: 'host',
       name: 'record_events',
-      from: 'on s.types @> array[e.type];',
-      to: `on s.types @> array[e.type] and e.sequence % 3 <> 0;`,
+      from: 'on s.types @> array[e.type]',
+      to: `on s.types @> array[e.type] and e.sequence % 3 <> 0`,
     },
   },
   {

@@ -78,10 +78,9 @@ const accepted = ({
   transferId,
   attempt,
   claimedBy,
-}: Pick<Settlement, 'transferId' | 'attempt' | 'claimedBy'>): Settlement => ({
-  transferId,
-  attempt,
-  claimedBy,
+  claimedAt,
+}: Pick<Settlement, 'transferId' | 'attempt' | 'claimedBy' | 'claimedAt'>): Settlement => ({
+  ...{ transferId, attempt, claimedBy, claimedAt },
   stage: 'submitted',
   status: 'pending',
   failure: null,
@@ -340,7 +339,13 @@ describe('a transaction of a host that stays open', async () => {
     const claims = fetched.flatMap(({ claim }) => claim ?? [])
     expect(claims.map(({ transferId }) => transferId).sort()).toEqual([held.id, free.id].sort())
     const outcomes = claims.map(accepted)
-    const gone = accepted({ transferId: Id.lowest(new Date()), attempt: 1, claimedBy: 'worker:1' })
+    const now = new Date()
+    const gone = accepted({
+      transferId: Id.lowest(now),
+      attempt: 1,
+      claimedBy: 'worker:1',
+      claimedAt: now.toISOString(),
+    })
     const host = await pool.connect()
     try {
       await host.query('begin')
@@ -348,7 +353,7 @@ describe('a transaction of a host that stays open', async () => {
       expect(Object.fromEntries(await attempts.settle([...outcomes, gone]))).toEqual({
         [`${held.id} 1`]: 'locked',
         [`${free.id} 1`]: 'settled',
-        [`${gone.transferId} 1`]: 'stale',
+        [`${gone.transferId} 1`]: 'gone',
       })
       const log = await pool.query('select outcome from outlay.attempt where transfer_id = $1', [held.id])
       expect(log.rows).toEqual([{ outcome: null }])

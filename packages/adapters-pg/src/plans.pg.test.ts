@@ -23,10 +23,8 @@ afterAll(async () => {
   await server.stop()
 })
 
-const accepted = ({ transferId, attempt, claimedBy }: Claim): Settlement => ({
-  transferId,
-  attempt,
-  claimedBy,
+const accepted = ({ transferId, attempt, claimedBy, claimedAt }: Claim): Settlement => ({
+  ...{ transferId, attempt, claimedBy, claimedAt },
   stage: 'submitted',
   status: 'processing',
   failure: null,

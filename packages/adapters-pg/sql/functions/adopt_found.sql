@@ -45,7 +45,8 @@ begin
     -- Each may have taken effect within a day, whatever a later attempt was answered: until another attempt has found out, or, where the
     -- transfer has ended, for as long as a request is on its way.
     select t.account_id, a.claimed_at from {{schema}}.transfer t join {{schema}}.attempt a on a.transfer_id = t.id
-    where t.remote_id is null and t.status = 'pending' and t.attempt > 0 and a.answered_at is null and a.step is null
+    where t.remote_id is null and t.status = 'pending' and t.attempt > 0
+      and (a.answered_at is null and a.step is null or {{schema}}.may_still_arrive(a, t))
     union all
     select t.account_id, a.claimed_at from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
     where {{schema}}.left_just_now(a) and a.answered_at is null and a.step is null and t.remote_id is null

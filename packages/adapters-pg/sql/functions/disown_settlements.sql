@@ -1,5 +1,5 @@
 -- Gives settlements the attempt 0 whose attempt is another claim's: a fail-over has lost their claims, and the numbers were given again.
--- None of them is the answer to the attempt of that number; an acceptance among them counts all the same.
+-- None of them is the answer to the attempt of that number; an acceptance or an unknown outcome among them counts all the same.
 create or replace function {{schema}}.disown_settlements(p_settlements jsonb) returns jsonb language sql as $$
   select coalesce(jsonb_agg(case when exists (
       select 1 from {{schema}}.attempt a

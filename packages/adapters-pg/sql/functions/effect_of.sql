@@ -17,10 +17,9 @@ create or replace function {{schema}}.effect_of(p_transfer {{schema}}.transfer) 
       or p_transfer.stage = 'settled' and ({{schema}}.ended_unseen(p_transfer) or {{schema}}.ended_in_doubt(p_transfer)) then 'unknown'
     when exists (
       select 1 from {{schema}}.attempt a
-      where a.transfer_id = p_transfer.id and a.step is null and (
+      where a.transfer_id = p_transfer.id and (
         -- The service has its key for another request, and that one may have paid. Rows of earlier code say so only in the log.
-        a.attempt = p_transfer.attempt and a.outcome = 'key_mismatch'
-        -- It may still arrive, whatever a later attempt was answered.
-        or a.answered_at is null and {{schema}}.left_just_now(a))) then 'unknown'
+        a.step is null and a.attempt = p_transfer.attempt and a.outcome = 'key_mismatch'
+        or {{schema}}.may_still_arrive(a, p_transfer))) then 'unknown'
     else 'none' end
 $$;

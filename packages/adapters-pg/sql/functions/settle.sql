@@ -1,7 +1,8 @@
 -- Writes the outcomes of attempts: transfers, attempts, events and jobs. `p_rules` names the rules by which they were decided.
 -- Outcomes by the rules of other code are refused, since those may accept as proof what is none. A row with a newer attempt gets
--- only the line in the attempts log, unless this one was accepted. Returns the result of each: `settled`, `stale`, or
--- `locked` for a transfer that another transaction has locked, of which nothing is written. The plans are kept, and held to
+-- only the line in the attempts log, unless this one was accepted. Returns the result of each: `settled`, `stale`,
+-- `locked` for a transfer that another transaction has locked, of which nothing is written, or `gone` for one that a fail-over or a
+-- restore has lost with its enqueue. The plans are kept, and held to
 -- indexes: they may be made while the tables are empty.
 create or replace function {{schema}}.settle(p_settlements jsonb, p_rules integer) returns table (id text, attempt integer, result text)
 language plpgsql set lock_timeout = '250ms'
@@ -25,7 +26,7 @@ begin
 
   p_settlements := {{schema}}.block_duplicate_remote_ids({{schema}}.disown_settlements(p_settlements));
 
-  perform {{schema}}.record_answers(p_settlements);
+  p_settlements := {{schema}}.record_answers(p_settlements);
 
   if p_settlements @? '$[*] ? (@.credentials == "refused" || exists (@.own_refusals))'
     or exists (select 1 from {{schema}}.unauthorized_account) or exists (select 1 from {{schema}}.unauthorized_transfer) then
@@ -44,7 +45,8 @@ begin
     delete from {{schema}}.submission_slot s where s.transfer_id = any (v_ids);
   end if;
   return query
-  select s.id, coalesce(s.lost_attempt, s.attempt), case when s.id = any (v_ids) then 'settled' else 'stale' end
+  select s.id, coalesce(s.lost_attempt, s.attempt), case
+    when s.id = any (v_ids) then 'settled' when exists (select 1 from {{schema}}.transfer t where t.id = s.id) then 'stale' else 'gone' end
   from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, lost_attempt integer);
 end
 $$;

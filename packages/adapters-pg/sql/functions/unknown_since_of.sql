@@ -10,7 +10,6 @@ create or replace function {{schema}}.unknown_since_of(p_transfer {{schema}}.tra
       (select min(a.claimed_at) from {{schema}}.attempt a
         where p_transfer.attempt > 0 and a.transfer_id = p_transfer.id and a.unmatched),
       (select min(a.claimed_at) from {{schema}}.attempt a
-        where p_transfer.attempt > 0 and a.transfer_id = p_transfer.id and a.step is null and a.answered_at is null
-          and {{schema}}.left_just_now(a))) as since
+        where p_transfer.attempt > 0 and a.transfer_id = p_transfer.id and {{schema}}.may_still_arrive(a, p_transfer))) as since
   ) d
 $$;

@@ -53,8 +53,8 @@ export interface FetchedJob {
 
 /** What a claim is made with: the members of the same names of the handlers. */
 type ClaimOptions = Pick<Partial<WorkHandlers<unknown>>, 'traced' | 'client'>
-/** What became of an outcome: it is written, a newer attempt has its transfer, or another transaction has it locked. */
-export type SettleResult = 'settled' | 'stale' | 'locked'
+/** What became of an outcome: it is written, a newer attempt has its transfer, another transaction has it locked, or there is none. */
+export type SettleResult = 'settled' | 'stale' | 'locked' | 'gone'
 
 /** What became of outcomes, by the transfer's id and the attempt with a space between. */
 export type SettleResults = ReadonlyMap<string, SettleResult>
@@ -174,6 +174,7 @@ function writeSettlement(settlement: Settlement) {
     registration_unknown_since: settlement.registrationUnknownSince,
     reason: settlement.reason,
     unknown_since: settlement.unknownSince,
+    claimed_at: settlement.unknownSince === null ? undefined : settlement.claimedAt,
     reached_at: settlement.reachedAt,
     credentials: settlement.credentials,
     refusals: settlement.credentialRefusals,

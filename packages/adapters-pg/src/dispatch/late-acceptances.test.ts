@@ -1,11 +1,11 @@
 import type { Settlement } from '@outlay/core/adapter'
 import { recordingLogger, waitUntil } from '@outlay/testing'
 import { expect, it } from 'vitest'
-import type { SettleResults } from './attempts.ts'
+import type { SettleResult, SettleResults } from './attempts.ts'
 import { createLateAcceptances } from './late-acceptances.ts'
 
 const acceptance = { transferId: 'one', attempt: 2, remoteId: 'remote-1' } as Settlement
-const results = (result: 'settled' | 'stale' | 'locked'): SettleResults => new Map([['one 2', result]])
+const results = (result: SettleResult): SettleResults => new Map([['one 2', result]])
 const lost = () => Object.assign(new Error('Connection terminated unexpectedly'), { code: '08006' })
 
 /** A writer whose tries end as scripted; the last one repeats. */
@@ -36,6 +36,13 @@ it('tries again after a failure and a lock, until the acceptance is written', as
   late.record(acceptance)
   await waitUntil(() => levels().length === 1)
   expect([tries.length, levels(), settled()]).toEqual([3, ['info'], 1])
+})
+
+it('is no record where the transfer is lost', async () => {
+  const { late, tries, levels, settled } = open([() => results('gone')])
+  late.record(acceptance)
+  await waitUntil(() => levels().length === 1)
+  expect([tries.length, levels(), settled()]).toEqual([1, ['error'], 0])
 })
 
 it('tries once more when the worker stops, and once for what comes afterwards', async () => {

@@ -3,6 +3,7 @@ import type { Logger } from '@outlay/core'
 import type { Settlement } from '@outlay/core/adapter'
 import { hasSqlState } from '../database/lock-timeout.ts'
 import type { SettleResults } from './attempts.ts'
+import { lostHere } from './settler.ts'
 
 /** Writes acceptances that came after their calls were abandoned: the service has those transfers, whatever was written since. */
 export interface LateAcceptances {
@@ -36,6 +37,13 @@ export function createLateAcceptances(options: {
         )
         return
       }
+      if (written === 'gone') {
+        logger.error(
+          { transferId, attempt, remoteId },
+          `An acceptance came after its call was abandoned, and ${lostHere}`,
+        )
+        return
+      }
       if (isLast || written === 'refused') break
       const ms = Math.min(pauseMs.longest, pauseMs.first * 2 ** Math.min(tries, 10))
       // The wait for the next try keeps no process alive, and ends with the worker.
@@ -55,10 +63,11 @@ export function createLateAcceptances(options: {
 async function tryWrite(
   settle: (settlements: readonly Settlement[]) => Promise<SettleResults>,
   settlement: Settlement,
-): Promise<'done' | 'again' | 'refused'> {
+): Promise<'done' | 'again' | 'refused' | 'gone'> {
   try {
-    const results = await settle([settlement])
-    return [...results.values()].includes('locked') ? 'again' : 'done'
+    const [result] = (await settle([settlement])).values()
+    if (result === 'locked') return 'again'
+    return result === 'gone' ? 'gone' : 'done'
   } catch (error) {
     return hasSqlState(error, /^(22|23|54)/) ? 'refused' : 'again'
   }

@@ -23,6 +23,9 @@ const maxBatch = 500
 /** Pauses before an outcome with a locked transfer is written again, the first and the longest, in milliseconds. */
 const lockedPauseMs = { first: 50, longest: 2_000 }
 
+/** What is to be known when the enqueue of a transfer that the service accepted was lost. */
+export const lostHere = 'this database has lost its transfer; the service has it, and a reconciliation adopts it.'
+
 /** An outcome that is not written yet. */
 interface Unwritten {
   readonly settlement: Settlement
@@ -53,7 +56,7 @@ export function startSettler(options: {
   let most = maxBatch
   const finish = (batch: readonly Unwritten[], results: SettleResults) => {
     for (const one of batch) {
-      const { transferId, attempt } = one.settlement
+      const { transferId, attempt, remoteId } = one.settlement
       const result = results.get(`${transferId} ${attempt}`)
       if (result === 'locked') {
         locked.push(defer(one))
@@ -61,6 +64,10 @@ export function startSettler(options: {
       }
       if (result === 'stale') {
         logger.warn({ transferId, attempt }, 'An outcome came too late: a newer attempt has the transfer.')
+      }
+      if (result === 'gone') {
+        if (remoteId === null) logger.warn({ transferId, attempt }, 'An outcome came for a transfer that is lost here.')
+        else logger.error({ transferId, attempt, remoteId }, `An acceptance came, and ${lostHere}`)
       }
       one.done()
     }

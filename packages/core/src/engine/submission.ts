@@ -237,6 +237,7 @@ export function waiting(
     transferId: claim.transferId,
     attempt: claim.attempt,
     claimedBy: claim.claimedBy,
+    claimedAt: claim.claimedAt,
     stage: 'queued',
     status: 'pending',
     failure: null,

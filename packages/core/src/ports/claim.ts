@@ -70,6 +70,8 @@ export interface Settlement {
   readonly attempt: number
   /** Whose claim it settles: a fail-over that loses claims gives the numbers of their attempts again. */
   readonly claimedBy: string
+  /** When it was claimed, by the database's clock, ISO 8601: an unknown outcome is written with it where its claim is lost. */
+  readonly claimedAt: string
   readonly stage: Stage
   readonly status: TransferStatus
   readonly failure: TransferFailure | null
