@@ -100,7 +100,8 @@ describe('the order of dispatch', async () => {
     await removeJobs(pool)
     await createAttemptStore(pgDriver(pool), { ...queueTokens(queueSchema), schema: '"outlay"' }).rewindClock()
     await enqueueMany(engine, 2, 'old')
-    expect((await readJobs(pool)).map(({ place }) => place)).toEqual([1, 2])
+    const places = (await readJobs(pool)).map(({ place }) => place)
+    expect(places.toSorted()).toEqual([1, 2])
     await removeJobs(pool)
   })
 

@@ -83,7 +83,7 @@ describe('accounts share the events of a subscription', async () => {
     const engine = open()
     engine.subscribe('books', types, async ({ accountId }) => void handled.push(accountId))
     await engine.start()
-    await waitUntil(() => handled.filter((one) => one === 'acme').length === 5)
+    await waitUntil(() => handled.filter((one) => one === 'acme').length >= 5)
     expect(handled.length).toBeLessThan(3_000)
   })
 
