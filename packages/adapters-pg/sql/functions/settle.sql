@@ -2,8 +2,7 @@
 -- Outcomes by the rules of other code are refused, since those may accept as proof what is none. A row with a newer attempt gets
 -- only the line in the attempts log, unless this one was accepted. Returns the result of each: `settled`, `stale`,
 -- `locked` for a transfer that another transaction has locked, of which nothing is written, or `gone` for one that a fail-over or a
--- restore has lost with its enqueue. The plans are kept, and held to
--- indexes: they may be made while the tables are empty.
+-- restore has lost with its enqueue. The plans are kept, and held to indexes: they may be made while the tables are empty.
 create or replace function {{schema}}.settle(p_settlements jsonb, p_rules integer) returns table (id text, attempt integer, result text)
 language plpgsql set lock_timeout = '250ms'
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
