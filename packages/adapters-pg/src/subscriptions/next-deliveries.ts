@@ -7,7 +7,7 @@ import { withTraceContext } from '../transfers/trace-contexts.ts'
  * its own index scan: events for other processes are never read. A statement passes at most a window of accounts, reads at most a
  * window of events of each and ten windows in all.
  */
-const dueText = (types: readonly number[]): string => {
+const readyText = (types: readonly number[]): string => {
   const ofType = (type: number) => `(select x.account_id, x.due_at, x.transfer_id, x.sequence from {{schema}}.delivery x
       where x.subscription = $1 and x.type = $${type} and x.account_id = a.account_id and x.ready and not x.dead
         and (x.due_at, x.transfer_id, x.sequence) > (
@@ -83,7 +83,7 @@ const deferText = `{{due}}
     case when count(*) = {{window}} * 2 then max(c.account_id) end as ended_at
   from (select * from due limit {{window}} * 2) c`
 
-/** A place in the order of due events. */
+/** A place in the order of ready events: by account, and by time in each. */
 export type DuePlace = readonly [accountId: string, dueAt: string, transferId: string, sequence: number]
 
 /** Before all of them. */
@@ -110,7 +110,7 @@ export function createNextStatements(tokens: Readonly<Record<string, string>>, w
     const known = made.get(key)
     if (known !== undefined) return known
     const first = 1 + commonParameters + ownParameters[kind]
-    const due = dueText(Array.from({ length: typeCount }, (_, index) => first + index))
+    const due = readyText(Array.from({ length: typeCount }, (_, index) => first + index))
     const full = { ...tokens, limit: String(limit), window: String(windowSize) }
     const statement = statements(full, { [key]: text.replace('{{due}}', () => due) })[key]
     if (statement === undefined) throw new Error(`There is no statement ${key}.`)

@@ -1,6 +1,6 @@
 import { behind, type DuePlace, front } from './next-deliveries.ts'
 
-/** Where a loop fetches events next. It goes round the accounts that have due ones, so each has its turn. */
+/** Where a loop fetches events next. It goes round the accounts that have ready ones, so each has its turn. */
 export interface Round {
   place(): DuePlace
   /** Events of these accounts were fetched, in this order: the last of them has its next turn after all others. */

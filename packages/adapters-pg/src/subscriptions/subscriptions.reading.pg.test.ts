@@ -81,7 +81,7 @@ async function readUntilHandled(): Promise<number> {
   for (let step = 0; step < 200 && handled.length === 0; step += 1) {
     most = Math.max(most, await readBy(() => store.deliver(subscription, options)))
     if (handled.length > 0) break
-    most = Math.max(most, await readBy(() => store.deferDue(subscription, options)))
+    most = Math.max(most, await readBy(() => store.deferBehind(subscription, options)))
   }
   return most
 }
@@ -99,7 +99,7 @@ it('of the next events is bounded behind a dead letter with many later events', 
   expect(await readUntilHandled()).toBeLessThan(20_000)
   expect(handled).toEqual([free])
   // Deferred deliveries are not read again.
-  while ((await store.deferDue(subscription, options)).count > 0);
+  while ((await store.deferBehind(subscription, options)).count > 0);
   expect(await readBy(() => store.deliver(subscription, options))).toBeLessThan(100)
 })
 
@@ -116,7 +116,7 @@ it('of the next events is bounded behind many transfers that dead letters defer'
   await pool.query('analyze outlay.delivery')
   expect(await readUntilHandled()).toBeLessThan(20_000)
   expect(handled).toEqual([free])
-  while ((await store.deferDue(subscription, options)).count > 0);
+  while ((await store.deferBehind(subscription, options)).count > 0);
   expect(await readBy(() => store.deliver(subscription, options))).toBeLessThan(100)
 })
 
@@ -125,7 +125,7 @@ it('of the next events leaves out those of types that are for other processes', 
   await deliver('true', `interval '1 hour'`, 'false')
   await pool.query('analyze outlay.delivery')
   expect(await readBy(() => store.deliver(subscription, options))).toBeLessThan(10)
-  expect(await readBy(() => store.deferDue(subscription, options))).toBeLessThan(10)
+  expect(await readBy(() => store.deferBehind(subscription, options))).toBeLessThan(10)
 })
 
 it('of the next events leaves out accounts whose events are all deferred', async () => {
@@ -137,8 +137,8 @@ it('of the next events leaves out accounts whose events are all deferred', async
   for (const read of [
     () => store.deliver(subscription, options),
     () => store.readEnd(subscription, options),
-    () => store.deferDue(subscription, options),
-    () => store.readyDue('books'),
+    () => store.deferBehind(subscription, options),
+    () => store.makeDueReady('books'),
   ])
     expect(await readBy(read)).toBeLessThan(10)
 })

@@ -53,7 +53,7 @@ const handlingTexts = {
 /** Failures of one event after which it becomes a dead letter: about a day and a half of backoff. */
 const maxFailures = 40
 
-/** Most due events of one account that one statement reads. */
+/** Most ready events of one account that one statement reads. */
 const windowSize = 1_000
 
 /** The result of one fetch of events. */
@@ -122,7 +122,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       return { attended: read?.attended ?? types, missing: read?.missing ?? [] }
     },
     deliver: createDeliver(driver, tokens),
-    /** Where the due events that one fetch reads end; undefined when it reads all of them. */
+    /** Where the ready events that one fetch reads end; undefined when it reads all of them. */
     async readEnd(
       { name, types }: Subscription<Tx>,
       { exceptAccounts, place }: { readonly exceptAccounts: readonly string[]; readonly place: DuePlace },
@@ -146,14 +146,14 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       return { dead: readFirst(readFailed, await driver.query(sql.fail, values))?.dead === true }
     },
     /** Makes deferred deliveries ready whose time has come; returns true when there may be more of them. */
-    async readyDue(name: string): Promise<boolean> {
+    async makeDueReady(name: string): Promise<boolean> {
       return readFirst(readDeferred, await driver.query(sql.ready_due, [name]))?.count === windowSize
     },
     /**
      * Defers ready deliveries that are behind an earlier one of their transfer, among the first behind a place. Returns how many, and the
      * account where it ended; undefined when it has read them all.
      */
-    async deferDue(
+    async deferBehind(
       { name, types }: Pick<Subscription<Tx>, 'name' | 'types'>,
       { holding, exceptAccounts, place }: Pick<DeliverOptions, 'holding' | 'exceptAccounts' | 'place'>,
     ): Promise<{ readonly count: number; readonly endedAt: string | undefined }> {

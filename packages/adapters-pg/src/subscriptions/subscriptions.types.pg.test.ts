@@ -99,7 +99,7 @@ describe('types of a subscription', async () => {
     }
     expect(await store.deliver(subscription, options)).toEqual({ kind: 'none' })
     // Deferred behind the earlier event, and due again when that is no longer waited for.
-    expect(await store.deferDue(subscription, { ...options, holding: null })).toMatchObject({ count: 1 })
+    expect(await store.deferBehind(subscription, { ...options, holding: null })).toMatchObject({ count: 1 })
     const shared = {
       store,
       subscription,
@@ -129,7 +129,7 @@ describe('types of a subscription', async () => {
     const types = ['transfer.enqueued', 'transfer.submitted', 'transfer.completed'] as const
     const store = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
     const options = { holding: null, exceptAccounts: [], place: front }
-    while ((await store.deferDue({ name: 'books', types }, options)).count > 0);
+    while ((await store.deferBehind({ name: 'books', types }, options)).count > 0);
     const due = await pool.query('select 1 from outlay.delivery where due_at <= clock_timestamp()')
     expect(due.rowCount).toBe(1)
     const all = release('all', types)

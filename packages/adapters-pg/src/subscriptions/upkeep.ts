@@ -27,7 +27,7 @@ export function createUpkeep<Tx>(
   let walkAt = 0
   let place = front
   const search = async () => {
-    const found = await store.deferDue(subscription, { holding: holding(), exceptAccounts: [], place })
+    const found = await store.deferBehind(subscription, { holding: holding(), exceptAccounts: [], place })
     if (found.count > 0) searchAt = 0
     else place = found.endedAt === undefined ? front : behind(found.endedAt)
   }
@@ -36,7 +36,7 @@ export function createUpkeep<Tx>(
       const now = performance.now()
       if (now >= readyAt) {
         readyAt = now + readyPauseMs
-        if (await store.readyDue(subscription.name)) readyAt = 0
+        if (await store.makeDueReady(subscription.name)) readyAt = 0
       }
       if (now >= searchAt) {
         searchAt = now + searchPauseMs
