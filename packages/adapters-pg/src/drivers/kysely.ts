@@ -44,7 +44,8 @@ const clientsOf = new WeakMap<Pool, ReadonlySet<PoolClient>>()
 function checkedOutClients(pool: Pool): ReadonlySet<PoolClient> {
   const known = clientsOf.get(pool)
   if (known !== undefined) return known
-  const clients = new Set<PoolClient>()
+  // A transaction may be older than the driver, so its client was checked out unseen; an idle one more does no harm.
+  const clients = new Set((pool as { readonly _clients?: readonly PoolClient[] })._clients)
   clientsOf.set(pool, clients)
   pool.on('acquire', (client) => void clients.add(client))
   pool.on('release', (_, client) => void clients.delete(client))
