@@ -12,7 +12,7 @@ export async function runReconciliation(
   return withGateway(session, gatewayModule, async (engine) => {
     const found = await engine.reconcile({ ...options, signal: session.signal })
     session.write(found, () => formatReconciliation(found))
-    return found.differences.some(({ open }) => open) && !found.lifted ? 1 : 0
+    return (!found.dryRun || found.differences.some(({ open }) => open)) && !found.lifted ? 1 : 0
   })
 }
 
@@ -48,6 +48,8 @@ function formatReconciliation({ differences, accounts, read, lifted, dryRun }: R
     ? 'Nothing was changed.'
     : lifted
       ? 'The fence is lifted: transfers are sent again.'
-      : 'The fence stays. Decide the open ones, with --match <transfer>=<id at the service> where you know, and run it again; or lift it with --acknowledge.'
+      : open === 0
+        ? 'The fence stays: it was put up while this was comparing. Run it again.'
+        : 'The fence stays. Decide the open ones, with --match <transfer>=<id at the service> where you know, and run it again; or lift it with --acknowledge.'
   return [...table, sum, end].join('\n')
 }

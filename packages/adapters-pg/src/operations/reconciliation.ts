@@ -47,11 +47,19 @@ const texts = {
   ensure_jobs: ensureJobsText,
   adopt_lost: 'select id, account_id, remote_id, problem from {{schema}}.adopt_lost($1, $2::jsonb)',
   record_unmatched_transfers: 'select {{schema}}.record_unmatched_transfers($1, $2::jsonb)::text',
-  end_reconciliation: `with written as (
-      insert into {{schema}}.reconciliation (since, actor, lifted, differences) values ($1::timestamptz, $2, $3, $4::jsonb)
+  // Another reconciliation may have lifted the fence, and a person may have put up the next one, behind which nothing was compared.
+  end_reconciliation: `with held as (
+      select h.fenced_since from {{schema}}.known_database h for no key update
+    ), decided as (
+      select $3 and not exists (select 1 from held d where {{schema}}.iso(d.fenced_since) <> $5) as lifted
+    ), written as (
+      insert into {{schema}}.reconciliation (since, actor, lifted, differences)
+      select $1::timestamptz, $2, d.lifted, $4::jsonb from decided d
+    ), opened as (
+      update {{schema}}.known_database h set fenced_since = null, fence_reason = null, fenced_by = null
+      from decided d where d.lifted and h.fenced_since is not null
     )
-    update {{schema}}.known_database h set fenced_since = null, fence_reason = null, fenced_by = null
-    where $3 and h.fenced_since is not null returning h.database_name`,
+    select d.lifted from decided d`,
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
@@ -108,9 +116,11 @@ export function createReconciliationStore<Tx>(
         return readIds(doubtful)
       })
     },
-    async endReconciliation({ since, actor, lift, differences }) {
-      await driver.query(sql.end_reconciliation, [since, actor ?? null, lift, storableJson(differences)])
+    async endReconciliation({ since, actor, lift, differences, fencedSince }) {
+      const given = [since, actor ?? null, lift, storableJson(differences), fencedSince]
+      const rows = await driver.query(sql.end_reconciliation, given)
       await driver.query(sql.notify, [])
+      return rows.map(readEnd).some(({ lifted }) => lifted)
     },
   }
 }
@@ -121,5 +131,6 @@ const readAges = rowDecoder('transfer', {
   isExpired: Column.boolean,
   isEnded: Column.boolean,
 })
+const readEnd = rowDecoder('reconciliation', { lifted: Column.boolean })
 const readConfirmed = rowDecoder('transfer', { id: Column.text, remoteId: Column.text })
 const readKnown = rowDecoder('transfer', { remoteId: Column.text, standing: Column.word<Standing>() })

@@ -36,7 +36,8 @@ export async function reconcile(
   const { since: asked, given, dryRun, acknowledge, uniqueNotes, ...input } = readReconcileOptions(options, now)
   const { actor } = options
   const { keyLifetimeMs = defaultKeyLifetimeMs } = gateway
-  const fencedAtMs = await checkReady(operations, gateway, dryRun)
+  const fencedSince = await checkReady(operations, gateway, dryRun)
+  const fencedAtMs = fencedSince === null ? Number.POSITIVE_INFINITY : Date.parse(fencedSince)
   // Nothing is known here from the fence on: a later time, mistyped or of another zone, would find no difference and lift it.
   const since = fencedAtMs < Date.parse(asked) ? new Date(fencedAtMs).toISOString() : asked
   const matching = { given, keyLifetimeMs, uniqueNotes, fencedAtMs, nowMs: now.getTime() }
@@ -52,8 +53,9 @@ export async function reconcile(
   }
   const isOpen = differences.some(({ open }) => open)
   const lift = !isOpen || (acknowledge && (dryRun || (await doubtUnread(context, differences))))
-  if (!dryRun) await operations.endReconciliation({ since: context.since, actor, lift, differences })
-  return { differences, accounts: accounts.size, read, lifted: lift && !dryRun, dryRun }
+  const ended = { since: context.since, actor, lift, differences, fencedSince }
+  const lifted = !dryRun && (await operations.endReconciliation(ended))
+  return { differences, accounts: accounts.size, read, lifted, dryRun }
 }
 
 /**
@@ -76,8 +78,8 @@ async function doubtUnread(context: Context, differences: readonly Difference[])
   return true
 }
 
-/** Returns the moment of the fence, in milliseconds. */
-async function checkReady(operations: Operations<never>, gateway: Gateway, dryRun: boolean): Promise<number> {
+/** Returns since when the database is fenced; null for a plan without a fence. */
+async function checkReady(operations: Operations<never>, gateway: Gateway, dryRun: boolean): Promise<string | null> {
   if (gateway.list === undefined) {
     throw new OutlayError('conflict', 'The gateway of this engine has no lists; nothing can be compared.')
   }
@@ -88,7 +90,7 @@ async function checkReady(operations: Operations<never>, gateway: Gateway, dryRu
   if (fence === null && !dryRun) {
     throw new OutlayError('conflict', 'Nothing is fenced: transfers are being sent. Fence first, then reconcile.')
   }
-  return fence === null ? Number.POSITIVE_INFINITY : Date.parse(fence.since)
+  return fence?.since ?? null
 }
 
 async function reconcileAccount(context: Context, accountId: string, dryRun: boolean) {

@@ -85,11 +85,16 @@ export interface Operations<Tx> {
     rules: ObserveRules,
     actor: string | undefined,
   ): Promise<readonly string[] | undefined>
-  /** Records a reconciliation, and lifts the fence when `lift` is true. */
+  /**
+   * Records a reconciliation, and lifts the fence when `lift` is true, unless that is another one than the fence behind which it
+   * compared. False while a fence stays up.
+   */
   endReconciliation(ended: {
     readonly since: string
     readonly actor: string | undefined
     readonly lift: boolean
     readonly differences: readonly unknown[]
-  }): Promise<void>
+    /** Since when the database was fenced as it began. */
+    readonly fencedSince: string | null
+  }): Promise<boolean>
 }
