@@ -155,7 +155,7 @@ export async function migrateHost(pool: Pool): Promise<void> {
 }
 
 /** What stays for the next run: migrations, subscriptions, and what pg-boss keeps about its queues. */
-const lasting = ['migration', 'subscription', 'dispatch_clock', 'version', 'queue', 'schedule']
+const lasting = ['migration', 'subscription', 'version', 'queue', 'schedule']
 
 /** Empties the tables; with so few rows, deletes take a tenth of the time of a TRUNCATE. */
 async function prepareCleaning(pool: Pool, schemas: readonly string[]): Promise<() => Promise<void>> {

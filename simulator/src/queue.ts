@@ -8,36 +8,32 @@ import { PgBoss } from 'pg-boss'
 export const queueSchema = 'outlay_queue'
 export const serviceQueueSchema = 'outlay_service_engine_queue'
 
-/** Name of the table of jobs. */
-const jobTable = `${queueSchema}.job`
+/** Text of SQL: the row of the transfer `t` in the outbox or, while it is under way, its job. */
+export const jobOfTransfer = `from outlay.queue_jobs() j where j.job = outlay.job_id(t.id)`
 
-/** Text of SQL: the job of the transfer `t`. */
-export const jobOfTransfer = `from ${jobTable} j where j.id = outlay.job_id(t.id)`
-
-/** Text of SQL: what a person reads of the job of the transfer `t`. */
-export const describeJob = `select concat_ws(' ', 'job', j.state, 'due at', j.start_after, 'heartbeat at', j.heartbeat_on, 'retries', j.retry_count)
+/** Text of SQL: what a person reads of that. */
+export const describeJob = `select concat_ws(' ', 'job', j.state, 'due at', j.due_at, 'heartbeat at', j.heartbeat_at)
   ${jobOfTransfer}`
 
-/** Text of SQL: whether a worker may fetch the job of the transfer `t` now. */
-export const hasDueJob = `exists (select ${jobOfTransfer} and j.state in ('created', 'retry') and j.start_after <= now())`
+/** Text of SQL: whether a worker may fetch the transfer `t` now. */
+export const hasDueJob = `exists (select ${jobOfTransfer} and j.is_waiting and j.due_at <= now())`
 
 /** Text of SQL: the name of the table in which jobs are stored, which somebody may lock for maintenance. */
 export const storedJobTable = `(select format('${queueSchema}.%I', tablename) from pg_tables
   where schemaname = '${queueSchema}' and tablename ~ '^j[0-9a-f]{56}$')`
 
-/** Text of SQL: makes the job of the transfer `$1` due, unless a worker has fetched it. */
-export const makeJobDue = `update ${jobTable} set start_after = clock_timestamp() where id = outlay.job_id($1) and state < 'active'`
+/** Text of SQL: makes the transfer `$1` due, unless a worker has fetched it. */
+export const makeJobDue = `update outlay.outbox set due_at = clock_timestamp() where id = outlay.job_id($1)`
 
 /** Text of SQL: the timers of the supervision are due. */
 export const makeSupervisionDue = `update ${queueSchema}.queue set monitor_on = null, monitor_claim_on = null`
 
-/** Text of SQL: removes the jobs that nobody has fetched or locked. */
-export const removeWaitingJobs = `delete from ${jobTable} where (name, id) in (
-  select j.name, j.id from ${jobTable} j where j.state < 'active' for update skip locked)`
+/** Text of SQL: removes what waits and is not locked. */
+export const removeWaitingJobs = `delete from outlay.outbox where id in (select o.id from outlay.outbox o for update skip locked)`
 
-/** Counts the jobs. */
+/** Counts what waits, and the jobs. */
 export async function countJobs(pool: Pick<Pool, 'query'>): Promise<number> {
-  return (await pool.query(`select count(*)::integer as count from ${jobTable}`)).rows[0].count
+  return (await pool.query('select count(*)::integer as count from outlay.queue_jobs()')).rows[0].count
 }
 
 /** Supervises the queue once, as the timers of an engine do, over the engine's driver. */

@@ -5,7 +5,7 @@ import { memoryGateway } from '@outlay/testing'
 import type { PoolClient } from 'pg'
 import { PgBoss } from 'pg-boss'
 import { type Database, openDatabase } from '../database.ts'
-import { jobTable } from './queue.ts'
+import { outboxTable } from './queue.ts'
 
 /** A transfer with its key. */
 export type Payout = EnqueueRequest & { readonly idempotencyKey: string }
@@ -29,7 +29,7 @@ export async function openOutlayMany(serverUrl: string): Promise<EnqueueManyHost
     name: 'outlay enqueueMany',
     database,
     enqueue: (client, payouts) => engine.transfers.enqueueMany(client, payouts),
-    tables: ['outlay.transfer', 'outlay.event', jobTable],
+    tables: ['outlay.transfer', 'outlay.event', outboxTable],
     close: () => database.close(),
   }
 }

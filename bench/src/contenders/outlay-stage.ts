@@ -9,7 +9,7 @@ import {
 } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { type Database, inTransaction, openDatabase } from '../database.ts'
-import { countJobs, jobTable } from './queue.ts'
+import { countJobs, outboxTable } from './queue.ts'
 
 /** Transfers that one transaction of a filling enqueues. */
 const batchSize = 2_000
@@ -50,7 +50,7 @@ export async function openOutlayStage(serverUrl: string, name: string, connectio
     makeEngine,
     async empty() {
       await database.admin.query('truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery')
-      await database.admin.query(`delete from ${jobTable}`)
+      await database.admin.query(`delete from ${outboxTable}`)
     },
     async fill(requests) {
       for (let from = 0; from < requests.length; from += batchSize) {

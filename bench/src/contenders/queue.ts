@@ -2,9 +2,9 @@ import type { Database } from '../database.ts'
 
 /* All that the benchmarks know of the queue behind the engine. */
 
-/** Name of the table of jobs. */
-export const jobTable = 'outlay_queue.job'
+/** Name of the table of what waits to be sent. */
+export const outboxTable = 'outlay.outbox'
 
 /** Counts the transfers that are still to be sent. */
 export const countJobs = (database: Pick<Database, 'count'>): Promise<number> =>
-  database.count(`select count(*) from ${jobTable}`)
+  database.count(`select count(*) from ${outboxTable}`)

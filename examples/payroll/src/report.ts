@@ -107,7 +107,7 @@ async function readRollback(host: pg.Client, service: pg.Client, plan: Plan): Pr
   const { rows: left } = await host.query<{ rows: string; jobs: string }>(
     `select ((select count(*) from payroll_run where period = $1)
              + (select count(*) from outlay.transfer where id = any ($2)))::text as rows,
-            (select count(*) from outlay_queue.job where id = any ($3))::text as jobs`,
+            (select count(*) from outlay.queue_jobs() q where q.job = any ($3))::text as jobs`,
     [plan.rolledBackPeriod, plan.rolledBackIds, plan.rolledBackIds.map(Id.toUuid)],
   )
   const { rows: sent } = await service.query<{ count: string }>(

@@ -19,7 +19,6 @@ import { createSubmissionStore, type SubmissionStore } from './dispatch/submissi
 import { createEnqueue } from './enqueue/enqueue.ts'
 import { createBacklog } from './inspection/backlog.ts'
 import { createDelays } from './inspection/delays.ts'
-import { createAccountWeights } from './limits/account-weights.ts'
 import { type CredentialStore, createCredentialStore } from './limits/credentials.ts'
 import { startThrottler } from './limits/throttler.ts'
 import { createThrottleStore, type ThrottleStore } from './limits/throttles.ts'
@@ -110,7 +109,6 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     submissions: createSubmissionStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
-  const weights = createAccountWeights(driver, tokens)
   const plan = () => ({ schema, tokens, migrations: readMigrationsSync(sqlFolder) })
 
   const checkIdentity = createIdentityCheck(driver, tokens)
@@ -128,7 +126,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
         migrationScript(plan()),
       ].join('\n'),
     check: () => check(driver, schema, queueSchema, plan().migrations),
-    enqueue: createEnqueue(driver, tokens, weights, notify),
+    enqueue: createEnqueue(driver, tokens, notify),
     get: transfers.get,
     getByKey: transfers.getByKey,
     counterparty: stores.counterparties.find,
@@ -140,7 +138,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     unwatch: stores.watched.unwatch,
     fundsArrived: transfers.fundsArrived,
     release: transfers.release,
-    ...createCommandStore(driver, tokens, weights, notify),
+    ...createCommandStore(driver, tokens, notify),
     getAccount: stores.throttles.getAccount,
     backlog: createBacklog(driver, tokens),
     delays: createDelays(driver, tokens),
@@ -148,7 +146,6 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     recordClient: stores.submissions.recordClient,
     unsubscribe: (tx, name, types, discard) => stores.subscriptions.remove(tx, name, types, discard),
     work: (handlers, work) => {
-      weights.refresh()
       const logger = handlers.logger ?? runtime.logger
       const { deployment } = options
       return startWork({ driver, queueSchema, channel, logger, checkIdentity, deployment, ...stores, handlers, work })

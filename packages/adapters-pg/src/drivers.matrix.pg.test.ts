@@ -12,7 +12,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../test/driver-subjects.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
-import { jobTable } from '../test/queue.ts'
+import { outboxTable } from '../test/queue.ts'
 
 // The oldest version that the engine supports, and the newest. What each driver promises beyond these five cases is in
 // the conformance suite, on the server of the run.
@@ -60,7 +60,7 @@ async function openCell<Tx>(url: string, open: (url: string) => DriverSubject<Tx
     engine,
     enqueue: (request) => subject.transaction((tx) => engine.transfers.enqueue(tx, request)),
     count,
-    counts: () => Promise.all(['note', 'outlay.transfer', 'outlay.event', jobTable].map(count)),
+    counts: () => Promise.all(['note', 'outlay.transfer', 'outlay.event', outboxTable].map(count)),
     async close() {
       await engine.stop()
       await subject.close()

@@ -27,7 +27,7 @@ export async function emptyOutbox(pool: pg.Pool): Promise<void> {
   await pool.query(
     `do $$ begin execute (
        select 'truncate ${jobTable}, ' || string_agg(format('outlay.%I', tablename), ', ') from pg_tables
-       where schemaname = 'outlay' and tablename not in ('migration', 'dispatch_clock')
+       where schemaname = 'outlay' and tablename <> 'migration'
      ) || ' cascade'; end $$`,
   )
 }

@@ -7,7 +7,7 @@ export function slowWorker(pool: () => pg.Pool) {
     /** Claims all transfers, whose workers have lost their jobs. */
     async claim(): Promise<void> {
       await loseJobs(pool())
-      await pool().query(`select * from outlay.fetch_and_claim(10, 'slow', '')`)
+      await pool().query(`select * from outlay.fetch_and_claim(10, 'slow', '', null)`)
     },
     /** Makes all jobs due, as if their workers had been dead for some time. */
     async lose(): Promise<void> {

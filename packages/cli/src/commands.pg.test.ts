@@ -52,7 +52,7 @@ describe('the command line', async () => {
     expect(
       await json('transfers', 'list', '--account', 'acme', '--stage', 'queued', '--status', 'pending'),
     ).toMatchObject([
-      { id: first.id, jobState: 'created', amount: '12.50', source: 'USDC base', destination: 'USD ach_credit' },
+      { id: first.id, jobState: 'waiting', amount: '12.50', source: 'USDC base', destination: 'USD ach_credit' },
     ])
     expect(await json('transfers', 'list', '--reason', 'rate_limited')).toEqual([])
     const page = await run('transfers', 'list', '--limit', '1')

@@ -129,7 +129,7 @@ describe('the doctor', async () => {
     'finds first a transfer that ended as %s and was accepted afterwards',
     async (status) => {
       const ids = [(await host.enqueue()).id, (await host.enqueue()).id]
-      await sql(`select * from outlay.fetch_and_claim(2, 'w', '')`)
+      await sql(`select * from outlay.fetch_and_claim(2, 'w', '', null)`)
       const answer = { attempt: 1, outcome: 'accepted', stage: 'submitted', status: 'processing', events: [] }
       const answers = JSON.stringify(ids.map((id) => ({ ...answer, id, remote_id: `remote of ${id}` })))
       const settle = async () => (await sql('select result from outlay.settle($1, 2)', [answers])).rows
@@ -185,7 +185,7 @@ describe('the doctor', async () => {
 
   it('finds a transfer that the service accepted a second time under another id', async () => {
     const [own, other] = [(await host.enqueue()).id, (await host.enqueue()).id]
-    await sql(`select * from outlay.fetch_and_claim(2, 'w', '')`)
+    await sql(`select * from outlay.fetch_and_claim(2, 'w', '', null)`)
     const answer = { attempt: 1, outcome: 'accepted', stage: 'submitted', status: 'processing', events: [] }
     const answers = JSON.stringify([own, other].map((id) => ({ ...answer, id, remote_id: `r-${id}` })))
     await sql(

@@ -15,7 +15,7 @@ describe('outlay transfers resolve', async () => {
   /** A transfer whose one request got no answer for longer than a day. */
   async function block(): Promise<string> {
     const { id } = await host.enqueue()
-    await host.pool.query(`select * from outlay.fetch_and_claim(1, 'gone', '')`)
+    await host.pool.query(`select * from outlay.fetch_and_claim(10, 'gone', '', null)`)
     await host.pool.query(
       `update outlay.transfer set stage = 'blocked', reason = 'key_expired', unknown_since = now() - interval '25 hours',
          event_sequence = 2 where id = $1`,

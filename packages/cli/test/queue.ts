@@ -10,16 +10,22 @@ export const queueSchema = 'outlay_queue'
 /** Name of the table of jobs. */
 export const jobTable = `${queueSchema}.job`
 
-/** Removes all jobs. */
-export const removeJobs = (session: Session) => session.query(`delete from ${jobTable}`)
+/** Removes all jobs, and what waits. */
+export const removeJobs = (session: Session) =>
+  session.query(`with removed as (delete from ${jobTable}) delete from outlay.outbox`)
 
-/** Makes every job due since an interval. */
+/** Makes what waits due since an interval. */
 export const makeJobsDue = (session: Session, since: string) =>
-  session.query(`update ${jobTable} set start_after = now() - $1::interval`, [since])
+  session.query(`update outlay.outbox set due_at = now() - $1::interval, ready = true`, [since])
 
-/** Lets every job be that of a worker whose last heartbeat is an interval ago. */
-export const leaveJobs = (session: Session, since: string) =>
-  session.query(`update ${jobTable} set state = 'active', heartbeat_on = now() - $1::interval`, [since])
+/** Lets everything that waits be under way, at a worker whose last heartbeat is an interval ago. */
+export async function leaveJobs(session: Session, since: string) {
+  await session.query(
+    `with taken as (delete from outlay.outbox returning id, fetches)
+     select outlay.queue_activate(array_agg(id), array_agg(fetches)) from taken`,
+  )
+  return session.query(`update ${jobTable} set heartbeat_on = now() - $1::interval`, [since])
+}
 
 /** Makes the last supervision an interval old. */
 export const setSupervised = (session: Session, ago: string) =>

@@ -17,6 +17,16 @@ describe('Id', () => {
     expect(earlier < Id.generate(at('2026-11-05T10:00:00.001Z'), zero)).toBe(true)
   })
 
+  it('ascends within a millisecond, and has the time of each', () => {
+    const times = [5, 5, 5, 6, 5].map((ms) => new Date(ms))
+    const clock = { now: () => times.shift() as Date }
+    const nextId = Id.createSequence(clock, ones)
+    const ids = [nextId(), nextId(), nextId(), nextId()]
+    expect(ids).toEqual([...new Set(ids)].sort())
+    expect(ids.map((id) => Id.timeOf(id).getTime())).toEqual([5, 5, 5, 6])
+    expect(Id.timeOf(nextId()).getTime()).toBe(5)
+  })
+
   it('has the time at which it was generated', () => {
     expect(Id.timeOf(Id.generate(at('2026-11-05T10:00:00.123Z'), ones)).toISOString()).toBe('2026-11-05T10:00:00.123Z')
   })

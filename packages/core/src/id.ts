@@ -49,15 +49,41 @@ const parse = (value: unknown, field = 'id'): Id => {
   throw OutlayError.fromIssues([{ field, code: 'invalid_id', message: 'must be a ULID of 26 characters' }])
 }
 
-const generate = (clock: { now(): Date }, random: { bytes(length: number): Uint8Array }): Id => {
+type Clock = { now(): Date }
+type Random = { bytes(length: number): Uint8Array }
+
+const octetsOf = (at: Date, entropy: Uint8Array): Uint8Array => {
   const octets = new Uint8Array(16)
-  let time = clock.now().getTime()
-  for (let at = 5; at >= 0; at -= 1) {
-    octets[at] = time % 256
+  let time = at.getTime()
+  for (let index = 5; index >= 0; index -= 1) {
+    octets[index] = time % 256
     time = Math.floor(time / 256)
   }
-  octets.set(random.bytes(10), 6)
-  return encode(octets)
+  octets.set(entropy, 6)
+  return octets
+}
+
+const generate = (clock: Clock, random: Random): Id => encode(octetsOf(clock.now(), random.bytes(10)))
+
+const createSequence = (clock: Clock, random: Random): (() => Id) => {
+  let time: number | undefined
+  let octets: Uint8Array = new Uint8Array(16)
+  return () => {
+    const now = clock.now()
+    if (now.getTime() === time) {
+      for (let at = 15; at >= 6; at -= 1) {
+        octets[at] = (octets[at] as number) + 1
+        if (octets[at] !== 0) break
+      }
+    } else {
+      time = now.getTime()
+      const entropy = random.bytes(10)
+      // Half of the range is left to count up in.
+      entropy[0] = (entropy[0] as number) & 127
+      octets = octetsOf(now, entropy)
+    }
+    return encode(octets)
+  }
 }
 
 const lowest = (at: Date): Id => generate({ now: () => at }, { bytes: (length) => new Uint8Array(length) })
@@ -94,6 +120,8 @@ const timeOf = (id: Id): Date => {
 export const Id = {
   /** Generates an id of the clock's millisecond. Ids of one millisecond are not ordered. */
   generate,
+  /** Makes a function that generates ids, in ascending order within a millisecond of the clock too. */
+  createSequence,
   /** The smallest id of a millisecond: every id made before it is smaller. */
   lowest,
   /** True for a ULID in its canonical upper case. */

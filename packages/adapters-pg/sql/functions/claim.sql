@@ -14,7 +14,6 @@ set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_s
 declare
   v_deferred text[] := '{}';
   v_inline boolean := exists (select 1 from {{schema}}.counterparty_details d where d.transfer_id = any (p_ids));
-  v_all_jobs uuid[] := p_jobs;
   v_paused text[];
   v_claimable text[];
   v_deferred_jobs uuid[];
@@ -66,9 +65,5 @@ begin
   from {{schema}}.begin_attempts(v_claimable, p_worker, p_client) k
   left join {{schema}}.unauthorized_account r on r.account_id = k.account_id
   left join {{schema}}.unauthorized_transfer o on o.transfer_id = k.id;
-
-  perform {{schema}}.advance_clock(
-    (select max(p.place) from unnest(v_all_jobs) as n (job)
-      cross join lateral (select q.place from {{schema}}.queue_jobs() q where q.job = n.job offset 0) p));
 end
 $$;

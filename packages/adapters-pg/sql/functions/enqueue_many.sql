@@ -1,10 +1,10 @@
--- Writes many transfers with their events and jobs, all or none, in the order of their keys so that two batches cannot
+-- Writes many transfers with their events and rows in the outbox, all or none, in the order of their keys so that two batches cannot
 -- deadlock. An absent time is an empty text: with array_nulls off an array has no nulls. Returns the positions whose keys are stored
 -- already; `written` is false when nothing was written.
 create or replace function {{schema}}.enqueue_many(
   p_ids text[], p_jobs uuid[], p_account_ids text[], p_keys text[], p_fingerprints text[], p_requests text[],
-  p_bases integer[], p_offsets integer[], p_notify boolean, p_not_before text[], p_expires_at text[], p_environment text
-) returns table (written boolean, at text, tag integer, stored_position integer) language plpgsql as $$
+  p_notify boolean, p_not_before text[], p_expires_at text[], p_environment text
+) returns table (written boolean, at text, stored_position integer) language plpgsql as $$
 declare
   v_at timestamptz := clock_timestamp();
   v_count integer;
@@ -48,22 +48,22 @@ begin
   end if;
   if v_mismatch then
     return query
-    select false, null::text, null::integer, m.at from {{schema}}.mismatched_keys(p_account_ids, p_keys, p_fingerprints) as m (at);
+    select false, null::text, m.at from {{schema}}.mismatched_keys(p_account_ids, p_keys, p_fingerprints) as m (at);
     return;
   end if;
 
   perform {{schema}}.record_enqueued(
     case when v_count < cardinality(p_ids) then array(
       select t.id from unnest(p_ids) as n (id) join {{schema}}.transfer t on t.id = n.id and t.created_at = v_at) end,
-    p_ids, p_jobs, p_bases, p_offsets, p_not_before, v_at);
+    p_ids, p_jobs, p_account_ids, p_not_before, v_at);
   if p_notify then
     perform pg_notify('{{channel}}', '');
   end if;
 
-  return query select true, {{schema}}.iso(v_at), c.tag, null::integer from {{schema}}.dispatch_clock c;
+  return query select true, {{schema}}.iso(v_at), null::integer;
   if v_count < cardinality(p_ids) then
     return query
-    select true, null::text, null::integer, n.position::integer
+    select true, null::text, n.position::integer
     from unnest(p_ids) with ordinality as n (id, position)
     where not exists (select 1 from {{schema}}.transfer t where t.id = n.id and t.created_at = v_at);
   end if;

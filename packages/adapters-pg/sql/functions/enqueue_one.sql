@@ -1,12 +1,11 @@
--- Writes one transfer, its event and its job. Returns the tag of the job and the time; null when the key is in use.
+-- Writes one transfer, its event and its row in the outbox. Returns the time; null when the key is in use.
 -- One text, because a function in `from` costs more than one in `select`.
 create or replace function {{schema}}.enqueue_one(
-  p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_base integer, p_notify boolean,
+  p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_notify boolean,
   p_not_before timestamptz, p_expires_at timestamptz, p_environment text
 ) returns text language plpgsql as $$
 declare
   v_at timestamptz := clock_timestamp();
-  v_tag integer;
 begin
   insert into {{schema}}.transfer
     (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, environment, created_at, updated_at)
@@ -19,13 +18,10 @@ begin
   values (p_id, 1, 'transfer.enqueued', 'queued', 'pending', 0, v_at);
   insert into {{schema}}.delivery (subscription, transfer_id, sequence, type, account_id)
   select s.name, p_id, 1, 'transfer.enqueued', p_account_id from {{schema}}.subscription s where s.types @> array['transfer.enqueued'];
-  select {{schema}}.queue_put_one(
-    p_job, 1 + least(2000000000, case when p_base > c.tag and p_base - c.tag < 1000000000 then p_base else c.tag end),
-    coalesce(p_not_before, v_at))
-  into v_tag from {{schema}}.dispatch_clock c;
+  perform {{schema}}.queue_put_one(p_job, p_account_id, coalesce(p_not_before, v_at), v_at);
   if p_notify then
     perform pg_notify('{{channel}}', '');
   end if;
-  return v_tag || ' ' || {{schema}}.iso(v_at);
+  return {{schema}}.iso(v_at);
 end
 $$;

@@ -1,14 +1,14 @@
--- Claims due jobs, in the order of dispatch, and their transfers for one attempt each, and writes the attempts before any byte
--- leaves. One transaction: one commit stands between a job and its request.
+-- Claims transfers of the outbox that are ready, in the order of queue_fetch(), for one attempt each, and writes the attempts before any
+-- byte leaves. One transaction: one commit stands between the outbox and a request.
 --
--- A host that cancels holds the transfer and waits for its job. So this waits for no lock while it holds jobs: it skips locked
+-- A host that cancels holds the transfer and waits for its row in the outbox. So this waits for no lock while it holds those: it skips locked
 -- transfers, and transfers that claim() may have to defer, to limit or to register. For those it returns the job alone, and the
 -- worker claims them with claim().
-create or replace function {{schema}}.fetch_and_claim(p_limit integer, p_worker text, p_client text)
+create or replace function {{schema}}.fetch_and_claim(p_limit integer, p_worker text, p_client text, p_turn text)
 returns table (
   job uuid, retry_count integer, id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text,
   unknown_since text, expires_at text, claimed_at text, unknown_attempt integer, released boolean, client text,
-  environment text, refusals integer, registration jsonb, own_refusals integer
+  environment text, refusals integer, registration jsonb, own_refusals integer, turn text
 ) language plpgsql
 set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
@@ -18,13 +18,13 @@ declare
   v_retry_counts integer[];
   v_ids text[];
   v_free text[];
-  v_tag bigint;
+  v_turn text;
 begin
   if {{schema}}.is_all_stopped() then
     return;
   end if;
 
-  select f.jobs, f.retry_counts, f.tag into v_jobs, v_retry_counts, v_tag from {{schema}}.queue_fetch(p_limit) f;
+  select f.jobs, f.retry_counts, f.turn into v_jobs, v_retry_counts, v_turn from {{schema}}.queue_fetch(p_limit, p_turn) f;
   if cardinality(v_jobs) = 0 then
     return;
   end if;
@@ -55,10 +55,8 @@ begin
       and not exists (select 1 from {{schema}}.unauthorized_transfer o where o.transfer_id = t.id)
     for no key update of t skip locked);
   return query
-  select n.job, n.retry_count, k.*, 0, null::jsonb, 0
+  select n.job, n.retry_count, k.*, 0, null::jsonb, 0, v_turn
   from unnest(v_jobs, v_retry_counts, v_ids) as n (job, retry_count, transfer_id)
   left join {{schema}}.begin_attempts(v_free, p_worker, p_client) k on k.id = n.transfer_id;
-
-  perform {{schema}}.advance_clock(v_tag);
 end
 $$;

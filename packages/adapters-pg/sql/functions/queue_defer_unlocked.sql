@@ -1,5 +1,5 @@
--- Gives active jobs back to the queue until a time each; one without a time comes again soon, less and less often. Skips locked jobs: the
--- transaction that has locked a transfer may have locked its job.
+-- Lets transfers with active jobs wait until a time each, and removes the jobs; one without a time comes again soon, less and less often.
+-- Skips locked jobs: the transaction that has locked a transfer may have locked its job.
 create or replace function {{schema}}.queue_defer_unlocked(p_jobs uuid[], p_due_at timestamptz[]) returns void language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
@@ -11,10 +11,8 @@ begin
     where j.name = '{{queue}}' and j.id = p_jobs[v_at] and j.state = 'active'
     for update of j skip locked;
     if found then
-      update {{queue_table}} j
-      set state = 'retry', heartbeat_on = null, start_after = coalesce(p_due_at[v_at],
-        clock_timestamp() + least(5, 0.25 * power(2, least(v_retry_count, 10))) * (0.5 + random()) * interval '1 second')
-      where j.name = '{{queue}}' and j.id = p_jobs[v_at];
+      perform {{schema}}.queue_defer(array[p_jobs[v_at]], array[coalesce(p_due_at[v_at],
+        clock_timestamp() + least(5, 0.25 * power(2, least(v_retry_count, 10))) * (0.5 + random()) * interval '1 second')]);
     end if;
   end loop;
 end

@@ -1,19 +1,23 @@
--- Puts those jobs into the queue that are not in it, at its front, due now or at a time each. A worker may believe for another heartbeat
--- that it has one that is `held`, so that one is due after that. Returns how many were not in the queue.
+-- Lets those transfers wait that have no active job and do not wait yet, from now on or from a time each. A worker may believe for another
+-- heartbeat that it has one that is `held`, so that one is due after that. Returns how many did not wait. One by one as queue_remove() does.
 create or replace function {{schema}}.queue_ensure(p_jobs uuid[], p_due_at timestamptz[], p_held boolean[])
-returns integer language plpgsql as $$
+returns integer language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
-  v_count integer;
+  v_now timestamptz := clock_timestamp();
+  v_count integer := 0;
 begin
-  insert into {{queue_table}} as j
-    (id, name, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
-  select n.job, '{{queue}}', greatest(n.due_at, clock_timestamp() + case when n.held
-      then interval '{{heartbeat_seconds}} seconds' else interval '0' end), {{retry_limit}}, {{expire_seconds}},
-    {{heartbeat_seconds}}, clock_timestamp() + interval '100 years', 'standard'
-  from unnest(p_jobs, p_due_at, p_held) as n (job, due_at, held)
-  on conflict (name, id) do update set state = 'retry', start_after = excluded.start_after, completed_on = null
-  where j.state > 'active';
-  get diagnostics v_count = row_count;
+  for v_at in 1 .. coalesce(cardinality(p_jobs), 0) loop
+    insert into {{schema}}.outbox (id, account_id, due_at, ready)
+    select p_jobs[v_at], t.account_id, d.due_at, d.due_at <= v_now
+    from {{schema}}.transfer t
+    cross join (select greatest(p_due_at[v_at], v_now + case when p_held[v_at]
+      then interval '{{heartbeat_seconds}} seconds' else interval '0' end) as due_at) d
+    where t.id = {{schema}}.transfer_of_job(p_jobs[v_at])
+      and not exists (select from {{queue_table}} j where j.name = '{{queue}}' and j.id = p_jobs[v_at] and j.state <= 'active')
+    on conflict do nothing;
+    v_count := v_count + found::integer;
+  end loop;
   return v_count;
 end
 $$;

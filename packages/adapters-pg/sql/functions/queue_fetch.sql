@@ -1,51 +1,77 @@
--- Makes due jobs active, in the order of dispatch, and returns them with how often each was fetched before and the last place in that order.
+-- Takes transfers that are ready from the outbox and makes their jobs active. Accounts take turns: in each round an account may have as
+-- many transfers as its weight says, the oldest first; below a weight of one, it has a turn in some rounds only. `p_turn` is where the
+-- last fetch of the worker left off: the round, how many transfers the last account had of its turn, and the account; null for a worker
+-- that begins. Returns the jobs, how often each was fetched before, and the next turn.
 --
--- A job that waited, for a retry, a pause, funds or its time, has a tag that the virtual time has passed. A whole account may come back at
--- once, so these get half of each fetch while others are due, or all others would wait for all of them. Of that half, some are the latest:
--- a second attempt of another account does not wait for the backlog either.
---
--- It finds jobs as pg-boss's own fetch finds them for a queue of the standard policy. pg-boss sends that as text without a name,
--- planned for each run, which takes four times as long as running it. A kept plan could be one from when the tables were empty, so
--- the caller's settings hold it to the index with the jobs in the order of dispatch.
-create or replace function {{schema}}.queue_fetch(p_limit integer, out jobs uuid[], out retry_counts integer[], out tag bigint)
+-- The accounts are found one by one in the index, so an account with many transfers costs the others nothing. Where a round has fewer
+-- transfers than the limit, the next turns are those of several rounds at once.
+create or replace function {{schema}}.queue_fetch(p_limit integer, p_turn text, out jobs uuid[], out retry_counts integer[], out turn text)
 language plpgsql as $$
 declare
-  v_job uuid;
-  v_retry_count integer;
-  v_now bigint;
-  v_late uuid[];
-  v_new uuid[];
-  v_latest uuid[] := '{}';
+  v_turn text := coalesce(p_turn, {{schema}}.queue_first_turn());
+  v_round bigint := split_part(v_turn, ' ', 1)::bigint;
+  v_used integer := split_part(v_turn, ' ', 2)::integer;
+  v_account text collate "C" := regexp_replace(v_turn, '^\d+ \d+ ', '');
+  v_is_weighted boolean := exists (select from {{schema}}.account f where f.weight <> 1);
+  v_weight double precision := 1;
+  v_quota bigint;
+  v_ids uuid[];
+  v_fetches integer[];
+  -- A circle leads through all accounts, for so many rounds at once. The first one may begin in the middle.
+  v_rounds bigint := 1;
+  v_is_whole boolean := false;
+  v_found integer := 0;
+  v_passed integer := 0;
 begin
-  select c.tag into v_now from {{schema}}.dispatch_clock c;
-  v_late := array(
-    select j.id from {{queue_table}} j
-    where j.name = '{{queue}}' and j.state < 'active' and not j.blocked and j.start_after <= now() and j.priority >= -v_now
-    order by j.priority desc, j.created_on limit p_limit
-    for update of j skip locked);
-  v_new := array(
-    select j.id from {{queue_table}} j
-    where j.name = '{{queue}}' and j.state < 'active' and not j.blocked and j.start_after <= now() and j.priority < -v_now
-    -- Of a single one, each kind gets half of the turns.
-    order by j.priority desc, j.created_on limit greatest(p_limit - cardinality(v_late), (p_limit + (random() < 0.5)::integer) / 2)
-    for update of j skip locked);
-  if cardinality(v_late) >= p_limit then
-    v_latest := array(
-      select j.id from {{queue_table}} j
-      where j.name = '{{queue}}' and j.state < 'active' and not j.blocked and j.start_after <= now() and j.priority >= -v_now
-        and j.id <> all (v_late)
-      order by j.priority, j.created_on desc limit least((p_limit + floor(random() * 4)::integer) / 4, p_limit - cardinality(v_new))
-      for update of j skip locked);
+  jobs := '{}';
+  retry_counts := '{}';
+  if exists (select from {{queue_table}} j where j.name = '{{queue}}' and j.state < 'active' and not j.blocked) then
+    perform {{schema}}.queue_return();
   end if;
-  jobs := v_late[1 : p_limit - cardinality(v_new) - cardinality(v_latest)] || v_latest || v_new;
-  -- One by one, as queue_remove() does.
-  foreach v_job in array jobs loop
-    update {{queue_table}} j
-    set state = 'active', started_on = now(), heartbeat_on = now(),
-        retry_count = case when j.started_on is not null then j.retry_count + 1 else j.retry_count end
-    where j.name = '{{queue}}' and j.id = v_job
-    returning j.retry_count, greatest(queue_fetch.tag, -j.priority) into v_retry_count, tag;
-    retry_counts := retry_counts || v_retry_count;
+  perform {{schema}}.queue_make_due_ready();
+  while cardinality(jobs) < p_limit loop
+    if v_used = 0 then
+      select o.account_id into v_account from {{schema}}.outbox o where o.ready and o.account_id > v_account order by o.account_id limit 1;
+    end if;
+    if v_account is null then
+      exit when v_is_whole and v_found = 0 and v_passed = 0;
+      v_round := v_round + v_rounds;
+      v_rounds := case
+        when not v_is_whole then 1
+        when v_found = 0 then v_rounds * 4
+        else greatest(1, (p_limit - cardinality(jobs)) * v_rounds / v_found) end;
+      v_is_whole := true;
+      v_found := 0;
+      v_passed := 0;
+      v_account := '';
+      continue;
+    end if;
+
+    if v_is_weighted then
+      v_weight := coalesce((select f.weight from {{schema}}.account f where f.account_id = v_account and f.weight <> 1), 1);
+    end if;
+    v_quota := floor(v_weight * (v_round + v_rounds)) - floor(v_weight * v_round) - v_used;
+    if v_quota <= 0 then
+      v_passed := v_passed + (v_used = 0)::integer;
+      v_used := 0;
+      continue;
+    end if;
+    v_quota := least(v_quota, p_limit - cardinality(jobs));
+    select t.ids, t.fetches into v_ids, v_fetches from {{schema}}.queue_take(v_account, v_quota) t;
+    v_found := v_found + cardinality(v_ids);
+    jobs := jobs || v_ids;
+    retry_counts := retry_counts || v_fetches;
+    -- Only a full fetch ends a turn before it is used up.
+    v_used := case when cardinality(jobs) = p_limit
+      and floor(v_weight * (v_round + 1)) - floor(v_weight * v_round) > v_used + v_quota then v_used + v_quota else 0 end;
   end loop;
+  turn := v_round || ' ' || v_used || ' ' || coalesce(v_account, '');
+  if cardinality(jobs) > 0 then
+    v_ids := {{schema}}.queue_activate(jobs, retry_counts);
+    if cardinality(v_ids) < cardinality(jobs) then
+      select coalesce(array_agg(n.job order by n.position), '{}'), array_agg(n.retry_count order by n.position) into jobs, retry_counts
+      from unnest(jobs, retry_counts) with ordinality as n (job, retry_count, position) where n.job = any (v_ids);
+    end if;
+  end if;
 end
 $$;

@@ -1,10 +1,8 @@
--- Puts jobs into the queue, each at a place in the order of dispatch and due at a time.
-create or replace function {{schema}}.queue_put_many(p_jobs uuid[], p_places integer[], p_due_at timestamptz[])
+-- Lets new transfers wait to be sent, each from a time on.
+create or replace function {{schema}}.queue_put_many(p_jobs uuid[], p_account_ids text[], p_due_at timestamptz[], p_at timestamptz)
 returns void language plpgsql as $$
 begin
-  insert into {{queue_table}} (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
-  select n.job, '{{queue}}', -n.place, n.due_at, {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}},
-    clock_timestamp() + interval '100 years', 'standard'
-  from unnest(p_jobs, p_places, p_due_at) as n (job, place, due_at);
+  insert into {{schema}}.outbox (id, account_id, due_at, ready)
+  select n.job, n.account_id, n.due_at, n.due_at <= p_at from unnest(p_jobs, p_account_ids, p_due_at) as n (job, account_id, due_at);
 end
 $$;

@@ -1,10 +1,7 @@
--- Puts a job into the queue, at a place in the order of dispatch and due at a time. Returns its place.
-create or replace function {{schema}}.queue_put_one(p_job uuid, p_place integer, p_due_at timestamptz) returns integer language plpgsql as $$
+-- Lets a new transfer wait to be sent, from a time on.
+create or replace function {{schema}}.queue_put_one(p_job uuid, p_account_id text, p_due_at timestamptz, p_at timestamptz)
+returns void language plpgsql as $$
 begin
-  insert into {{queue_table}}
-    (id, name, priority, start_after, retry_limit, expire_seconds, heartbeat_seconds, keep_until, policy)
-  values (p_job, '{{queue}}', -p_place, p_due_at, {{retry_limit}}, {{expire_seconds}}, {{heartbeat_seconds}},
-    clock_timestamp() + interval '100 years', 'standard');
-  return p_place;
+  insert into {{schema}}.outbox (id, account_id, due_at, ready) values (p_job, p_account_id, p_due_at, p_due_at <= p_at);
 end
 $$;

@@ -1,6 +1,6 @@
--- Writes the first event of enqueued transfers, its deliveries and their jobs: for those of `p_written`, or for all when it is null.
+-- Writes the first event of enqueued transfers, its deliveries and their rows in the outbox: for those of `p_written`, or for all when it is null.
 create or replace function {{schema}}.record_enqueued(
-  p_written text[], p_ids text[], p_jobs uuid[], p_bases integer[], p_offsets integer[], p_not_before text[], p_at timestamptz
+  p_written text[], p_ids text[], p_jobs uuid[], p_account_ids text[], p_not_before text[], p_at timestamptz
 ) returns void language plpgsql as $$
 begin
   insert into {{schema}}.event (transfer_id, sequence, type, stage, status, attempt, occurred_at)
@@ -10,10 +10,9 @@ begin
   select s.name, t.id, 1, 'transfer.enqueued', t.account_id
   from {{schema}}.subscription s, unnest(p_ids) as n (id) join {{schema}}.transfer t on t.id = n.id
   where s.types @> array['transfer.enqueued'] and (p_written is null or n.id = any (p_written));
-  perform {{schema}}.queue_put_many(array_agg(n.job),
-    array_agg(n.position + least(2000000000, case when n.base > c.tag and n.base - c.tag < 1000000000 then n.base else c.tag end)),
-    array_agg(coalesce(nullif(n.not_before, '')::timestamptz, p_at)))
-  from {{schema}}.dispatch_clock c, unnest(p_ids, p_jobs, p_bases, p_offsets, p_not_before) as n (id, job, base, position, not_before)
+  perform {{schema}}.queue_put_many(array_agg(n.job), array_agg(n.account_id),
+    array_agg(coalesce(nullif(n.not_before, '')::timestamptz, p_at)), p_at)
+  from unnest(p_ids, p_jobs, p_account_ids, p_not_before) as n (id, job, account_id, not_before)
   where p_written is null or n.id = any (p_written);
 end
 $$;

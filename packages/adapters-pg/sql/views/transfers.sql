@@ -23,7 +23,7 @@ comment on column {{schema}}.transfers.unknown_since is
   'Since when a request may have had an unconfirmed effect; null when every attempt was answered.';
 comment on column {{schema}}.transfers.next_attempt_at is 'When it may be sent next; null when it is not about to be.';
 comment on column {{schema}}.transfers.next_poll_at is 'When its status at the service is polled next; null when it is not polled.';
-comment on column {{schema}}.transfers.job_state is 'State of its job in the queue: created, retry, active; null when it has no job.';
+comment on column {{schema}}.transfers.job_state is 'waiting in the outbox, or the state of its job in the queue: active; null when it is in neither.';
 comment on column {{schema}}.transfers.submission_key is
   'The idempotency key that is sent; null before the first attempt, and where earlier code sent the host''s key.';
 comment on column {{schema}}.transfers.client is 'The client of its last request, where the gateway distinguishes clients.';

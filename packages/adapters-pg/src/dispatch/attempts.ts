@@ -7,7 +7,7 @@ import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { readClaim } from '../transfers/transfer-row.ts'
 
 const texts = {
-  fetch: 'select * from {{schema}}.fetch_and_claim($1, $2, $3)',
+  fetch: 'select * from {{schema}}.fetch_and_claim($1, $2, $3, $4)',
   touch: 'select {{schema}}.queue_extend($1::uuid[], $2::integer[])',
   // A statement of its own: it has to see what was touched.
   heartbeats: 'select id, age_ms from {{schema}}.queue_heartbeats($1::uuid[], $2::integer[])',
@@ -27,7 +27,6 @@ const texts = {
       order by t.id for no key update of t skip locked
     )
     select {{schema}}.queue_ensure(array_agg(f.job), array_agg(f.not_before), null) as count from free f`,
-  rewind_clock: 'select {{schema}}.rewind_clock($1, $2)::text',
 } as const
 
 /** The rules by which outcomes are decided here; the functions refuse those of other code. */
@@ -75,6 +74,8 @@ function createClaimNames(): (worker: string) => string {
 export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, tracedTexts)
   const nameClaim = createClaimNames()
+  // Whose turn is next, as the last fetch said.
+  let turn: string | null = null
   return {
     /**
      * Claims up to `limit` due jobs, in the order of dispatch, and with them their transfers, for one attempt each. Locked
@@ -88,7 +89,9 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       onSent?: () => void,
     ): Promise<readonly FetchedJob[]> {
       const claimedBy = nameClaim(worker)
-      const rows = await driver.query(traced ? sql.traced_fetch : sql.fetch, [limit, claimedBy, client ?? null], onSent)
+      const statement = traced ? sql.traced_fetch : sql.fetch
+      const rows = await driver.query(statement, [limit, claimedBy, client ?? null, turn], onSent)
+      turn = rows[0] === undefined ? turn : readTurn(rows[0]).turn
       return rows.map((row) => {
         const { job, retryCount, id } = readJob(row)
         return { id: job, retryCount, claim: id === null ? undefined : { ...readClaim(row), claimedBy } }
@@ -135,10 +138,6 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       const [row = {}] = await driver.query(sql.give_jobs, [ids, ids.map(Id.toUuid)])
       return readGiven(row).count
     },
-    /** Sets the virtual time of the dispatch back when it is high and nothing waits. */
-    async rewindClock(): Promise<void> {
-      await driver.query(sql.rewind_clock, [1_000_000_000, 5_000])
-    },
   }
 }
 
@@ -147,6 +146,8 @@ const readJob = rowDecoder('job', {
   retryCount: Column.integer,
   id: Column.nullable(Column.text),
 })
+
+const readTurn = rowDecoder('fetch', { turn: Column.text })
 
 const readGiven = rowDecoder('sweep', { count: Column.integer })
 

@@ -26,7 +26,7 @@ describe('a request of a worker whose job another one has got', async () => {
     const { id } = await enqueue(first)
     await commit((tx) => first.accounts.configure(tx, 'acme', { concurrency: 5 }))
     const job = (await pool.query('select outlay.job_id($1) as job', [id])).rows[0].job
-    await pool.query(`select * from outlay.fetch_and_claim(10, 'first', '')`)
+    await pool.query(`select * from outlay.fetch_and_claim(10, 'first', '', null)`)
     await pool.query(`select * from outlay.claim(array[$1], array[$2::uuid], 'first', '')`, [id, job])
     await loseJobs(pool)
     const answer = {

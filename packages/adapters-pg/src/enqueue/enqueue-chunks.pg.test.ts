@@ -30,9 +30,9 @@ describe('more transfers than one statement holds', async () => {
     expect(await count('outlay.transfer')).toBe(total)
     expect(await count(`outlay.event where type = 'transfer.enqueued' and sequence = 1`)).toBe(total)
     expect(await countJobs(pool)).toBe(total)
-    const places = new Map((await readJobs(pool)).map((job) => [job.transferId, job.place]))
+    const order = new Map((await readJobs(pool)).map((job, at) => [job.transferId, at]))
     for (const account of ['account-0', 'account-49']) {
-      const own = transfers.filter((one) => one.accountId === account).map((one) => places.get(one.id))
+      const own = transfers.filter((one) => one.accountId === account).map((one) => order.get(one.id))
       expect(own).toEqual([...own].sort((a = 0, b = 0) => a - b))
       expect(new Set(own).size).toBe(total / 50)
     }

@@ -2,14 +2,9 @@ import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
-import { queueSchema, readJobs, removeJobs } from '../../test/queue.ts'
-import { createAttemptStore } from '../dispatch/attempts.ts'
-import { pgDriver } from '../drivers/pg.ts'
-import { createAccountWeights } from '../limits/account-weights.ts'
-import { queueTokens } from '../queue/queue.ts'
 
 describe('the order of dispatch', async () => {
-  const { pool, open, commit, enqueue, enqueueMany } = await testHost()
+  const { open, commit, enqueue, enqueueMany } = await testHost()
   const host = () => {
     const gateway = memoryGateway()
     return { gateway, engine: open({ gateway }) }
@@ -80,41 +75,5 @@ describe('the order of dispatch', async () => {
       const heavy = order.slice(0, length).filter((accountId) => accountId === 'heavy').length
       expect(Math.abs(heavy - (length * 2) / 3)).toBeLessThan(12)
     }
-  })
-
-  it('knows the weights that another process gave', async () => {
-    const { engine } = host()
-    await commit((tx) => engine.accounts.configure(tx, 'heavy', { weight: 4 }))
-    const weights = createAccountWeights(pgDriver(pool), { schema: '"outlay"' })
-    expect(weights.of('heavy')).toBe(1)
-    weights.refresh()
-    await waitUntil(() => weights.of('heavy') === 4)
-    expect(weights.of('light')).toBe(1)
-  })
-
-  it('goes on counting from the start when the virtual time was set back', async () => {
-    const { engine } = host()
-    await removeJobs(pool)
-    await pool.query('update outlay.dispatch_clock set tag = 1500000000')
-    await enqueue(engine, { accountId: 'old' })
-    await removeJobs(pool)
-    await createAttemptStore(pgDriver(pool), { ...queueTokens(queueSchema), schema: '"outlay"' }).rewindClock()
-    await enqueueMany(engine, 2, 'old')
-    const places = (await readJobs(pool)).map(({ place }) => place)
-    expect(places.toSorted()).toEqual([1, 2])
-    await removeJobs(pool)
-  })
-
-  it('counts an account that comes back from now, neither from its past nor from the start', async () => {
-    const { engine } = host()
-    await pool.query('update outlay.dispatch_clock set tag = 5000')
-    const tags = async () => (await readJobs(pool)).map(({ place }) => place).sort((a, b) => a - b)
-    await enqueueMany(engine, 3, 'back')
-    expect(await tags()).toEqual([5001, 5002, 5003])
-    await enqueue(engine, { accountId: 'back' })
-    expect((await tags()).at(-1)).toBe(5004)
-    await pool.query('update outlay.dispatch_clock set tag = 9000')
-    await enqueue(engine, { accountId: 'back' })
-    expect((await tags()).at(-1)).toBe(9001)
   })
 })

@@ -33,7 +33,7 @@ describe('enqueue in the transaction of the host', async () => {
     expect(transfer).toMatchObject({ reused: false, stage: 'queued', status: 'pending', attempt: 0 })
     expect(await engine.transfers.get(transfer.id)).toMatchObject({ id: transfer.id, request: transfer.request })
     expect(await count('outlay.event', `transfer_id = '${transfer.id}'`)).toBe(1)
-    expect(await readJobs(pool, transfer.id)).toMatchObject([{ state: 'created', isDue: true }])
+    expect(await readJobs(pool, transfer.id)).toMatchObject([{ state: 'waiting', isDue: true }])
   })
 
   it('leaves no transfer, no job and no wake-up behind a rollback', async () => {

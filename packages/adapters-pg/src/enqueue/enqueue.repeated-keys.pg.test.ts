@@ -14,10 +14,7 @@ describe('an account whose enqueues wrote nothing', async () => {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   const pool = new pg.Pool({ connectionString: database.url, max: 20 })
   const commit = <T>(work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(pool).transaction(work)
-  afterEach(async () => {
-    await emptyOutbox(pool)
-    await pool.query('update outlay.dispatch_clock set tag = 0')
-  })
+  afterEach(() => emptyOutbox(pool))
   afterAll(() => pool.end())
 
   const payouts = (accountId: string, count: number) => Array.from({ length: count }, () => samplePayout(accountId))
@@ -51,7 +48,6 @@ describe('an account whose enqueues wrote nothing', async () => {
       await pool.query(
         `update outlay.transfer set stage = 'settled', status = 'complete', remote_id = id, next_poll_at = null`,
       )
-      await pool.query('update outlay.dispatch_clock set tag = 500')
       for (let time = 0; time < 10; time += 1) {
         const again = await commit((tx) => engine.transfers.enqueueMany(tx, known))
         expect(again.every(({ reused }) => reused)).toBe(true)

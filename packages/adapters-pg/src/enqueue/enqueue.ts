@@ -2,17 +2,15 @@ import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@ou
 import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { type Statement, statements } from '../database/statement.ts'
-import type { AccountWeights } from '../limits/account-weights.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
 import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
 import { readOne, readTransfer, transferColumns } from '../transfers/transfer-row.ts'
-import { type AccountTags, createAccountTags, type TagReservations } from './account-tags.ts'
 import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
 
 const texts = {
-  enqueue_one: 'select {{schema}}.enqueue_one($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11) as written',
-  enqueue_many: `select written, at, tag, stored_position from {{schema}}.enqueue_many(
-    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::integer[], $9, $10::text[], $11::text[], $12)`,
+  enqueue_one: 'select {{schema}}.enqueue_one($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10) as written',
+  enqueue_many: `select written, at, stored_position from {{schema}}.enqueue_many(
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10)`,
   stored_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   stored_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
     join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
@@ -27,7 +25,7 @@ const tracedTexts = {
 /** Shortest time between two notifications of one process, in milliseconds; commits that notify hold one lock in turn. */
 const notifyIntervalMs = 10
 
-/** Writes transfers, their events and their jobs in the host's transaction. */
+/** Writes transfers, their events and their rows in the outbox in the host's transaction. */
 export type Enqueue<Tx> = (
   tx: Tx,
   transfers: readonly NewTransfer[],
@@ -38,12 +36,10 @@ export type Enqueue<Tx> = (
 export function createEnqueue<Tx>(
   driver: Driver<Tx>,
   tokens: Readonly<Record<string, string>>,
-  weights: AccountWeights,
   notifies = true,
 ): Enqueue<Tx> {
   const sql = statements(tokens, tracedTexts)
   const chunks = createEnqueueChunks(driver, tokens)
-  const tags = createAccountTags(weights.of)
   const counterparties = createCounterpartyStore(driver, tokens)
   let notifiedAt = 0
   const shouldNotify = () => {
@@ -52,41 +48,23 @@ export function createEnqueue<Tx>(
     notifiedAt = now
     return true
   }
-  const writeAt = async (
-    tx: Tx,
-    transfers: readonly NewTransfer[],
-    places: TagReservations,
-    notify: boolean,
-    traceparent?: string,
-  ) => {
-    const prepare = (part: readonly NewTransfer[], at: TagReservations) =>
-      prepareMany(driver, sql, tx, part, at, notify, traceparent)
+  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean, traceparent?: string) => {
+    const prepare = (part: readonly NewTransfer[]) => prepareMany(driver, sql, tx, part, notify, traceparent)
     if (transfers.length > chunkSize) {
-      return chunks.write(tx, transfers, (positions) => {
-        const pick = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
-        return prepare(pick(transfers), { ...places, bases: pick(places.bases), offsets: pick(places.offsets) })
-      })
+      return chunks.write(tx, transfers, (positions) =>
+        prepare(positions.map((position) => transfers[position] as NewTransfer)),
+      )
     }
-    const written = await prepare(transfers, places)()
+    const written = await prepare(transfers)()
     if (written === undefined) throw await chunks.explain(tx, transfers)
     return written
-  }
-  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean, traceparent?: string) => {
-    const places = tags.reserveMany(transfers.map((transfer) => transfer.accountId))
-    try {
-      return await writeAt(tx, transfers, places, notify, traceparent)
-    } catch (error) {
-      places.giveBackAll()
-      throw error
-    }
   }
   return async (tx, transfers, traceparent) => {
     const [only] = transfers
     if (only === undefined) return []
-    weights.refresh()
     const notify = shouldNotify()
     const enqueued = await (transfers.length === 1
-      ? enqueueOne(driver, sql, tags, tx, only, notify, traceparent)
+      ? enqueueOne(driver, sql, tx, only, notify, traceparent)
       : writeMany(tx, transfers, notify, traceparent))
     const inline = transfers.filter(({ counterparty }, at) => counterparty !== undefined && !enqueued[at]?.reused)
     if (inline.length > 0) await counterparties.keep(tx, inline)
@@ -99,7 +77,6 @@ type Sql = { readonly [K in keyof typeof tracedTexts]: Statement }
 async function enqueueOne<Tx>(
   driver: Driver<Tx>,
   sql: Sql,
-  tags: AccountTags,
   tx: Tx,
   transfer: NewTransfer,
   notify: boolean,
@@ -107,7 +84,6 @@ async function enqueueOne<Tx>(
 ): Promise<readonly EnqueuedTransfer[]> {
   const { id, accountId, idempotencyKey, fingerprint } = transfer
   const request = JSON.stringify(transfer.request)
-  const place = tags.reserve(accountId)
   const values = [
     id,
     Id.toUuid(id),
@@ -115,29 +91,17 @@ async function enqueueOne<Tx>(
     idempotencyKey,
     fingerprint,
     request,
-    place.base,
     notify,
     transfer.notBefore,
     transfer.expiresAt,
     transfer.environment ?? null,
   ]
-  const sent =
+  const [row = {}] =
     traceparent === undefined
-      ? driver.execute(tx, sql.enqueue_one, values)
-      : driver.execute(tx, sql.enqueue_one_traced, [...values, traceparent])
-  const written = await sent.then(
-    ([row]) => readWritten(row ?? {}).written,
-    (error: unknown) => {
-      place.giveBack()
-      throw error
-    },
-  )
-  if (written !== null) {
-    const [tag = '0', at = ''] = written.split(' ')
-    place.advance(Number(tag))
-    return [fresh(transfer, at)]
-  }
-  place.giveBack()
+      ? await driver.execute(tx, sql.enqueue_one, values)
+      : await driver.execute(tx, sql.enqueue_one_traced, [...values, traceparent])
+  const { written } = readWritten(row)
+  if (written !== null) return [fresh(transfer, written)]
   const stored = readOne(await driver.execute(tx, sql.stored_key, [accountId, idempotencyKey]))
   if (stored === undefined) throw storedId(id)
   return [{ ...stored, reused: true }]
@@ -149,7 +113,6 @@ function prepareMany<Tx>(
   sql: Sql,
   tx: Tx,
   transfers: readonly NewTransfer[],
-  { bases, offsets, advance, giveBack }: TagReservations,
   notify: boolean,
   traceparent: string | undefined,
 ): () => Promise<readonly EnqueuedTransfer[] | undefined> {
@@ -160,8 +123,6 @@ function prepareMany<Tx>(
     transfers.map((transfer) => transfer.idempotencyKey),
     transfers.map((transfer) => transfer.fingerprint),
     transfers.map((transfer) => JSON.stringify(transfer.request)),
-    bases,
-    offsets,
     notify,
     transfers.map((transfer) => transfer.notBefore ?? ''),
     transfers.map((transfer) => transfer.expiresAt ?? ''),
@@ -175,12 +136,10 @@ function prepareMany<Tx>(
         : await driver.execute(tx, sql.enqueue_many_traced, [...values, traceparent])
     const written = rows.find((row) => readTime(row).at !== null)
     if (written === undefined) return undefined
-    const { at, tag } = readWrittenMany(written)
+    const { at } = readWrittenMany(written)
     const conflicting = new Set(
       rows.flatMap((row) => readStoredPosition(row).storedPosition ?? []).map((one) => one - 1),
     )
-    giveBack(transfers.filter((_, index) => conflicting.has(index)).map((transfer) => transfer.accountId))
-    advance(tag)
     const stored = await readStored(driver, sql, tx, transfers, conflicting)
     return transfers.map((transfer, index) => {
       if (!conflicting.has(index)) return fresh(transfer, at)
@@ -230,5 +189,5 @@ function storedId(id: string): OutlayError {
 
 const readWritten = rowDecoder('enqueue', { written: Column.or(Column.text, null) })
 const readTime = rowDecoder('enqueue', { at: Column.nullable(Column.text) })
-const readWrittenMany = rowDecoder('enqueue', { at: Column.text, tag: Column.integer })
+const readWrittenMany = rowDecoder('enqueue', { at: Column.text })
 const readStoredPosition = rowDecoder('enqueue', { storedPosition: Column.nullable(Column.integer) })

@@ -246,7 +246,7 @@ const texts = {
       ${ms('clock_timestamp() - greatest(s.last_autovacuum, s.last_vacuum)')} as vacuumed_ms,
       not coalesce(c.reloptions, '{}') @> array['autovacuum_enabled=false'] as autovacuum
     from pg_class c join pg_stat_user_tables s on s.relid = c.oid
-    where c.oid = any (array['{{schema}}.transfer', '{{schema}}.delivery', '{{schema}}.attempt', '{{schema}}.event', ${jobTableText}]::regclass[])
+    where c.oid = any (array['{{schema}}.transfer', '{{schema}}.delivery', '{{schema}}.attempt', '{{schema}}.event', '{{schema}}.outbox', ${jobTableText}]::regclass[])
     order by 1`,
 } as const
 

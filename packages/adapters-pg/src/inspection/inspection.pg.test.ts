@@ -45,7 +45,7 @@ describe('an inspection', async () => {
     expect(row).toMatchObject({
       stage: 'queued',
       reason: 'rate_limited',
-      job_state: 'retry',
+      job_state: 'waiting',
       attempts: 1,
       currency: 'USD',
     })
@@ -226,7 +226,7 @@ describe('an inspection', async () => {
     holder.release()
     expect(snapshots.find((one) => one.name === found[0].pid)).toMatchObject({ kind: 'session' })
     expect(tables.map((table) => table.table)).toContain('outlay.transfer')
-    expect(tables).toHaveLength(5)
+    expect(tables).toHaveLength(6)
     expect(server).toMatchObject({ autovacuum: true, readOnly: false })
     expect(Math.abs(server.clockSkewMs)).toBeLessThanOrEqual(server.clockErrorMs + 100)
   })

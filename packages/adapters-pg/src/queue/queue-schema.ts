@@ -94,11 +94,6 @@ export async function readQueueState<Tx>(
   return { version: typeof version === 'number' ? version : null, exists }
 }
 
-/** SQL text that lets a role put jobs into the queue, and no more. */
-export function queueGrantSql(queueSchema: string, role: string): string {
-  return `grant insert on ${queueTokens(queueSchema)['queue_table']} to ${role};`
-}
-
 /**
  * Refuses a queue that the functions of the engine's schema do not use. Where only some of the code uses it, what waits there is never
  * woken, and no worker reports it.

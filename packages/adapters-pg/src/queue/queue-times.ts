@@ -5,14 +5,13 @@
  */
 export const queueTimeTexts = (moved: (column: string) => string) =>
   ({
-    move_jobs: `with late as (
-      select j.id, t.not_before from {{queue_table}} j
-      left join {{schema}}.transfer t on t.id = {{schema}}.transfer_of_job(j.id)
-      where j.name = '{{queue}}' and j.state < 'active' and j.start_after > clock_timestamp() + $2 * interval '1 millisecond'
-        and j.start_after < clock_timestamp() + interval '1 year' for update of j skip locked
+    move_outbox: `with late as (
+      select o.id, t.not_before from {{schema}}.outbox o
+      left join {{schema}}.transfer t on t.id = {{schema}}.transfer_of_job(o.id)
+      where not o.ready and o.due_at > statement_timestamp() + $2 * interval '1 millisecond'
+        and o.due_at < statement_timestamp() + interval '1 year' for update of o skip locked
     )
-    update {{queue_table}} j set start_after = greatest(${moved('j.start_after')}, l.not_before)
-    from late l where j.name = '{{queue}}' and j.id = l.id returning j.id`,
+    update {{schema}}.outbox o set due_at = greatest(${moved('o.due_at')}, l.not_before) from late l where o.id = l.id returning o.id`,
     // A live worker writes it again in a moment; a dead one's would seem alive until then.
     move_heartbeats: `with late as (
       select j.id from {{queue_table}} j

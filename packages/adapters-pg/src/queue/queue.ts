@@ -1,21 +1,20 @@
 /*
- * The room of the queue. All that knows pg-boss is in this folder and in the SQL with names `queue_*`: its schema, tables, columns, states
+ * The room of the queue: the outbox, in which transfers wait, and pg-boss, which has those under way. All that knows pg-boss is in this folder and in the SQL with names `queue_*`: its schema, tables, columns, states
  * and versions, and the library. An upgrade of pg-boss is a change of this room. The rest of the package knows these functions:
  *
- * - put: `queue_put_one`, `queue_put_many`, and `queue_ensure` for jobs that may be in the queue
+ * - put: `queue_put_one`, `queue_put_many`, and `queue_ensure` for transfers that may be in the queue
  * - fetch: `queue_fetch`, and `queue_hold` for a job that was fetched before
  * - extend: `queue_extend`, `queue_heartbeats`
  * - release until a time: `queue_defer`, `queue_defer_unlocked`; make due: `queue_wake`, `queue_wake_unlocked`
  * - remove: `queue_remove`, `queue_remove_unlocked`
- * - order: `queue_rewind`, which moves all jobs to the front
  * - read: `queue_jobs`, `queue_supervised_at`
  *
  * pg-boss's are the tables, which its own SQL creates, and the supervision, which gives back the jobs of workers whose heartbeats have
- * stopped. Ours is each statement that touches a job on the way of a transfer: an enqueue is one statement of the host, a claim or a
- * settlement writes transfers and jobs in one transaction, and no worker waits for a host. pg-boss's own statements can do none of
- * that. What a job means is ours too: its id is that of its transfer, its place is a virtual time, and its caller knows when it is due.
+ * stopped; `queue_return` puts those into the outbox. Ours is each statement that touches a job on the way of a transfer: a host writes a
+ * narrow row, a claim or a settlement writes transfers and jobs in one transaction, and no worker waits for a host. pg-boss's own
+ * statements can do none of that. What a job means is ours too: its id is that of its transfer, and it is active from its first moment.
  *
- * A function names one job in each statement, by both columns of the key, so that no plan reads the whole queue. It waits for a
+ * A function names one row in each statement, by its key, so that no plan reads the whole queue. It waits for a
  * locked job unless its comment says that it skips.
  */
 import { createHash } from 'node:crypto'

@@ -1,5 +1,4 @@
 import { checkNames } from '@outlay/core/adapter'
-import { queueGrantSql } from '../queue/queue-schema.ts'
 import { resolveNames } from './database-names.ts'
 
 /** Names of the database roles, one for each thing that a process does with an engine. */
@@ -91,10 +90,8 @@ begin
   revoke insert, update, delete on "${schema}".migration from ${worker};
   revoke delete on "${schema}".transfer from ${worker};
   grant select, insert on "${schema}".transfer to ${enqueue};
-  grant insert on "${schema}".event, "${schema}".delivery, "${schema}".counterparty_details, "${schema}".trace_context to ${enqueue};
-  grant select (account_id, weight) on "${schema}".account to ${enqueue};
-  grant select on "${schema}".subscription, "${schema}".dispatch_clock to ${enqueue};
-  ${queueGrantSql(queueSchema, enqueue)}
+  grant insert on "${schema}".outbox, "${schema}".event, "${schema}".delivery, "${schema}".counterparty_details, "${schema}".trace_context to ${enqueue};
+  grant select on "${schema}".subscription to ${enqueue};
 end
 $$;
 

@@ -4,28 +4,31 @@ import { type SweeperOptions, startSweeper } from './sweeper.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-it('walks a backlog page by page, each from where the last one ended, and rewinds the clock only at the end', async () => {
+it('walks a backlog page by page, each from where the last one ended, and forgets unused refusals only at the end', async () => {
   const backlog = Array.from({ length: 12_000 }, (_, n) => String(n).padStart(5, '0'))
   const checked: string[] = []
-  const clockAt: number[] = []
+  const forgottenAt: number[] = []
   const attempts: Partial<SweeperOptions<unknown>['attempts']> = {
     unsubmittedAfter: async (id, limit) => backlog.filter((one) => one > id).slice(0, limit),
     ensureJobs: async (ids) => {
       checked.push(...ids)
       return 0
     },
-    rewindClock: async () => void clockAt.push(checked.length),
   }
   const nothing = new Proxy({}, { get: () => async () => 0 })
-  const others = { transfers: nothing, credentials: nothing, polls: nothing, counterparties: nothing }
+  const credentials = new Proxy(
+    { forgetUnused: async () => forgottenAt.push(checked.length) },
+    { get: (own, name) => (name in own ? own.forgetUnused : async () => 0) },
+  )
+  const others = { transfers: nothing, credentials, polls: nothing, counterparties: nothing }
   const sweeper = startSweeper({
     attempts,
     ...others,
     guard: { isFamiliar: () => true },
     logger: silent,
   } as unknown as SweeperOptions<unknown>)
-  await waitUntil(() => clockAt.length > 0)
+  await waitUntil(() => forgottenAt.length > 0)
   await sweeper.stop()
   expect(checked).toEqual(backlog)
-  expect(clockAt).toEqual([12_000])
+  expect(forgottenAt).toEqual([12_000])
 })

@@ -73,7 +73,6 @@ function startJobs<Tx>({ attempts, credentials, logger }: SweeperOptions<Tx>): L
       if (repaired > 0) logger.warn({ repaired }, 'Some transfers had lost their jobs; the sweep gave them new ones.')
       after = last
       if (last !== '') return (performance.now() - startedAt) * restPerPage
-      await attempts.rewindClock()
       await credentials.forgetUnused()
       return pauseMs
     },

@@ -29,7 +29,7 @@ describe('a person who has asked the service', async () => {
 
   /** Blocks a transfer as a worker does that got no answer, or another reason. Its attempt is in the log, unanswered. */
   async function block(id: string, reason = 'outcome_unknown') {
-    await pool.query(`select * from outlay.fetch_and_claim(1000, 'gone', '')`)
+    await pool.query(`select * from outlay.fetch_and_claim(1000, 'gone', '', null)`)
     await pool.query(
       `update outlay.transfer set stage = 'blocked', reason = $2, unknown_since = now() - interval '25 hours' where id = $1`,
       [id, reason],

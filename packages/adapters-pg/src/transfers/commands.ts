@@ -3,7 +3,6 @@ import { Column, type Effect, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
-import type { AccountWeights } from '../limits/account-weights.ts'
 import { wakeJobsText } from './jobs.ts'
 
 const texts = {
@@ -24,12 +23,7 @@ const texts = {
 } as const
 
 /** Makes the commands of operators on a driver; each writes rows in the transaction that it is given. */
-export function createCommandStore<Tx>(
-  driver: Driver<Tx>,
-  tokens: Readonly<Record<string, string>>,
-  weights: AccountWeights,
-  notifies = true,
-) {
+export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
   const sql = statements(tokens, texts)
   return {
     /** Ends a transfer that certainly has no effect at the service. False when that is not certain, or when it is final. */
@@ -82,7 +76,6 @@ export function createCommandStore<Tx>(
     /** Changes the limits of an account. */
     async configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void> {
       await driver.execute(tx, sql.configure_account, [accountId, JSON.stringify(change), notifies])
-      if (change.weight !== undefined) weights.note(accountId, change.weight ?? 1)
     },
   }
 }

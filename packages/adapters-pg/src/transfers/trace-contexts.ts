@@ -23,7 +23,7 @@ export const keepTraceOfMany = (enqueueMany: string): string =>
       and not exists (select 1 from w where w.stored_position = n.position)
     on conflict do nothing
   )
-  select w.written, w.at, w.tag, w.stored_position from w`
+  select w.written, w.at, w.stored_position from w`
 
 const nextValue = (text: string): string =>
   `$${1 + Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))}`

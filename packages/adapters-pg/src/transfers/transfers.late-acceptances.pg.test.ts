@@ -14,7 +14,7 @@ describe('an acceptance that came when another attempt was under way', async () 
   /** Another worker claims the transfers, whose worker has lost its jobs. */
   async function claim() {
     await loseJobs(pool)
-    await pool.query(`select * from outlay.fetch_and_claim(10, 'one of two', '')`)
+    await pool.query(`select * from outlay.fetch_and_claim(10, 'one of two', '', null)`)
   }
   async function settle(id: string, attempt: number, outcome: object): Promise<string> {
     const job = (await pool.query('select outlay.job_id($1) as job', [id])).rows[0].job

@@ -1,7 +1,7 @@
 import { Id } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
-import { addStrayJob, deferJobs, fetchJobs, loseJobs, moveJobs, readJobs, removeJobs } from '../../test/queue.ts'
+import { deferJobs, fetchJobs, loseJobs, readJobs, removeJobs } from '../../test/queue.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { createCredentialStore } from '../limits/credentials.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
@@ -79,32 +79,9 @@ describe('a transfer that is not to be sent before a time', async () => {
     expect(await attempts.fetch(10, 'worker')).toMatchObject([{ id: Id.toUuid(id), claim: undefined }])
     expect(await attempts.claim(await fetchJobs(pool, id), 'worker')).toEqual([])
     expect(await startOf(id)).toEqual(notBefore)
-    expect(await readJobs(pool)).toMatchObject([{ state: 'retry' }])
+    expect(await readJobs(pool)).toMatchObject([{ state: 'waiting' }])
     await pool.query(`update outlay.transfer set not_before = now() - interval '1 second'`)
     await loseJobs(pool)
     expect(await attempts.fetch(10, 'worker')).toMatchObject([{ claim: { transferId: id, attempt: 1 } }])
-  })
-
-  it('and transfers of a paused account do not keep the virtual time from being set back', async () => {
-    const engine = open()
-    await commit((tx) => engine.accounts.pause(tx, 'acme'))
-    const [paused] = [await enqueue(engine), await enqueue(engine, { notBefore })]
-    await attempts.claim(await fetchJobs(pool, paused.id), 'worker')
-    const tag = async () => Number((await pool.query('select tag from outlay.dispatch_clock')).rows[0].tag)
-    const setTag = (high: number) => pool.query('update outlay.dispatch_clock set tag = $1', [high])
-    try {
-      await setTag(1_500_000_000)
-      await moveJobs(pool, 1_500_000_000)
-      await attempts.rewindClock()
-      expect(await tag()).toBe(0)
-      expect(new Set((await readJobs(pool)).map(({ place }) => place))).toEqual(new Set([1]))
-      // One that is due soon does.
-      await setTag(1_500_000_000)
-      await addStrayJob(pool, 1_500_000_000)
-      await attempts.rewindClock()
-      expect(await tag()).toBe(1_500_000_000)
-    } finally {
-      await setTag(0)
-    }
   })
 })

@@ -1,5 +1,6 @@
 import { type Catalog, defaultCatalog } from '../catalog.ts'
 import { Counterparty } from '../counterparty.ts'
+import { Id } from '../id.ts'
 import { checkNames } from '../option-names.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { Gateway, SubmitResult } from '../ports/gateway.ts'
@@ -146,8 +147,9 @@ function rulesOf<Tx>({ telemetry }: EngineOptions<Tx>, runtime: Runtime): Observ
 
 function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules: ObserveRules): Transfers<Tx> {
   const { backend, gateway, catalog = defaultCatalog, telemetry } = options
+  const naming = { digest: runtime.digest, nextId: Id.createSequence(runtime.clock, runtime.random) }
   const prepare = (request: EnqueueRequest, prefix: string) => {
-    const prepared = prepareTransfer(request, catalog, runtime, prefix)
+    const prepared = prepareTransfer(request, catalog, naming, prefix)
     const transfer = markEnvironment(prepared, gateway.environment, catalog, prefix)
     if (transfer.counterparty === undefined || gateway.registerAddress !== undefined) return transfer
     throw new Error('The gateway of this engine registers no addresses; give the destination by its addressId.')

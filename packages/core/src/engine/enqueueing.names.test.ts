@@ -1,12 +1,9 @@
 import { expect, it } from 'vitest'
 import { defaultCatalog } from '../catalog.ts'
+import { Id } from '../id.ts'
 import { prepareTransfer } from './enqueueing.ts'
 
-const runtime = {
-  clock: { now: () => new Date('2026-01-01T00:00:00Z') },
-  random: { bytes: (length: number) => new Uint8Array(length), fraction: () => 0.5 },
-  digest: (text: string) => text,
-} as never
+const naming = { digest: (text: string) => text, nextId: () => Id.lowest(new Date('2026-01-01T00:00:00Z')) }
 
 const payout = {
   accountId: 'acme',
@@ -19,9 +16,7 @@ it.each(['idempotency_key', 'idempotencykey', 'not_before', 'expires_at', 'expir
   'refuses an enqueue with %s, which would be paid again, too early or too late without it',
   (name) => {
     const request = { ...payout, [name]: name.startsWith('idem') ? 'INV-1' : '2026-02-01T00:00:00Z' } as never
-    expect(() => prepareTransfer(request, defaultCatalog, runtime, '')).toThrow(
-      expect.objectContaining({ field: name }),
-    )
+    expect(() => prepareTransfer(request, defaultCatalog, naming, '')).toThrow(expect.objectContaining({ field: name }))
   },
 )
 
@@ -52,12 +47,12 @@ it.each([
   ],
 ])('refuses an enqueue with %s, which does not exist and would be dropped', (field, change) => {
   const request = { ...payout, ...change } as never
-  expect(() => prepareTransfer(request, defaultCatalog, runtime, '0.')).toThrow(
+  expect(() => prepareTransfer(request, defaultCatalog, naming, '0.')).toThrow(
     expect.objectContaining({ field: `0.${field}`, code: 'invalid_request' }),
   )
 })
 
 it('takes a counterparty in full in either spelling, with what is absent as null', () => {
-  const { counterparty } = prepareTransfer({ ...payout, destination: inline } as never, defaultCatalog, runtime, '')
+  const { counterparty } = prepareTransfer({ ...payout, destination: inline } as never, defaultCatalog, naming, '')
   expect(counterparty?.address).toMatchObject({ owner: 'Ana Lima', beneficiaryAddress: { streetLine1: '2 Oak St' } })
 })

@@ -1,13 +1,10 @@
 import { expect, it } from 'vitest'
 import { defaultCatalog } from '../catalog.ts'
+import { Id } from '../id.ts'
 import type { EnqueueRequest } from './engine.ts'
 import { prepareTransfer } from './enqueueing.ts'
 
-const runtime = {
-  clock: { now: () => new Date('2026-01-01T00:00:00Z') },
-  random: { bytes: (length: number) => new Uint8Array(length), fraction: () => 0.5 },
-  digest: (text: string) => text,
-} as never
+const naming = { digest: (text: string) => text, nextId: () => Id.lowest(new Date('2026-01-01T00:00:00Z')) }
 
 const prepare = (times: Partial<EnqueueRequest>) =>
   prepareTransfer(
@@ -19,7 +16,7 @@ const prepare = (times: Partial<EnqueueRequest>) =>
       ...times,
     } as EnqueueRequest,
     defaultCatalog,
-    runtime,
+    naming,
     '3.',
   )
 

@@ -53,7 +53,7 @@ function refuseDropped(given: object, parsed: object, prefix: string): void {
 export function prepareTransfer(
   request: EnqueueRequest,
   catalog: Catalog,
-  runtime: Runtime,
+  { digest, nextId }: Pick<Runtime, 'digest'> & { nextId(): Id },
   prefix: string,
 ): NewTransfer {
   if (typeof request !== 'object' || request === null) {
@@ -65,14 +65,14 @@ export function prepareTransfer(
   const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, ...body } = request
   const order = parseTransferOrder(body, catalog, { fieldPrefix: prefix })
   refuseDropped(body, order, prefix)
-  const { request: stored, details } = Counterparty.split(order, runtime.digest)
-  const id = givenId === undefined ? Id.generate(runtime.clock, runtime.random) : Id.parse(givenId, `${prefix}id`)
+  const { request: stored, details } = Counterparty.split(order, digest)
+  const id = givenId === undefined ? nextId() : Id.parse(givenId, `${prefix}id`)
   const idempotencyKey = givenKey === undefined ? id : IdempotencyKey.parse(givenKey, `${prefix}idempotencyKey`)
   return {
     id,
     accountId,
     idempotencyKey,
-    fingerprint: Counterparty.fingerprintOf(stored, runtime.digest),
+    fingerprint: Counterparty.fingerprintOf(stored, digest),
     request: stored,
     ...(details === undefined ? {} : { counterparty: details }),
     ...readTimes(notBefore, expiresAt, prefix),

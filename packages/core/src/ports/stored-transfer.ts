@@ -5,7 +5,7 @@ import type { NewTransfer } from './new-transfer.ts'
 /**
  * Where a transfer stands inside the engine, beside its status.
  *
- * - `queued`: has a job, waits for a worker or for its next attempt
+ * - `queued`: waits for a worker, for its time or for its next attempt
  * - `submitting`: a worker has claimed it; its request may be on its way
  * - `awaiting_funds`: refused for lack of funds; the same key is sent again when funds arrive, or on a slow backoff
  * - `submitted`: the other side has it; it is polled until its status is final, or lost there: `reason` says so

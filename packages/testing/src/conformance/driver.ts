@@ -7,7 +7,7 @@ import { testDatabase } from '../vitest.ts'
 import { describeHandlerLimits } from './driver-limits.ts'
 import { describeLists } from './driver-lists.ts'
 import { noteTableSql } from './note-table.ts'
-import { jobTable } from './queue.ts'
+import { outboxTable } from './queue.ts'
 
 /** A database library with the driver under test, on one database. */
 export interface DriverSubject<Tx> {
@@ -89,7 +89,7 @@ export function describeDriver<Tx>(
 
 /** Payouts commit or roll back with the host's transaction. */
 function describeCommit<Tx>({ subject, engine, count }: Bench<Tx>): void {
-  const tables = ['note', 'outlay.transfer', 'outlay.event', jobTable]
+  const tables = ['note', 'outlay.transfer', 'outlay.event', outboxTable]
   const counts = () => Promise.all(tables.map(count))
 
   it('commits a payout together with rows of the host', async () => {
@@ -118,10 +118,10 @@ function describeCommit<Tx>({ subject, engine, count }: Bench<Tx>): void {
 
   it('writes 5,000 at once, in order', async () => {
     const requests = Array.from({ length: 5_000 }, (_, index) => payout('many', { idempotencyKey: `many-${index}` }))
-    const before = await count(jobTable)
+    const before = await count(outboxTable)
     const written = await subject.transaction((tx) => engine.transfers.enqueueMany(tx, requests))
     expect(written.map((transfer) => transfer.idempotencyKey)).toEqual(requests.map((one) => one.idempotencyKey))
-    expect(await count(jobTable)).toBe(before + 5_000)
+    expect(await count(outboxTable)).toBe(before + 5_000)
     const last = await engine.transfers.getByKey('many', 'many-4999')
     expect(last).toMatchObject({ id: written.at(-1)?.id, request: written.at(-1)?.request })
     const fresh = Array.from({ length: 2_500 }, (_, index) => payout('many', { idempotencyKey: `fresh-${index}` }))
@@ -131,7 +131,7 @@ function describeCommit<Tx>({ subject, engine, count }: Bench<Tx>): void {
       expect(refused).toMatchObject({ code: 'idempotency_key_mismatch', field: '2500.idempotencyKey' })
       await subject.insertNote(tx, 'many', 'still writes')
     })
-    expect(await count(jobTable)).toBe(before + 5_000)
+    expect(await count(outboxTable)).toBe(before + 5_000)
     expect(await count(`note where id = 'many'`)).toBe(1)
   })
 
@@ -385,7 +385,7 @@ async function clear(url: string): Promise<void> {
     'watched_account',
     'list_reading',
   ]
-  const tables = ['note', ...ours.map((table) => `outlay.${table}`), jobTable]
+  const tables = ['note', ...ours.map((table) => `outlay.${table}`), outboxTable]
   await withAdmin(url, (admin) => admin.query(`truncate ${tables.join(', ')}`))
 }
 

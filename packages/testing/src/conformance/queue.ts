@@ -1,2 +1,2 @@
-/** Name of the table of jobs: all that the conformance suites know of the queue behind the engine. */
-export const jobTable = 'outlay_queue.job'
+/** Name of the table of what waits to be sent: all that the conformance suites know of the queue behind the engine. */
+export const outboxTable = 'outlay.outbox'

@@ -1,0 +1,11 @@
+-- Makes waiting transfers ready whose time has come.
+create or replace function {{schema}}.queue_make_due_ready() returns void language plpgsql as $$
+declare
+  v_due uuid[] := array(
+    select o.id from {{schema}}.outbox o where not o.ready and o.due_at <= now() order by o.due_at limit 1000 for update skip locked);
+begin
+  if cardinality(v_due) > 0 then
+    update {{schema}}.outbox o set ready = true where o.id = any (v_due);
+  end if;
+end
+$$;
