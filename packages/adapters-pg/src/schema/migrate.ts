@@ -12,7 +12,7 @@ import { asOneTransaction, isConcurrent, runConcurrently } from './migrate-state
  * are replaced as a whole whenever they changed.
  */
 export interface Migration {
-  /** Path in its folder without the ending: `0001_transfers`, `functions/settle`. */
+  /** Path in its folder without the ending: `0001_baseline`, `functions/claim`. */
   readonly name: string
   /** SQL text with `{{tokens}}`. */
   readonly sql: string
