@@ -1,4 +1,4 @@
--- The turn with which a worker begins: that of any account, so that processes that live shortly do not all begin with the same ones.
+-- The turn with which a worker begins: that of an account at random, so that short-lived processes do not all begin with the same one.
 create or replace function {{schema}}.queue_first_turn() returns text language sql volatile as $$
   with recursive known (account_id, step) as (
     select ''::text collate "C", 0

@@ -1,6 +1,7 @@
 /*
- * The room of the queue: the outbox, in which transfers wait, and pg-boss, which has those under way. All that knows pg-boss is in this folder and in the SQL with names `queue_*`: its schema, tables, columns, states
- * and versions, and the library. An upgrade of pg-boss is a change of this room. The rest of the package knows these functions:
+ * The room of the queue: the outbox, in which transfers wait, and pg-boss, which has those under way. All that knows pg-boss is in
+ * this folder and in the SQL with names `queue_*`: its schema, tables, columns, states and versions, and the library. An upgrade of
+ * pg-boss is a change of this room. The rest of the package knows these functions:
  *
  * - put: `queue_put_one`, `queue_put_many`, and `queue_ensure` for transfers that may be in the queue
  * - fetch: `queue_fetch`, and `queue_hold` for a job that was fetched before

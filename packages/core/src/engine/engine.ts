@@ -35,7 +35,8 @@ export interface EnqueueRequest extends TransferOrder {
 /** Commands and reads of transfers. Commands take the host's transaction first. */
 export interface Transfers<Tx> {
   /**
-   * Validates, then writes transfer, event and its row of the outbox in the host's transaction. Nothing is sent before that commits.
+   * Validates, then writes transfer, event and its row of the outbox in the host's transaction. Nothing is sent before that
+   * commits.
    *
    * A refusal happens before any SQL, so the transaction stays usable.
    * @throws OutlayError any code of a broken rule, with the field; `idempotency_key_mismatch` when the account has the key for

@@ -5,9 +5,9 @@ import type { EnqueuedTransfer, StoredTransfer } from './stored-transfer.ts'
 /** Writes transfers in the host's transaction and reads them. */
 export interface TransferPort<Tx> {
   /**
-   * Writes transfers, events and rows of the outbox in the host's transaction, in the order given. For a key that the account already has, it
-   * returns the stored transfer with `reused: true`, whatever its fingerprint; the engine compares the fingerprints. New
-   * transfers store the W3C trace context in which they are enqueued, if there is one.
+   * Writes transfers, events and rows of the outbox in the host's transaction, in the order given. For a key that the account
+   * already has, it returns the stored transfer with `reused: true`, whatever its fingerprint; the engine compares the
+   * fingerprints. New transfers store the W3C trace context in which they are enqueued, if there is one.
    */
   enqueue(
     tx: Tx,
