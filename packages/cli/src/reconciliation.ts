@@ -48,8 +48,6 @@ function formatReconciliation({ differences, accounts, read, lifted, dryRun }: R
     ? 'Nothing was changed.'
     : lifted
       ? 'The fence is lifted: transfers are sent again.'
-      : open === 0
-        ? 'The fence stays: it was put up while this was comparing. Run it again.'
-        : 'The fence stays. Decide the open ones, with --match <transfer>=<id at the service> where you know, and run it again; or lift it with --acknowledge.'
+      : 'The fence stays. Decide the open ones, with --match <transfer>=<id at the service> where you know, and run it again; or lift it with --acknowledge.'
   return [...table, sum, end].join('\n')
 }

@@ -1,5 +1,6 @@
--- Keeps everything from being sent until a reconciliation. False when it is fenced already. The fence counts from when a worker was
--- last here: what is younger may have been enqueued after a restore that nobody had noticed yet.
+-- Keeps everything from being sent until a reconciliation. False when it is fenced already: a reconciliation that is under way does not
+-- lift it then, for what it has compared may be of before another restore. The fence counts from when a worker was last here: what is
+-- younger may have been enqueued after a restore that nobody had noticed yet.
 create or replace function {{schema}}.fence(p_reason text, p_actor text) returns boolean language plpgsql as $$
 declare
   v_done boolean;
@@ -10,6 +11,7 @@ begin
   update {{schema}}.known_database h set fenced_since = least(h.seen_at, clock_timestamp()), fence_reason = p_reason, fenced_by = p_actor
   where h.fenced_since is null;
   v_done := found;
+  update {{schema}}.known_database h set fence_id = gen_random_uuid();
   perform pg_notify('{{channel}}', '');
   return v_done;
 end

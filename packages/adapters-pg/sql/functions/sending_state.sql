@@ -7,8 +7,7 @@ declare
 begin
   select * into v_here from {{schema}}.database_identity();
   select * into v_known from {{schema}}.known_database;
-  v_found := case when v_here.timeline <> v_known.timeline and (
-    v_here.started_at >= v_known.seen_at or v_known.seen_at >= clock_timestamp() + interval '30 seconds') then 'restored' end;
+  v_found := nullif({{schema}}.timeline_news(v_known, v_here.timeline, v_here.started_at), 'failed_over');
   return {{schema}}.sending_state_of(
     v_known, {{schema}}.identity_mismatch(v_known, v_here.system_identifier, v_here.database_oid, null, false), v_found);
 end

@@ -3,6 +3,7 @@ returns jsonb language sql stable as $$
   select jsonb_build_object(
     'unfamiliar', p_mismatch,
     'fence', case when p_known.fenced_since is not null or p_found is not null then jsonb_build_object(
+      'id', case when p_found is null then p_known.fence_id end,
       'since', {{schema}}.iso(coalesce(p_known.fenced_since, p_known.seen_at)),
       'reason', coalesce(p_known.fence_reason, p_found), 'actor', p_known.fenced_by) end,
     'stops', coalesce((

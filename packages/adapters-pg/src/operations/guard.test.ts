@@ -92,7 +92,7 @@ describe('the guard', () => {
     expect([guard.mayBegin('acme'), guard.isFamiliar()]).toEqual([false, false])
     const logged = () => logger.entries.map(({ message }) => message)
     expect(logged()).toEqual([expect.stringContaining('outlay adopt-database')])
-    state = { ...free, fence: { since: 'now', reason: 'restored', actor: null } }
+    state = { ...free, fence: { id: 'one', since: 'now', reason: 'restored', actor: null } }
     await waitUntil(() => logged().length === 2)
     expect(logged()[1]).toContain('outlay reconcile')
     expect([guard.mayClaim(), guard.isFamiliar()]).toEqual([false, false])

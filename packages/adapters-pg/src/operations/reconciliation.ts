@@ -1,3 +1,4 @@
+import { OutlayError } from '@outlay/core'
 import { Column, type Operations, rowDecoder, type Standing } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { unlessLocked } from '../database/lock-timeout.ts'
@@ -47,25 +48,32 @@ const texts = {
   ensure_jobs: ensureJobsText,
   adopt_lost: 'select id, account_id, remote_id, problem from {{schema}}.adopt_lost($1, $2::jsonb)',
   record_unmatched_transfers: 'select {{schema}}.record_unmatched_transfers($1, $2::jsonb)::text',
+  record_restore: 'select {{schema}}.record_restore()::text',
+  // Nobody lifts it, or puts up another one, until what is compared behind it is written.
+  hold_fence: 'select 1 as found from {{schema}}.known_database h where h.fence_id = $1::uuid for share',
   // Another reconciliation may have lifted the fence, and a person may have put up the next one, behind which nothing was compared.
   end_reconciliation: `with held as (
-      select h.fenced_since from {{schema}}.known_database h for no key update
-    ), decided as (
-      select $3 and not exists (select 1 from held d where {{schema}}.iso(d.fenced_since) <> $5) as lifted
-    ), written as (
-      insert into {{schema}}.reconciliation (since, actor, lifted, differences)
-      select $1::timestamptz, $2, d.lifted, $4::jsonb from decided d
+      select h.only_row from {{schema}}.known_database h where h.fence_id = $5::uuid for no key update
     ), opened as (
-      update {{schema}}.known_database h set fenced_since = null, fence_reason = null, fenced_by = null
-      from decided d where d.lifted and h.fenced_since is not null
+      update {{schema}}.known_database h set fenced_since = null, fence_reason = null, fenced_by = null, fence_id = null
+      from held d where $3 and h.only_row = d.only_row
     )
-    select d.lifted from decided d`,
+    insert into {{schema}}.reconciliation (since, actor, lifted, differences)
+    select $1::timestamptz, $2, $3 and exists (select from held), $4::jsonb
+    returning exists (select from held) as is_same_fence`,
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
 type ReconciliationStore<Tx> = Pick<
   Operations<Tx>,
-  'accounts' | 'unconfirmed' | 'confirmedSince' | 'known' | 'isWatched' | 'reconcile' | 'endReconciliation'
+  | 'recordRestore'
+  | 'accounts'
+  | 'unconfirmed'
+  | 'confirmedSince'
+  | 'known'
+  | 'isWatched'
+  | 'reconcile'
+  | 'endReconciliation'
 >
 
 /** Makes the store of what a reconciliation reads and writes, on a driver. */
@@ -76,6 +84,9 @@ export function createReconciliationStore<Tx>(
 ): ReconciliationStore<Tx> {
   const sql = statements(tokens, texts)
   return {
+    async recordRestore() {
+      await driver.query(sql.record_restore, [])
+    },
     async accounts() {
       return (await driver.query(sql.reconcile_accounts, [])).map((row) => readAccount(row).accountId)
     },
@@ -95,8 +106,15 @@ export function createReconciliationStore<Tx>(
     async isWatched(accountId) {
       return (await driver.query(sql.is_watched, [accountId])).length > 0
     },
-    async reconcile({ accountId, transfers: changes, again, ended, lost, undecided, observations }, rules, actor) {
+    async reconcile(
+      fenceId,
+      { accountId, transfers: changes, again, ended, lost, undecided, observations },
+      rules,
+      actor,
+    ) {
       return unlessLocked(driver, async (tx) => {
+        if ((await driver.execute(tx, sql.hold_fence, [fenceId])).length === 0)
+          throw new OutlayError('conflict', anotherFence)
         const written = changes.map(({ id, attempt, remoteId, evidence }) => ({
           ...{ id, attempt, evidence },
           remote_id: remoteId,
@@ -116,14 +134,17 @@ export function createReconciliationStore<Tx>(
         return readIds(doubtful)
       })
     },
-    async endReconciliation({ since, actor, lift, differences, fencedSince }) {
-      const given = [since, actor ?? null, lift, storableJson(differences), fencedSince]
+    async endReconciliation({ since, actor, lift, differences, fenceId }) {
+      const given = [since, actor ?? null, lift, storableJson(differences), fenceId]
       const rows = await driver.query(sql.end_reconciliation, given)
       await driver.query(sql.notify, [])
-      return rows.map(readEnd).some(({ lifted }) => lifted)
+      if (!rows.map(readEnd).some(({ isSameFence }) => isSameFence)) throw new OutlayError('conflict', anotherFence)
     },
   }
 }
+
+const anotherFence =
+  'The fence was lifted or put up again while this was comparing, so it ended there. If outlay doctor still says fenced, reconcile again.'
 
 const readAccount = rowDecoder('account', { accountId: Column.text })
 const readAges = rowDecoder('transfer', {
@@ -131,6 +152,6 @@ const readAges = rowDecoder('transfer', {
   isExpired: Column.boolean,
   isEnded: Column.boolean,
 })
-const readEnd = rowDecoder('reconciliation', { lifted: Column.boolean })
+const readEnd = rowDecoder('reconciliation', { isSameFence: Column.boolean })
 const readConfirmed = rowDecoder('transfer', { id: Column.text, remoteId: Column.text })
 const readKnown = rowDecoder('transfer', { remoteId: Column.text, standing: Column.word<Standing>() })

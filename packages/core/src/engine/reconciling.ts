@@ -2,6 +2,7 @@ import { OutlayError } from '../error.ts'
 import { defaultKeyLifetimeMs, type Gateway, type Observation } from '../ports/gateway.ts'
 import type { ObserveRules } from '../ports/observations.ts'
 import type { AccountReconciliation, Operations } from '../ports/operations.ts'
+import type { Fence } from '../ports/safety.ts'
 import type { Difference, ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import { describeChanges, describeDifferences, unreadable } from './reconciliation-evidence.ts'
 import { readReconcileOptions } from './reconciliation-input.ts'
@@ -20,11 +21,14 @@ interface Context {
   readonly since: string
   readonly options: ReconcileOptions
   readonly matching: MatchRules
+  /** Null for a plan without a fence, which writes nothing. */
+  readonly fenceId: string | null
 }
 
 /**
  * Compares the database with the service, account by account, and writes the result. Safe to run again.
- * @throws OutlayError `invalid_request` with the field; `conflict` when nothing is fenced, or the gateway has no lists.
+ * @throws OutlayError `invalid_request` with the field; `conflict` when nothing is fenced, when the fence was lifted or
+ * put up again meanwhile, or when the gateway has no lists.
  */
 export async function reconcile(
   operations: Operations<never>,
@@ -36,12 +40,12 @@ export async function reconcile(
   const { since: asked, given, dryRun, acknowledge, uniqueNotes, ...input } = readReconcileOptions(options, now)
   const { actor } = options
   const { keyLifetimeMs = defaultKeyLifetimeMs } = gateway
-  const fencedSince = await checkReady(operations, gateway, dryRun)
-  const fencedAtMs = fencedSince === null ? Number.POSITIVE_INFINITY : Date.parse(fencedSince)
+  const fence = await checkReady(operations, gateway, dryRun)
+  const fencedAtMs = fence === null ? Number.POSITIVE_INFINITY : Date.parse(fence.since)
   // Nothing is known here from the fence on: a later time, mistyped or of another zone, would find no difference and lift it.
   const since = fencedAtMs < Date.parse(asked) ? new Date(fencedAtMs).toISOString() : asked
   const matching = { given, keyLifetimeMs, uniqueNotes, fencedAtMs, nowMs: now.getTime() }
-  const context = { operations, gateway, rules, since, options, matching }
+  const context = { operations, gateway, rules, since, options, matching, fenceId: fence?.id ?? null }
   const accounts = new Set([...(await operations.accounts()), ...input.accounts])
   const differences: Difference[] = []
   let read = 0
@@ -53,9 +57,9 @@ export async function reconcile(
   }
   const isOpen = differences.some(({ open }) => open)
   const lift = !isOpen || (acknowledge && (dryRun || (await doubtUnread(context, differences))))
-  const ended = { since: context.since, actor, lift, differences, fencedSince }
-  const lifted = !dryRun && (await operations.endReconciliation(ended))
-  return { differences, accounts: accounts.size, read, lifted, dryRun }
+  const ended = { since: context.since, actor, lift, differences, fenceId: context.fenceId }
+  if (!dryRun) await operations.endReconciliation(ended)
+  return { differences, accounts: accounts.size, read, lifted: lift && !dryRun, dryRun }
 }
 
 /**
@@ -73,13 +77,13 @@ async function doubtUnread(context: Context, differences: readonly Difference[])
   for (const accountId of unread) {
     const ended = (await operations.unconfirmed(accountId)).map(({ id }) => ({ id, remoteId: null, evidence }))
     const change = { accountId, ended, transfers: [], again: [], lost: [], undecided: [], observations: [] }
-    if ((await operations.reconcile(change, rules, options.actor)) === undefined) return false
+    if ((await operations.reconcile(context.fenceId, change, rules, options.actor)) === undefined) return false
   }
   return true
 }
 
-/** Returns since when the database is fenced; null for a plan without a fence. */
-async function checkReady(operations: Operations<never>, gateway: Gateway, dryRun: boolean): Promise<string | null> {
+/** Returns the fence of the database; null for a plan without one. */
+async function checkReady(operations: Operations<never>, gateway: Gateway, dryRun: boolean): Promise<Fence | null> {
   if (gateway.list === undefined) {
     throw new OutlayError('conflict', 'The gateway of this engine has no lists; nothing can be compared.')
   }
@@ -90,7 +94,9 @@ async function checkReady(operations: Operations<never>, gateway: Gateway, dryRu
   if (fence === null && !dryRun) {
     throw new OutlayError('conflict', 'Nothing is fenced: transfers are being sent. Fence first, then reconcile.')
   }
-  return fence?.since ?? null
+  if (fence === null || fence.id !== null || dryRun) return fence
+  await operations.recordRestore()
+  return (await operations.state()).fence
 }
 
 async function reconcileAccount(context: Context, accountId: string, dryRun: boolean) {
@@ -131,7 +137,7 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     undecided: describe(matching.undecided),
     observations: observations.filter(({ remoteId }) => known.has(remoteId) && known.get(remoteId) !== 'logged'),
   }
-  const ended = dryRun ? [] : await operations.reconcile(change, rules, options.actor)
+  const ended = dryRun ? [] : await operations.reconcile(context.fenceId, change, rules, options.actor)
   if (ended === undefined) {
     return { differences: [unreadable(accountId, null, locked)], read: observations.length }
   }

@@ -62,6 +62,8 @@ export interface Operations<Tx> {
   adoptDatabase(tx: Tx, adoption: Adoption): Promise<void>
   /** Stops all sending until a reconciliation. False when the database is already fenced. */
   fence(tx: Tx, note: OperatorNote): Promise<boolean>
+  /** Puts up the fence of a restore that no worker has recorded yet. */
+  recordRestore(): Promise<void>
   /** Accounts that have transfers or are watched, sorted. */
   accounts(): Promise<readonly string[]>
   /** Transfers of an account that the service may have although their ids there are not known here. */
@@ -79,22 +81,24 @@ export interface Operations<Tx> {
    * Writes the result of a reconciliation for one account, in a transaction of its own that waits for no other; returns the ids
    * of those that have ended here and are in doubt, some perhaps since they were read. Gives `undefined` when another one has a
    * transfer of the account locked: nothing is written then.
+   * @throws OutlayError `conflict` when the database is not behind that fence any more; nothing is written then either
    */
   reconcile(
+    fenceId: string | null,
     account: AccountReconciliation,
     rules: ObserveRules,
     actor: string | undefined,
   ): Promise<readonly string[] | undefined>
   /**
-   * Records a reconciliation, and lifts the fence when `lift` is true, unless that is another one than the fence behind which it
-   * compared. False while a fence stays up.
+   * Records a reconciliation, and lifts the fence when `lift` is true.
+   * @throws OutlayError `conflict` when the database is not behind that fence any more; it is not lifted then
    */
   endReconciliation(ended: {
     readonly since: string
     readonly actor: string | undefined
     readonly lift: boolean
     readonly differences: readonly unknown[]
-    /** Since when the database was fenced as it began. */
-    readonly fencedSince: string | null
-  }): Promise<boolean>
+    /** The fence behind which it compared. */
+    readonly fenceId: string | null
+  }): Promise<void>
 }

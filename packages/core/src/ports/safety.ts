@@ -50,12 +50,22 @@ export interface Stop {
  */
 export type Unfamiliarity = 'other_server' | 'other_database' | 'other_deployment'
 
+/** What keeps a database from sending until a reconciliation. */
+export interface Fence {
+  /** Which fence it is: another one of the same database has another id. Null while no worker has recorded the restore. */
+  readonly id: string | null
+  /** ISO 8601, UTC. */
+  readonly since: string
+  readonly reason: string | null
+  readonly actor: string | null
+}
+
 /** Whether anything may be sent from a database, and why not. */
 export interface SendingState {
   /** Null when the workers know the database. */
   readonly unfamiliar: Unfamiliarity | null
   /** Null when no reconciliation is needed. Workers set the reasons `restored` and `rewound` when they detect them. */
-  readonly fence: { readonly since: string; readonly reason: string | null; readonly actor: string | null } | null
+  readonly fence: Fence | null
   readonly stops: readonly Stop[]
   /** The identity of the database that workers last recorded; null before any has started. */
   readonly knownDatabase: {
