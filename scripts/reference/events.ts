@@ -2,7 +2,8 @@ import { eventTypes, webhookEventTypes } from '../../packages/core/src/event.ts'
 import { code, type Page, paragraphs, table } from './markdown.ts'
 
 const engineMeanings: Readonly<Record<string, string>> = {
-  'transfer.enqueued': 'Its row was written, in the transaction of the host.',
+  'transfer.enqueued':
+    'Its row was written, in the transaction of the host. Stored only where a subscription wants it; otherwise the row of the transfer says it.',
   'transfer.submitted': 'The service accepted it and gave it an id.',
   'transfer.awaiting_funds':
     'The service refused it for lack of funds. Its key is sent again when funds arrive, or on a slow backoff.',

@@ -7,8 +7,18 @@ const everywhere = (table: 'event' | 'attempt') => `(
   cross join lateral jsonb_populate_recordset(null::outlay.${table}, t.parts -> '${table}s') h
 )`
 
-/** SQL of every event of the hosts, archived or not; page by page, where `events_of` would open a page for each transfer. */
-export const allEvents = everywhere('event')
+const stored = everywhere('event')
+
+/**
+ * SQL of every event of the hosts, stored, archived or only in the row of its transfer; page by page, where `events_of` would open a
+ * page for each transfer.
+ */
+export const allEvents = `(
+  select * from ${stored} s
+  union all
+  select t.id, 1, 'transfer.enqueued', 'queued', 'pending', null, null, null, 0, t.created_at from outlay.transfer t
+  where t.id not in (select s.transfer_id from ${stored} s where s.sequence = 1)
+)`
 
 /** The same of every attempt. */
 export const allAttempts = everywhere('attempt')

@@ -20,7 +20,7 @@ export interface EnqueueManyHost {
   close(): Promise<void>
 }
 
-/** `enqueueMany`: checks every request, then writes transfers, events, deliveries and jobs. */
+/** `enqueueMany`: checks every request, then writes transfers and their rows in the outbox. */
 export async function openOutlayMany(serverUrl: string): Promise<EnqueueManyHost> {
   const database = await openDatabase(serverUrl, 'bench_many_outlay', 2)
   const engine = createEngine({ backend: postgres({ driver: pgDriver(database.pool) }), gateway: memoryGateway() })
@@ -29,7 +29,7 @@ export async function openOutlayMany(serverUrl: string): Promise<EnqueueManyHost
     name: 'outlay enqueueMany',
     database,
     enqueue: (client, payouts) => engine.transfers.enqueueMany(client, payouts),
-    tables: ['outlay.transfer', 'outlay.event', outboxTable],
+    tables: ['outlay.transfer', outboxTable],
     close: () => database.close(),
   }
 }

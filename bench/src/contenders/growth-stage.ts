@@ -4,7 +4,7 @@ import { waitUntil } from '@outlay/testing'
 import { createHostTable, type EnqueueHost, pgTransact } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
-import { countJobs } from './queue.ts'
+import { countJobs, outboxTable } from './queue.ts'
 
 /** A database with so many settled transfers. */
 export interface GrowthStage extends EnqueueHost {
@@ -56,7 +56,7 @@ export async function openGrowthStage(serverUrl: string, history: number, client
     countComplete: () =>
       count(`select count(*) from invoice i join outlay.transfer t on t.idempotency_key = 'invoice-' || i.id
         and t.account_id = '01K8ACCT00000000000000' || lpad((i.id % 50)::text, 3, '0')
-        join outlay.event e on e.transfer_id = t.id and e.sequence = 1`),
+        join ${outboxTable} o on o.id = outlay.job_id(t.id)`),
     countRest: async () => [
       (await count('select count(*) from outlay.transfer')) - others,
       await countJobs(stage.database),
@@ -105,9 +105,8 @@ async function writeHistory(admin: Parameters<typeof createHostTable>[0], from: 
   await admin.query(
     `insert into outlay.event (transfer_id, sequence, type, stage, status, remote_id, attempt, occurred_at)
      select $1 || lpad(n::text, 16, '0'), e.sequence, e.type, e.stage, e.status,
-       case when e.sequence > 1 then $1 || lpad(n::text, 16, 'Z') end, least(e.sequence - 1, 1), now() - interval '365 days'
-     from generate_series($2::int, $3::int) n, (values (1, 'transfer.enqueued', 'queued', 'pending'),
-       (2, 'transfer.submitted', 'submitted', 'pending'), (3, 'transfer.completed', 'settled', 'complete'))
+       $1 || lpad(n::text, 16, 'Z'), 1, now() - interval '365 days'
+     from generate_series($2::int, $3::int) n, (values (2, 'transfer.submitted', 'submitted', 'pending'), (3, 'transfer.completed', 'settled', 'complete'))
        e (sequence, type, stage, status)`,
     values.slice(0, 3),
   )

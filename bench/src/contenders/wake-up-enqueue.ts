@@ -3,7 +3,7 @@ import { Client, type PoolClient } from 'pg'
 import { createHostTable, type EnqueueHost, pgTransact } from '../enqueue-host.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
-import { countJobs } from './queue.ts'
+import { countJobs, outboxTable } from './queue.ts'
 
 /** Connections that receive every wake-up, like those of so many worker processes. */
 const listeners = 4
@@ -52,7 +52,7 @@ export async function openWakeUpHost(serverUrl: string, clients: number, wakeUps
       if (isSilent !== (wakeUps === 'none')) throw new Error(`${names[wakeUps]}: ${received} wake-ups were received.`)
       return database.count(`select count(*) from invoice i
         join outlay.transfer t on t.idempotency_key = 'invoice-' || i.id
-        join outlay.event e on e.transfer_id = t.id and e.sequence = 1`)
+        join ${outboxTable} o on o.id = outlay.job_id(t.id)`)
     },
     countRest: async () => [await database.count('select count(*) from outlay.transfer'), await countJobs(database)],
     close: async () => {

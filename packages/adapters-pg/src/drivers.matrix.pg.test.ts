@@ -60,7 +60,7 @@ async function openCell<Tx>(url: string, open: (url: string) => DriverSubject<Tx
     engine,
     enqueue: (request) => subject.transaction((tx) => engine.transfers.enqueue(tx, request)),
     count,
-    counts: () => Promise.all(['note', 'outlay.transfer', 'outlay.event', outboxTable].map(count)),
+    counts: () => Promise.all(['note', 'outlay.transfer', outboxTable].map(count)),
     async close() {
       await engine.stop()
       await subject.close()

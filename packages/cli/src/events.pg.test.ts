@@ -8,6 +8,8 @@ describe('outlay events tail', async () => {
   const { database } = host
 
   it('prints the events of one account that stand behind pages of those of another', async () => {
+    // The first event of a transfer is stored where a subscription wants it.
+    await host.pool.query(`insert into outlay.subscription (name, types) values ('books', '{transfer.enqueued}')`)
     const { request } = await host.enqueue({ accountId: 'acme' })
     const one = { ...request, accountId: 'big' } as EnqueueRequest
     await host.commit((tx) =>

@@ -271,7 +271,9 @@ function addEvents(program: Command, perform: Perform, around: CliContext): void
   const events = program.command('events').description('events, and the dead letters of subscriptions')
   events
     .command('tail')
-    .description('print events as they are committed, each once; with --json one object a line')
+    .description(
+      'print events as they are committed, each once; with --json one object a line; transfer.enqueued only where a subscription wants it',
+    )
     .option('--account <id>', 'only of this account')
     .option('--transfer <id>', 'only of this transfer')
     .addOption(new Option('--type <type>', 'only of this type, for example transfer.failed').choices(eventTypes))

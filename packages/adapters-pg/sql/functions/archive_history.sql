@@ -6,10 +6,10 @@ declare
   v_held text[];
   v_page bigint;
 begin
-  -- A first event means that the history is live, so no other index is needed.
+  -- An event means that the history is live, so no other index is needed. Each transfer that has ended has its first or its second one.
   select array_agg(c.transfer_id), max(c.transfer_id) into v_ids, last_id from (
-    select e.transfer_id from {{schema}}.event e
-    where e.sequence = 1 and e.transfer_id > p_after and e.transfer_id < p_before order by e.transfer_id limit p_limit
+    select distinct e.transfer_id from {{schema}}.event e
+    where e.sequence <= 2 and e.transfer_id > p_after and e.transfer_id < p_before order by e.transfer_id limit p_limit
   ) c;
   v_ids := {{schema}}.lock_ended(v_ids, clock_timestamp() - p_older_ms * interval '1 millisecond', not p_dry_run);
 

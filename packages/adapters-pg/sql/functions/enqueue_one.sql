@@ -1,4 +1,4 @@
--- Writes one transfer, its event and its row in the outbox. Returns the time; null when the key is in use.
+-- Writes one transfer and its row in the outbox, and its first event where a subscription wants that. Returns the time; null when the key is in use.
 -- One text, because a function in `from` costs more than one in `select`.
 create or replace function {{schema}}.enqueue_one(
   p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_notify boolean,
@@ -14,10 +14,9 @@ begin
   if not found then
     return null;
   end if;
-  insert into {{schema}}.event (transfer_id, sequence, type, stage, status, attempt, occurred_at)
-  values (p_id, 1, 'transfer.enqueued', 'queued', 'pending', 0, v_at);
-  insert into {{schema}}.delivery (subscription, transfer_id, sequence, type, account_id)
-  select s.name, p_id, 1, 'transfer.enqueued', p_account_id from {{schema}}.subscription s where s.types @> array['transfer.enqueued'];
+  if exists (select from {{schema}}.subscription s where s.types @> array['transfer.enqueued']) then
+    perform {{schema}}.record_first_events(array[p_id], v_at);
+  end if;
   perform {{schema}}.queue_put_one(p_job, p_account_id, coalesce(p_not_before, v_at), v_at);
   if p_notify then
     perform pg_notify('{{channel}}', '');

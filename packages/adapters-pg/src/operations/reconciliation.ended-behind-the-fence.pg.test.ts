@@ -64,7 +64,7 @@ describe('a payout that was paid before a restore and has ended behind the fence
     const { lifted, differences } = await reconcile({ matches: { [id]: 'remote-1' }, actor: 'ann' })
     expect([lifted, kindsOf(differences)]).toEqual([true, ['identified']])
     expect(await engine.transfers.get(id)).toMatchObject({ stage: 'settled', status: 'canceled', remoteId: null })
-    expect(await rows('select type from outlay.event where transfer_id = $1 order by sequence', [id])).toEqual([
+    expect(await rows('select type from outlay.events_of($1) order by sequence', [id])).toEqual([
       { type: 'transfer.enqueued' },
       { type: 'transfer.canceled' },
     ])

@@ -49,7 +49,11 @@ async function seed(count: number, firstType: string) {
   const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
   const payouts = Array.from({ length: count }, () => samplePayout('acme'))
   const transfers = await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, payouts))
-  await pool.query('update outlay.event set type = $1', [firstType])
+  await pool.query(
+    `insert into outlay.event (transfer_id, sequence, type, stage, status, attempt)
+     select t.id, 1, $1, 'settled', 'complete', 1 from outlay.transfer t`,
+    [firstType],
+  )
   return transfers.map(({ id }) => id)
 }
 

@@ -43,7 +43,7 @@ describe('an id at the service', async () => {
     ])
   const isBlocked = (engine: ReturnType<typeof make>, id: string) => reach(engine, id, { stage: 'blocked' })
   const eventsOf = async (id: string) =>
-    (await rows('select type from outlay.event where transfer_id = $1 order by sequence', [id])).map(({ type }) => type)
+    (await rows('select type from outlay.events_of($1) order by sequence', [id])).map(({ type }) => type)
   const blockedEvents = ['transfer.enqueued', 'transfer.blocked']
 
   it('that an adopted transfer has is not given to the one whose key is answered with it: that is blocked, and named', async () => {
