@@ -14,14 +14,11 @@ export const rings: Readonly<Record<string, readonly string[]>> = {
   opentelemetry: ['core'],
 }
 
-/** Entry points outside the rings proper that may use more, with the reason in the decision records. */
-const exceptions: Readonly<Record<string, readonly string[]>> = {}
-
 /** Finds imports that cross the rings the wrong way, or that reach into another package. */
 export const findWrongArrows = (file: File): readonly Finding[] => {
   const ring = /^packages\/([^/]+)\/src\//.exec(file.path)?.[1]
   if (ring === undefined || !isTypeScript(file)) return []
-  const allowed = [...(rings[ring] ?? []), ...(isTest(file) ? ['testing'] : []), ...(exceptions[file.path] ?? [])]
+  const allowed = [...(rings[ring] ?? []), ...(isTest(file) ? ['testing'] : [])]
   return parse(file).specifiers.flatMap((specifier) => {
     if (specifier.startsWith('.')) {
       const target = posix.join(posix.dirname(file.path), specifier)

@@ -15,11 +15,17 @@ export const findBrokenLinks = (file: File, paths: readonly string[]): readonly 
     })
     .map((link) => `${file.path}: ${link} leads nowhere`)
 
+const isBuilt = (place: string): boolean => place.split('/').includes('dist')
+
 /** Finds file names, in code font, of places that do not exist in this repository. */
 export const findMissingPlaces = (file: File, paths: readonly string[]): readonly Finding[] =>
-  [...file.text.matchAll(/`((?:packages|docs|tidy|examples|bench|e2e|judge|simulator|scripts)\/[\w./-]*)`/g)]
+  [
+    ...file.text.matchAll(
+      /`((?:packages|docs|tidy|examples|bench|e2e|judge|simulator|scripts|site|mutation|\.github|\.ci)\/[\w./-]*)`/g,
+    ),
+  ]
     .map((match) => (match[1] ?? '').replace(/\/$/, ''))
-    .filter((place) => !paths.some((path) => path === place || path.startsWith(`${place}/`)))
+    .filter((place) => !isBuilt(place) && !paths.some((path) => path === place || path.startsWith(`${place}/`)))
     .map((place) => `${file.path}: there is no ${place}`)
 
 /** Finds threats of the threat model without a test, and proofs that are no tests. */

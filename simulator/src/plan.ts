@@ -12,7 +12,7 @@ export interface PlannedLimits {
 export type NetworkTarget = 'creates' | 'reads' | 'tokens' | 'registrations'
 
 /** How the network or the service fails. */
-export const networkFaults = [
+const networkFaults = [
   'drop_request',
   'drop_response',
   'fail_after',

@@ -30,7 +30,7 @@ export type Player = (typeof players)[number]
 export const holdings = ['row', 'enqueue', 'cancel', 'retry_credentials', 'lock', 'pause', 'limit'] as const
 
 /** Foreign code that the engine calls. */
-export const foreignPlaces = ['gateway', 'reads', 'vault', 'handler'] as const
+const foreignPlaces = ['gateway', 'reads', 'vault', 'handler'] as const
 
 /** Foreign code that the engine calls. */
 export type ForeignPlace = (typeof foreignPlaces)[number]

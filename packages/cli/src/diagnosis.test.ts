@@ -16,7 +16,7 @@ const well: HealthFacts = {
     acceptedTwice: { ...none, lastDetail: null },
     endedInDoubt: { ...none, lastDetail: null },
     awaitingFunds: none,
-    putOff: [],
+    deferred: [],
     missing: none,
     overduePolls: none,
     submitted: none,

@@ -1,6 +1,6 @@
 import type { Group, HealthFacts } from '@outlay/adapters-pg'
+import { diagnoseDeferredTransfers, diagnoseUnadopted, diagnoseUnread } from './diagnosis-deferred.ts'
 import { diagnoseLate } from './diagnosis-late.ts'
-import { diagnosePutOff, diagnoseUnadopted, diagnoseUnread } from './diagnosis-put-off.ts'
 import { diagnoseSending } from './diagnosis-sending.ts'
 import { formatDuration } from './duration.ts'
 import { type Finding, serious, warning } from './finding.ts'
@@ -43,7 +43,7 @@ export function diagnose(facts: HealthFacts, connection: ConnectionFacts): reado
     ...diagnoseWorkers(facts),
     ...diagnoseJobs(facts),
     ...diagnoseTransfers(facts),
-    ...diagnosePutOff(facts),
+    ...diagnoseDeferredTransfers(facts),
     ...diagnoseUnadopted(facts),
     ...diagnoseUnread(facts),
     ...diagnoseAccounts(facts),

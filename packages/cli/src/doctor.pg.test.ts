@@ -114,15 +114,15 @@ describe('the doctor', async () => {
     )
     await host.engine.stop()
     await age('created_at', '20 minutes')
-    expect(await find('put_off')).toMatchObject({ severity: 'warning' })
+    expect(await find('deferred')).toMatchObject({ severity: 'warning' })
     await age('created_at', '3 hours')
-    const finding = await find('put_off')
+    const finding = await find('deferred')
     expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('vault') })
     expect(finding.what).toMatch(
-      /1 transfer put off \(rate_limited\), the oldest for 3h: \S+; of acme\..*the vault does not answer/,
+      /1 transfer deferred \(rate_limited\), the oldest for 3h: \S+; of acme\..*the vault does not answer/,
     )
     await sql(`update outlay.transfer set not_before = now() - interval '1 minute'`)
-    expect((await examine()).codes).not.toContain('put_off')
+    expect((await examine()).codes).not.toContain('deferred')
   })
 
   it.each(['failed', 'canceled'])(

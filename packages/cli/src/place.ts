@@ -29,7 +29,7 @@ export function formatPlace(place: Place | undefined, isHeld: boolean): string {
   const { database, server, schema, deployment, environment, waiting } = place
   const names = `${database} on ${server}, schema ${schema}, deployment ${deployment ?? 'not named'}, environment ${environment ?? 'not known'}`
   const what = `${plural(waiting.transfers, 'transfer')} of ${plural(waiting.accounts, 'account')}`
-  const held = isHeld ? `It holds back ${what}.` : `To be sent: ${what}.`
+  const held = isHeld ? `It keeps ${what} from being sent.` : `To be sent: ${what}.`
   return `\n${printable(`Database: ${names}.`)}\n${held}\n${describeWorkers(place)}`
 }
 

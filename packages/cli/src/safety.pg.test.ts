@@ -144,7 +144,7 @@ describe('the commands that stop and allow sending', async () => {
       expect(wrong.stdout).toMatch(
         new RegExp(`Database: \\S+ on ${hostname}:${port}, schema outlay, deployment not named`),
       )
-      expect(wrong.stdout).toContain('It holds back 0 transfers of 0 accounts.')
+      expect(wrong.stdout).toContain('It keeps 0 transfers of 0 accounts from being sent.')
       expect(wrong.stdout).toContain('No worker has run here in the last minute: is this the right database?')
 
       await host.enqueue({ notBefore: new Date(Date.now() + 3_600_000) })
@@ -157,7 +157,9 @@ describe('the commands that stop and allow sending', async () => {
         // The fence stays up after an adoption.
         const isHeld = args === stop || stop[0] === 'fence'
         expect(stdout).toContain(names)
-        expect(stdout).toContain(`${isHeld ? 'It holds back' : 'To be sent:'} 2 transfers of 1 account.`)
+        expect(stdout).toContain(
+          isHeld ? 'It keeps 2 transfers of 1 account from being sent.' : 'To be sent: 2 transfers of 1 account.',
+        )
         expect(stdout).toContain('Workers alive: 1 that listen for work; 0 claimed')
       }
       const { place } = JSON.parse((await run(...stop, '--json')).stdout)

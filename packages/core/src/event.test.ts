@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventOfChange, eventTypes, matchesEventType, statusEvent, statusEvents, webhookEventTypes } from './event.ts'
+import { eventOfChange, eventTypes, statusEvent, statusEvents, webhookEventTypes } from './event.ts'
 import type { TransferFailure } from './transfer-failure.ts'
 import type { TransferStatus } from './transfer-status.ts'
 
@@ -46,14 +46,5 @@ describe('event types', () => {
     }
     expect(statusEvent('complete')).toBe('transfer.completed')
     expect(statusEvent('pending')).toBe('transfer.submitted')
-  })
-
-  it('matches exactly, by group or all', () => {
-    expect(matchesEventType('transfer.completed', 'transfer.completed')).toBe(true)
-    expect(matchesEventType('transfer.*', 'transfer.completed')).toBe(true)
-    expect(matchesEventType('*', 'account.updated')).toBe(true)
-    expect(matchesEventType('transfer.*', 'account.updated')).toBe(false)
-    expect(matchesEventType('transfer', 'transfer.completed')).toBe(false)
-    expect(matchesEventType('trans.*', 'transfer.completed')).toBe(false)
   })
 })

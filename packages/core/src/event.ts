@@ -81,7 +81,3 @@ export const eventOfChange = (
   const final = to.status === 'failed' && from.failure?.retriable !== to.failure?.retriable
   return from.status !== to.status || again || final ? statusEvents[to.status] : undefined
 }
-
-/** True when a subscription to `pattern` gets events of that type: the type itself, `transfer.*` or `*`. */
-export const matchesEventType = (pattern: string, type: string): boolean =>
-  pattern === type || pattern === '*' || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))

@@ -42,7 +42,6 @@ describe('the package', () => {
       'fingerprint',
       'isAdopted',
       'loginRequiredEventType',
-      'matchesEventType',
       'parseAutomationRequest',
       'parseExternalAddress',
       'parseLinkTokenRequest',

@@ -1,4 +1,4 @@
--- Takes transfers that are ready from the outbox and makes their jobs active. Accounts take turns: in each round an account may have as
+-- Removes transfers that are ready from the outbox and makes their jobs active. Accounts take turns: in each round an account may have as
 -- many transfers as its weight says, the oldest first; below a weight of one, it has a turn in some rounds only. `p_turn` is where the
 -- last fetch of the worker left off: the round, how many transfers the last account had of its turn, and the account; null for a worker
 -- that begins. Returns the jobs, how often each was fetched before, and the next turn.
@@ -57,7 +57,7 @@ begin
       continue;
     end if;
     v_quota := least(v_quota, p_limit - cardinality(jobs));
-    select t.ids, t.fetches into v_ids, v_fetches from {{schema}}.queue_take(v_account, v_quota) t;
+    select t.ids, t.fetches into v_ids, v_fetches from {{schema}}.queue_dequeue(v_account, v_quota) t;
     v_found := v_found + cardinality(v_ids);
     jobs := jobs || v_ids;
     retry_counts := retry_counts || v_fetches;

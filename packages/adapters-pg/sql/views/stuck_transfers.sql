@@ -1,6 +1,6 @@
 create or replace view {{schema}}.stuck_transfers as
 with waiting as (
-  -- Of one that is put off, whether its last attempt left this side at all: the detail says so when it did not.
+  -- Of one that is deferred, whether its last attempt left this side at all: the detail says so when it did not.
   select t.*, coalesce(j.is_waiting or j.is_active, false) as has_job, j.is_waiting, j.due_at, starts_with(a.detail, 'not sent') as unsent
   from {{schema}}.transfer t
   left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id)

@@ -18,7 +18,7 @@ export interface Group {
 }
 
 /** Transfers that one reason keeps from being sent. */
-export interface PutOff extends Group {
+export interface DeferredTransfers extends Group {
   /** Any but those that a pause, refused credentials or a lack of funds gives: `rate_limited`, `registration_unknown` … */
   readonly reason: string
   /** Accounts that they are of, at most five. */
@@ -108,8 +108,8 @@ export interface HealthFacts {
     /** Transfers that the service accepted under another id than theirs: it has two, or one of the ids is wrong. */
     readonly acceptedTwice: Group & { readonly lastDetail: string | null }
     readonly awaitingFunds: Group
-    /** Transfers that may be sent and are put off again and again, by why; since when they could have been sent. */
-    readonly putOff: readonly PutOff[]
+    /** Transfers that may be sent and are deferred again and again, by why; since when they could have been sent. */
+    readonly deferred: readonly DeferredTransfers[]
     /** Submitted transfers that the service does not know any more. */
     readonly missing: Group
     /** Submitted transfers whose poll is overdue. */
@@ -180,7 +180,7 @@ const texts = {
       select t.id, coalesce(t.reason, 'unspecified') as reason, t.updated_at as at from {{schema}}.transfer t
       where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
     ) g group by g.reason order by g.reason`,
-  health_put_off: `select p.*, (
+  health_deferred: `select p.*, (
       select a.detail from {{schema}}.attempt a where a.transfer_id = p.samples[1] and a.answered_at is not null
       order by a.attempt desc limit 1) as last_detail
     from (
@@ -280,7 +280,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
       endedInDoubt: readLate(await one('health_ended_in_doubt')),
       acceptedTwice: readLate(await one('health_accepted_twice')),
       awaitingFunds: readGroup(await one('health_funds')),
-      putOff: (await rows('health_put_off')).map(readPutOff),
+      deferred: (await rows('health_deferred')).map(readDeferred),
       missing: readGroup(await one('health_missing')),
       overduePolls: readGroup(await one('health_overdue_polls')),
       submitted: readGroup(await one('health_submitted')),
@@ -333,7 +333,7 @@ const readBlocked = rowDecoder('blocked transfers', { ...groupColumns, reason: C
 const readLate = rowDecoder('late answers', { ...groupColumns, lastDetail: Column.nullable(Column.text) })
 const readUnadopted = rowDecoder('unadopted transfers', { ...groupColumns, problem: Column.nullable(Column.text) })
 
-const readPutOff: (row: Row) => PutOff = rowDecoder('deferred transfers', {
+const readDeferred: (row: Row) => DeferredTransfers = rowDecoder('deferred transfers', {
   ...groupColumns,
   reason: Column.text,
   accounts: Column.texts,

@@ -84,13 +84,13 @@ const deferText = `{{due}}
   from (select * from due limit {{window}} * 2) c`
 
 /** A place in the order of ready events: by account, and by time in each. */
-export type DuePlace = readonly [accountId: string, dueAt: string, transferId: string, sequence: number]
+export type DeliveryPlace = readonly [accountId: string, dueAt: string, transferId: string, sequence: number]
 
 /** Before all of them. */
-export const front: DuePlace = ['', '-infinity', '', 0]
+export const front: DeliveryPlace = ['', '-infinity', '', 0]
 
 /** Behind all events of an account. */
-export const behind = (accountId: string): DuePlace => [accountId, 'infinity', '', 0]
+export const behind = (accountId: string): DeliveryPlace => [accountId, 'infinity', '', 0]
 
 /** Parameters before the types: those of every statement, and those of its own. */
 const commonParameters = 6

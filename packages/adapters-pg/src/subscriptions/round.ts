@@ -1,14 +1,14 @@
-import { behind, type DuePlace, front } from './next-deliveries.ts'
+import { behind, type DeliveryPlace, front } from './next-deliveries.ts'
 
 /** Where a loop fetches events next. It goes round the accounts that have ready ones, so each has its turn. */
 export interface Round {
-  place(): DuePlace
+  place(): DeliveryPlace
   /** Events of these accounts were fetched, in this order: the last of them has its next turn after all others. */
   pass(accountIds: readonly string[] | undefined): void
   /** Nothing was fetched behind an account: returns true, and begins at the front, unless the loop has just come from there. */
   goOn(): boolean
   /** Goes on where the events that one fetch reads end; without an end, the next fetch begins at the front, and this returns false. */
-  goBehind(end: DuePlace | undefined): boolean
+  goBehind(end: DeliveryPlace | undefined): boolean
 }
 
 /** Makes the round of one loop. */

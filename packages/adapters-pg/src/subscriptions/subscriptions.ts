@@ -12,7 +12,7 @@ import { type Row, statements } from '../database/statement.ts'
 import { namedThrownText } from '../database/thrown-text.ts'
 import { readTransfer } from '../transfers/transfer-row.ts'
 import { createHandlerRun, type HandlerRun } from './handler-run.ts'
-import { createNextStatements, type DuePlace } from './next-deliveries.ts'
+import { createNextStatements, type DeliveryPlace } from './next-deliveries.ts'
 
 const texts = {
   register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
@@ -21,7 +21,7 @@ const texts = {
     array(select x.type from unnest($2::text[]) as x (type)
       where not exists (select 1 from {{schema}}.subscription s where s.name = $1 and x.type = any (s.types))) as missing`,
   // The lock keeps each where it is until it is written.
-  ready_due: `with ready as (
+  make_due_ready: `with ready as (
       update {{schema}}.delivery d set ready = true
       where d.ctid = any (array(
         select x.ctid from {{schema}}.delivery x
@@ -85,7 +85,7 @@ export interface DeliverOptions {
   /** Transfers whose events are left to others: one of them has just failed and is about to be deferred. */
   readonly exceptTransfers: readonly string[]
   /** Only events behind that place in their order. */
-  readonly place: DuePlace
+  readonly place: DeliveryPlace
   /** Called with the accounts of the fetched events before the first handler runs; with false they are left to other loops. */
   readonly onLeased: (accountIds: readonly string[]) => boolean
   /** Called with a failed event before that event can be fetched again. */
@@ -125,8 +125,8 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     /** Where the ready events that one fetch reads end; undefined when it reads all of them. */
     async readEnd(
       { name, types }: Subscription<Tx>,
-      { exceptAccounts, place }: { readonly exceptAccounts: readonly string[]; readonly place: DuePlace },
-    ): Promise<DuePlace | undefined> {
+      { exceptAccounts, place }: { readonly exceptAccounts: readonly string[]; readonly place: DeliveryPlace },
+    ): Promise<DeliveryPlace | undefined> {
       const read = readFirst(
         readPlace,
         await driver.query(end(types.length), [name, exceptAccounts, ...place, ...types]),
@@ -147,7 +147,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     },
     /** Makes deferred deliveries ready whose time has come; returns true when there may be more of them. */
     async makeDueReady(name: string): Promise<boolean> {
-      return readFirst(readDeferred, await driver.query(sql.ready_due, [name]))?.count === windowSize
+      return readFirst(readDeferred, await driver.query(sql.make_due_ready, [name]))?.count === windowSize
     },
     /**
      * Defers ready deliveries that are behind an earlier one of their transfer, among the first behind a place. Returns how many, and the
@@ -155,9 +155,9 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
      */
     async deferBehind(
       { name, types }: Pick<Subscription<Tx>, 'name' | 'types'>,
-      { holding, exceptAccounts, place }: Pick<DeliverOptions, 'holding' | 'exceptAccounts' | 'place'>,
+      { holding, place }: Pick<DeliverOptions, 'holding' | 'place'>,
     ): Promise<{ readonly count: number; readonly endedAt: string | undefined }> {
-      const values = [name, exceptAccounts, ...place, holding, ...types]
+      const values = [name, [], ...place, holding, ...types]
       return readFirst(readSwept, await driver.query(defer(types.length), values)) ?? { count: 0, endedAt: undefined }
     },
     /** Makes deferred deliveries due again. */

@@ -128,7 +128,7 @@ describe('types of a subscription', async () => {
     await leaveEvents()
     const types = ['transfer.enqueued', 'transfer.submitted', 'transfer.completed'] as const
     const store = createSubscriptionStore(pgDriver(pool), resolveNames({}).tokens)
-    const options = { holding: null, exceptAccounts: [], place: front }
+    const options = { holding: null, place: front }
     while ((await store.deferBehind({ name: 'books', types }, options)).count > 0);
     const due = await pool.query('select 1 from outlay.delivery where due_at <= clock_timestamp()')
     expect(due.rowCount).toBe(1)

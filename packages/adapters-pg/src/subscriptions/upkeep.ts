@@ -27,7 +27,7 @@ export function createUpkeep<Tx>(
   let walkAt = 0
   let place = front
   const search = async () => {
-    const found = await store.deferBehind(subscription, { holding: holding(), exceptAccounts: [], place })
+    const found = await store.deferBehind(subscription, { holding: holding(), place })
     if (found.count > 0) searchAt = 0
     else place = found.endedAt === undefined ? front : behind(found.endedAt)
   }

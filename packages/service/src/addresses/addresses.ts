@@ -55,29 +55,6 @@ export async function findAddress(
   return address
 }
 
-/** The account number of a bank address in plain text; `undefined` when the address is not a bank account. */
-export async function revealAccountNumber(
-  executor: Executor | Tx,
-  context: ServiceContext,
-  addressId: string,
-): Promise<string | undefined> {
-  const [row] = await run(executor, context, selectAccountNumber, [addressId])
-  if (row === undefined || row.bankAccountNumber === null) return undefined
-  return context.secrets.open(row.bankAccountNumber, accountNumberPlace(addressId))
-}
-
-/** The custodial wallet that has this on-chain address on this chain; `undefined` when this service does not hold the payee's wallet. */
-export async function findCustodialByOnchainAddress(
-  executor: Executor | Tx,
-  context: ServiceContext,
-  transferType: string,
-  address: string,
-): Promise<AddressRow | undefined> {
-  const values = [normalAddress(address), transferType]
-  const [wallet] = await run(executor, context, selectCustodial, values)
-  return wallet
-}
-
 /** One address of any of the client's accounts; `undefined` for an unknown id and for one of another client. */
 export async function findAddressOfClient(
   executor: Executor | Tx,
@@ -86,18 +63,6 @@ export async function findAddressOfClient(
   addressId: string,
 ): Promise<AddressRow | undefined> {
   const [address] = await run(executor, context, selectAddressOfClient, [clientId, addressId])
-  return address
-}
-
-/** The bank address of the account with these numbers, found by their keyed digest; `undefined` when there is none. */
-export async function findBankAddress(
-  executor: Executor | Tx,
-  context: ServiceContext,
-  accountId: string,
-  numbers: { readonly routingNumber: string; readonly accountNumber: string },
-): Promise<AddressRow | undefined> {
-  const values = [accountId, bankAccountIndex(context, numbers)]
-  const [address] = await run(executor, context, selectBankAddress, values)
   return address
 }
 
@@ -165,25 +130,9 @@ const readBankColumns = rowDecoder('address', {
   beneficiaryAddress: Column.nullable(Column.json<PostalAddress>()),
 })
 
-const readAccountNumber = rowDecoder('address', { bankAccountNumber: Column.nullable(Column.text) })
-
 const selectAddress = statement(
   'address_select',
   `select ${addressColumns} from {{schema}}.address where account_id = $1 and id = $2`,
-  readAddress,
-)
-
-const selectAccountNumber = statement(
-  'address_select_account_number',
-  `select bank_account_number from {{schema}}.address where id = $1`,
-  readAccountNumber,
-)
-
-const selectCustodial = statement(
-  'address_select_custodial',
-  `select ${addressColumns}
-     from {{schema}}.address
-    where address_normal = $1 and type = 'internal' and $2 = any (transfer_types)`,
   readAddress,
 )
 
@@ -192,15 +141,5 @@ const selectAddressOfClient = statement(
   `select ${addressColumns}
      from {{schema}}.address
     where id = $2 and account_id in (select account_id from {{schema}}.client_account where client_id = $1)`,
-  readAddress,
-)
-
-const selectBankAddress = statement(
-  'address_select_bank',
-  `select ${addressColumns}
-     from {{schema}}.address
-    where account_id = $1 and bank_account_index = $2 and kind = 'bank'
-    order by id
-    limit 1`,
   readAddress,
 )

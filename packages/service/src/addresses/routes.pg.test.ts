@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { serviceDatabase } from '../../test/database.ts'
 import { sampleBankAddress, testContext, testService } from '../../test/service.ts'
 import { asSystem } from '../database/tenant.ts'
-import { findAddress, findBankAddress, findCustodialByOnchainAddress, revealAccountNumber } from './addresses.ts'
+import { findAddress } from './addresses.ts'
 import type { AddressResource } from './routes.ts'
 
 const { pool } = await serviceDatabase()
@@ -65,23 +65,6 @@ it('provides bank addresses to other parts of the service', async () => {
     bank: { accountNumberLast4: '0210', accountType: 'checking' },
   })
   expect(JSON.stringify(row)).not.toContain('90210')
-  expect(await revealAccountNumber(system, context, id)).toBe('90210')
-  const numbers = { routingNumber: '021000021', accountNumber: '90210' }
-  expect((await findBankAddress(system, context, accountId, numbers))?.id).toBe(id)
-  expect(await findBankAddress(system, context, accountId, { ...numbers, accountNumber: '90211' })).toBeUndefined()
-})
-
-it('recognizes payees that it holds, in any case of a hexadecimal address', async () => {
-  const { addresses } = (
-    await service.call<{ addresses: AddressResource[] }>(`/accounts/${accountId}/addresses`, { token })
-  ).json
-  const [wallet] = addresses
-  const address = wallet?.address ?? ''
-  const find = (transferType: string, at: string) => findCustodialByOnchainAddress(system, context, transferType, at)
-  expect((await find('sepolia', address.toLowerCase()))?.id).toBe(wallet?.id)
-  expect((await find('amoy', `0x${address.slice(2).toUpperCase()}`))?.accountId).toBe(accountId)
-  expect(await find('ethereum', address)).toBeUndefined()
-  expect(await find('sepolia', evm.address)).toBeUndefined()
 })
 
 it.each([

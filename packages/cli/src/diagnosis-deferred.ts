@@ -7,7 +7,7 @@ const minute = 60_000
 const hour = 60 * minute
 
 /** From when on a transfer that could have been sent is reported, in milliseconds. */
-const putOffMs = { warning: 15 * minute, serious: 2 * hour } as const
+const deferredMs = { warning: 15 * minute, serious: 2 * hour } as const
 
 const cures: Readonly<Record<string, string>> = {
   rate_limited:
@@ -35,7 +35,7 @@ const failedReadings = { warning: 6, serious: 13 } as const
 /** Finds watched accounts whose lists cannot be read, or are not. */
 export function diagnoseUnread({ unreadWatches }: HealthFacts): readonly Finding[] {
   const isOver = ({ failures, overdueMs }: UnreadWatch, grade: 'warning' | 'serious') =>
-    failures >= failedReadings[grade] || overdueMs >= putOffMs[grade]
+    failures >= failedReadings[grade] || overdueMs >= deferredMs[grade]
   const unread = unreadWatches.filter((one) => isOver(one, 'warning'))
   if (unread.length === 0) return []
   const grade = unread.some((one) => isOver(one, 'serious')) ? serious : warning
@@ -54,14 +54,14 @@ export function diagnoseUnread({ unreadWatches }: HealthFacts): readonly Finding
  * Reports what is tried again and again and never sent. Such a transfer is always about to be tried, so it is never overdue: only
  * its age shows that something is wrong.
  */
-export function diagnosePutOff({ transfers }: HealthFacts): readonly Finding[] {
-  return transfers.putOff.flatMap(({ reason, count, samples, accounts, oldestMs, lastDetail }) => {
+export function diagnoseDeferredTransfers({ transfers }: HealthFacts): readonly Finding[] {
+  return transfers.deferred.flatMap(({ reason, count, samples, accounts, oldestMs, lastDetail }) => {
     const ageMs = oldestMs ?? 0
-    if (ageMs < putOffMs.warning) return []
+    if (ageMs < deferredMs.warning) return []
     // A limit of the host's own may be meant to take long.
-    const grade = ageMs >= putOffMs.serious && reason !== 'account_limited' ? serious : warning
+    const grade = ageMs >= deferredMs.serious && reason !== 'account_limited' ? serious : warning
     const said = lastDetail === null ? '' : ` The last attempt of the oldest: ${lastDetail.slice(0, 200)}`
-    const what = `${plural(count, 'transfer')} put off (${reason}), the oldest for ${formatDuration(ageMs)}: ${samples[0]}; of ${accounts.join(', ')}${accounts.length === 5 ? ' or more' : ''}.${said}`
-    return [grade('put_off', what, cures[reason] ?? 'See "outlay prove" for each.')]
+    const what = `${plural(count, 'transfer')} deferred (${reason}), the oldest for ${formatDuration(ageMs)}: ${samples[0]}; of ${accounts.join(', ')}${accounts.length === 5 ? ' or more' : ''}.${said}`
+    return [grade('deferred', what, cures[reason] ?? 'See "outlay prove" for each.')]
   })
 }
