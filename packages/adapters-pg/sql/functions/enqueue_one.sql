@@ -1,4 +1,5 @@
--- Writes one transfer and its row in the outbox, and its first event where a subscription wants that. Returns the time; null when the key is in use.
+-- Writes one transfer and its row in the outbox, and its first event where a subscription wants that. Returns the time; null when the key is
+-- in use.
 -- One text, because a function in `from` costs more than one in `select`.
 create or replace function {{schema}}.enqueue_one(
   p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_notify boolean,
