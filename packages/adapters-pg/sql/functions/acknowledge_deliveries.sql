@@ -1,4 +1,4 @@
--- Deletes events that were handled and makes the next event of each transfer due at once. Returns false and does nothing when
+-- Deletes events that were handled and makes the next deferred event of each transfer due at once. Returns false and does nothing when
 -- the transaction is no longer the one that fetched them: their locks are gone, and perhaps what the handler wrote. One by one:
 -- joined to a set, a plan for a table that Postgres believes to be empty reads all events of the subscription.
 create or replace function {{schema}}.acknowledge_deliveries(p_subscription text, p_xact text, p_ids text[], p_sequences integer[])
@@ -17,12 +17,14 @@ begin
   for v_one in select n.id, max(n.sequence) as sequence from unnest(p_ids, p_sequences) as n (id, sequence) group by n.id loop
     update {{schema}}.delivery d set ready = true, due_at = clock_timestamp()
     where d.subscription = p_subscription and d.transfer_id = v_one.id and d.sequence = (
-      -- The key alone finds it: the index of deferred events has all of them.
+      -- Not simply the next event: that may be of a type that no process attends, and defers no other. The key alone finds it,
+      -- which the case is for: the index of deferred events has all of them.
       select l.sequence from (
         select x.sequence, x.ready, x.failures, x.dead from {{schema}}.delivery x
         where x.subscription = p_subscription and x.transfer_id = v_one.id and x.sequence = (
           select min(n.sequence) from {{schema}}.delivery n
-          where n.subscription = p_subscription and n.transfer_id = v_one.id and n.sequence > v_one.sequence)
+          where n.subscription = p_subscription and n.transfer_id = v_one.id and n.sequence > v_one.sequence
+            and case when n.ready or n.dead then false else n.failures = 0 end)
         limit 1 for no key update skip locked) l
       where not l.ready and l.failures = 0 and not l.dead);
   end loop;
