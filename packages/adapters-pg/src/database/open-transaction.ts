@@ -59,6 +59,18 @@ function isInTransaction(client: unknown): boolean {
   return status === 'T' || status === 'E'
 }
 
+/**
+ * True for a client of the pool on which somebody has left a transaction open. It waits for what was sent there before, such as a
+ * `commit` that nobody waits for.
+ */
+export async function isLeftOpen(client: QueryClient): Promise<boolean> {
+  if (!isInTransaction(client)) return false
+  return client.query('').then(
+    () => isInTransaction(client),
+    () => true,
+  )
+}
+
 /** A text that Postgres refuses outside a transaction, and that changes nothing in one. As one message, it is one round trip. */
 const probe = 'savepoint outlay_probe; release savepoint outlay_probe'
 

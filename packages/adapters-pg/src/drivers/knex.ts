@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../database/driver.ts'
-import { noTransaction, queryInTransaction } from '../database/open-transaction.ts'
+import { isLeftOpen, noTransaction, queryInTransaction } from '../database/open-transaction.ts'
 import type { Row, Statement } from '../database/statement.ts'
 import { checkDriverOptions, type PgDriverOptions, runOn } from './pool.ts'
 
@@ -28,7 +28,7 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
   const client = knex.client as KnexClient
   const max = client.pool?.max
   const inSession = async <T>(work: (connection: Client) => Promise<T>): Promise<T> => {
-    const connection = await client.acquireConnection()
+    const connection = await acquireOutside(client)
     try {
       return await work(connection)
     } catch (error) {
@@ -67,6 +67,16 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
     ...(max === 1 ? {} : { listen: (listen: ListenOptions) => listenInPool(client, listen) }),
     // Knex handles the errors of its idle connections and replaces them.
     onError: () => () => undefined,
+  }
+}
+
+/** Acquires a connection. One that the host has left in an open transaction is closed, as in `pool.ts`. */
+async function acquireOutside(client: KnexClient): Promise<Client> {
+  for (;;) {
+    const connection = await client.acquireConnection()
+    if (!(await isLeftOpen(connection))) return connection
+    discard(connection, new Error('This connection was returned to the pool in an open transaction.'))
+    await client.releaseConnection(connection)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { Driver } from '../database/driver.ts'
 import { queryInTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
-import { type PgDriverOptions, poolDriver } from './pool.ts'
+import { connectOutside, type PgDriverOptions, poolDriver } from './pool.ts'
 
 export type { PgDriverOptions }
 
@@ -27,7 +27,7 @@ export function pgDriver(pool: Pool, options: PgDriverOptions = {}): Driver<Pool
 
 /** Runs `work` between `begin` and `commit` on a client of the pool; a client that cannot even roll back is discarded. */
 async function inPoolTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
+  const client = await connectOutside(pool)
   let broken: Error | undefined
   const onError = (error: Error) => {
     broken = error

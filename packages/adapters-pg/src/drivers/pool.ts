@@ -1,6 +1,7 @@
 import { checkFlag, checkNames } from '@outlay/core/adapter'
 import { Client, type Pool, type PoolClient } from 'pg'
 import type { Driver, Listener, ListenOptions, SqlSession } from '../database/driver.ts'
+import { isLeftOpen } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
 
 /** How a driver talks to the server. */
@@ -73,9 +74,21 @@ export async function runOn(on: SqlSession, text: string, values?: readonly unkn
   return { rows: last?.rows ?? [] }
 }
 
+/**
+ * Checks out a client of the pool. One that the host has returned in an open transaction is closed: what the engine wrote on it would
+ * be committed or lost with what the host has left there, such as after a `begin` that was sent to the pool itself.
+ */
+export async function connectOutside(pool: Pool): Promise<PoolClient> {
+  for (;;) {
+    const client = await pool.connect()
+    if (!(await isLeftOpen(client))) return client
+    client.release(new Error('This client was returned to the pool in an open transaction.'))
+  }
+}
+
 /** Runs `work` on one client of the pool, outside a transaction. After an error the client's state is unknown, so it is closed. */
 async function inPoolSession<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
+  const client = await connectOutside(pool)
   let broken: Error | undefined
   const onError = (error: Error) => {
     broken = error
