@@ -36,7 +36,9 @@ async function inPoolTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promis
   try {
     await client.query('begin')
     const result = await work(client)
-    await client.query('commit')
+    const { command } = await client.query('commit')
+    // What Postgres answers when a statement has failed that nobody waited for.
+    if (command === 'ROLLBACK') throw new Error('The transaction was rolled back: a statement in it had failed.')
     return result
   } catch (error) {
     await client.query('rollback').catch((failure: Error) => {
