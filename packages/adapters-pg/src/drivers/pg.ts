@@ -38,7 +38,8 @@ async function inPoolTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promis
     const result = await work(client)
     const { command } = await client.query('commit')
     // What Postgres answers when a statement has failed that nobody waited for.
-    if (command === 'ROLLBACK') throw new Error('The transaction was rolled back: a statement in it had failed.')
+    if (command === 'ROLLBACK')
+      throw new Error('The transaction was rolled back: a statement in it failed that nobody waited for.')
     return result
   } catch (error) {
     await client.query('rollback').catch((failure: Error) => {

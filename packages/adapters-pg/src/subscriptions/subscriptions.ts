@@ -11,6 +11,7 @@ import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
 import { namedThrownText } from '../database/thrown-text.ts'
 import { readTransfer } from '../transfers/transfer-row.ts'
+import { createAcknowledgedEvents } from './acknowledged-events.ts'
 import { createHandlerRun, type HandlerRun } from './handler-run.ts'
 import { createNextStatements, type DeliveryPlace } from './next-deliveries.ts'
 
@@ -184,18 +185,20 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
 function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, handlingTexts)
   const { next } = createNextStatements(tokens, windowSize)
+  const acknowledged = createAcknowledgedEvents()
   const terminate = async ({ pid, xact }: TransactionMark) => {
     await driver.query(sql.terminate, [pid, xact])
   }
   const handleAll = async (tx: Tx, subscription: Subscription<Tx>, rows: readonly Row[], run: HandlerRun) => {
     const mark = readMark(rows[0] ?? {})
     const events = rows.map(readEvent).sort(inLockOrder)
+    const isAgain = acknowledged.forget(subscription.name, events)
     const tookMs = new Map<string, number>()
     for (const event of events) {
       const begunAt = performance.now()
       await run.handle(
         event,
-        (context) => subscription.handler(event, tx, context),
+        (context) => (isAgain ? Promise.reject(new Error(rolledBack)) : subscription.handler(event, tx, context)),
         () => terminate(mark),
       )
       const ms = performance.now() - begunAt
@@ -208,7 +211,7 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
       if (OutlayError.is(error, 'no_transaction')) return []
       throw error
     })
-    if (row !== undefined && readAcknowledged(row).acknowledged) return tookMs
+    if (row !== undefined && readAcknowledged(row).acknowledged) return { tookMs, events }
     throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
   }
   return async (subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> => {
@@ -235,8 +238,10 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
       { longestMs: limit * timeoutMs + 2 * serverGraceMs },
     )
     try {
-      const tookMs = await run.orAbandoned(transaction)
-      return tookMs === undefined ? { kind: 'none' } : { kind: 'handled', tookMs }
+      const handled = await run.orAbandoned(transaction)
+      if (handled === undefined) return { kind: 'none' }
+      acknowledged.add(name, handled.events)
+      return { kind: 'handled', tookMs: handled.tookMs }
     } catch (error) {
       if (run.isStopped()) return { kind: 'stopped' }
       const event = run.current()
@@ -252,6 +257,9 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
  * process that stands still, or has no connection left to end it.
  */
 const serverGraceMs = 10_000
+
+const rolledBack =
+  'The last transaction of this event was lost although its commit did not fail; await every statement of the handler.'
 
 /** The session and transaction in which events were fetched. */
 interface TransactionMark {
