@@ -1,4 +1,5 @@
 import type { Gateway, SubmitResult } from '@outlay/core'
+import type { DecideChange } from '@outlay/core/adapter'
 import { readObservation } from '@outlay/http-client'
 import type { PoolClient } from 'pg'
 import type { Bug, SqlChange } from './bug.ts'
@@ -13,6 +14,18 @@ const submitting =
 
 /** What a service that forgets nothing has refused. */
 const refusedEver = new Map<string, SubmitResult>()
+
+/** Whatever was observed last is true. */
+const believeAll: DecideChange = (current, { status, failure, reachedAt }) => ({
+  stage: ['complete', 'failed', 'canceled'].includes(status) ? 'settled' : 'submitted',
+  status,
+  failure,
+  reachedAt: reachedAt ?? null,
+  events:
+    current.status === status || status === 'pending'
+      ? []
+      : [{ type: `transfer.${status === 'complete' ? 'completed' : status}` as 'transfer.completed' }],
+})
 
 /** The mistakes that the simulator is tested with. */
 export const bugs: readonly Bug[] = [
@@ -118,19 +131,9 @@ export const bugs: readonly Bug[] = [
     backend: (backend) => ({
       ...backend,
       observe: (tx, accountId, observations, rules) =>
-        backend.observe(tx, accountId, observations, {
-          ...rules,
-          decide: (current, { status, failure, reachedAt }) => ({
-            stage: ['complete', 'failed', 'canceled'].includes(status) ? 'settled' : 'submitted',
-            status,
-            failure,
-            reachedAt: reachedAt ?? null,
-            events:
-              current.status === status || status === 'pending'
-                ? []
-                : [{ type: `transfer.${status === 'complete' ? 'completed' : status}` as 'transfer.completed' }],
-          }),
-        }),
+        backend.observe(tx, accountId, observations, { ...rules, decide: believeAll }),
+      receive: (accountId, observation, rules) =>
+        backend.receive(accountId, observation, { ...rules, decide: believeAll }),
     }),
   },
   {

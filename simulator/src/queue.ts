@@ -36,14 +36,14 @@ export async function countJobs(pool: Pick<Pool, 'query'>): Promise<number> {
   return (await pool.query('select count(*)::integer as count from outlay.queue_jobs()')).rows[0].count
 }
 
+/** The engine waits no longer than that for locks: what holds jobs for long must not hold up the run. */
+const withEnginesLockTimeout = (text: string): string =>
+  text.replace(/SET LOCAL lock_timeout = \d+/, 'SET LOCAL lock_timeout = 250')
+
 /** Supervises the queue once, as the timers of an engine do, over the engine's driver. */
 export async function superviseQueue(driver: Pick<Driver<unknown>, 'run'>): Promise<void> {
   const boss = new PgBoss({
-    db: {
-      // The engine waits no longer than that for locks.
-      executeSql: (text, values) =>
-        driver.run(text.replace(/SET LOCAL lock_timeout = \d+/, 'SET LOCAL lock_timeout = 250'), values),
-    },
+    db: { executeSql: (text, values) => driver.run(withEnginesLockTimeout(text), values) },
     schema: queueSchema,
     migrate: false,
     createSchema: false,
@@ -58,7 +58,7 @@ export async function superviseQueue(driver: Pick<Driver<unknown>, 'run'>): Prom
 /** pg-boss searches for stalled jobs on the engines' timers; a run asks for it when it has moved the time. */
 export function supervisor(pool: Pool, schema: string): PgBoss {
   const boss = new PgBoss({
-    db: { executeSql: (text, values) => pool.query(text, values as unknown[]) },
+    db: { executeSql: (text, values) => pool.query(withEnginesLockTimeout(text), values as unknown[]) },
     schema,
     migrate: false,
     createSchema: false,
