@@ -89,7 +89,7 @@ export function describeDriver<Tx>(
 
 /** Payouts commit or roll back with the host's transaction. */
 function describeCommit<Tx>({ subject, engine, count }: Bench<Tx>): void {
-  const tables = ['note', 'outlay.transfer', 'outlay.event', outboxTable]
+  const tables = ['note', 'outlay.transfer', outboxTable]
   const counts = () => Promise.all(tables.map(count))
 
   it('commits a payout together with rows of the host', async () => {
