@@ -86,14 +86,29 @@ export async function checkOneEffect(at: Evidence): Promise<readonly Violation[]
     else if (foreign.watched && !accounts.has(foreign.accountId))
       found.push(`transfer ${id} of the service was not adopted`)
   }
-  // It moves no money, so one whose answer was lost is registered again when the service has forgotten the key.
-  const twice = await at.environment.service.query<{ readonly account_id: string; readonly name: string }>(
-    `select account_id, name from outlay_service.address where name like 'New payee %' and account_id = any ($1)
+  found.push(...(await findRepeatedRegistrations(at)))
+  return found.map((detail) => ({ invariant: 'one_effect', detail }))
+}
+
+/**
+ * Counterparties that were registered more often than lost answers explain: once for each of the account's clients, and again when
+ * the service has forgotten the key. It moves no money.
+ */
+async function findRepeatedRegistrations(at: Evidence): Promise<readonly string[]> {
+  const { rows } = await at.environment.service.query<{
+    readonly account_id: string
+    readonly name: string
+    readonly times: number
+  }>(
+    `select account_id, name, count(*)::integer as times from outlay_service.address
+     where name like 'New payee %' and account_id = any ($1)
      group by account_id, name, kind, address_normal, width_bucket(created_at, $2::timestamptz[]) having count(*) > 1`,
     [at.tenants.map(({ accountId }) => accountId), at.forgottenAt ?? []],
   )
-  for (const { account_id, name } of twice.rows) found.push(`${name} of ${account_id} was registered twice`)
-  return found.map((detail) => ({ invariant: 'one_effect', detail }))
+  const clients = new Map(at.tenants.map(({ accountId, clientIds }) => [accountId, clientIds?.length ?? 1]))
+  return rows
+    .filter(({ account_id, times }) => times > (clients.get(account_id) ?? 1))
+    .map(({ account_id, name, times }) => `${name} of ${account_id} was registered ${times} times`)
 }
 
 /** Status, amount and failure are equal on both sides. */
