@@ -130,8 +130,6 @@ export const bugs: readonly Bug[] = [
     breaks: ['status_path', 'same_on_both_sides'],
     backend: (backend) => ({
       ...backend,
-      observe: (tx, accountId, observations, rules) =>
-        backend.observe(tx, accountId, observations, { ...rules, decide: believeAll }),
       receive: (accountId, observation, rules) =>
         backend.receive(accountId, observation, { ...rules, decide: believeAll }),
     }),

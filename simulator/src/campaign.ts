@@ -15,7 +15,7 @@ export interface CampaignOptions {
   readonly seeds: readonly number[]
   /** Stops before the next seed when this many minutes are over. */
   readonly minutes?: number | undefined
-  readonly bug?: string | undefined
+  readonly bug?: Bug | undefined
   /** The players that take part. Default: all but those that find what is known. */
   readonly players?: ReadonlySet<Player> | undefined
   /** Runs side by side, each with a server and a service of its own. Default 1. */
@@ -59,7 +59,7 @@ const runsPerEnvironment = 150
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1_000
-  const bug = findBug(options.bug)
+  const { bug } = options
   const playing =
     options.players ?? new Set(players.filter((one) => knownMistakes.every(({ player }) => player !== one)))
   const totals = { seeds: 0, payouts: 0, faults: 0 }

@@ -63,7 +63,15 @@ async function findAll(
       for (const { invariant } of violations)
         if (!wanted.includes(invariant) && !others.has(invariant)) others.set(invariant, seed)
     }
-    const result = await campaign({ seeds, parallel, bug: name, shrinks: false, wanted, judgeEvery: 1, onSeed })
+    const result = await campaign({
+      seeds,
+      parallel,
+      bug: findBug(name),
+      shrinks: false,
+      wanted,
+      judgeEvery: 1,
+      onSeed,
+    })
     const by = new Set(result.failure?.violations.map(({ invariant }) => invariant))
     if (result.failure === undefined) missed += 1
     const found =
@@ -132,7 +140,7 @@ async function main(): Promise<number> {
     seeds,
     parallel,
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
-    bug: values.bug,
+    bug: findBug(values.bug),
     players: readPlayers(values.players),
     keepsGoing: values['keep-going'],
     shrinks: !values['no-shrink'] && !values['keep-going'],

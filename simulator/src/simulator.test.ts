@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { bugs } from './bugs.ts'
 import { campaign, type Failure, findBug } from './campaign.ts'
 import { drawPlan } from './plan.ts'
+import { createReach } from './reach.ts'
 import { keepFailure, readFailure, replay } from './replay.ts'
 
-/** Seeds with many payouts and faults. */
-const fixedSeeds = [100_023, 100_073, 200_004]
+/** Seeds with many payouts and faults. Together they call everything that a planted mistake changes. */
+const fixedSeeds = [100_023, 100_073, 200_004, 300_166, 300_182]
 
 /** What a reader of a failed test needs; the order of events alone is thousands of lines. */
 const summary = (failure: Failure | undefined) =>
@@ -15,10 +16,14 @@ const summary = (failure: Failure | undefined) =>
 
 describe('the simulator', () => {
   it('finds nothing on seeds that are known', async () => {
-    const { failure, payouts, faults } = await campaign({ seeds: fixedSeeds, parallel: 2, judgeEvery: 1 })
+    const { bug, findUnreached, names } = createReach(bugs)
+    const { failure, payouts, faults } = await campaign({ seeds: fixedSeeds, parallel: 2, judgeEvery: 1, bug })
     expect(summary(failure)).toBeUndefined()
     expect(payouts).toBeGreaterThan(20)
     expect(faults).toBeGreaterThan(5)
+    // A mistake in what no plan calls would never be found.
+    expect(names().length).toBeGreaterThan(10)
+    expect(findUnreached()).toEqual([])
   }, 300_000)
 
   it('finds nothing on seeds that nobody has run, and where tests decide about a change, on the same ones each time', async () => {
@@ -31,7 +36,8 @@ describe('the simulator', () => {
   it('has a failure of a random plan again, after it made the plan shorter', async () => {
     const name = 'job_outside_the_transaction'
     const reported: string[] = []
-    const { failure } = await campaign({ seeds: [503, 504, 505], bug: name, onShrink: (text) => reported.push(text) })
+    const onShrink = (text: string) => void reported.push(text)
+    const { failure } = await campaign({ seeds: [503, 504, 505], bug: findBug(name), onShrink })
     if (failure === undefined) throw new Error('The mistake was not found.')
     const { kept, seed } = failure
     expect(kept.plan.steps.length).toBeLessThan(drawPlan(seed).steps.length / 2)
@@ -47,7 +53,7 @@ describe('the simulator', () => {
     'finds %s when it is planted',
     async (name) => {
       const seeds = Array.from({ length: 40 }, (_, index) => 500 + index)
-      const { failure } = await campaign({ seeds, parallel: 2, bug: name, shrinks: false, judgeEvery: 1 })
+      const { failure } = await campaign({ seeds, parallel: 2, bug: findBug(name), shrinks: false, judgeEvery: 1 })
       const wanted = bugs.find((bug) => bug.name === name)?.breaks ?? []
       expect(failure?.violations.filter(({ invariant }) => wanted.includes(invariant))).not.toEqual([])
       expect(failure?.violations.map(({ invariant }) => invariant)).toContain('judge')
