@@ -1,6 +1,6 @@
--- Keeps everything from being sent until a reconciliation. False when it is fenced already: a reconciliation that is under way does not
--- lift it then, for what it has compared may be of before another restore. The fence counts from when a worker was last here: what is
--- younger may have been enqueued after a restore that nobody had noticed yet.
+-- Keeps everything from being sent until a reconciliation. The fence counts from when a worker was last here: what is younger may have
+-- been enqueued after a restore that nobody had noticed yet. False when the database is fenced already. The fence gets a new identity
+-- then too, so a reconciliation that is under way does not lift it: what that one has compared may be of before another restore.
 create or replace function {{schema}}.fence(p_reason text, p_actor text) returns boolean language plpgsql as $$
 declare
   v_done boolean;
