@@ -1,9 +1,18 @@
 -- Gives settlements the attempt 0 whose attempt is another claim's: a fail-over has lost their claims, and the numbers were given again.
 -- None of them is the answer to the attempt of that number; an acceptance or an unknown outcome among them counts all the same.
-create or replace function {{schema}}.disown_settlements(p_settlements jsonb) returns jsonb language sql as $$
-  select coalesce(jsonb_agg(case when exists (
-      select 1 from {{schema}}.attempt a
-      where a.transfer_id = e ->> 'id' and a.attempt = (e ->> 'attempt')::integer and a.worker <> e ->> 'worker')
-    then e || jsonb_build_object('attempt', 0, 'lost_attempt', e -> 'attempt') else e end), '[]')
-  from jsonb_array_elements(p_settlements) as e
+create or replace function {{schema}}.disown_settlements(p_settlements jsonb) returns jsonb language plpgsql as $$
+declare
+  v_places bigint[];
+begin
+  select array_agg(s.place) into v_places
+  from rows from (jsonb_to_recordset(p_settlements) as (id text, attempt integer, worker text)) with ordinality as s (id, attempt, worker, place)
+  join {{schema}}.attempt a on a.transfer_id = s.id and a.attempt = s.attempt and a.worker <> s.worker;
+  if v_places is null then
+    return p_settlements;
+  end if;
+  return (
+    select jsonb_agg(case when e.place = any (v_places)
+      then e.value || jsonb_build_object('attempt', 0, 'lost_attempt', e.value -> 'attempt') else e.value end order by e.place)
+    from jsonb_array_elements(p_settlements) with ordinality as e (value, place));
+end
 $$;
