@@ -4,6 +4,9 @@ import { withLockTimeout } from '../database/lock-timeout.ts'
 import type { TransferStore } from '../transfers/transfers.ts'
 import type { PollStore } from './polls.ts'
 
+/** Longest pause before a transfer is polled again whose observation could not be applied, such as one that a host had locked, in milliseconds. */
+export const unappliedPauseMs = 2_000
+
 /** What pages are applied with. */
 export interface PageApplierOptions<Tx> {
   readonly driver: Driver<Tx>
@@ -37,18 +40,21 @@ export async function applyPage<Tx>(
   if (observations.length === 0) return { listed: new Set(), due: 0, found: false }
   const remoteIds = observations.map(({ remoteId }) => remoteId)
   const listed = await polls.listed(accountId, remoteIds)
-  const { changed, found } = await withLockTimeout(driver, (tx) =>
+  const { changed, found, skipped } = await withLockTimeout(driver, (tx) =>
     transfers.apply(tx, accountId, observations, handlers.rules, 'skip'),
   )
   if (changed > 0) options.onObserved()
   let due = 0
-  const next = listed.map((transfer) => {
+  const next = listed.flatMap((transfer) => {
     const isLeased = leased.has(transfer.transferId)
     if (isLeased || transfer.due) due += 1
     // The lease has counted the poll already.
     const count = transfer.polls + (transfer.due && !isLeased ? 1 : 0)
     const ms = handlers.nextPollMs({ accountId, transferType: transfer.transferType, polls: count })
-    return { id: transfer.transferId, ms, polls: count, due: isLeased || transfer.due }
+    const next = { id: transfer.transferId, ms, polls: count, due: isLeased || transfer.due }
+    if (!skipped.has(transfer.remoteId)) return [next]
+    // One that was not due keeps its next poll.
+    return next.due ? [{ ...next, ms: Math.min(ms, unappliedPauseMs) }] : []
   })
   await polls.rescheduleAfterPage(next)
   return { listed: new Set(listed.map(({ remoteId }) => remoteId)), due, found: found > 0 }

@@ -5,6 +5,7 @@ import type { Throttler } from '../limits/throttler.ts'
 import { createAccountTasks } from '../workers/account-tasks.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import { type ListReaderOptions, readingLeaseMs, readList, turnMs } from './list-reader.ts'
+import { unappliedPauseMs } from './page-applier.ts'
 
 /** What a poller works with. */
 export interface PollerOptions<Tx> extends ListReaderOptions<Tx> {
@@ -160,13 +161,16 @@ async function pollSome<Tx>(
 ): Promise<boolean> {
   const { driver, handlers, logger } = options
   let readings: Readings = { observations: [], missing: [] }
+  let unapplied: ReadonlySet<string> = new Set()
   try {
     readings = await handlers.poll(accountId, transfers, signal)
     const { observations } = readings
-    const { changed } = await withLockTimeout(driver, (tx) =>
+    unapplied = new Set(observations.map(({ remoteId }) => remoteId))
+    const applied = await withLockTimeout(driver, (tx) =>
       options.transfers.apply(tx, accountId, observations, handlers.rules, 'skip'),
     )
-    if (changed > 0) options.onObserved()
+    unapplied = applied.skipped
+    if (applied.changed > 0) options.onObserved()
   } catch (error) {
     const message = thrownText(error)
     logger.warn(
@@ -174,7 +178,7 @@ async function pollSome<Tx>(
       'The transfers of an account could not be read; the worker reads them again later.',
     )
   }
-  await reschedule(options, transfers, readings)
+  await reschedule(options, transfers, readings, unapplied)
   const isRead = readings.observations.length + readings.missing.length > 0
   const flagged = await options.polls.markMissing(readings.missing, missingPatienceMs)
   if (flagged.length === 0) return isRead
@@ -190,13 +194,18 @@ function reschedule<Tx>(
   { polls, handlers }: PollerOptions<Tx>,
   transfers: readonly PolledTransfer[],
   { observations, missing }: Readings = { observations: [], missing: [] },
+  unapplied: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const [seen, gone] = [new Set(observations.map(({ remoteId }) => remoteId)), new Set(missing)]
   return polls.reschedule(
     transfers.map((transfer) => {
-      const ms = handlers.nextPollMs(transfer)
-      const id = transfer.transferId
-      return { id, ms: gone.has(id) ? Math.min(ms, missingPauseMs) : ms, seen: seen.has(transfer.remoteId) }
+      const { transferId: id, remoteId } = transfer
+      const pauseMs = unapplied.has(remoteId)
+        ? unappliedPauseMs
+        : gone.has(id)
+          ? missingPauseMs
+          : Number.POSITIVE_INFINITY
+      return { id, ms: Math.min(handlers.nextPollMs(transfer), pauseMs), seen: seen.has(remoteId) }
     }),
   )
 }

@@ -177,9 +177,9 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async getByKey(accountId: string, key: string): Promise<StoredTransfer | undefined> {
       return readOne(await driver.query(sql.get_by_key, [accountId, key]))
     },
-    /** Applies observations of one account; counts changed and newly found transfers. */
+    /** Applies observations of one account; counts changed and newly found transfers, and gives the ids that were skipped. */
     async apply(tx: Tx, accountId: string, seen: readonly Observation[], rules: ObserveRules, locking: Locking) {
-      if (seen.length === 0) return { changed: 0, found: 0 }
+      if (seen.length === 0) return { changed: 0, found: 0, skipped: new Set<string>() }
       const { lock, note } = observing(sql)[locking]
       const remoteIds = seen.map(({ remoteId }) => remoteId)
       const rows = (await driver.execute(tx, lock, [accountId, remoteIds])).map(readObserved)
@@ -187,11 +187,11 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules))
       const changes = decideChanges(rows, seen, rules.decide)
-      if (changes.length === 0) return { changed: 0, found }
+      if (changes.length === 0) return { changed: 0, found, skipped: findSkipped(rows) }
       const result = readFirst(readCount, await driver.execute(tx, sql.apply_changes, [storableJson(changes)]))
       const complete = changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
       await wakeFunded(tx, complete)
-      return { changed: result?.count ?? 0, found }
+      return { changed: result?.count ?? 0, found, skipped: findSkipped(rows) }
     },
     /** Adopts transfers found at the service that certainly have no row here. */
     async adoptFound(limit: number): Promise<Adopted> {
@@ -284,6 +284,10 @@ function originOf(row: Row): ChangingTransfer['origin'] {
   const { createdAt, transferType } = readOrigin(row)
   return createdAt === null ? undefined : { createdAt, transferType }
 }
+
+/** Ids at the service of transfers that another transaction has locked: nothing is applied to them. */
+const findSkipped = (rows: readonly ObservedRow[]) =>
+  new Set(rows.filter(({ free }) => free === undefined).map(({ remoteId }) => remoteId))
 
 function decideChanges(rows: readonly ObservedRow[], observations: readonly Observation[], decide: DecideChange) {
   const seen = new Map<string, Observation[]>()
