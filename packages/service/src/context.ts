@@ -1,6 +1,8 @@
 import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/core'
 import type { Pool, PoolClient } from 'pg'
-import { beginAs } from './database/tenant.ts'
+import { type PipelineWork, runPipeline } from './database/pipeline.ts'
+import { beginAs, settingOf } from './database/tenant.ts'
+import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
 import type { Rails } from './rails/port.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -55,16 +57,30 @@ export function inTransaction<T>(context: Pick<ServiceContext, 'pool'>, work: (t
 
 /**
  * Runs `work` on the rows of one client's accounts only, between `begin` and `commit`; any rejection rolls back.
- * `settings` is SQL that runs with `begin`.
+ * `lockTimeoutMs` limits each wait for a lock.
  */
 export function inClientTransaction<T>(
   context: Pick<ServiceContext, 'pool'>,
   clientId: string,
   work: (tx: Tx) => Promise<T>,
-  settings?: string,
+  lockTimeoutMs?: number,
 ): Promise<T> {
-  const begin = beginAs({ clientId })
-  return transact(context.pool, settings === undefined ? begin : `${begin}; ${settings}`, work)
+  return transact(context.pool, beginWith(settingsOf(clientId, lockTimeoutMs)), work)
+}
+
+/** The same for works of one statement each, in one round trip: see `runPipeline`. */
+export function inClientPipeline(
+  context: Pick<ServiceContext, 'pool'>,
+  clientId: string,
+  works: readonly PipelineWork[],
+  lockTimeoutMs?: number,
+): Promise<void> {
+  return runPipeline(context.pool, settingsOf(clientId, lockTimeoutMs), works)
+}
+
+function settingsOf(clientId: string, lockTimeoutMs: number | undefined): readonly TransactionSetting[] {
+  const tenant = settingOf({ clientId })
+  return lockTimeoutMs === undefined ? [tenant] : [tenant, ['lock_timeout', String(Math.ceil(lockTimeoutMs))]]
 }
 
 /** A broken connection never returns to the pool. */

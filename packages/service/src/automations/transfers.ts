@@ -3,7 +3,7 @@ import type { ServiceContext, Tx } from '../context.ts'
 import type { Executor } from '../database/statement.ts'
 import { book, type LedgerLine, planTransfer } from '../ledger/ledger.ts'
 import type { DepositFact } from '../rails/port.ts'
-import { announceTransfer, ledgerLeg, type NewTransfer, writeTransfer } from '../transfers/creation.ts'
+import { ledgerLeg, type NewTransfer, transferWorks } from '../transfers/creation.ts'
 import { newRow } from '../transfers/new-row.ts'
 import { findParties } from '../transfers/parties.ts'
 import { newInstruction, validateWithRail } from '../transfers/rail-check.ts'
@@ -65,8 +65,7 @@ export async function prepareDepositTransfer(
  * engine. A mint that fails later leaves the dollars in the settlement account, where a person decides.
  */
 export async function writeDepositTransfer(tx: Tx, context: ServiceContext, transfer: DepositTransfer): Promise<void> {
-  await announceTransfer(tx, context, transfer)
-  await writeTransfer(tx, context, transfer)
+  for (const work of transferWorks(context, transfer)) await work(tx)
   await book(tx, context, transfer.row.id, 'deposit', transfer.receipt)
 }
 

@@ -1,6 +1,7 @@
-import pg, { type Pool, type QueryResult } from 'pg'
-import type { Executor, ExecutorQuery } from './statement.ts'
-import { findTenantQuery, type TenantSetting } from './tenant-query.ts'
+import type { Pool } from 'pg'
+import { sendAlone } from './pipeline.ts'
+import type { Executor } from './statement.ts'
+import { beginWith, type TransactionSetting } from './transaction-settings.ts'
 
 /** Whose rows a statement may access: those of one client's accounts, or those of all tenants. */
 export type Tenant = { readonly clientId: string } | 'system'
@@ -17,8 +18,7 @@ export function asSystem(context: { readonly pool: Pool }): Executor {
 
 /** The text that begins a transaction of a tenant, in one message. */
 export function beginAs(tenant: Tenant): string {
-  const [name, value] = settingOf(tenant)
-  return `begin; set local ${name} = ${pg.escapeLiteral(value)}`
+  return beginWith([settingOf(tenant)])
 }
 
 /** The text that lets a whole session act as the system, for migrations, and the one that ends it. */
@@ -27,34 +27,12 @@ export const systemSession = {
   end: `select set_config('outlay.system', '', false)`,
 } as const
 
-function settingOf(tenant: Tenant): TenantSetting {
+/** The setting of a transaction that may access the rows of a tenant. */
+export function settingOf(tenant: Tenant): TransactionSetting {
   return tenant === 'system' ? ['outlay.system', 'on'] : ['outlay.client_id', tenant.clientId]
 }
 
 function executorOf(pool: Pool, tenant: Tenant): Executor {
-  const TenantQuery = findTenantQuery(pool)
-  if (TenantQuery === undefined) return { send: (query) => queryInTransaction(pool, tenant, query) }
-  const setting = settingOf(tenant)
-  // A pool accepts an object that submits itself, and resolves with its result. Only the types of clients say so.
-  const submit = pool.query.bind(pool) as unknown as (query: object) => Promise<QueryResult>
-  return { send: (query) => submit(new TenantQuery(query, setting)) }
-}
-
-/** The same in three round trips, for a pool whose clients cannot send two statements at once. */
-async function queryInTransaction(pool: Pool, tenant: Tenant, query: ExecutorQuery) {
-  const client = await pool.connect()
-  let broken: Error | undefined
-  try {
-    await client.query(beginAs(tenant))
-    const result = await client.query({ ...query, values: [...query.values] })
-    await client.query('commit')
-    return result
-  } catch (error) {
-    await client.query('rollback').catch((failure: Error) => {
-      broken = failure
-    })
-    throw error
-  } finally {
-    client.release(broken)
-  }
+  const settings = [settingOf(tenant)]
+  return { send: (query) => sendAlone(pool, settings, query) }
 }

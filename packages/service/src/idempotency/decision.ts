@@ -1,9 +1,18 @@
 import { OutlayError } from '@outlay/core'
-import { inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { inClientPipeline, inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { isConflict, sqlStateOf } from '../database/conflict.ts'
+import type { PipelineWork } from '../database/pipeline.ts'
 import { asClient } from '../database/tenant.ts'
 import { problemOf } from '../http/problem.ts'
-import { claimKey, findKey, type KeyedRequest, type StoredResponse, storeResponse } from './keys.ts'
+import {
+  answerKey,
+  claimKey,
+  findKey,
+  isKeyTaken,
+  type KeyedRequest,
+  type StoredResponse,
+  storeResponse,
+} from './keys.ts'
 
 /** The stored answer of a key. */
 export interface Answer extends StoredResponse {
@@ -23,14 +32,18 @@ export type Decision =
       readonly isEvaluated: boolean
     }
 
-/**
- * Runs a function after the answer is stored, right before the commit. Use it for work that locks a contended row and does not
- * change the answer. Its errors count as errors of the write.
- */
-export type RunLast = (run: () => Promise<void>) => void
-
 /** Writes what a create creates, in the transaction that has its key. Resolves with the resource. */
-export type Write = (tx: Tx, runLast: RunLast) => Promise<unknown>
+export type Write = (tx: Tx) => Promise<unknown>
+
+/** A write that is known before its transaction begins, so that the whole of it takes one round trip. */
+export interface PlannedWrite {
+  readonly resource: unknown
+  /** They run in the transaction that has the key, in this order. */
+  readonly works: readonly PipelineWork[]
+}
+
+/** What the preparation of a create gives. */
+export type Prepared = Write | PlannedWrite
 
 /** A create to be decided, once for each key. */
 export interface Create {
@@ -41,7 +54,7 @@ export interface Create {
   /** Encrypts the stored answer. */
   readonly sealed: boolean
   /** Checks before the transaction, without a connection, and gives the write. A replay skips it, and a retry repeats it. */
-  readonly prepare: () => Write | Promise<Write>
+  readonly prepare: () => Prepared | Promise<Prepared>
 }
 
 const mostTries = 4
@@ -81,44 +94,77 @@ function refused(error: unknown): Decision {
 
 /** The decision of a create that prepares, claims its key, writes, and stores its answer; `undefined` when another has the key. */
 async function perform(context: ServiceContext, request: KeyedRequest, create: Create): Promise<Decision | undefined> {
-  let isClaimed = false
   try {
     const write = await create.prepare()
-    return await inKeyTransaction(context, request, async (tx) => {
-      isClaimed = true
-      const last: (() => Promise<void>)[] = []
-      const resource = await write(tx, (run) => last.push(run))
-      const response = { status: create.status, body: JSON.stringify(resource) }
-      await storeResponse(tx, context, request, response, create.sealed)
-      for (const run of last) await run()
-      return response
-    })
+    if (typeof write === 'function') return await answerInSteps(context, request, create, write)
+    return await answerAtOnce(context, request, responseOf(create, write.resource), create.sealed, write.works)
   } catch (error) {
-    if (isClaimed && OutlayError.is(error, 'insufficient_balance')) return { kind: 'refused', error, isEvaluated: true }
     const refusal = refusalOf(create.requestId, error)
     if (refusal === undefined) throw error
-    return await inKeyTransaction(context, request, async (tx) => {
-      await storeResponse(tx, context, request, refusal, false)
-      return refusal
-    })
+    return await answerAtOnce(context, request, refusal, false)
   }
 }
 
-/** Answers in a transaction that has claimed the key; `undefined` when another request has it. */
-async function inKeyTransaction(
+/** Claims the key, writes and stores the answer; `undefined` when another request has the key. */
+async function answerInSteps(
   context: ServiceContext,
   request: KeyedRequest,
-  answer: (tx: Tx) => Promise<StoredResponse>,
+  create: Create,
+  write: Write,
 ): Promise<Decision | undefined> {
-  return await inClientTransaction(
-    context,
-    request.clientId,
-    async (tx) => {
-      if (!(await claimOrTimeOut(tx, context, request))) return undefined
-      return { kind: 'answered', answer: { ...(await answer(tx)), replayed: false } }
-    },
-    `set local lock_timeout = ${Math.ceil(context.idempotencyWaitMs ?? 10_000)}`,
-  )
+  let isClaimed = false
+  const answer = async (tx: Tx) => {
+    isClaimed = await claimKey(tx, context, request).catch(throwInFlight)
+    if (!isClaimed) return undefined
+    const response = responseOf(create, await write(tx))
+    await storeResponse(tx, context, request, response, create.sealed)
+    return answered(response)
+  }
+  try {
+    return await inClientTransaction(context, request.clientId, answer, waitMsOf(context))
+  } catch (error) {
+    if (isClaimed) return refusedBehindKey(error)
+    throw error
+  }
+}
+
+/** Claims the key, stores the answer and runs the works, in one round trip; `undefined` when another request has the key. */
+async function answerAtOnce(
+  context: ServiceContext,
+  request: KeyedRequest,
+  response: StoredResponse,
+  sealed: boolean,
+  works: readonly PipelineWork[] = [],
+): Promise<Decision | undefined> {
+  const claim = (tx: Tx) => answerKey(tx, context, request, response, sealed).catch(throwInFlight)
+  try {
+    await inClientPipeline(context, request.clientId, [claim, ...works], waitMsOf(context))
+    return answered(response)
+  } catch (error) {
+    return isKeyTaken(error) ? undefined : refusedBehindKey(error)
+  }
+}
+
+const responseOf = ({ status }: Create, resource: unknown): StoredResponse => ({
+  status,
+  body: JSON.stringify(resource),
+})
+
+const answered = (response: StoredResponse): Decision => ({
+  kind: 'answered',
+  answer: { ...response, replayed: false },
+})
+
+const waitMsOf = (context: ServiceContext) => context.idempotencyWaitMs ?? 10_000
+
+/** Only a write that has the key throws `insufficient_balance` here. */
+function refusedBehindKey(error: unknown): Decision {
+  if (OutlayError.is(error, 'insufficient_balance')) return { kind: 'refused', error, isEvaluated: true }
+  throw error
+}
+
+function throwInFlight(error: unknown): never {
+  throw sqlStateOf(error) === lockNotAvailable ? keyInFlight() : error
 }
 
 async function findReplay(context: ServiceContext, request: KeyedRequest): Promise<Decision | undefined> {
@@ -131,14 +177,6 @@ async function findReplay(context: ServiceContext, request: KeyedRequest): Promi
       { field: 'Idempotency-Key:' },
     )
   return { kind: 'answered', answer: { ...record.response, replayed: true } }
-}
-
-async function claimOrTimeOut(tx: Tx, context: ServiceContext, request: KeyedRequest): Promise<boolean> {
-  try {
-    return await claimKey(tx, context, request)
-  } catch (error) {
-    throw sqlStateOf(error) === lockNotAvailable ? keyInFlight() : error
-  }
 }
 
 /** The problem to store for an error; `undefined` when the error leaves the key free. */

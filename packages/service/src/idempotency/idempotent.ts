@@ -5,7 +5,7 @@ import type { ServiceContext } from '../context.ts'
 import { checkBody } from '../http/body.ts'
 import type { ServiceRequest } from '../http/request.ts'
 import type { Caller, Scope } from '../schema/caller.ts'
-import { type Decision, decide, decideByReplay, keyInFlight, type Write } from './decision.ts'
+import { type Decision, decide, decideByReplay, keyInFlight, type Prepared } from './decision.ts'
 import { inFlightKey, readKeyed } from './keyed-request.ts'
 
 /** Input of a create. */
@@ -41,7 +41,7 @@ export async function createIdempotently(
   c: ServiceRequest,
   context: ServiceContext,
   options: CreateOptions,
-  prepare: (input: CreateInput) => Write | Promise<Write>,
+  prepare: (input: CreateInput) => Prepared | Promise<Prepared>,
 ): Promise<Response> {
   const { caller, accountId } = await findAccount(c, context, options.scope)
   if (accountId === undefined) return await replayOr(c, context, caller, options, notFound('account'))
@@ -71,7 +71,7 @@ export async function answerOnce(
   context: ServiceContext,
   caller: Caller,
   options: Omit<CreateOptions, 'scope'>,
-  prepare: (body: unknown) => Write | Promise<Write>,
+  prepare: (body: unknown) => Prepared | Promise<Prepared>,
 ): Promise<Response> {
   const { body, request } = await readKeyed(c, context, caller, options)
   const { status = 201, sealed = false } = options

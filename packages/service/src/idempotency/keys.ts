@@ -1,5 +1,6 @@
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
+import { sqlStateOf } from '../database/conflict.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 
 /** The response that is stored under an idempotency key. */
@@ -32,6 +33,31 @@ export async function claimKey(tx: Tx, context: ServiceContext, request: KeyedRe
   return (await run(tx, context, insertKey, values)).length > 0
 }
 
+/**
+ * Claims the key and stores the response, in one statement. It waits as {@link claimKey} does.
+ * @throws an error of Postgres for which {@link isKeyTaken} is true when another request has the key.
+ */
+export async function answerKey(
+  tx: Tx,
+  context: ServiceContext,
+  request: KeyedRequest,
+  response: StoredResponse,
+  sealed: boolean,
+): Promise<void> {
+  const { clientId, idempotencyKey, fingerprint } = request
+  const body = bodyToStore(context, request, response, sealed)
+  const values = [clientId, idempotencyKey, fingerprint, context.clock.now(), response.status, body, sealed]
+  await run(tx, context, insertAnsweredKey, values)
+}
+
+/** True for the error of a statement that claims a key that another request has. */
+export function isKeyTaken(error: unknown): boolean {
+  return sqlStateOf(error) === uniqueViolation && (error as { constraint?: unknown }).constraint === keyConstraint
+}
+
+const uniqueViolation = '23505'
+const keyConstraint = 'idempotency_key_pkey'
+
 /** Stores the response under a key that the transaction holds. With `sealed` the body is encrypted at rest. */
 export async function storeResponse(
   tx: Tx,
@@ -40,7 +66,7 @@ export async function storeResponse(
   response: StoredResponse,
   sealed: boolean,
 ): Promise<void> {
-  const body = sealed ? context.secrets.seal(response.body, placeOf(request)) : response.body
+  const body = bodyToStore(context, request, response, sealed)
   await run(tx, context, updateResponse, [request.clientId, request.idempotencyKey, response.status, body, sealed])
 }
 
@@ -68,6 +94,15 @@ const readKey = rowDecoder('idempotency key', {
   responseSealed: Column.boolean,
 })
 
+function bodyToStore(
+  context: ServiceContext,
+  request: KeyedRequest,
+  { body }: StoredResponse,
+  sealed: boolean,
+): string {
+  return sealed ? context.secrets.seal(body, placeOf(request)) : body
+}
+
 function placeOf(request: KeyedRequest) {
   const row = JSON.stringify([request.clientId, request.idempotencyKey])
   return { table: 'idempotency_key', column: 'response_body', row }
@@ -79,6 +114,13 @@ const insertKey = statement(
    values ($1, $2, $3, $4)
    on conflict (client_id, idempotency_key) do nothing
    returning true as claimed`,
+)
+
+const insertAnsweredKey = statement(
+  'idempotency_key_insert_answered',
+  `insert into {{schema}}.idempotency_key
+     (client_id, idempotency_key, fingerprint, created_at, response_status, response_body, response_sealed)
+   values ($1, $2, $3, $4, $5, $6, $7)`,
 )
 
 const updateResponse = statement(

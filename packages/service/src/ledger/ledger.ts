@@ -136,8 +136,7 @@ export async function book(
   return row.answer
 }
 
-/** Reads the answer of a statement that books a step. */
-export const readLedgerAnswer = rowDecoder('ledger answer', { answer: Column.word<LedgerAnswer>() })
+const readLedgerAnswer = rowDecoder('ledger answer', { answer: Column.word<LedgerAnswer>() })
 
 const applyStep = statement(
   'ledger_apply',

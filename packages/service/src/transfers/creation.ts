@@ -1,17 +1,18 @@
 import { Id, OutlayError, parseTransferRequest, TransferFlow, type TransferRequest } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
+import type { PipelineWork } from '../database/pipeline.ts'
 import { run, statement } from '../database/statement.ts'
 import { asClient } from '../database/tenant.ts'
-import type { Write } from '../idempotency/decision.ts'
+import type { PlannedWrite } from '../idempotency/decision.ts'
 import type { CreateInput } from '../idempotency/idempotent.ts'
-import { type LedgerLeg, type LedgerPlan, planTransfer, readLedgerAnswer } from '../ledger/ledger.ts'
+import { type LedgerLeg, type LedgerPlan, planTransfer } from '../ledger/ledger.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { findBrand } from './brands.ts'
 import { newRow } from './new-row.ts'
 import { findParties, type Party } from './parties.ts'
 import { findWireInstructions, newInstruction, validateWithRail } from './rail-check.ts'
 import type { TransferRow } from './row.ts'
-import { type TransferResource, transferView } from './view.ts'
+import { transferView } from './view.ts'
 
 /** A transfer to be written: checked, accepted by its rail, and planned. */
 export interface NewTransfer {
@@ -32,7 +33,7 @@ export interface NewTransfer {
 export async function createTransfer(
   context: ServiceContext,
   { body, caller, accountId }: CreateInput,
-): Promise<Write> {
+): Promise<PlannedWrite> {
   const request = parseTransferRequest(body, context.catalog)
   const client = asClient(context, caller.clientId)
   const parties = await findParties(client, context, accountId, caller.environment, request)
@@ -51,38 +52,36 @@ export async function createTransfer(
   })
   const row = newRow({ id, accountId, flow, request, plan, wireInstructions, now: context.clock.now() })
   const transfer = { row, hold: plan.hold, request }
-  return async (tx, runLast) => {
-    const resource = await announceTransfer(tx, context, transfer)
-    runLast(() => writeTransfer(tx, context, transfer))
-    return resource
-  }
-}
-
-/** Writes the event of a transfer, and the engine's job. */
-export async function announceTransfer(
-  tx: Tx,
-  context: ServiceContext,
-  { row, request }: NewTransfer,
-): Promise<TransferResource> {
-  const { id, account_id: accountId } = row
-  const resource = transferView(row)
-  await recordEvent(tx, context, { accountId, type: 'transfer.created', data: resource })
-  await context.engine.transfers.enqueue(tx, { ...request, id, accountId, idempotencyKey: id })
-  return resource
+  return { resource: transferView(row), works: transferWorks(context, transfer) }
 }
 
 /**
- * Writes a transfer and the hold, last in its transaction, because the hold locks the wallet until the commit. Fails as a conflict of
- * two transactions does when the account or an address has become unusable since the parties were read.
+ * The works that write a transfer, in order: its event, the engine's job, and the transfer with its hold. The hold is last because
+ * it locks the wallet until the commit.
+ */
+export function transferWorks(context: ServiceContext, transfer: NewTransfer): readonly PipelineWork[] {
+  const { row, request } = transfer
+  const { id, account_id: accountId } = row
+  return [
+    (tx) => recordEvent(tx, context, { accountId, type: 'transfer.created', data: transferView(row) }),
+    (tx) => context.engine.transfers.enqueue(tx, { ...request, id, accountId, idempotencyKey: id }),
+    (tx) => writeTransfer(tx, context, transfer),
+  ]
+}
+
+/**
+ * Writes a transfer and the hold. Fails as a conflict of two transactions does when the account or an address has become unusable
+ * since the parties were read.
  * @throws OutlayError `insufficient_balance`.
  */
-export async function writeTransfer(tx: Tx, context: ServiceContext, { row, hold }: NewTransfer): Promise<void> {
-  const values = [JSON.stringify(row), JSON.stringify(hold)]
-  const [written] = await run(tx, context, insertTransfer, values)
-  if (written?.answer === 'applied') return
-  if (written?.answer !== 'insufficient') throw new Error('The ledger already has a hold of the new transfer.')
-  const message = `The wallet does not have ${row.amount_value} ${row.source_value_type} on ${row.source_transfer_type} available.`
-  throw new OutlayError('insufficient_balance', message, { field: 'amount.value' })
+async function writeTransfer(tx: Tx, context: ServiceContext, { row, hold }: NewTransfer): Promise<void> {
+  try {
+    await run(tx, context, insertTransfer, [JSON.stringify(row), JSON.stringify(hold)])
+  } catch (error) {
+    if ((error as { constraint?: unknown }).constraint !== 'ledger_hold_covered') throw error
+    const message = `The wallet does not have ${row.amount_value} ${row.source_value_type} on ${row.source_transfer_type} available.`
+    throw new OutlayError('insufficient_balance', message, { field: 'amount.value' })
+  }
 }
 
 /** One end of a transfer in the ledger. */
@@ -93,8 +92,4 @@ export function ledgerLeg(
   return { valueType: leg.valueType, transferType: leg.transferType, custodial: party?.custodial }
 }
 
-const insertTransfer = statement(
-  'transfer_create',
-  'select {{schema}}.transfer_create($1::jsonb, $2::jsonb) as answer',
-  readLedgerAnswer,
-)
+const insertTransfer = statement('transfer_hold', 'select {{schema}}.transfer_hold($1::jsonb, $2::jsonb)')

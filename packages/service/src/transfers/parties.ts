@@ -31,7 +31,7 @@ export interface TransferParties {
 
 /**
  * Reads the account and the addresses that a request names, in one statement, and checks that the transfer can use each.
- * `transfer_create` checks the status of each again.
+ * `transfer_hold` checks the status of each again.
  * @throws OutlayError `not_found`, `account_not_ready`, `invalid_address`, `address_archived`, `mixed_environments`,
  *   `transfer_type_not_supported`, `bank_login_required`, in this order per address, source first.
  */

@@ -1,13 +1,14 @@
--- Writes a transfer and holds its money in one round trip. Answers what ledger_apply answers; unless that is 'applied',
--- nothing was written. The caller has read the parties before the transaction, so that a rail could check them. When one of
--- them has become unusable since, the transaction fails as in a conflict with another one: the caller reads them again.
-create or replace function {{schema}}.transfer_create(p_transfer jsonb, p_hold jsonb) returns text language plpgsql as $$
+-- Writes a transfer and holds its money. Fails with the constraint ledger_hold_covered when the wallet does not cover the hold.
+-- The caller has read the parties before the transaction, so that a rail could check them. When one of them has become
+-- unusable since, the transaction fails as in a conflict with another one: the caller reads them again.
+create or replace function {{schema}}.transfer_hold(p_transfer jsonb, p_hold jsonb) returns void language plpgsql as $$
 declare
   v_source text := p_transfer ->> 'source_address_id';
   v_held text := {{schema}}.ledger_apply(p_transfer ->> 'id', 'hold', p_hold);
 begin
-  if v_held <> 'applied' then
-    return v_held;
+  if v_held = 'insufficient' then
+    raise exception 'The wallet does not cover the hold of %.', p_transfer ->> 'id'
+      using errcode = 'check_violation', constraint = 'ledger_hold_covered';
   end if;
   insert into {{schema}}.transfer select * from jsonb_populate_record(null::{{schema}}.transfer, p_transfer);
 
@@ -26,6 +27,5 @@ begin
   if not found then
     raise exception 'A party of the transfer has changed.' using errcode = 'serialization_failure';
   end if;
-  return v_held;
 end
 $$;
