@@ -1,6 +1,6 @@
 import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/core'
 import type { Pool, PoolClient } from 'pg'
-import { type PipelineWork, runPipeline } from './database/pipeline.ts'
+import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
 import { beginAs, settingOf } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
 import type { Rails } from './rails/port.ts'
@@ -69,12 +69,12 @@ export function inClientTransaction<T>(
 }
 
 /** The same for works of one statement each, in one round trip: see `runPipeline`. */
-export function inClientPipeline(
+export function inClientPipeline<T extends readonly unknown[]>(
   context: Pick<ServiceContext, 'pool'>,
   clientId: string,
-  works: readonly PipelineWork[],
+  works: PipelineWorks<T>,
   lockTimeoutMs?: number,
-): Promise<void> {
+): Promise<T> {
   return runPipeline(context.pool, settingsOf(clientId, lockTimeoutMs), works)
 }
 

@@ -68,22 +68,27 @@ interface BindMessage {
   readonly valueMapper?: ((value: unknown, index: number) => unknown) | undefined
 }
 
-const setting = { name: 'outlay_setting', text: 'select set_config($1, $2, true)' } as const
+/** One statement for all settings of a transaction, named when the statements behind it are. */
+function settingsQuery(settings: readonly TransactionSetting[], named: boolean): ExecutorQuery {
+  const calls = settings.map((_, at) => `set_config($${2 * at + 1}, $${2 * at + 2}, true)`)
+  const name = named ? `outlay_settings_${settings.length}` : undefined
+  return { name, text: `select ${calls.join(', ')}`, values: settings.flat() }
+}
 
 function extend(Query: QueryClass): PipelineQueryClass {
   return class extends Query {
+    readonly #settings: ExecutorQuery
     readonly #queries: readonly ExecutorQuery[]
-    readonly #settings: readonly TransactionSetting[]
-    /** Negative while answers belong to the settings. */
-    #place: number
+    /** -1 while answers belong to the settings. */
+    #place = -1
 
     constructor(queries: readonly ExecutorQuery[], settings: readonly TransactionSetting[]) {
-      super({ text: setting.text })
+      const first = settingsQuery(settings, queries[0]?.name !== undefined)
+      super(first)
+      this.#settings = first
       this.#queries = queries
-      this.#settings = settings
-      this.#place = -settings.length
       // The client records the statement of its query as prepared at every answer to a Parse.
-      const current = () => (this.#place < 0 ? this.#sentSetting : this.#queries[this.#place])
+      const current = () => (this.#place < 0 ? first : queries[this.#place])
       Object.defineProperty(this, 'name', { get: () => current()?.name })
       Object.defineProperty(this, 'text', { get: () => current()?.text })
     }
@@ -92,17 +97,12 @@ function extend(Query: QueryClass): PipelineQueryClass {
       return Math.max(this.#place, 0)
     }
 
-    get #sentSetting(): ExecutorQuery {
-      return { name: this.#queries[0]?.name === undefined ? undefined : setting.name, text: setting.text, values: [] }
-    }
-
     override requiresPreparation(): boolean {
       return true
     }
 
     override prepare(connection: Connection): void {
-      const settings = this.#settings.map((values) => ({ ...this.#sentSetting, values }))
-      const { messages, errors } = messagesOf(Query, connection, settings, this.#queries)
+      const { messages, errors } = messagesOf(Query, connection, this.#settings, this.#queries)
       // A value that cannot be sent is found before the first message leaves.
       if (errors.length === 0) for (const send of messages) send()
       connection.sync()
@@ -125,7 +125,7 @@ function extend(Query: QueryClass): PipelineQueryClass {
 
     /** The server skips everything from the error up to the Sync, so later statements were not prepared. */
     #forget({ submittedNamedStatements }: Connection): void {
-      for (const { name } of [this.#sentSetting, ...this.#queries]) {
+      for (const { name } of [this.#settings, ...this.#queries]) {
         if (name !== undefined) delete submittedNamedStatements?.[name]
       }
     }
@@ -136,7 +136,7 @@ function extend(Query: QueryClass): PipelineQueryClass {
 function messagesOf(
   Query: QueryClass,
   connection: Connection,
-  settings: readonly ExecutorQuery[],
+  settings: ExecutorQuery,
   queries: readonly ExecutorQuery[],
 ) {
   const messages: (() => void)[] = []
@@ -147,9 +147,8 @@ function messagesOf(
     part.prepare(recorder)
   }
   const recorder = recorderOf(connection, messages)
-  // Nobody reads the row of a setting.
-  const silent = { ...recorder, describe() {} }
-  for (const one of settings) prepareOne(one, silent)
+  // Nobody reads the row of the settings.
+  prepareOne(settings, { ...recorder, describe() {} })
   for (const one of queries) prepareOne(one, recorder)
   return { messages, errors }
 }

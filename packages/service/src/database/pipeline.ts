@@ -5,22 +5,25 @@ import type { ExecutorQuery } from './statement.ts'
 import { beginWith, type TransactionSetting } from './transaction-settings.ts'
 
 /** Sends exactly one statement on the transaction that it gets, and reads the result. */
-export type PipelineWork = (tx: PoolClient) => Promise<unknown>
+export type PipelineWork<T = unknown> = (tx: PoolClient) => Promise<T>
+
+/** Works with the types of what they resolve with. */
+export type PipelineWorks<T extends readonly unknown[]> = { readonly [K in keyof T]: PipelineWork<T[K]> }
 
 /**
  * Runs works as one transaction in one round trip: their statements, in order, commit together or not at all. Results are known only
  * after the commit, so a work cannot undo what another one wrote: a statement that must not commit has to fail.
  *
- * A pool whose clients are not the JavaScript clients of node-postgres gets a round trip for each statement.
+ * Resolves with what the works resolve with. A pool whose clients are not the JavaScript clients of node-postgres gets a round trip for each statement.
  *
  * @throws what a work throws before it sends its statement, and then nothing is sent; what the work of the first failed statement
  *   makes of its error; or the error of the commit.
  */
-export async function runPipeline(
+export async function runPipeline<T extends readonly unknown[]>(
   pool: Pool,
   settings: readonly TransactionSetting[],
-  works: readonly PipelineWork[],
-): Promise<void> {
+  works: PipelineWorks<T>,
+): Promise<T> {
   const recordings: Recording[] = []
   try {
     for (const work of works) recordings.push(await record(work))
@@ -39,7 +42,7 @@ export async function runPipeline(
     throw outcome.error
   }
   for (const [place, { answer }] of recordings.entries()) answer.resolve(outcome.results[place] as QueryResult)
-  await Promise.all(recordings.map(({ end }) => end))
+  return (await Promise.all(recordings.map(({ end }) => end))) as unknown as T
 }
 
 /** Sends one statement as a transaction of its own. */

@@ -22,4 +22,14 @@ describe('keys in flight', () => {
     void inFlight.track('a', never)
     expect([await inFlight.wait('a'), await inFlight.wait('b')]).toEqual([false, true])
   })
+
+  it('are remembered, up to the 10,000 latest', async () => {
+    const inFlight = createInFlight(10)
+    expect(inFlight.wasTracked('0')).toBe(false)
+    for (let n = 0; n < 10_000; n += 1) await inFlight.track(String(n), async () => n)
+    expect(inFlight.wasTracked('0')).toBe(true)
+    await inFlight.track('0', async () => 0)
+    await inFlight.track('new', async () => 0)
+    expect(['0', '1', '2', 'new'].map((key) => inFlight.wasTracked(key))).toEqual([true, false, true, true])
+  })
 })

@@ -2,22 +2,10 @@ import { OutlayError } from '@outlay/core'
 import { inClientPipeline, inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { isConflict, sqlStateOf } from '../database/conflict.ts'
 import type { PipelineWork } from '../database/pipeline.ts'
-import { asClient } from '../database/tenant.ts'
+import type { Executor } from '../database/statement.ts'
 import { problemOf } from '../http/problem.ts'
-import {
-  answerKey,
-  claimKey,
-  findKey,
-  isKeyTaken,
-  type KeyedRequest,
-  type StoredResponse,
-  storeResponse,
-} from './keys.ts'
-
-/** The stored answer of a key. */
-export interface Answer extends StoredResponse {
-  readonly replayed: boolean
-}
+import { answerKey, claimKey, isKeyTaken, type KeyedRequest, type StoredResponse, storeResponse } from './keys.ts'
+import { type Answer, Replayed, startReads } from './replay.ts'
 
 /** What was decided about a request: an answer that is stored, or an error that is not. */
 export type Decision =
@@ -54,7 +42,9 @@ export interface Create {
   /** Encrypts the stored answer. */
   readonly sealed: boolean
   /** Checks before the transaction, without a connection, and gives the write. A replay skips it, and a retry repeats it. */
-  readonly prepare: () => Prepared | Promise<Prepared>
+  readonly prepare: (reads: Executor) => Prepared | Promise<Prepared>
+  /** Reads the key with the first statement of `prepare`, which until then has no effect and calls nobody. */
+  readonly readsKeyLate: boolean
 }
 
 const mostTries = 4
@@ -64,7 +54,7 @@ const notStored = new Set(['insufficient_balance', 'account_not_ready', 'bank_lo
 export async function decide(context: ServiceContext, request: KeyedRequest, create: Create): Promise<Decision> {
   for (let tries = 1; ; tries += 1) {
     try {
-      const decision = (await findReplay(context, request)) ?? (await perform(context, request, create))
+      const decision = await perform(context, request, create)
       if (decision !== undefined) return decision
       if (tries >= mostTries) return refused(keyInFlight())
     } catch (error) {
@@ -75,7 +65,11 @@ export async function decide(context: ServiceContext, request: KeyedRequest, cre
 
 /** Decides a request by the stored answer of its key; `undefined` when there is none. Never rejects. */
 export async function decideByReplay(context: ServiceContext, request: KeyedRequest): Promise<Decision | undefined> {
-  return await findReplay(context, request).catch(refused)
+  try {
+    return replayed(await startReads(context, request).findReplay())
+  } catch (error) {
+    return refused(error)
+  }
 }
 
 /** The error that a request with the key is still being worked on. */
@@ -94,12 +88,18 @@ function refused(error: unknown): Decision {
 
 /** The decision of a create that prepares, claims its key, writes, and stores its answer; `undefined` when another has the key. */
 async function perform(context: ServiceContext, request: KeyedRequest, create: Create): Promise<Decision | undefined> {
+  const reads = startReads(context, request)
   try {
-    const write = await create.prepare()
+    const known = create.readsKeyLate ? undefined : await reads.findReplay()
+    if (known !== undefined) return replayed(known)
+    const write = await create.prepare(reads.executor)
     if (typeof write === 'function') return await answerInSteps(context, request, create, write)
     return await answerAtOnce(context, request, responseOf(create, write.resource), create.sealed, write.works)
   } catch (error) {
+    if (error instanceof Replayed) return replayed(error.answer)
     const refusal = refusalOf(create.requestId, error)
+    const known = await reads.findReplay()
+    if (known !== undefined) return replayed(known)
     if (refusal === undefined) throw error
     return await answerAtOnce(context, request, refusal, false)
   }
@@ -155,6 +155,9 @@ const answered = (response: StoredResponse): Decision => ({
   answer: { ...response, replayed: false },
 })
 
+const replayed = (answer: Answer | undefined): Decision | undefined =>
+  answer === undefined ? undefined : { kind: 'answered', answer }
+
 const waitMsOf = (context: ServiceContext) => context.idempotencyWaitMs ?? 10_000
 
 /** Only a write that has the key throws `insufficient_balance` here. */
@@ -165,18 +168,6 @@ function refusedBehindKey(error: unknown): Decision {
 
 function throwInFlight(error: unknown): never {
   throw sqlStateOf(error) === lockNotAvailable ? keyInFlight() : error
-}
-
-async function findReplay(context: ServiceContext, request: KeyedRequest): Promise<Decision | undefined> {
-  const record = await findKey(asClient(context, request.clientId), context, request)
-  if (record === undefined) return undefined
-  if (record.fingerprint !== request.fingerprint)
-    throw new OutlayError(
-      'idempotency_key_mismatch',
-      'The idempotency key cannot be reused with a different payload or URI.',
-      { field: 'Idempotency-Key:' },
-    )
-  return { kind: 'answered', answer: { ...record.response, replayed: true } }
 }
 
 /** The problem to store for an error; `undefined` when the error leaves the key free. */

@@ -2,6 +2,7 @@ import type { OutlayError } from '@outlay/core'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { findAccount, notFound } from '../clients/authenticate.ts'
 import type { ServiceContext } from '../context.ts'
+import type { Executor } from '../database/statement.ts'
 import { checkBody } from '../http/body.ts'
 import type { ServiceRequest } from '../http/request.ts'
 import type { Caller, Scope } from '../schema/caller.ts'
@@ -15,6 +16,8 @@ export interface CreateInput {
   readonly caller: Caller
   /** The account in the path. */
   readonly accountId: string
+  /** Runs single statements as the client. */
+  readonly reads: Executor
 }
 
 /** Options of a create. */
@@ -26,6 +29,11 @@ export interface CreateOptions {
   readonly sealed?: boolean | undefined
   /** True for a create without a body: a body that is sent is not read. Default false. */
   readonly bodyless?: boolean | undefined
+  /**
+   * True for a preparation whose first statement on `reads` may read the key too, which saves a round trip. Before that statement
+   * it has no effect and calls nobody. Default false: the key is read first.
+   */
+  readonly readsKeyLate?: boolean | undefined
 }
 
 /**
@@ -45,7 +53,7 @@ export async function createIdempotently(
 ): Promise<Response> {
   const { caller, accountId } = await findAccount(c, context, options.scope)
   if (accountId === undefined) return await replayOr(c, context, caller, options, notFound('account'))
-  return await answerOnce(c, context, caller, options, (body) => prepare({ body, caller, accountId }))
+  return await answerOnce(c, context, caller, options, (body, reads) => prepare({ body, caller, accountId, reads }))
 }
 
 /** The stored answer of the key, if any. It applies even if the account has changed since. */
@@ -71,22 +79,24 @@ export async function answerOnce(
   context: ServiceContext,
   caller: Caller,
   options: Omit<CreateOptions, 'scope'>,
-  prepare: (body: unknown) => Prepared | Promise<Prepared>,
+  prepare: (body: unknown, reads: Executor) => Prepared | Promise<Prepared>,
 ): Promise<Response> {
   const { body, request } = await readKeyed(c, context, caller, options)
-  const { status = 201, sealed = false } = options
+  const { status = 201, sealed = false, readsKeyLate = false } = options
+  const inFlight = c.get('inFlight')
+  const key = inFlightKey(request)
   const create = {
     requestId: c.get('requestId'),
     status,
     sealed,
+    // A repetition is answered without the reads of its preparation.
+    readsKeyLate: readsKeyLate && !inFlight.wasTracked(key),
     // What is wrong with the body is a refusal like any other, so it is stored under the key.
-    prepare() {
+    prepare(reads: Executor) {
       checkBody(c, body)
-      return prepare(body)
+      return prepare(body, reads)
     },
   }
-  const inFlight = c.get('inFlight')
-  const key = inFlightKey(request)
   if (!(await inFlight.wait(key))) throw keyInFlight()
   return respond(c, await inFlight.track(key, () => decide(context, request, create)))
 }

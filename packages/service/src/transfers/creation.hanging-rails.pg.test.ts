@@ -129,12 +129,22 @@ it('a rail that fails does the same, and what it says of a bank account reaches 
   expect(failed.text + JSON.stringify(logger.entries)).not.toContain(secret)
 })
 
-it('a stored answer is replayed while the rail hangs', async () => {
+it.each([
+  ['the process that has stored it', () => patient],
+  ['another process', () => processWith(60_000)],
+])('a stored answer is replayed by %s while the rail hangs', async (_, process) => {
   const key = crypto.randomUUID()
   const first = await create(patient, debit(), key)
   const { calls } = hang('validate')
-  const second = await create(patient, debit(), key)
+  const second = await create(process(), debit(), key)
   expect([second.text, second.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+  const other = await create(process(), wire, key)
+  expect([other.json['code'], other.headers.get('idempotency-key-evaluated')]).toEqual([
+    'idempotency_key_mismatch',
+    'true',
+  ])
+  const malformed = await create(process(), {}, key)
+  expect(malformed.json['code']).toBe('idempotency_key_mismatch')
   expect(calls).not.toHaveBeenCalled()
 })
 

@@ -2,7 +2,6 @@ import { Id, OutlayError, parseTransferRequest, TransferFlow, type TransferReque
 import type { ServiceContext, Tx } from '../context.ts'
 import type { PipelineWork } from '../database/pipeline.ts'
 import { run, statement } from '../database/statement.ts'
-import { asClient } from '../database/tenant.ts'
 import type { PlannedWrite } from '../idempotency/decision.ts'
 import type { CreateInput } from '../idempotency/idempotent.ts'
 import { type LedgerLeg, type LedgerPlan, planTransfer } from '../ledger/ledger.ts'
@@ -32,14 +31,13 @@ export interface NewTransfer {
  */
 export async function createTransfer(
   context: ServiceContext,
-  { body, caller, accountId }: CreateInput,
+  { body, caller, accountId, reads }: CreateInput,
 ): Promise<PlannedWrite> {
   const request = parseTransferRequest(body, context.catalog)
-  const client = asClient(context, caller.clientId)
-  const parties = await findParties(client, context, accountId, caller.environment, request)
+  const parties = await findParties(reads, context, accountId, caller.environment, request)
   const { source, destination } = parties
   const flow = TransferFlow.classify(request, context.catalog, { source: source?.type, destination: destination.type })
-  const brand = await findBrand(client, context, caller.clientId, request.brand)
+  const brand = await findBrand(reads, context, caller.clientId, request.brand)
   const id = Id.generate(context.clock, context.random)
   const instruction = newInstruction({ id, accountId, flow, request, parties, brand })
   await validateWithRail(context, instruction)

@@ -10,7 +10,9 @@ import { transferView } from './view.ts'
 /** Mounts transfers: create (also under the singular path), list, read. Specification: "Transfers". */
 export const transfersRoutes: RouteModule = (app, context) => {
   const create = (c: ServiceRequest): Promise<Response> =>
-    createIdempotently(c, context, { scope: 'transfers:write' }, (input) => createTransfer(context, input))
+    createIdempotently(c, context, { scope: 'transfers:write', readsKeyLate: true }, (input) =>
+      createTransfer(context, input),
+    )
   app.post('/accounts/:account_id/transfers', create)
   app.post('/accounts/:account_id/transfer', create)
 
