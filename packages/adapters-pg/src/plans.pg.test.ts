@@ -10,6 +10,7 @@ import { postgres } from './backend.ts'
 import { createAttemptStore } from './dispatch/attempts.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { resolveNames } from './schema/database-names.ts'
+import { createNextStatements, front } from './subscriptions/next-deliveries.ts'
 
 // A server of its own without autovacuum: an index keeps what an old transaction could still see, in whichever database it is, and
 // each read counts that once more.
@@ -132,4 +133,27 @@ it('of statements that read the queue have its text in them, so that they read b
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
   expect(plan).toContain(queueSchema)
   expect(plan).not.toContain('queue_jobs')
+})
+
+it('of the next events of a subscription read by index what they name, though they were made when the tables were empty', async () => {
+  await pool.query(
+    `truncate ${jobTable}, outlay.outbox, outlay.transfer, outlay.event, outlay.attempt, outlay.delivery cascade`,
+  )
+  await pool.query(`insert into outlay.subscription (name, types) values ('s', '{transfer.submitted}')`)
+  const next = createNextStatements(resolveNames({}).tokens, 1_000).next(1, 20, false)
+  const handle = () =>
+    driver.transaction(async (tx) => {
+      const rows = await driver.execute(tx, next, ['s', [], ...front, null, [], '60000', 'transfer.submitted'])
+      const ids = rows.map((row) => row['transfer_id'])
+      await tx.query(`delete from outlay.delivery where subscription = 's' and transfer_id = any ($1)`, [ids])
+      return ids.length
+    })
+  for (let round = 0; round < 8; round += 1) expect(await handle()).toBe(0)
+  await enqueue(500)
+  for (let round = 0; round < 25; round += 1) await work(20)
+  const before = await readSoFar()
+  let handled = 0
+  for (let round = 0; round < 25; round += 1) handled += await handle()
+  expect(handled).toBe(500)
+  expect((await readSoFar()).whole).toBe(before.whole)
 })

@@ -32,7 +32,8 @@ const readyText = (types: readonly number[]): string => {
 /**
  * The next events of a subscription, of the types that the process handles. An earlier event of the same transfer that is not
  * acknowledged yet, dead or alive, defers the later ones, whatever process it is for. The limit is not a parameter: Postgres would
- * plan the statement again for each value, every time.
+ * plan the statement again for each value, every time. Each event and its transfer are looked up by themselves: a connection keeps the
+ * plan that it made while the tables were small, and a join would read them whole.
  *
  * The server ends the transaction when a handler is idle, or in one statement, for longer than $9.
  */
@@ -57,8 +58,10 @@ const nextText = `{{due}}
       for update skip locked
     ) l limit {{limit}}
   ) f
-  join {{schema}}.event e on e.transfer_id = f.transfer_id and e.sequence = f.sequence
-  join {{schema}}.transfer t on t.id = f.transfer_id
+  cross join lateral (
+    select e.* from {{schema}}.event e where e.transfer_id = f.transfer_id and e.sequence = f.sequence limit 1
+  ) e
+  cross join lateral (select t.* from {{schema}}.transfer t where t.id = f.transfer_id limit 1) t
   order by f.account_id, f.due_at, f.transfer_id, f.sequence`
 
 /** Where the events that one statement reads end; no row when it reads all that are ready. */
