@@ -103,8 +103,8 @@ export const bugs: readonly Bug[] = [
     withoutConstraint: ['ledger_account', 'ledger_account_not_overdrawn'],
     sql: {
       on: 'service',
-      name: 'ledger_apply',
-      from: `and (p_step <> 'hold' or a.available + v_change.available >= 0)`,
+      name: 'ledger_hold',
+      from: 'and a.available >= l.amount',
       to: '',
     },
   },

@@ -1,6 +1,6 @@
--- The wallet of this service at an address on a chain, of any account.
+-- The wallet of this service at an address on a chain, of any account; none for the address null.
 create or replace function {{schema}}.custodial_wallet(p_environment text, p_address_normal text, p_transfer_type text)
-returns table (account_id text, address_id text) language plpgsql stable rows 1 as $$
+returns table (account_id text, address_id text) language plpgsql stable strict rows 1 as $$
 declare
   v_before text := coalesce(current_setting('outlay.system', true), '');
 begin

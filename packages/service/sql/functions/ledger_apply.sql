@@ -1,6 +1,6 @@
--- Posts one step in one round trip. A line is {kind, account, address, value, rail, bucket, amount}; the amount is signed.
--- Answers 'applied', 'repeated' (this step of this posting is there already; nothing changes) or 'insufficient' (a hold
--- that the available balance does not cover; nothing changes). Rows are locked in one order, so postings never deadlock.
+-- Posts one step that is not a hold. A line is {kind, account, address, value, rail, bucket, amount}; the amount is signed.
+-- Answers 'applied' or 'repeated' (this step of this posting is there already; nothing changes). Rows are locked in one order,
+-- so postings never deadlock.
 create or replace function {{schema}}.ledger_apply(p_posting_id text, p_step text, p_lines jsonb) returns text
 language plpgsql as $$
 declare
@@ -28,12 +28,8 @@ begin
     update {{schema}}.ledger_account a
        set available = a.available + v_change.available, held = a.held + v_change.held
      where a.kind = 'custodial' and a.address_id = v_change.address and a.value_type = v_change.value
-       and a.transfer_type = v_change.rail
-       and (p_step <> 'hold' or a.available + v_change.available >= 0);
+       and a.transfer_type = v_change.rail;
     if not found then
-      if p_step = 'hold' then
-        return 'insufficient';
-      end if;
       insert into {{schema}}.ledger_account as a
              (kind, account_id, address_id, value_type, transfer_type, available, held)
       values ('custodial', v_change.account, v_change.address, v_change.value, v_change.rail,

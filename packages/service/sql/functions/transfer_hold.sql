@@ -3,28 +3,25 @@
 -- unusable since, the transaction fails as in a conflict with another one: the caller reads them again.
 create or replace function {{schema}}.transfer_hold(p_transfer jsonb, p_hold jsonb) returns void language plpgsql as $$
 declare
+  v_id text := p_transfer ->> 'id';
   v_source text := p_transfer ->> 'source_address_id';
-  v_held text := {{schema}}.ledger_apply(p_transfer ->> 'id', 'hold', p_hold);
+  v_destination text := p_transfer ->> 'destination_address_id';
+  v_usable int;
 begin
-  if v_held = 'insufficient' then
-    raise exception 'The wallet does not cover the hold of %.', p_transfer ->> 'id'
+  insert into {{schema}}.transfer select * from jsonb_populate_record(null::{{schema}}.transfer, p_transfer);
+  if jsonb_array_length(p_hold) > 0 and not {{schema}}.ledger_hold(v_id, p_hold) then
+    raise exception 'The wallet does not cover the hold of %.', v_id
       using errcode = 'check_violation', constraint = 'ledger_hold_covered';
   end if;
-  insert into {{schema}}.transfer select * from jsonb_populate_record(null::{{schema}}.transfer, p_transfer);
 
   -- After the hold, which may have waited for the wallet.
-  perform from {{schema}}.account o
-    where o.id = p_transfer ->> 'account_id' and o.status = 'complete'
-      and not exists (
-        select from unnest(array[v_source, p_transfer ->> 'destination_address_id']) as p(id)
-         where p.id is not null
-           and not exists (
-             select from {{schema}}.address a
-              where a.id = p.id and a.account_id = o.id and a.status = 'active'
-                and (p.id is distinct from v_source or a.bank_login_required_at is null)
-           )
-      );
-  if not found then
+  select count(*) into v_usable
+    from {{schema}}.account o
+    join {{schema}}.address a on a.account_id = o.id
+   where o.id = p_transfer ->> 'account_id' and o.status = 'complete'
+     and a.id in (v_source, v_destination) and a.status = 'active'
+     and (a.id is distinct from v_source or a.bank_login_required_at is null);
+  if v_usable < (case when v_source is null or v_source = v_destination then 1 else 2 end) then
     raise exception 'A party of the transfer has changed.' using errcode = 'serialization_failure';
   end if;
 end

@@ -2,7 +2,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import fc from 'fast-check'
 import { Pool } from 'pg'
 import { afterAll, expect, it } from 'vitest'
-import { inTransaction } from '../context.ts'
+import { inTransaction, type Tx } from '../context.ts'
 import { migrateService } from '../database/migrations.ts'
 import { book, type LedgerLeg, type LedgerLine, planDeposit, planReverse, planTransfer } from './ledger.ts'
 
@@ -38,7 +38,12 @@ const deposit = (accountId: string, amount: string) =>
   inTransaction(context, (tx) => book(tx, context, nextId(), 'deposit', planDeposit(wallet(accountId), amount)))
 const offramp = (accountId: string, amount: string) =>
   planTransfer({ flow: 'offramp', amount, source: wallet(accountId), destination: bank })
-const apply = (id: string, step: 'hold' | 'post' | 'void' | 'reverse', lines: readonly LedgerLine[]) =>
+const hold = (id: string, lines: readonly LedgerLine[]) => inTransaction(context, (tx) => holdIn(tx, id, lines))
+const holdIn = async (tx: Tx, id: string, lines: readonly LedgerLine[]): Promise<boolean> => {
+  const { rows } = await tx.query(`select ${schema}.ledger_hold($1, $2::jsonb) as held`, [id, JSON.stringify(lines)])
+  return rows[0].held
+}
+const apply = (id: string, step: 'post' | 'void' | 'reverse', lines: readonly LedgerLine[]) =>
   inTransaction(context, (tx) => book(tx, context, id, step, lines))
 const holding = async (accountId: string) => {
   const { rows } = await query(
@@ -60,9 +65,8 @@ const drift = async (): Promise<number> => {
 it('a wallet that covers half of 64 concurrent spends pays exactly half and ends at zero', async () => {
   await deposit('half', '320')
   const plan = offramp('half', '10')
-  const answers = await Promise.all(Array.from({ length: 64 }, () => apply(nextId(), 'hold', plan.hold)))
-  expect(answers.filter((answer) => answer === 'applied')).toHaveLength(32)
-  expect(answers.filter((answer) => answer === 'insufficient')).toHaveLength(32)
+  const answers = await Promise.all(Array.from({ length: 64 }, () => hold(nextId(), plan.hold)))
+  expect(answers.filter((isHeld) => isHeld)).toHaveLength(32)
   expect(await holding('half')).toMatchObject({ available: '0', held: '320' })
 })
 
@@ -70,7 +74,7 @@ it('a refused hold changes nothing and leaves the transaction usable', async () 
   await deposit('poor', '5')
   const entries = await inTransaction(context, async (tx) => {
     const before = (await tx.query(`select count(*)::int as n from ${schema}.ledger_entry`)).rows[0].n
-    expect(await book(tx, context, nextId(), 'hold', offramp('poor', '5.01').hold)).toBe('insufficient')
+    expect(await holdIn(tx, nextId(), offramp('poor', '5.01').hold)).toBe(false)
     return (await tx.query(`select count(*)::int as n from ${schema}.ledger_entry`)).rows[0].n - before
   })
   expect(entries).toBe(0)
@@ -81,9 +85,12 @@ it('a step that is booked twice counts once', async () => {
   await deposit('twice', '10')
   const id = nextId()
   const plan = offramp('twice', '4')
-  expect(await apply(id, 'hold', plan.hold)).toBe('applied')
-  expect(await apply(id, 'hold', plan.hold)).toBe('repeated')
+  expect(await hold(id, plan.hold)).toBe(true)
+  await expect(hold(id, plan.hold)).rejects.toThrow('ledger_entry_pkey')
   expect(await holding('twice')).toMatchObject({ available: '6', held: '4' })
+  expect(await apply(id, 'post', plan.post)).toBe('applied')
+  expect(await apply(id, 'post', plan.post)).toBe('repeated')
+  expect(await holding('twice')).toMatchObject({ available: '6', held: '0' })
 })
 
 it('a hold ends once: what is posted cannot be voided', async () => {
@@ -91,8 +98,8 @@ it('a hold ends once: what is posted cannot be voided', async () => {
   const id = nextId()
   const other = nextId()
   const plan = offramp('once', '4')
-  await apply(id, 'hold', plan.hold)
-  await apply(other, 'hold', plan.hold)
+  await hold(id, plan.hold)
+  await hold(other, plan.hold)
   await apply(id, 'post', plan.post)
   await expect(apply(id, 'void', plan.void)).rejects.toThrow('ledger_entry_ends_once')
   expect(await holding('once')).toMatchObject({ available: '2', held: '4' })
@@ -102,7 +109,7 @@ it('a reverse returns a posted transfer to the wallet', async () => {
   await deposit('back', '10')
   const id = nextId()
   const plan = offramp('back', '4')
-  await apply(id, 'hold', plan.hold)
+  await hold(id, plan.hold)
   await apply(id, 'post', plan.post)
   expect(await holding('back')).toMatchObject({ available: '6', held: '0' })
   await apply(id, 'reverse', planReverse(plan.post))
@@ -137,7 +144,7 @@ it('for any steps in any order, balances equal entries, are never negative, and 
           const destination = kind === 'onramp' ? wallet(account) : destinations[kind]
           const plan = planTransfer({ flow: kind, amount, source, destination })
           const id = nextId()
-          if ((await apply(id, 'hold', plan.hold)) !== 'applied' || end === 'leave') return undefined
+          if (!(await hold(id, plan.hold)) || end === 'leave') return undefined
           return apply(id, end, plan[end])
         }),
       )

@@ -120,15 +120,15 @@ function issuerLine(leg: LedgerLeg, amount: string): LedgerLine {
   return { kind: 'issuer', account: '', address: '', value: leg.valueType, rail: '', bucket: 'available', amount }
 }
 
-/** The result of booking a step. Only a hold can be `insufficient`. Unless `applied`, nothing changed. */
-export type LedgerAnswer = 'applied' | 'repeated' | 'insufficient'
+/** The result of booking a step. When it is `repeated`, nothing changed. */
+export type LedgerAnswer = 'applied' | 'repeated'
 
-/** Books one step of a posting. Takes effect once per posting and step. */
+/** Books one step of a posting that is not a hold. Takes effect once per posting and step. */
 export async function book(
   tx: Tx,
   context: Pick<ServiceContext, 'schema'>,
   postingId: string,
-  step: LedgerStep,
+  step: Exclude<LedgerStep, 'hold'>,
   lines: readonly LedgerLine[],
 ): Promise<LedgerAnswer> {
   const [row] = await run(tx, context, applyStep, [postingId, step, JSON.stringify(lines)])

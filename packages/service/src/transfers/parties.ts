@@ -162,8 +162,11 @@ const selectParties = statement(
         where account_id = o.id and id = any ($2)
      ) a on true
      left join lateral (
-       select w.* from {{schema}}.custodial_wallet(a.environment, a.address_normal, $3) w
-        where a.type = 'external' and a.kind <> 'bank'
+       -- Without an address, the function does not run.
+       select w.*
+         from {{schema}}.custodial_wallet(
+                a.environment, case when a.type = 'external' and a.kind <> 'bank' then a.address_normal end, $3
+              ) w
      ) p on true
     where o.id = $1`,
   readParty,
