@@ -40,6 +40,19 @@ describe('test and live', async () => {
     await commit((tx) => live.engine.transfers.cancel(tx, theirs.id))
   })
 
+  it('stay apart when a transfer is enqueued again, also by an engine whose gateway declares nothing', async () => {
+    const live = make('mainnet')
+    const theirs = await commit((tx) => make('testnet').engine.transfers.enqueue(tx, samplePayout('acme', bank)))
+    await commit((tx) => live.engine.transfers.cancel(tx, theirs.id))
+    const resubmit = (engine: HostEngine) => commit((tx) => engine.transfers.resubmit(tx, theirs.id))
+    await expect(resubmit(live.engine)).rejects.toMatchObject({ code: 'environment_mismatch' })
+    const again = await resubmit(make().engine)
+    expect(again).toMatchObject({ environment: 'testnet', reused: false })
+    await live.engine.start()
+    await waitUntil(async () => (await live.engine.transfers.get(again.id))?.stage === 'blocked')
+    expect(live.memory.submissions).toEqual([])
+  })
+
   it('do not share a database: workers of the other refuse to start there, and those of no environment', async () => {
     const live = make('mainnet')
     await live.engine.start()

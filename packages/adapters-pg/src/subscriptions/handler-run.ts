@@ -44,12 +44,13 @@ export function createHandlerRun({ timeoutMs, serverEndsMs, signal, onFailed }: 
     throw error
   }
   return {
+    /** The event that is being handled, or the first of those that are handled together. */
     current: () => current,
     hasExceeded: () => exceeded,
     isStopped: () => stopped,
-    /** Runs the handler on one event; rejects when it fails, when its time is over or when the engine stops. */
+    /** Runs the handler once; rejects when it fails, when its time is over or when the engine stops. */
     async handle(
-      event: TransferEvent,
+      [event]: readonly TransferEvent[],
       call: (context: HandlerContext) => Promise<void>,
       terminate: () => Promise<void>,
     ): Promise<void> {
@@ -60,7 +61,7 @@ export function createHandlerRun({ timeoutMs, serverEndsMs, signal, onFailed }: 
       const ended = new Promise<never>((_, reject) => {
         startEnding = (error) => {
           if (ending !== undefined) return
-          onFailed(event)
+          if (event !== undefined) onFailed(event)
           ending = endSession(error, terminate)
           ending.catch(reject)
           controller.abort(error)

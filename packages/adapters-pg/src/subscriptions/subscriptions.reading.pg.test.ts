@@ -37,10 +37,11 @@ const handled: string[] = []
 const subscription = {
   name: 'books',
   types: ['transfer.completed', 'transfer.failed'] as const,
+  together: false,
   batchSize: 1,
   timeoutMs: 60_000,
-  handler: async ({ transferId }: { readonly transferId: string }) => {
-    handled.push(transferId)
+  handler: async (events: readonly { readonly transferId: string }[]) => {
+    handled.push(...events.map(({ transferId }) => transferId))
   },
 }
 

@@ -62,7 +62,7 @@ export type DeliveryOutcome =
   | { readonly kind: 'none' }
   | {
       readonly kind: 'handled'
-      /** How long the slowest event of each account took, in milliseconds. */
+      /** How long the slowest event of each account took, in milliseconds; those handled together share their time. */
       readonly tookMs: ReadonlyMap<string, number>
     }
   | {
@@ -194,15 +194,15 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
     const events = rows.map(readEvent).sort(inLockOrder)
     const isAgain = acknowledged.forget(subscription.name, events)
     const tookMs = new Map<string, number>()
-    for (const event of events) {
+    for (const together of subscription.together ? [events] : events.map((event) => [event])) {
       const begunAt = performance.now()
       await run.handle(
-        event,
-        (context) => (isAgain ? Promise.reject(new Error(rolledBack)) : subscription.handler(event, tx, context)),
+        together,
+        (context) => (isAgain ? Promise.reject(new Error(rolledBack)) : subscription.handler(together, tx, context)),
         () => terminate(mark),
       )
-      const ms = performance.now() - begunAt
-      tookMs.set(event.accountId, Math.max(ms, tookMs.get(event.accountId) ?? 0))
+      const ms = (performance.now() - begunAt) / together.length
+      for (const { accountId } of together) tookMs.set(accountId, Math.max(ms, tookMs.get(accountId) ?? 0))
     }
     const ids = events.map((event) => event.transferId)
     const sequences = events.map((event) => event.sequence)
@@ -247,7 +247,8 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
       const event = run.current()
       if (event === undefined) throw error
       options.onFailed(event)
-      return { kind: 'failed', count, event, error, isItsOwn: count === 1 || run.hasExceeded() }
+      const isItsOwn = count === 1 || (run.hasExceeded() && !subscription.together)
+      return { kind: 'failed', count, event, error, isItsOwn }
     }
   }
 }

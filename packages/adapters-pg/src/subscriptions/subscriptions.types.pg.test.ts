@@ -83,9 +83,10 @@ describe('types of a subscription', async () => {
     const subscription = {
       name: 'books',
       types: ['transfer.completed'] as const,
+      together: false,
       batchSize: 1,
       timeoutMs: 10_000,
-      handler: async ({ type }: { readonly type: string }) => void log.push(type),
+      handler: async (events: readonly { readonly type: string }[]) => void log.push(...events.map(({ type }) => type)),
     }
     const options = {
       limit: 1,
@@ -205,7 +206,8 @@ describe('types of a subscription', async () => {
     const types = ['transfer.completed', 'transfer.failed'] as const
     await store.register('books', types)
     const logger = recordingLogger()
-    const subscription = { name: 'books', types, batchSize: 1, timeoutMs: 10_000, handler: async () => undefined }
+    const options = { together: false, batchSize: 1, timeoutMs: 10_000 }
+    const subscription = { name: 'books', types, ...options, handler: async () => undefined }
     const shared = { store, subscription, logger, concurrency: 1, slowAfterMs: 5_000, pollIntervalMs: 20 }
     const subscriber = startSubscriber({ ...shared, holdMs: 50 })
     await waitUntil(isAttended)

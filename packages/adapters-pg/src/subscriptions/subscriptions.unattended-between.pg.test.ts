@@ -24,9 +24,10 @@ it('an acknowledgement makes a deferred event ready although one that no process
   const subscription = {
     name: 'books',
     types: ['transfer.enqueued', 'transfer.completed'] as const,
+    together: false,
     batchSize: 1,
     timeoutMs: 10_000,
-    handler: async ({ type }: { readonly type: string }) => void log.push(type),
+    handler: async (events: readonly { readonly type: string }[]) => void log.push(...events.map(({ type }) => type)),
   }
   const options = {
     limit: 1,

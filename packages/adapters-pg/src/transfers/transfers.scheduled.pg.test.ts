@@ -84,4 +84,29 @@ describe('a transfer that is not to be sent before a time', async () => {
     await loseJobs(pool)
     expect(await attempts.fetch(10, 'worker')).toMatchObject([{ claim: { transferId: id, attempt: 1 } }])
   })
+
+  it('keeps its times when it is enqueued again, unless others are given', async () => {
+    const engine = open()
+    const expiresAt = new Date(Date.now() + 2 * 86_400_000)
+    const { id } = await enqueue(engine, { notBefore, expiresAt })
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    const again = await commit((tx) => engine.transfers.resubmit(tx, id))
+    expect(again).toMatchObject({ notBefore: notBefore.toISOString(), expiresAt: expiresAt.toISOString() })
+    expect(await startOf(again.id)).toEqual(notBefore)
+    const later = new Date(Date.now() + 3 * 86_400_000)
+    const given = { idempotencyKey: 'at-once', notBefore: null, expiresAt: later }
+    const atOnce = await commit((tx) => engine.transfers.resubmit(tx, id, given))
+    expect(atOnce).toMatchObject({ notBefore: null, expiresAt: later.toISOString() })
+  })
+
+  it('is not enqueued again when its time has passed, until the caller gives another one', async () => {
+    const engine = open()
+    const { id } = await enqueue(engine, { expiresAt: new Date(Date.now() + 86_400_000) })
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    await pool.query(`update outlay.transfer set expires_at = now() - interval '1 second' where id = $1`, [id])
+    const resubmit = (expiresAt?: Date | null) => commit((tx) => engine.transfers.resubmit(tx, id, { expiresAt }))
+    await expect(resubmit()).rejects.toMatchObject({ code: 'conflict', field: 'expiresAt' })
+    expect(await resubmit(null)).toMatchObject({ expiresAt: null, reused: false })
+    await expect(resubmit(new Date(0))).rejects.toMatchObject({ code: 'invalid_request', field: 'expiresAt' })
+  })
 })

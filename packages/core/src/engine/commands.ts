@@ -6,7 +6,7 @@ import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { TransferCommandPort } from '../ports/transfer-commands.ts'
 import type { TransferPort } from '../ports/transfers.ts'
 import { isAdopted } from './adoption.ts'
-import type { EnqueueRequest } from './engine.ts'
+import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
 
 /** Reads one transfer. */
 export type TransferReader<Tx> = Pick<TransferPort<Tx>, 'get'>
@@ -89,6 +89,27 @@ export async function findOrder<Tx>(
   }
   const { addressId: _id, address: _summary, ...leg } = request.destination
   return { ...request, accountId, destination: { ...leg, address: details.address } }
+}
+
+/**
+ * When a resubmitted transfer may be sent: at the times that are given, and else at those of the ended one. Throws `conflict` for an
+ * expiry that has passed and is not given anew: the new transfer would never be sent, and without an end nobody has decided that it
+ * may be sent so late.
+ */
+export function timesAgain(
+  ended: Pick<StoredTransfer, 'id' | 'notBefore' | 'expiresAt'>,
+  given: Omit<ResubmitOptions, 'idempotencyKey'>,
+  now: Date,
+): Pick<EnqueueRequest, 'notBefore' | 'expiresAt'> {
+  const { notBefore = ended.notBefore, expiresAt = ended.expiresAt } = given
+  if (given.expiresAt === undefined && ended.expiresAt !== null && Date.parse(ended.expiresAt) <= now.getTime()) {
+    throw new OutlayError(
+      'conflict',
+      `The transfer ${ended.id} was not to be sent after ${ended.expiresAt}; give another expiresAt, or null for none, to send it again.`,
+      { field: 'expiresAt' },
+    )
+  }
+  return { notBefore: notBefore ?? undefined, expiresAt: expiresAt ?? undefined }
 }
 
 /** The transfer as the transaction sees it; throws `transfer_not_found`. */

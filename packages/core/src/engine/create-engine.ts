@@ -13,14 +13,15 @@ import type { WebhookVerifier } from '../ports/webhooks.ts'
 import type { Workers, WorkHandlers } from '../ports/work.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
 import { alignedPollDelayMs, pollDelayMs, watchDelayMs } from '../retry.ts'
+import type { Environment } from '../transfer-type.ts'
 import { createAccounts } from './account-commands.ts'
 import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
 import { isText } from './checked-text.ts'
-import { cancelTransfer, findEnded, findOrder, isKnowable, resubmitKey } from './commands.ts'
+import { cancelTransfer, findEnded, findOrder, isKnowable, resubmitKey, timesAgain } from './commands.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from './enqueueing.ts'
-import { decideEnvironment, markEnvironment } from './environment.ts'
+import { decideEnvironment, environmentAgain, markEnvironment } from './environment.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { createLifecycle } from './lifecycle.ts'
@@ -40,7 +41,7 @@ import {
 } from './sending.ts'
 import { createPermit, createSafetyCommands, putBack } from './stopping.ts'
 import { decideSubmission, unknownLimitMs } from './submission.ts'
-import { makeSubscription, unsubscribe } from './subscribing.ts'
+import { makeBatchSubscription, makeSubscription, unsubscribe } from './subscribing.ts'
 import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
 import { decideThrottle } from './throttling.ts'
 import { type EngineTimeouts, readTimeouts } from './timeouts.ts'
@@ -89,15 +90,18 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   const subscriptions = new Map<string, Subscription<Tx>>()
   const lifecycle = createLifecycle()
 
-  const subscribe: Engine<Tx>['subscribe'] = (name, types, handler, options) => {
+  const subscribe = (name: string, make: () => Subscription<Tx>) => {
     if (lifecycle.isRunning()) throw new Error(`Subscribe "${name}" before start(): a running engine accepts no more.`)
     if (subscriptions.has(name)) throw new Error(`There is a subscription "${name}" already; names are unique.`)
-    subscriptions.set(name, makeSubscription(name, types, handler, options))
+    subscriptions.set(name, make())
   }
   return {
     transfers: createTransfers(options, runtime, rules),
     accounts: createAccounts(backend, runtime),
-    subscribe,
+    subscribe: (name, types, handler, options) =>
+      subscribe(name, () => makeSubscription(name, types, handler, options)),
+    subscribeMany: (name, types, handler, options) =>
+      subscribe(name, () => makeBatchSubscription(name, types, handler, options)),
     unsubscribe: (tx, name, removal) => unsubscribe(backend, tx, name, removal),
     async webhook(webhook, { accountId }) {
       const { webhooks, telemetry } = options
@@ -148,9 +152,9 @@ function rulesOf<Tx>({ telemetry }: EngineOptions<Tx>, runtime: Runtime): Observ
 function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules: ObserveRules): Transfers<Tx> {
   const { backend, gateway, catalog = defaultCatalog, telemetry } = options
   const naming = { digest: runtime.digest, nextId: Id.createSequence(runtime.clock, runtime.random) }
-  const prepare = (request: EnqueueRequest, prefix: string) => {
+  const prepare = (request: EnqueueRequest, prefix: string, environment = gateway.environment) => {
     const prepared = prepareTransfer(request, catalog, naming, prefix)
-    const transfer = markEnvironment(prepared, gateway.environment, catalog, prefix)
+    const transfer = markEnvironment(prepared, environment, catalog, prefix)
     if (transfer.counterparty === undefined || gateway.registerAddress !== undefined) return transfer
     throw new Error('The gateway of this engine registers no addresses; give the destination by its addressId.')
   }
@@ -158,15 +162,15 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     telemetry === undefined
       ? backend.enqueue(tx, transfers)
       : traceEnqueue(telemetry, transfers, (traceparent) => backend.enqueue(tx, transfers, traceparent))
-  const enqueue: Transfers<Tx>['enqueue'] = async (tx, request) => {
-    const transfer = prepare(request, '')
+  const enqueue = async (tx: Tx, request: EnqueueRequest, environment?: Environment) => {
+    const transfer = prepare(request, '', environment)
     const [enqueued] = await write(tx, [transfer])
     if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
     checkReused(transfer, enqueued)
     return enqueued
   }
   return {
-    enqueue,
+    enqueue: (tx, request) => enqueue(tx, request),
     async enqueueMany(tx, requests) {
       return write(tx, await prepareTransfers(requests, runtime, prepare))
     },
@@ -177,11 +181,17 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
     compare: (transferId, remoteId, { signal = new AbortController().signal } = {}) =>
       compareTransfer({ backend, gateway }, transferId, remoteId, signal),
-    async resubmit(tx, transferId, options) {
-      checkNames(options, ['idempotencyKey'])
+    async resubmit(tx, transferId, options = {}) {
+      checkNames(options, ['idempotencyKey', 'notBefore', 'expiresAt'])
+      const { idempotencyKey, ...times } = options
       const ended = await findEnded(backend, tx, transferId)
-      const order = await findOrder(backend, tx, ended)
-      return enqueue(tx, { ...order, idempotencyKey: options?.idempotencyKey ?? resubmitKey(ended) })
+      const environment = environmentAgain(ended, gateway.environment)
+      const order = {
+        ...(await findOrder(backend, tx, ended)),
+        ...timesAgain(ended, times, runtime.clock.now()),
+        idempotencyKey: idempotencyKey ?? resubmitKey(ended),
+      }
+      return enqueue(tx, order, environment)
     },
     release: async (tx, transferId) => isKnowable(transferId) && backend.release(tx, transferId),
     async observe(tx, accountId, observations) {

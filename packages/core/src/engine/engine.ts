@@ -2,7 +2,7 @@ import type { EventType } from '../event.ts'
 import type { AccountLimitsChange, AccountState } from '../ports/accounts.ts'
 import type { Backlog } from '../ports/backlog.ts'
 import type { Observation } from '../ports/gateway.ts'
-import type { EventHandler } from '../ports/handlers.ts'
+import type { EventHandler, EventsHandler } from '../ports/handlers.ts'
 import type { Adoption, OperatorNote, Resolution, SendingState, Stop, StopTarget } from '../ports/safety.ts'
 import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
@@ -86,17 +86,17 @@ export interface Transfers<Tx> {
    * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same address
    * at the service. A counterparty that was given in full and never registered is given in full again.
    *
-   * The key is derived from the transfer's id by default, so every caller that resubmits the transfer gets the same new one,
+   * The key is derived from the transfer's own by default, so every caller that resubmits the transfer gets the same new one,
    * with `reused`. A key of the caller's own creates another one. If the new transfer fails as well, resubmit it by its own id.
+   *
+   * The new transfer keeps the environment, `notBefore` and `expiresAt`, unless other times are given. An `expiresAt` that has passed
+   * is refused until the caller gives another one.
    * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted,
    *   when the service accepted it after its end, or when the details of its counterparty are wiped, which they are 30 days after
-   *   its end.
+   *   its end, and with the field `expiresAt` when that has passed; `environment_mismatch` when the gateway of this engine is for
+   *   another environment than the transfer; `invalid_request` with the field for times that cannot be.
    */
-  resubmit(
-    tx: Tx,
-    transferId: string,
-    options?: { readonly idempotencyKey?: string | undefined },
-  ): Promise<EnqueuedTransfer>
+  resubmit(tx: Tx, transferId: string, options?: ResubmitOptions): Promise<EnqueuedTransfer>
   /**
    * Applies observations of the other side: from a webhook, a rail, a statement. Statuses only move forward. A refusal happens
    * before any SQL.
@@ -104,6 +104,16 @@ export interface Transfers<Tx> {
    *   index and the member: `3.status`.
    */
   observe(tx: Tx, accountId: string, observations: readonly Observation[]): Promise<number>
+}
+
+/** What a resubmitted transfer has instead of what the ended one had. */
+export interface ResubmitOptions {
+  /** Default: derived from the key of the ended transfer. */
+  readonly idempotencyKey?: string | undefined
+  /** Null for at once. Default: that of the ended transfer. */
+  readonly notBefore?: string | Date | null | undefined
+  /** Null for no end. Default: that of the ended transfer. */
+  readonly expiresAt?: string | Date | null | undefined
 }
 
 /** Commands and reads of a whole account. */
@@ -151,11 +161,11 @@ export interface Accounts<Tx> {
 export interface SubscribeOptions {
   /**
    * Events that may share a transaction, from 1 to 10 000: faster, but all are repeated when one of their handlers fails.
-   * Default 1.
+   * Default 1, with `subscribeMany` 100.
    */
   readonly batchSize?: number | undefined
   /**
-   * Time limit of the handler for one event, in milliseconds, from 1 to 86 400 000. Beyond it the event counts as failed, its
+   * Time limit of one call of the handler, in milliseconds, from 1 to 86 400 000. Beyond it the event counts as failed, its
    * transaction is rolled back and its connection closed. Default 60 000.
    */
   readonly timeoutMs?: number | undefined
@@ -221,6 +231,16 @@ export interface Engine<Tx> {
    * @throws Error when an option is out of range, there is no type, the name is in use, or the engine runs.
    */
   subscribe(name: string, types: readonly EventType[], handler: EventHandler<Tx>, options?: SubscribeOptions): void
+  /**
+   * The same for a handler that gets the events of a transaction in one call, for writes that are faster as one statement. They are of
+   * different transfers, up to `batchSize` of them, 100 by default. When the call fails, each is handled by a call of its own.
+   * `timeoutMs` limits each call.
+   * @example
+   * engine.subscribeMany('settle-invoices', ['transfer.completed'], async (events, tx) => {
+   *   await tx.query('update invoice set paid = true where transfer_id = any ($1)', [events.map((event) => event.transferId)])
+   * })
+   */
+  subscribeMany(name: string, types: readonly EventType[], handler: EventsHandler<Tx>, options?: SubscribeOptions): void
   /**
    * Removes a stored subscription, or some of its types, in the host's transaction. Stop the processes that subscribe to it first: one
    * that still does stores it again.

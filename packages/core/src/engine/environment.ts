@@ -27,6 +27,19 @@ export function markEnvironment(
   return { ...transfer, environment }
 }
 
+/**
+ * The environment of a transfer that is enqueued again: that of the first one, whatever this gateway declares.
+ * @throws OutlayError `environment_mismatch` when the gateway declares the other one.
+ */
+export function environmentAgain(
+  { id, environment }: Pick<NewTransfer, 'id' | 'environment'>,
+  ofGateway: Environment | undefined,
+): Environment | undefined {
+  if (environment === undefined || ofGateway === undefined || environment === ofGateway) return environment ?? ofGateway
+  const message = `The transfer ${id} was enqueued for ${environment}, and the gateway of this engine is for ${ofGateway}; enqueue it again with an engine for ${environment}, in the database of that one.`
+  throw new OutlayError('environment_mismatch', message)
+}
+
 /** Decides whether a claimed transfer was enqueued for another environment than the gateway's; `undefined` when it was not. */
 export function decideEnvironment(claim: Claim, environment: Environment | undefined): Settlement | undefined {
   if (environment === undefined || claim.environment === undefined || claim.environment === environment)

@@ -1,7 +1,7 @@
 import { OutlayError } from '../error.ts'
 import { type EventType, eventTypes } from '../event.ts'
 import { checkNames } from '../option-names.ts'
-import type { EventHandler } from '../ports/handlers.ts'
+import type { EventHandler, EventsHandler } from '../ports/handlers.ts'
 import type { Subscription, SubscriptionPort } from '../ports/subscriptions.ts'
 import { checkFlag, checkText, isText } from './checked-text.ts'
 import type { SubscribeOptions, Unsubscribed, UnsubscribeOptions } from './engine.ts'
@@ -11,23 +11,52 @@ const longestName = 255
 
 const limits = { batchSize: 10_000, timeoutMs: 86_400_000 } as const
 
-/** Creates a subscription from the host's input. */
+/** Creates a subscription from the host's input, whose handler gets one event at a time. */
 export function makeSubscription<Tx>(
   name: string,
   types: readonly EventType[],
   handler: EventHandler<Tx>,
-  options: SubscribeOptions = {},
+  options?: SubscribeOptions,
 ): Subscription<Tx> {
+  const { batchSize = 1, timeoutMs } = checkedOptions(name, types, handler, options)
+  const one: EventsHandler<Tx> = async ([event], tx, context) => {
+    if (event !== undefined) await awaited(name, handler(event, tx, context))
+  }
+  return { name, types: [...new Set(types)], batchSize, timeoutMs, together: false, handler: one }
+}
+
+/** Creates a subscription from the host's input, whose handler gets the events of a transaction together. */
+export function makeBatchSubscription<Tx>(
+  name: string,
+  types: readonly EventType[],
+  handler: EventsHandler<Tx>,
+  options?: SubscribeOptions,
+): Subscription<Tx> {
+  const { batchSize = 100, timeoutMs } = checkedOptions(name, types, handler, options)
+  const all: EventsHandler<Tx> = (events, tx, context) => awaited(name, handler(events, tx, context))
+  return { name, types: [...new Set(types)], batchSize, timeoutMs, together: true, handler: all }
+}
+
+function checkedOptions(
+  name: string,
+  types: readonly EventType[],
+  handler: unknown,
+  options: SubscribeOptions = {},
+): SubscribeOptions & { readonly timeoutMs: number } {
   checkNames(options, Object.keys(limits))
-  const { batchSize = 1, timeoutMs = 60_000 } = options
+  const { batchSize, timeoutMs = 60_000 } = options
   checkName(name)
   checkTypes(name, types)
   if (typeof handler !== 'function') throw new Error(`Give "${name}" a function that handles its events.`)
-  for (const [option, value] of Object.entries({ batchSize, timeoutMs }) as [keyof typeof limits, number][]) {
-    if (Number.isInteger(value) && value >= 1 && value <= limits[option]) continue
+  const numbers = [
+    ['batchSize', batchSize],
+    ['timeoutMs', timeoutMs],
+  ] as const
+  for (const [option, value] of numbers) {
+    if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= limits[option])) continue
     throw new Error(`${option} of "${name}" is a whole number from 1 to ${limits[option]}; got ${value}.`)
   }
-  return { name, types: [...new Set(types)], batchSize, timeoutMs, handler: checked(name, handler) }
+  return { batchSize, timeoutMs }
 }
 
 function checkName(name: unknown): void {
@@ -43,15 +72,12 @@ function checkTypes(name: string, types: readonly string[]): void {
 }
 
 /** A write that is not awaited would happen after the commit, on a connection that others use. */
-const checked =
-  <Tx>(name: string, handler: EventHandler<Tx>): EventHandler<Tx> =>
-  async (event, tx, context) => {
-    const answer: unknown = handler(event, tx, context)
-    if (typeof (answer as Partial<Promise<void>> | null | undefined)?.then !== 'function') {
-      throw new Error(`The handler of "${name}" answered without a promise, so its end is unknown.`)
-    }
-    await answer
+async function awaited(name: string, answer: unknown): Promise<void> {
+  if (typeof (answer as Partial<Promise<void>> | null | undefined)?.then !== 'function') {
+    throw new Error(`The handler of "${name}" answered without a promise, so its end is unknown.`)
   }
+  await answer
+}
 
 /** Removes a subscription, or types of it. */
 export async function unsubscribe<Tx>(

@@ -142,25 +142,40 @@ function traceSubscription<Tx>(telemetry: Telemetry, subscription: Subscription<
   const { name, handler } = subscription
   return {
     ...subscription,
-    handler: (event, tx, context) => traceHandler(telemetry, name, event, () => handler(event, tx, context)),
+    handler: (events, tx, context) => traceHandler(telemetry, name, events, () => handler(events, tx, context)),
+  }
+}
+
+/** Attributes and context of the span in which a handler gets these events: the trace of the transfer, or links to those of several. */
+function spanOf(subscription: string, events: readonly TransferEvent[]) {
+  const [only] = events
+  const attributes = {
+    ...messaging('handle', 'process', 'events'),
+    'messaging.consumer.group.name': subscription,
+  }
+  if (events.length !== 1 || only === undefined) {
+    const links = events.flatMap(({ traceparent }) => traceparent ?? []).slice(0, maxLinks)
+    return { parent: null, links, attributes: { ...attributes, 'messaging.batch.message_count': events.length } }
+  }
+  return {
+    parent: only.traceparent ?? null,
+    attributes: {
+      ...attributes,
+      'messaging.message.id': only.id,
+      'outlay.account.id': only.accountId,
+      'outlay.transfer.id': only.transferId,
+      'outlay.event.type': only.type,
+    },
   }
 }
 
 function traceHandler(
   telemetry: Telemetry,
   subscription: string,
-  event: TransferEvent,
+  events: readonly TransferEvent[],
   handle: () => Promise<void>,
 ): Promise<void> {
-  const attributes = {
-    ...messaging('handle', 'process', 'events'),
-    'messaging.message.id': event.id,
-    'messaging.consumer.group.name': subscription,
-    'outlay.account.id': event.accountId,
-    'outlay.transfer.id': event.transferId,
-    'outlay.event.type': event.type,
-  }
-  const options = { kind: 'consumer', parent: event.traceparent ?? null, attributes } as const
+  const options = { kind: 'consumer', ...spanOf(subscription, events) } as const
   return telemetry.span(`outlay handle ${subscription}`, options, async (span) => {
     const measured = { 'outlay.subscription': subscription }
     try {

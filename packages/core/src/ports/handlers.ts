@@ -30,6 +30,12 @@ export interface HandlerContext {
  */
 export type EventHandler<Tx> = (event: TransferEvent, tx: Tx, context: HandlerContext) => Promise<void>
 
+/**
+ * Handles events of different transfers inside one transaction, all at once, as {@link EventHandler} handles one. There is at least
+ * one.
+ */
+export type EventsHandler<Tx> = (events: readonly TransferEvent[], tx: Tx, context: HandlerContext) => Promise<void>
+
 /** The result of removing a subscription, or some of its types. */
 export interface SubscriptionRemoval {
   /** False when there is no such subscription, and no undelivered event of one. */

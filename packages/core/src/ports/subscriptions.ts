@@ -1,14 +1,16 @@
 import type { EventType } from '../event.ts'
-import type { EventHandler, SubscriptionRemoval } from './handlers.ts'
+import type { EventsHandler, SubscriptionRemoval } from './handlers.ts'
 
 /** A durable named subscription. */
 export interface Subscription<Tx> {
   readonly name: string
   readonly types: readonly EventType[]
-  readonly handler: EventHandler<Tx>
+  readonly handler: EventsHandler<Tx>
+  /** True when the handler gets all events of a transaction in one call. It gets them one by one otherwise. */
+  readonly together: boolean
   /** Events that may share one transaction. When a handler fails, all of them are rolled back and handled one by one. */
   readonly batchSize: number
-  /** Time limit of the handler for one event, in milliseconds. */
+  /** Time limit of one call of the handler, in milliseconds. */
   readonly timeoutMs: number
 }
 
