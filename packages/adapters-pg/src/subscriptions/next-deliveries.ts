@@ -38,7 +38,7 @@ const readyText = (types: readonly number[]): string => {
  * The server ends the transaction when a handler is idle, or in one statement, for longer than $9.
  */
 const nextText = `{{due}}
-  select f.transfer_id, f.sequence, e.type, {{schema}}.iso(e.occurred_at) as occurred_at,
+  select f.transfer_id, f.sequence, f.failures, f.begun, e.type, {{schema}}.iso(e.occurred_at) as occurred_at,
     t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request,
     {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at,
     e.stage, e.status, e.failure, e.remote_id, e.reason, e.attempt,
@@ -47,7 +47,7 @@ const nextText = `{{due}}
     set_config('idle_in_transaction_session_timeout', $9, true) as idle_limit, set_config('statement_timeout', $9, true) as statement_limit
   from (
     select l.* from due c cross join lateral (
-      select d.account_id, d.due_at, d.transfer_id, d.sequence from {{schema}}.delivery d
+      select d.account_id, d.due_at, d.transfer_id, d.sequence, d.failures, d.begun from {{schema}}.delivery d
       where d.subscription = $1 and d.transfer_id = c.transfer_id and d.sequence = c.sequence
         and d.ready and not d.dead and d.transfer_id <> all ($8::text[])
         and (

@@ -3,6 +3,7 @@ import type { Subscription } from '@outlay/core/adapter'
 import { thrownText } from '../database/thrown-text.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import { createAttendance, defaultHoldMs } from './attendance.ts'
+import { createBegunEvents } from './begun-events.ts'
 import { createIdleLoops, type IdleLoops } from './idle-loops.ts'
 import { front } from './next-deliveries.ts'
 import { createRound, type Round } from './round.ts'
@@ -70,10 +71,12 @@ export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber 
 /** What the loops of one subscription share. */
 function createShared<Tx>({ store, subscription, logger, slowAfterMs, holdMs = defaultHoldMs }: SubscriberOptions<Tx>) {
   const attendance = createAttendance(store, subscription, logger, holdMs)
+  const troubled = createTroubledAccounts(slowAfterMs)
   return {
     attendance,
     upkeep: createUpkeep(store, subscription, attendance.holding),
-    troubled: createTroubledAccounts(slowAfterMs),
+    begun: createBegunEvents(store, subscription, { logger, onEnded: troubled.endedProcess }),
+    troubled,
     /** How many loops have events. */
     busyLoops: 0,
     /** Transfers with an event that has failed and is not deferred yet. */
@@ -102,12 +105,13 @@ function createTurn<Tx>(
   { index, skips, idle, signal }: LoopContext,
 ): () => Promise<number> {
   const { store, subscription } = options
-  const { attendance, upkeep, troubled, failing } = shared
+  const { attendance, upkeep, begun, troubled, failing } = shared
   // After a failed batch its events go one by one, so that only the failing one is deferred.
   let singly = 0
   const round = createRound()
   return async () => {
     idle.leave(index)
+    await begun.recover()
     await attendance.keep()
     await upkeep.keep()
     const limit = singly > 0 ? 1 : subscription.batchSize
@@ -122,6 +126,7 @@ function createTurn<Tx>(
         holding: attendance.holding(),
         exceptAccounts,
         exceptTransfers: [...failing],
+        isCautious: begun.isCautious(),
         place: round.place(),
         onLeased(accountIds) {
           if (accountIds.length === limit) idle.wake()
@@ -151,6 +156,7 @@ function createTurn<Tx>(
       if (hasLeft && skips !== 'resting') idle.wakeBelow(skips === 'all' ? Math.ceil(options.concurrency / 2) : index)
       return idle.enter(index)
     }
+    if (outcome.kind === 'begun') return 0
     singly = Math.max(0, singly - 1)
     // A batch that failed goes on at the same place, one by one.
     if (singly === 0 && (outcome.kind === 'handled' || (outcome.kind === 'failed' && outcome.count === 1)))

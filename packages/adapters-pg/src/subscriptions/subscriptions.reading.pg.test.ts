@@ -31,6 +31,7 @@ const options: DeliverOptions = {
   place: front,
   onLeased: () => true,
   onFailed: () => undefined,
+  isCautious: false,
   signal: new AbortController().signal,
 }
 const handled: string[] = []

@@ -15,6 +15,9 @@ import { createAcknowledgedEvents } from './acknowledged-events.ts'
 import { createHandlerRun, type HandlerRun } from './handler-run.ts'
 import { createNextStatements, type DeliveryPlace } from './next-deliveries.ts'
 
+/** When an event is delivered again after a failure: twice as long after each, an hour at most, half of it at random. */
+const retryAt = `clock_timestamp() + least(3600, power(2, least(d.failures, 12))) * interval '1 second' * (0.5 + random())`
+
 const texts = {
   register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
   // What is missing is read before the function stores it again.
@@ -35,17 +38,31 @@ const texts = {
   remove: `select r.known, r.removed, r.pending, {{schema}}.attended_for($1, $2::text[]) as attended_for_ms
     from {{schema}}.remove_subscription($1, $2::text[], $3) r`,
   fail: `update {{schema}}.delivery d
-    set ready = false, failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5,
-        due_at = clock_timestamp() + least(3600, power(2, least(d.failures, 12))) * interval '1 second' * (0.5 + random())
+    set ready = false, begun = false, failures = d.failures + 1, last_error = $4, dead = d.failures + 1 >= $5, due_at = ${retryAt}
     from (
       select f.subscription, f.transfer_id, f.sequence from {{schema}}.delivery f
       where f.subscription = $1 and f.transfer_id = $2 and f.sequence = $3 for no key update skip locked
     ) f
     where d.subscription = f.subscription and d.transfer_id = f.transfer_id and d.sequence = f.sequence
     returning d.failures, d.dead`,
+  // A process that still handles one has it locked.
+  fail_begun: `with failed as (
+      update {{schema}}.delivery d
+      set ready = false, begun = false, failures = d.failures + 1, last_error = $2, dead = d.failures + 1 >= $3, due_at = ${retryAt}
+      where d.ctid = any (array(
+        select x.ctid from {{schema}}.delivery x where x.subscription = $1 and x.begun for no key update skip locked))
+      returning d.account_id
+    )
+    select account_id, count(*)::integer as count from failed group by account_id`,
 } as const
 
 const handlingTexts = {
+  begin_deliveries: `update {{schema}}.delivery d set begun = true
+    where d.ctid = any (array(
+      select x.ctid from unnest($2::text[], $3::integer[]) as n (id, sequence)
+      cross join lateral (
+        select y.ctid from {{schema}}.delivery y
+        where y.subscription = $1 and y.transfer_id = n.id and y.sequence = n.sequence limit 1) x))`,
   acknowledge: 'select {{schema}}.acknowledge_deliveries($1, $2, $3::text[], $4::integer[]) as acknowledged',
   terminate: `select pg_terminate_backend(a.pid, 2000) as ended from pg_stat_activity a
     where a.pid = $1 and a.backend_xid::text::bigint = $2::bigint & 4294967295`,
@@ -60,6 +77,8 @@ const windowSize = 1_000
 /** The result of one fetch of events. */
 export type DeliveryOutcome =
   | { readonly kind: 'none' }
+  /** Events were committed as begun; the next fetch handles them. */
+  | { readonly kind: 'begun' }
   | {
       readonly kind: 'handled'
       /** How long the slowest event of each account took, in milliseconds; those handled together share their time. */
@@ -85,6 +104,8 @@ export interface DeliverOptions {
   readonly exceptAccounts: readonly string[]
   /** Transfers whose events are left to others: one of them has just failed and is about to be deferred. */
   readonly exceptTransfers: readonly string[]
+  /** True to commit events as begun before their handler runs, also those that have not failed. */
+  readonly isCautious: boolean
   /** Only events behind that place in their order. */
   readonly place: DeliveryPlace
   /** Called with the accounts of the fetched events before the first handler runs; with false they are left to other loops. */
@@ -146,6 +167,11 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       ]
       return { dead: readFirst(readFailed, await driver.query(sql.fail, values))?.dead === true }
     },
+    /** Defers events that a process began and neither handled nor failed; returns how many of each account. */
+    async failBegun(subscription: string): Promise<ReadonlyMap<string, number>> {
+      const rows = await driver.query(sql.fail_begun, [subscription, processEnded, maxFailures])
+      return new Map(rows.map((row) => [readOwner(row).accountId, readDeferred(row).count]))
+    },
     /** Makes deferred deliveries ready whose time has come; returns true when there may be more of them. */
     async makeDueReady(name: string): Promise<boolean> {
       return readFirst(readDeferred, await driver.query(sql.make_due_ready, [name]))?.count === windowSize
@@ -189,6 +215,14 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
   const terminate = async ({ pid, xact }: TransactionMark) => {
     await driver.query(sql.terminate, [pid, xact])
   }
+  /** Marks events as begun that have to be; returns true when there were any. */
+  const begin = async (tx: Tx, subscription: string, rows: readonly Row[], isCautious: boolean) => {
+    const fresh = rows.map(readBeginning).filter(({ begun, failures }) => !begun && (isCautious || failures > 0))
+    if (fresh.length === 0) return false
+    const values = [subscription, fresh.map(({ transferId }) => transferId), fresh.map(({ sequence }) => sequence)]
+    await driver.execute(tx, sql.begin_deliveries, values)
+    return true
+  }
   const handleAll = async (tx: Tx, subscription: Subscription<Tx>, rows: readonly Row[], run: HandlerRun) => {
     const mark = readMark(rows[0] ?? {})
     const events = rows.map(readEvent).sort(inLockOrder)
@@ -228,6 +262,7 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
         const rows = await driver.execute(tx, statement, values)
         count = rows.length
         if (count === 0 || !options.onLeased(rows.map((row) => readOwner(row).accountId))) return undefined
+        if (await begin(tx, name, rows, options.isCautious)) return 'begun'
         return handleAll(tx, subscription, rows, run).catch((error: unknown) => {
           // Before the rollback, after which others may fetch it.
           const event = run.current()
@@ -240,6 +275,7 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
     try {
       const handled = await run.orAbandoned(transaction)
       if (handled === undefined) return { kind: 'none' }
+      if (handled === 'begun') return { kind: 'begun' }
       acknowledged.add(name, handled.events)
       return { kind: 'handled', tookMs: handled.tookMs }
     } catch (error) {
@@ -258,6 +294,8 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
  * process that stands still, or has no connection left to end it.
  */
 const serverGraceMs = 10_000
+
+const processEnded = 'The process ended while it handled this event.'
 
 const rolledBack =
   'The last transaction of this event was lost although its commit did not fail; await every statement of the handler.'
@@ -304,6 +342,12 @@ const readPlace = rowDecoder('delivery', {
   dueAt: Column.text,
   transferId: Column.text,
   sequence: Column.integer,
+})
+const readBeginning = rowDecoder('event', {
+  transferId: Column.text,
+  sequence: Column.integer,
+  failures: Column.integer,
+  begun: Column.boolean,
 })
 const readOwner = rowDecoder('event', { accountId: Column.text })
 const readAcknowledged = rowDecoder('acknowledgement', { acknowledged: Column.boolean })

@@ -96,6 +96,7 @@ describe('types of a subscription', async () => {
       place: front,
       onLeased: () => true,
       onFailed: () => undefined,
+      isCautious: false,
       signal: new AbortController().signal,
     }
     expect(await store.deliver(subscription, options)).toEqual({ kind: 'none' })

@@ -37,6 +37,7 @@ it('an acknowledgement makes a deferred event ready although one that no process
     place: front,
     onLeased: () => true,
     onFailed: () => undefined,
+    isCautious: false,
     signal: new AbortController().signal,
   }
   expect(await store.deferBehind(subscription, options)).toMatchObject({ count: 1 })

@@ -4,6 +4,8 @@ export interface TroubledAccounts {
   begin(accountIds: readonly string[]): () => void
   /** An event of the account failed, which took so long, in milliseconds. */
   failed(accountId: string, tookMs: number): void
+  /** An event of the account ended a process: the account rests first. */
+  endedProcess(accountId: string): void
   /** An event of the account was handled, which took so long, in milliseconds. */
   handled(accountId: string, tookMs: number): void
   /** Those whose last event failed. */
@@ -21,6 +23,12 @@ const most = 1_000
 
 /** Longest pause of an account, in milliseconds. */
 const longestRestMs = 60_000
+
+/** Failures in a row after which an account rests. */
+const restsAfter = 3
+
+/** Pause of an account whose event ended a process, in milliseconds: time for the others before the next of its events may. */
+const restAfterEndMs = 10_000
 
 /**
  * Makes the memory of accounts whose events failed or were slow last. It ends with the process, since the next one may have fixed code. An
@@ -40,6 +48,11 @@ export function createTroubledAccounts(
     if (count === 0) underWay.delete(accountId)
     else underWay.set(accountId, count)
   }
+  const rest = (accountId: string, failures: number, restMs: number) => {
+    troubles.delete(accountId)
+    troubles.set(accountId, { failures, restsUntil: now() + restMs })
+    dropOldest(troubles)
+  }
   return {
     begin(accountIds) {
       for (const accountId of accountIds) change(accountId, 1)
@@ -49,11 +62,9 @@ export function createTroubledAccounts(
     },
     failed(accountId, tookMs) {
       const failures = (troubles.get(accountId)?.failures ?? 0) + 1
-      const restMs = failures < 3 ? 0 : Math.min(longestRestMs, 2 * tookMs)
-      troubles.delete(accountId)
-      troubles.set(accountId, { failures, restsUntil: now() + restMs })
-      dropOldest(troubles)
+      rest(accountId, failures, failures < restsAfter ? 0 : Math.min(longestRestMs, 2 * tookMs))
     },
+    endedProcess: (accountId) => rest(accountId, restsAfter, restAfterEndMs),
     handled(accountId, tookMs) {
       troubles.delete(accountId)
       const [kind, other] = tookMs > slowAfterMs ? [slow, quick] : [quick, slow]
