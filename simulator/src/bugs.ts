@@ -92,9 +92,9 @@ export const bugs: readonly Bug[] = [
     breaks: ['ledger'],
     sql: {
       on: 'service',
-      name: 'ledger_apply',
-      from: 'if v_wanted = 0 then',
-      to: `if v_wanted = 0 or p_step = 'void' then`,
+      name: 'ledger_apply_many',
+      from: `where jsonb_array_length(g.value -> 'lines') > 0`,
+      to: `where jsonb_array_length(g.value -> 'lines') > 0 and g.value ->> 'step' <> 'void'`,
     },
   },
   {

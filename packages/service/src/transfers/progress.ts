@@ -1,7 +1,7 @@
 import { type EventType, TransferStatus, transferStatuses, type WebhookEventType } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
-import { recordEvent } from '../webhooks/events.ts'
+import { recordEvents } from '../webhooks/events.ts'
 import { readTransfer } from './row.ts'
 import { transferView } from './view.ts'
 
@@ -40,38 +40,37 @@ const before: Readonly<Record<StepType, readonly TransferStatus[]>> = {
   'transfer.canceled': statusesBefore('canceled'),
 }
 
-/** Maximum number of the engine's events in one transaction. */
-const batchSize = 20
-
 /**
- * Applies the engine's events to the service's transfers. Each event moves the transfer forward, posts or voids its money and
- * records the webhook event, in the transaction that acknowledges the event. Two statements per event.
+ * Applies the engine's events to the service's transfers. Each event moves its transfer forward, posts or voids its money and records the
+ * webhook event, in the transaction that acknowledges the event. Two statements for all events of a transaction.
  */
 export function subscribeToEngine(context: ServiceContext): void {
   const types = Object.keys(steps) as readonly StepType[]
-  context.engine.subscribe(
-    'service',
-    types,
-    async (event, tx) => {
-      if (!isStep(event.type)) return
-      const { failure, remoteId } = event.transfer
-      const [row] = await run(tx, context, advanceTransfer, [
-        event.transferId,
-        before[event.type],
-        steps[event.type],
-        failure === null ? null : JSON.stringify(failure),
-        remoteId,
-        context.clock.now(),
-      ])
-      if (row === undefined) return
-      await recordEvent(tx, context, { accountId: row.account_id, type: event.type, data: transferView(row) })
-    },
-    { batchSize },
-  )
+  context.engine.subscribeMany('service', types, async (events, tx) => {
+    const given = events.flatMap(({ type, transferId, transfer }) =>
+      isStep(type)
+        ? {
+            id: transferId,
+            from: before[type],
+            to: steps[type],
+            failure: transfer.failure,
+            reference: transfer.remoteId,
+          }
+        : [],
+    )
+    const rows = await run(tx, context, advanceTransfers, [JSON.stringify(given), context.clock.now()])
+    const changed = new Map(rows.map((row) => [row.id, row]))
+    const recorded = events.flatMap(({ type, transferId, traceparent }) => {
+      const row = changed.get(transferId)
+      if (row === undefined || !isStep(type)) return []
+      return [{ accountId: row.account_id, type, data: transferView(row), traceparent }]
+    })
+    await recordEvents(tx, context, recorded)
+  })
 }
 
-const advanceTransfer = statement(
-  'transfer_advance',
-  'select * from {{schema}}.transfer_advance($1, $2, $3, $4::jsonb, $5, $6)',
+const advanceTransfers = statement(
+  'transfer_advance_many',
+  'select * from {{schema}}.transfer_advance_many($1::jsonb, $2)',
   readTransfer,
 )

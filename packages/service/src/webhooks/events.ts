@@ -8,19 +8,28 @@ export interface WebhookEvent {
   readonly type: WebhookEventType
   /** The resource as the API returns it, with the same masking. */
   readonly data: unknown
+  /** W3C trace context to send it in. Default: the current one. */
+  readonly traceparent?: string | undefined
 }
 
 /**
  * Records an event in the caller's transaction, with one delivery for each registration that matches. One statement; it
  * writes nothing when no webhook subscribes.
  */
-export async function recordEvent(tx: Tx, context: ServiceContext, event: WebhookEvent): Promise<void> {
-  const id = Id.generate(context.clock, context.random)
+export function recordEvent(tx: Tx, context: ServiceContext, event: WebhookEvent): Promise<void> {
+  return recordEvents(tx, context, [event])
+}
+
+/** Records events as {@link recordEvent} does, in one statement for all. */
+export async function recordEvents(tx: Tx, context: ServiceContext, events: readonly WebhookEvent[]): Promise<void> {
+  if (events.length === 0) return
   const created = context.clock.now()
-  const body = JSON.stringify({ id, type: event.type, created: created.toISOString(), data: event.data })
-  const trace = context.telemetry?.current() ?? null
-  const values = [id, event.accountId, event.type, patternsFor(event.type), body, created, trace]
-  await run(tx, context, insertEvent, values)
+  const given = events.map(({ accountId, type, data, traceparent = context.telemetry?.current() }) => {
+    const id = Id.generate(context.clock, context.random)
+    const body = JSON.stringify({ id, type, created: created.toISOString(), data })
+    return { id, account_id: accountId, type, patterns: patternsFor(type), body, traceparent }
+  })
+  await run(tx, context, insertEvents, [JSON.stringify(given), created])
 }
 
 /** The patterns that match an event type: itself, `noun.*` and `*`. */
@@ -28,15 +37,26 @@ export function patternsFor(type: string): readonly string[] {
   return [type, `${type.slice(0, type.indexOf('.'))}.*`, '*']
 }
 
-const insertEvent = statement(
+// The registrations of each account are looked up by their index: a join would read all of them, once there are many.
+const insertEvents = statement(
   'webhook_event_insert',
-  `with listener as materialized (
-     select id from {{schema}}.webhook_registration
-      where account_id = $2 and status = 'active' and event_types && $4::text[]
+  `with given as materialized (
+     select * from rows from (
+       jsonb_to_recordset($1::jsonb) as (id text, account_id text, type text, patterns text[], body text, traceparent text)
+     ) with ordinality as g(id, account_id, type, patterns, body, traceparent, position)
+   ), listener as materialized (
+     select g.id as event_id, g.account_id, g.position, r.id
+       from given g
+      cross join lateral (
+        select r.id from {{schema}}.webhook_registration r
+         where r.account_id = g.account_id and r.status = 'active' and r.event_types && g.patterns
+        offset 0
+      ) r
    ), event as (
      insert into {{schema}}.webhook_event (id, account_id, type, body, created_at, traceparent)
-     select $1, $2, $3, $5, $6, $7 where exists (select from listener)
+     select g.id, g.account_id, g.type, g.body, $2, g.traceparent from given g
+      where g.id in (select event_id from listener)
    )
    insert into {{schema}}.webhook_delivery (registration_id, event_id, account_id, created_at)
-   select id, $1, $2, $6 from listener`,
+   select l.id, l.event_id, l.account_id, $2 from listener l order by l.position`,
 )

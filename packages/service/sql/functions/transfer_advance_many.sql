@@ -1,0 +1,55 @@
+-- Moves transfers forward and moves their money. A step is {id, from, to, failure, reference}. Returns the rows afterwards of those that
+-- exist and whose status was in `from`. While a failure is retriable, the transfer may leave it and keeps its hold. The status after a
+-- failure gets a later time than the failure, even if the rails use another clock, so the two times show a reader which one was last.
+create or replace function {{schema}}.transfer_advance_many(p_steps jsonb, p_now timestamptz)
+returns setof {{schema}}.transfer language plpgsql
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_changed {{schema}}.transfer[];
+begin
+  with given as materialized (
+    select * from jsonb_to_recordset(p_steps) as g(id text, "from" text[], "to" text, failure jsonb, reference text)
+  ), locked as materialized (
+    -- In the order in which facts of the rails lock these rows, so that the two never deadlock.
+    select t.id
+      from given g
+      join {{schema}}.transfer t on t.id = g.id
+     order by t.account_id, t.id
+       for no key update of t
+  ), advanced as (
+    update {{schema}}.transfer t
+       set status = g."to",
+           failure = nullif(g.failure, 'null'),
+           reference = coalesce(t.reference, g.reference),
+           source_transaction_id = case when t.reference_legs in ('source', 'both')
+             then coalesce(t.source_transaction_id, g.reference) else t.source_transaction_id end,
+           destination_transaction_id = case when t.reference_legs in ('destination', 'both')
+             then coalesce(t.destination_transaction_id, g.reference) else t.destination_transaction_id end,
+           updated_at = greatest(
+             p_now,
+             t.updated_at,
+             (t.failure ->> 'occurredAt')::timestamptz + interval '1 millisecond'
+           )
+      from given g
+      join locked l on l.id = g.id
+     where t.id = g.id and t.status = any (g."from")
+       and (t.status <> 'failed' or coalesce((t.failure ->> 'retriable')::boolean, false))
+    returning t as row
+  )
+  select array_agg(a.row) into v_changed from advanced a;
+
+  perform {{schema}}.ledger_apply_many((
+    select jsonb_agg(jsonb_build_object('posting', e.id, 'step', e.step, 'lines', e.plan -> e.step))
+      from (
+        select c.id, c.plan, case
+                 when c.status = 'complete' then 'post'
+                 when c.status = 'canceled' then 'void'
+                 when c.status = 'failed' and not coalesce((c.failure ->> 'retriable')::boolean, false) then 'void'
+               end as step
+          from unnest(v_changed) c
+      ) e
+     where e.step is not null
+  ));
+  return query select c.* from unnest(v_changed) c;
+end
+$$;
