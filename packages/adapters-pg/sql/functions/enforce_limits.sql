@@ -42,7 +42,7 @@ begin
     where n.id <> all (p_without || v_busy)
       and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
   ), verdict as materialized (
-    select m.*, m.is_next
+    select m.*, row_number() over (partition by m.account_id order by m.id) as place, m.is_next
       and row_number() over (partition by m.account_id, m.is_next order by m.id) <= coalesce(m.permits, 2147483647) as goes
     from mine m
   ), throttled as (
@@ -65,8 +65,10 @@ begin
         unknown_since = {{schema}}.unknown_since_of(t)
     from verdict v where t.id = v.id and not v.goes and v.stage <> 'awaiting_funds'
   )
-  select array_agg(v.id), array_agg(v.job),
-    array_agg(clock_timestamp() + case when v.stage = 'awaiting_funds' then interval '5 seconds' else interval '10 years' end)
+  select array_agg(v.id), array_agg(v.job), array_agg(clock_timestamp() + case
+    when v.stage <> 'awaiting_funds' then interval '10 years'
+    -- When its turn may come, or there are so many that they would be read again and again.
+    else make_interval(secs => least(3600, greatest(5, v.place / coalesce(v.rate, 10)))) end)
   into v_held, v_held_jobs, v_due_at from verdict v where not v.goes;
   perform {{schema}}.queue_defer(v_held_jobs, v_due_at);
   return coalesce(v_held, '{}') || v_busy;

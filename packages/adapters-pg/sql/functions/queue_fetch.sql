@@ -4,12 +4,13 @@
 -- that begins. Returns the jobs, how often each was fetched before, and the next turn.
 --
 -- The accounts are found one by one in the index, so an account with many transfers costs the others nothing. Where a round has fewer
--- transfers than the limit, the next turns are those of several rounds at once.
+-- transfers than the limit, the next turns are those of several rounds at once. The number of circles has a bound: accounts that begin
+-- to wait meanwhile would make this go on.
 create or replace function {{schema}}.queue_fetch(p_limit integer, p_turn text, out jobs uuid[], out retry_counts integer[], out turn text)
 language plpgsql as $$
 declare
   v_turn text := coalesce(p_turn, {{schema}}.queue_first_turn());
-  v_round bigint := split_part(v_turn, ' ', 1)::bigint;
+  v_round bigint := split_part(v_turn, ' ', 1)::bigint % 1000000000000;
   v_used integer := split_part(v_turn, ' ', 2)::integer;
   v_account text collate "C" := regexp_replace(v_turn, '^\d+ \d+ ', '');
   v_is_weighted boolean := exists (select from {{schema}}.account f where f.weight <> 1);
@@ -22,6 +23,11 @@ declare
   v_is_whole boolean := false;
   v_found integer := 0;
   v_passed integer := 0;
+  -- How many rounds lead to the next turn of an account that was passed.
+  v_needed bigint;
+  v_circles integer := 0;
+  -- Accounts that had fewer than their turn: whatever they still have is locked.
+  v_exhausted text[] := '{}';
 begin
   jobs := '{}';
   retry_counts := '{}';
@@ -34,16 +40,22 @@ begin
       select o.account_id into v_account from {{schema}}.outbox o where o.ready and o.account_id > v_account order by o.account_id limit 1;
     end if;
     if v_account is null then
-      exit when v_is_whole and v_found = 0 and v_passed = 0;
+      exit when (v_is_whole and v_found = 0 and v_passed = 0) or v_circles = 8;
       v_round := v_round + v_rounds;
-      v_rounds := case
+      v_rounds := greatest(1, least(10000, case
         when not v_is_whole then 1
-        when v_found = 0 then v_rounds * 4
-        else greatest(1, (p_limit - cardinality(jobs)) * v_rounds / v_found) end;
+        when v_found = 0 then v_needed - v_rounds
+        else (p_limit - cardinality(jobs)) * v_rounds / v_found end));
+      v_circles := v_circles + 1;
       v_is_whole := true;
       v_found := 0;
       v_passed := 0;
+      v_needed := null;
       v_account := '';
+      continue;
+    end if;
+    if v_account = any (v_exhausted) then
+      v_used := 0;
       continue;
     end if;
 
@@ -53,12 +65,16 @@ begin
     v_quota := floor(v_weight * (v_round + v_rounds)) - floor(v_weight * v_round) - v_used;
     if v_quota <= 0 then
       v_passed := v_passed + (v_used = 0)::integer;
+      v_needed := least(v_needed, ceil((floor(v_weight * v_round) + 1) / v_weight)::bigint - v_round);
       v_used := 0;
       continue;
     end if;
     v_quota := least(v_quota, p_limit - cardinality(jobs));
     select t.ids, t.fetches into v_ids, v_fetches from {{schema}}.queue_dequeue(v_account, v_quota) t;
     v_found := v_found + cardinality(v_ids);
+    if cardinality(v_ids) < v_quota then
+      v_exhausted := v_exhausted || v_account;
+    end if;
     jobs := jobs || v_ids;
     retry_counts := retry_counts || v_fetches;
     -- Only a full fetch ends a turn before it is used up.

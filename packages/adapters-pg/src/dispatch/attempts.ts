@@ -27,7 +27,11 @@ const texts = {
       order by t.id for no key update of t skip locked
     )
     select {{schema}}.queue_ensure(array_agg(f.job), array_agg(f.not_before), null) as count from free f`,
+  make_due_ready_jobs: 'select {{schema}}.queue_make_due_ready() as count',
 } as const
+
+/** Most waiting transfers that one statement makes ready. */
+const dueAtOnce = 1_000
 
 /** The rules by which outcomes are decided here; the functions refuse those of other code. */
 const settlementRules = 2
@@ -123,6 +127,10 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       const values = [ids.map(Id.fromUuid), ids, jobs.map((job) => job.retryCount), claimedBy, client ?? null]
       return (await driver.query(statement, values)).map((row) => ({ ...readClaim(row), claimedBy }))
     },
+    /** Makes waiting transfers ready whose time has come; returns true when there may be more of them. */
+    async makeDueReady(): Promise<boolean> {
+      return readChanged((await driver.query(sql.make_due_ready_jobs, []))[0] ?? {}).count === dueAtOnce
+    },
     /** Writes outcomes of attempts, except those of locked transfers; returns what became of each. */
     async settle(settlements: readonly Settlement[]): Promise<SettleResults> {
       const written = settlements.map(writeSettlement)
@@ -136,7 +144,7 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     /** Gives a job to each of these transfers that has none; returns how many had none. */
     async ensureJobs(ids: readonly string[]): Promise<number> {
       const [row = {}] = await driver.query(sql.give_jobs, [ids, ids.map(Id.toUuid)])
-      return readGiven(row).count
+      return readChanged(row).count
     },
   }
 }
@@ -149,7 +157,7 @@ const readJob = rowDecoder('job', {
 
 const readTurn = rowDecoder('fetch', { turn: Column.text })
 
-const readGiven = rowDecoder('sweep', { count: Column.integer })
+const readChanged = rowDecoder('sweep', { count: Column.integer })
 
 const readHeartbeat = rowDecoder('heartbeat', { id: Column.text, ageMs: Column.number })
 

@@ -39,7 +39,7 @@ const texts = {
       where t.stage <> 'submitting' order by t.id for no key update of t skip locked
     )
     delete from {{schema}}.submission_slot s using unused u where s.transfer_id = u.id`,
-  release_waiting: 'select account_id, released, bounded from {{schema}}.release_waiting($1)',
+  release_waiting: 'select account_id, released, bounded, waits from {{schema}}.release_waiting($1, $2, $3)',
 } as const
 
 /** An account's throttle as it was read, with what a change of it needs. */
@@ -62,6 +62,8 @@ export interface WaitingAccount {
   readonly released: number
   /** True when the end of a submission frees a permit. */
   readonly bounded: boolean
+  /** False when none is left. */
+  readonly waits: boolean
 }
 
 /** The store of throttles: how fast accounts may send, and which transfers wait for that. */
@@ -69,6 +71,9 @@ export type ThrottleStore = ReturnType<typeof createThrottleStore>
 
 /** Most transfers of one account that are released at once. */
 export const maxReleased = 200
+
+/** Accounts whose throttles one statement locks. */
+const accountsAtOnce = 20
 
 /** Makes the store of throttles on a driver. */
 export function createThrottleStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
@@ -105,7 +110,14 @@ export function createThrottleStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     },
     /** Releases transfers that may be sent now; returns the accounts with more that wait. */
     async release(): Promise<readonly WaitingAccount[]> {
-      return (await driver.query(sql.release_waiting, [maxReleased])).map(readWaiting)
+      const waiting: WaitingAccount[] = []
+      for (let after: string | undefined = ''; after !== undefined; ) {
+        const rows: readonly Row[] = await driver.query(sql.release_waiting, [maxReleased, accountsAtOnce, after])
+        const accounts = rows.map(readWaiting)
+        waiting.push(...accounts.filter(({ waits }) => waits))
+        after = accounts.length < accountsAtOnce ? undefined : accounts.at(-1)?.accountId
+      }
+      return waiting
     },
     /** Deletes rows of accounts that are no longer limited or throttled, and slots of transfers that are not under way. */
     async forget(): Promise<void> {
@@ -131,6 +143,7 @@ const readWaiting: (row: Row) => WaitingAccount = rowDecoder('waiting account', 
   accountId: Column.text,
   released: Column.integer,
   bounded: Column.or(Column.boolean, false),
+  waits: Column.boolean,
 })
 
 const readStored = rowDecoder('throttle', {

@@ -10,6 +10,7 @@ it('walks a backlog page by page, each from where the last one ended, and forget
   const forgottenAt: number[] = []
   const attempts: Partial<SweeperOptions<unknown>['attempts']> = {
     unsubmittedAfter: async (id, limit) => backlog.filter((one) => one > id).slice(0, limit),
+    makeDueReady: async () => false,
     ensureJobs: async (ids) => {
       checked.push(...ids)
       return 0

@@ -16,6 +16,9 @@ const restPerPage = 20
 /** Pause between checks for transfers that missed the arrival of their funds or the end of a pause, in milliseconds. */
 const releasesPauseMs = 2_000
 
+/** Pause between checks for many due transfers, in milliseconds. */
+const duePauseMs = 500
+
 /** Pause between checks for due probes, restored credentials and ids that became known, in milliseconds. */
 const newsPauseMs = 1_000
 
@@ -41,12 +44,13 @@ export interface SweeperOptions<Tx> {
 
 /**
  * Starts the loops that find transfers whose wait is over: they give a job to every unsubmitted transfer that lost its own,
- * release transfers that missed their funds, release transfers with restored credentials, poll transfers with an early
+ * make due ones ready, release transfers that missed their funds, release transfers with restored credentials, poll transfers with an early
  * observation, and adopt transfers of others that have no row here. One more wipes details of counterparties after their time.
  */
 export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
   const loops = [
     startJobs(options),
+    startDue(options),
     startReleases(options),
     startCredentials(options),
     ...startFindings(options),
@@ -76,6 +80,15 @@ function startJobs<Tx>({ attempts, credentials, logger }: SweeperOptions<Tx>): L
       await credentials.forgetUnused()
       return pauseMs
     },
+  })
+}
+
+/** A fetch makes some that are due ready; so many may be due at once that later ones of other accounts would wait for many fetches. */
+function startDue<Tx>({ attempts, logger }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'sweep due',
+    logger,
+    turn: async () => ((await attempts.makeDueReady()) ? 0 : duePauseMs),
   })
 }
 
