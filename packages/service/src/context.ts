@@ -1,3 +1,4 @@
+import { connectOutside } from '@outlay/adapters-pg'
 import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/core'
 import type { Pool, PoolClient } from 'pg'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
@@ -85,7 +86,7 @@ function settingsOf(clientId: string, lockTimeoutMs: number | undefined): readon
 
 /** A broken connection never returns to the pool. */
 async function transact<T>(pool: Pool, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
+  const client = await connectOutside(pool)
   let broken: Error | undefined
   const onError = (error: Error) => {
     broken = error

@@ -142,6 +142,12 @@ function messagesOf(
   const messages: (() => void)[] = []
   const errors: unknown[] = []
   const prepareOne = (query: ExecutorQuery, recorder: Connection) => {
+    const known = query.name === undefined ? undefined : knownText(connection, query.name)
+    if (known !== undefined && known !== query.text) {
+      errors.push(
+        new Error(`Prepared statements must be unique: ${query.name} is another statement on this connection.`),
+      )
+    }
     const part = new Query({ ...query, values: [...query.values] })
     part.callback = (error) => errors.push(error)
     part.prepare(recorder)
@@ -152,6 +158,10 @@ function messagesOf(
   for (const one of queries) prepareOne(one, recorder)
   return { messages, errors }
 }
+
+/** The text under which a name is prepared on a connection, or about to be. */
+const knownText = ({ parsedStatements, submittedNamedStatements }: Connection, name: string) =>
+  parsedStatements[name] ?? submittedNamedStatements?.[name]
 
 /** A connection that keeps what a query sends, without its `Sync`. */
 function recorderOf(connection: Connection, messages: (() => void)[]): Connection {

@@ -1,3 +1,4 @@
+import { connectOutside } from '@outlay/adapters-pg'
 import type { Pool, PoolClient, QueryResult } from 'pg'
 import { sqlStateOf } from './conflict.ts'
 import { findPipelineQuery, type PipelineQuery, resultsOf } from './pipeline-query.ts'
@@ -32,7 +33,10 @@ export async function runPipeline<T extends readonly unknown[]>(
     throw error
   }
   const queries = recordings.map(({ query }) => query)
-  const outcome = await sendPipeline(pool, settings, queries)
+  const outcome = await sendPipeline(pool, settings, queries).catch((error: unknown) => {
+    for (const { answer } of recordings) answer.reject(error)
+    throw error
+  })
   if ('error' in outcome) {
     const undone = new Error('Another statement of the transaction failed.', { cause: outcome.error })
     for (const [place, { answer }] of recordings.entries()) {
@@ -91,7 +95,7 @@ async function sendPipeline(
   settings: readonly TransactionSetting[],
   queries: readonly ExecutorQuery[],
 ): Promise<Outcome> {
-  const client = await pool.connect()
+  const client = await connectOutside(pool)
   let broken: Error | undefined
   const onError = (error: Error) => {
     broken = error
@@ -103,12 +107,28 @@ async function sendPipeline(
       PipelineQuery === undefined
         ? await sendOneByOne(client, settings, queries, onError)
         : await submit(client, new PipelineQuery(queries, settings))
-    if ('error' in outcome && !leavesConnection(outcome.error)) onError(outcome.error as Error)
+    if ('error' in outcome) {
+      if (isOpen(client) || !leavesConnection(outcome.error)) onError(outcome.error as Error)
+      return outcome
+    }
+    // By what somebody sent ahead of this without waiting for it, such as a `begin`.
+    if (isOpen(client)) throw new Error('The connection was left in a transaction, so nothing was committed.')
+    if (outcome.results.length !== queries.length)
+      throw new Error(`Of ${queries.length} statements ${outcome.results.length} have a result.`)
     return outcome
+  } catch (error) {
+    onError(error as Error)
+    throw error
   } finally {
     client.off('error', onError)
     client.release(broken)
   }
+}
+
+/** True while a transaction is open on the client, as far as it knows. */
+function isOpen(client: PoolClient): boolean {
+  const { getTransactionStatus } = client as { readonly getTransactionStatus?: (() => unknown) | undefined }
+  return ['T', 'E'].includes(String(getTransactionStatus?.call(client)))
 }
 
 /** True for a refusal of data, of a constraint, of a conflict, of a text or of a lock; other errors may end the connection. */

@@ -48,6 +48,7 @@ export interface Create {
 }
 
 const mostTries = 4
+const insufficientPrivilege = '42501'
 const notStored = new Set(['insufficient_balance', 'account_not_ready', 'bank_login_required'])
 
 /** Decides a request: by the stored answer of its key, or by its create, whose answer is stored with its effect. Never rejects. */
@@ -58,7 +59,9 @@ export async function decide(context: ServiceContext, request: KeyedRequest, cre
       if (decision !== undefined) return decision
       if (tries >= mostTries) return refused(keyInFlight())
     } catch (error) {
-      if (tries >= mostTries || !isConflict(error)) return refused(translated(error))
+      // A policy refuses a write to an account that the client has lost since it was read: the next read refuses the request.
+      const repeats = isConflict(error) || sqlStateOf(error) === insufficientPrivilege
+      if (tries >= mostTries || !repeats) return refused(translated(error))
     }
   }
 }

@@ -51,7 +51,10 @@ export function startReads(context: ServiceContext, request: KeyedRequest): Crea
         const [record, result] = await inClientPipeline(context, request.clientId, [
           (tx) => findKey(tx, context, request),
           (tx) => tx.query({ ...query, values: [...query.values] }),
-        ])
+        ]).catch((error: unknown) => {
+          isKeyRead = false
+          throw error
+        })
         const answer = replayOf(record, request)
         if (answer !== undefined) throw new Replayed(answer)
         return result

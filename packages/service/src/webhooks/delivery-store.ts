@@ -181,7 +181,10 @@ const resend = statement(
      insert into {{schema}}.webhook_delivery (registration_id, event_id, account_id, created_at)
      select r.id, e.id, e.account_id, $3
        from event e
-       join {{schema}}.webhook_registration r on r.account_id = e.account_id and r.status = 'active'
+      cross join lateral (
+        select r.id, r.event_types from {{schema}}.webhook_registration r
+         where r.account_id = e.account_id and r.status = 'active' for key share
+      ) r
       where case when e.type = '${loginRequiredEventType}'
             then r.id in (select registration_id from {{schema}}.webhook_delivery where event_id = e.id)
             else r.event_types && array[e.type, split_part(e.type, '.', 1) || '.*', '*'] end

@@ -37,7 +37,8 @@ export function patternsFor(type: string): readonly string[] {
   return [type, `${type.slice(0, type.indexOf('.'))}.*`, '*']
 }
 
-// The registrations of each account are looked up by their index: a join would read all of them, once there are many.
+// The registrations of each account are looked up by their index: a join would read all of them, once there are many. Each is locked as
+// its delivery's foreign key will lock it, so that one that is removed meanwhile is left out.
 const insertEvents = statement(
   'webhook_event_insert',
   `with given as materialized (
@@ -50,7 +51,7 @@ const insertEvents = statement(
       cross join lateral (
         select r.id from {{schema}}.webhook_registration r
          where r.account_id = g.account_id and r.status = 'active' and r.event_types && g.patterns
-        offset 0
+           for key share
       ) r
    ), event as (
      insert into {{schema}}.webhook_event (id, account_id, type, body, created_at, traceparent)

@@ -46,7 +46,7 @@ const upsertEndpoint = statement(
 const insertNotice = statement(
   'webhook_event_insert_notice',
   `with endpoint as materialized (
-     select id from {{schema}}.webhook_registration where id = $6 and status = 'active'
+     select id from {{schema}}.webhook_registration where id = $6 and status = 'active' for key share
    ), event as (
      insert into {{schema}}.webhook_event (id, account_id, type, body, created_at)
      select $1, $2, $3, $4, $5 where exists (select from endpoint)
