@@ -1,5 +1,5 @@
--- Returns those of the transfers that ended before a time and are not archived. One that the service accepted afterwards, or may
--- have, stays until a person has dealt with that. With `p_lock` it locks them and skips locked ones;
+-- Returns those of the transfers that ended before a time and are not archived. One that the service accepted afterwards stays for good,
+-- since nothing but its log says whose id that is; one that it may have accepted stays until a person has dealt with that. With `p_lock` it locks them and skips locked ones;
 -- it sees a transfer that another archiver has just finished with as that archiver left it.
 create or replace function {{schema}}.lock_ended(p_ids text[], p_before timestamptz, p_lock boolean) returns text[] language plpgsql as $$
 declare
@@ -20,7 +20,8 @@ begin
     select array_agg(t.id) from {{schema}}.transfer t where t.id = any (v_ids) and {{schema}}.effect_of(t) <> 'conflicting'
       and not {{schema}}.ended_in_doubt(t) and not exists (
       select 1 from {{schema}}.attempt a
-      where a.transfer_id = t.id and a.answered_at is null and a.claimed_at > statement_timestamp() - interval '24 hours')
+      where a.transfer_id = t.id and (a.unmatched is not null and a.remote_id is not null
+        or a.answered_at is null and a.claimed_at > statement_timestamp() - interval '24 hours'))
   );
 end
 $$;
