@@ -2,10 +2,12 @@ import type { SubmitResult } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
-import { deferJobs, loseJobs, queueSchema, removeJobs } from '../../test/queue.ts'
+import { deferJobs, loseJobs, queueSchema, readJobs, removeJobs } from '../../test/queue.ts'
 import { createAttemptStore } from '../dispatch/attempts.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { queueTokens } from '../queue/queue.ts'
+import { resolveNames } from '../schema/database-names.ts'
+import { createThrottleStore } from './throttles.ts'
 
 const throttled = (retryAfterMs: number): SubmitResult => ({
   outcome: 'throttled',
@@ -225,5 +227,37 @@ describe('an account with limits', async () => {
     await enqueueMany(engine, 20, 'busy')
     await waitUntil(async () => ((await lowered()) ?? Number.POSITIVE_INFINITY) > slowest)
     expect(await drain(engine)).toMatchObject({ settled: 50 })
+  })
+
+  it('locks the throttles of few accounts at a time while it releases what waits at many', async () => {
+    await pool.query(
+      `insert into outlay.account_throttle (account_id, waiting) select 'many-' || lpad(n::text, 3, '0'), true from generate_series(1, 50) n`,
+    )
+    const store = createThrottleStore(pgDriver(pool), resolveNames({}).tokens)
+    const releasing = await pool.connect()
+    await releasing.query('begin')
+    await releasing.query(`select * from outlay.release_waiting(200, 20, '')`)
+    const free = 'select count(*)::integer as count from (select from outlay.account_throttle for update skip locked) p'
+    expect((await pool.query(free)).rows).toEqual([{ count: 30 }])
+    await releasing.query('rollback')
+    releasing.release()
+    // None of them has anything that waits.
+    expect(await store.release()).toEqual([])
+    expect((await pool.query('select from outlay.account_throttle where waiting')).rowCount).toBe(0)
+  })
+
+  it('lets transfers that await funds wait for their turn, not to be read again and again', async () => {
+    const { engine } = make()
+    const transfers = await enqueueMany(engine, 40, 'slow')
+    await commit((tx) => engine.accounts.configure(tx, 'slow', { ratePerSecond: 0.1 }))
+    await pool.query(
+      `update outlay.transfer set stage = 'awaiting_funds', reason = 'insufficient_balance', attempt = 1`,
+    )
+    const attempts = createAttemptStore(pgDriver(pool), resolveNames({}).tokens)
+    const jobs = await attempts.fetch(100, 'worker')
+    await attempts.claim(jobs, 'worker')
+    const waits = (await readJobs(pool, ...transfers.map(({ id }) => id))).filter(({ state }) => state === 'waiting')
+    expect(waits).toHaveLength(39)
+    expect(Math.max(...waits.map(({ dueInMinutes }) => dueInMinutes))).toBeGreaterThan(5)
   })
 })
