@@ -55,6 +55,7 @@ import { startUnknownSweeper } from './sweeps/unknown-sweeper.ts'
 import { createCommandStore } from './transfers/commands.ts'
 import { type CounterpartyStore, createCounterpartyStore } from './transfers/counterparties.ts'
 import { createTransferStore, type TransferStore } from './transfers/transfers.ts'
+import { warnOfIsolation } from './workers/isolation.ts'
 import { startWakeup } from './workers/wakeup.ts'
 
 /** Where the engine keeps its tables. */
@@ -250,6 +251,7 @@ async function prepareWork<Tx>(parts: Parts<Tx>) {
   try {
     // First: an engine that is refused here writes nothing.
     guard = await startGuard({ ...parts, environment: handlers.environment })
+    await warnOfIsolation(driver, logger)
     for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
     const supervision = await startQueueSupervision(driver, parts.queueSchema, logger)
     return { offError, guard, supervision }
