@@ -100,12 +100,13 @@ export async function retryAccountCredentials(session: Session, accountId: strin
 /** Sends an account's transfers that await funds again, or as soon as nothing else holds them. */
 export async function fundAccount(session: Session, accountId: string): Promise<void> {
   const count = await session.transaction((tx) => session.engine.accounts.fundsArrived(tx, accountId))
+  const { known, doubt } = await doubtAccount(session, accountId)
   const holds = await readHolds(session, accountId)
-  session.write({ accountId, released: count, holds }, () => {
+  session.write({ accountId, released: count, known, holds }, () => {
     const done =
       count === 0
         ? `${accountId} has no transfer that awaits funds. A transfer that is being refused for lack of funds right now is sent again.`
         : `${plural(count, 'transfer')} of ${accountId} ${isHeld(holds, accountId) ? 'due' : 'sent'} again, with their own keys.`
-    return done + formatHolds(holds)
+    return done + formatHolds(holds) + doubt
   })
 }

@@ -126,7 +126,7 @@ describe('the command line', async () => {
     })
     expect((await run('accounts', 'list')).stdout).toContain('4 at once, weight 2')
     const refused = await run('accounts', 'limit', 'acme', '--concurrency', '0.5')
-    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toContain('concurrency')
     expect(await run('accounts', 'limit', 'acme', '--rate', 'fast')).toMatchObject({ code: 2 })
     expect(await host.engine.accounts.get('acme')).toMatchObject({ concurrency: 4 })
@@ -217,7 +217,7 @@ describe('the command line', async () => {
     ]
     for (const beside of others) {
       const { code, stderr } = await run(...args, id, ...beside)
-      expect([code, stderr]).toEqual([1, expect.stringContaining('Which transfer is meant?')])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('Which transfer is meant?')])
     }
     expect((await run(...args, id)).code).toBe(0)
     expect((await run(...args, '--account', 'other', '--key', 'INV-2')).code).toBe(0)

@@ -39,7 +39,7 @@ describe('the program outlay, built', async () => {
   })
 
   it('says what to do next when the arguments or the connection make no sense, and keeps the password', async () => {
-    expect(await start(['status'])).toMatchObject({ code: 1, stderr: expect.stringContaining('DATABASE_URL') })
+    expect(await start(['status'])).toMatchObject({ code: 2, stderr: expect.stringContaining('DATABASE_URL') })
     expect(await start(['transfers', 'list', '--stage', 'nowhere'])).toMatchObject({ code: 2 })
     expect(await start(['nothing'])).toMatchObject({ code: 2 })
     expect(await start(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('doctor') })

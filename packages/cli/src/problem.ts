@@ -1,4 +1,4 @@
-import { OutlayError } from '@outlay/core'
+import { type ErrorCode, OutlayError } from '@outlay/core'
 import { printable } from './table.ts'
 
 /** A refusal of the command line itself: the problem, and what to do next. */
@@ -12,6 +12,21 @@ export class Refusal extends Error {
     this.next = next
   }
 }
+
+/** A refusal of what was typed, whatever the database holds. */
+export class Misuse extends Refusal {}
+
+/** Codes of the engine for what was typed. */
+const misuses: ReadonlySet<string> = new Set<ErrorCode>([
+  'missing_field',
+  'invalid_id',
+  'invalid_request',
+  'idempotency_key_invalid',
+])
+
+/** True for an error that no database would answer otherwise: the arguments are wrong. */
+export const isMisuse = (error: unknown): boolean =>
+  error instanceof Misuse || (OutlayError.is(error) && misuses.has(error.code))
 
 /** The message of a failed command. */
 export interface Problem {

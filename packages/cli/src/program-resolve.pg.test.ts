@@ -70,7 +70,7 @@ describe('outlay transfers resolve', async () => {
     const id = await block()
     for (const options of [[], ['--remote-id', 'r-1', '--not-paid']]) {
       const refused = await resolve(id, ...options)
-      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused).toMatchObject({ code: 2, stdout: '' })
       expect(refused.stderr).toContain('Give either --remote-id <id> or --not-paid.')
     }
     expect((await resolve(id, '--remote-id', 'r\n1', '--unchecked')).stderr).toContain('remoteId')

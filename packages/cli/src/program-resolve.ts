@@ -1,7 +1,7 @@
 import type { Resolution } from '@outlay/core'
 import type { Command } from 'commander'
 import type { Perform } from './perform.ts'
-import { Refusal } from './problem.ts'
+import { Misuse } from './problem.ts'
 import { type NoteOptions, withNote } from './program-safety.ts'
 
 interface ResolveOptions extends NoteOptions {
@@ -39,7 +39,7 @@ function readResolution(options: ResolveOptions): Resolution {
   const note = { reason, actor }
   if (remoteId !== undefined && notPaid === undefined) {
     if (gatewayModule === undefined && unchecked === undefined) {
-      throw new Refusal(
+      throw new Misuse(
         'An id may be mistyped, so the service has to be asked for it first.',
         'Give --gateway-module <file>, or --unchecked.',
       )
@@ -48,12 +48,12 @@ function readResolution(options: ResolveOptions): Resolution {
   }
   if (remoteId === undefined && notPaid) {
     if ((gatewayModule ?? unchecked ?? insteadOf) !== undefined) {
-      throw new Refusal(
+      throw new Misuse(
         'Nothing can be asked about a transfer that the service does not have, and no id is moved.',
         'Give --gateway-module, --unchecked and --instead-of with --remote-id only.',
       )
     }
     return { notPaid, ...note }
   }
-  throw new Refusal('The outcome of the transfer is missing.', 'Give either --remote-id <id> or --not-paid.')
+  throw new Misuse('The outcome of the transfer is missing.', 'Give either --remote-id <id> or --not-paid.')
 }

@@ -2,7 +2,7 @@ import type { StopTarget } from '@outlay/core'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from './duration.ts'
 import type { Perform } from './perform.ts'
-import { Refusal } from './problem.ts'
+import { Misuse } from './problem.ts'
 
 /** Who acts, and why. */
 export interface NoteOptions {
@@ -28,12 +28,12 @@ const withTarget = (command: Command): Command =>
 
 function readTarget({ all, gateway, account }: TargetOptions): StopTarget {
   if ([all, gateway, account].filter((one) => one !== undefined).length !== 1) {
-    throw new Refusal('The target to stop or start is missing.', 'Give one of --all, --gateway <name>, --account <id>.')
+    throw new Misuse('The target to stop or start is missing.', 'Give one of --all, --gateway <name>, --account <id>.')
   }
   // A stop of any gateway stops all, so a name that is mistyped must not become a row.
   if (gateway !== undefined && gateway !== 'default') {
     const message = `There is one gateway, "default"; got "${gateway}". Nothing was changed.`
-    throw new Refusal(message, 'Give --gateway default, which is everything, or --account <id>.')
+    throw new Misuse(message, 'Give --gateway default, which is everything, or --account <id>.')
   }
   if (account !== undefined) return { scope: 'account', name: account }
   return gateway === undefined ? { scope: 'all' } : { scope: 'gateway', name: gateway }

@@ -1,5 +1,12 @@
 import type { RoleNames } from '@outlay/adapters-pg'
-import { eventTypes, type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
+import {
+  eventTypes,
+  type ResubmitOptions,
+  type Stage,
+  stages,
+  type TransferStatus,
+  transferStatuses,
+} from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from './cli-context.ts'
 import { parseDuration } from './duration.ts'
@@ -186,11 +193,28 @@ function addTransfers(program: Command, perform: Perform): void {
     .command('resubmit')
     .description('enqueue the request of a failed or canceled transfer again, as a new one with a new key')
     .argument('<transfer>', 'id')
-    .option('--key <key>', 'idempotency key of the new one (default: derived from the id, so that there is only one)')
-    .action((id: string, options: { key?: string }, command: Command) =>
-      perform(command, (session, { resubmitTransfer }) => resubmitTransfer(session, id, options.key)),
+    .option(
+      '--key <key>',
+      'idempotency key of the new one (default: derived from the key of the ended one, so that there is only one)',
+    )
+    .option('--not-before <time>', 'when to send it at the earliest, or "now" (default: as the ended one)')
+    .option('--expires-at <time>', 'when to send it at the latest, or "never" (default: as the ended one)')
+    .action((id: string, options: ResubmitCommandOptions, command: Command) =>
+      perform(command, (session, { resubmitTransfer }) => resubmitTransfer(session, id, readAgain(options))),
     )
 }
+
+interface ResubmitCommandOptions {
+  readonly key?: string
+  readonly notBefore?: string
+  readonly expiresAt?: string
+}
+
+const readAgain = ({ key, notBefore, expiresAt }: ResubmitCommandOptions): ResubmitOptions => ({
+  idempotencyKey: key,
+  notBefore: notBefore === 'now' ? null : notBefore,
+  expiresAt: expiresAt === 'never' ? null : expiresAt,
+})
 
 interface LimitOptions {
   readonly rate?: Limit

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
 import type { CliContext } from './cli-context.ts'
-import { explain } from './problem.ts'
+import { explain, isMisuse } from './problem.ts'
 import { createProgram } from './program.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function runOutlay(args: readonly string[], around: CliContext): Pr
     const problem = explain(error)
     if (args.includes('--json')) around.stderr(`${JSON.stringify({ error: problem })}\n`)
     else around.stderr(`${problem.message}\n→ ${problem.next}\n`)
-    return 1
+    return isMisuse(error) ? 2 : 1
   }
 }
 

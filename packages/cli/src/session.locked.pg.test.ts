@@ -52,4 +52,16 @@ describe('a command behind a transaction that stays open', async () => {
     }
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'queued', status: 'pending' })
   })
+
+  it('says what it has committed when what it reads afterwards is locked, and a diagnosis ends', async () => {
+    await host.enqueue({ accountId: 'acme' })
+    const lock: Work = (tx) => tx.query('lock table outlay.transfer in access exclusive mode')
+    const stopped = await runBehind(lock, 'stop', '--account', 'acme')
+    expect([stopped.code, stopped.stderr]).toEqual([0, ''])
+    expect(stopped.stdout).toContain('Stopped: the account acme.')
+    expect(stopped.stdout).toContain('could not be read')
+    const diagnosed = await runBehind(lock, 'doctor')
+    expect(diagnosed.code).toBe(1)
+    expect(diagnosed.stderr).toContain('pg_blocking_pids(pid) from pg_stat_activity')
+  }, 60_000)
 })

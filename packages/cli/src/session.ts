@@ -2,7 +2,7 @@ import { type Driver, type Inspection, inspect, pgDriver, postgres } from '@outl
 import { type Backend, createEngine, type Engine, type Gateway } from '@outlay/core'
 import pg from 'pg'
 import type { CliContext } from './cli-context.ts'
-import { Refusal } from './problem.ts'
+import { Misuse } from './problem.ts'
 
 /** Options of every command. */
 export interface GlobalOptions {
@@ -88,20 +88,23 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
   }
 }
 
-/** Longest wait of a command's transaction for one lock: whoever stops payments must not wait in silence behind another session. */
+/** Longest wait of a command for one lock: whoever stops payments must not wait in silence behind another session. */
 const lockTimeout = '5s'
 
-/** A driver whose transactions fail with `55P03` when they do not get a lock in time. */
+/** A driver whose statements fail with `55P03` when they do not get a lock in time, those that only read too. */
 function impatientDriver(pool: pg.Pool): Driver<pg.PoolClient> {
   // Unnamed statements work behind every pooler, and a command runs each of its statements once.
   const driver = pgDriver(pool, { prepared: false })
+  const transaction: typeof driver.transaction = (work, options) =>
+    driver.transaction(async (tx) => {
+      await tx.query(`set local lock_timeout = '${lockTimeout}'`)
+      return work(tx)
+    }, options)
   return {
     ...driver,
-    transaction: (work, options) =>
-      driver.transaction(async (tx) => {
-        await tx.query(`set local lock_timeout = '${lockTimeout}'`)
-        return work(tx)
-      }, options),
+    transaction,
+    query: (statement, values) => transaction((tx) => driver.execute(tx, statement, values)),
+    run: (text, values) => transaction((tx) => tx.query(text, values === undefined ? undefined : [...values])),
   }
 }
 
@@ -120,7 +123,7 @@ export function namesOf({ schema, queueSchema }: GlobalOptions) {
     ['--queue-schema', queueSchema],
   ] as const) {
     if (name === undefined || schemaPattern.test(name)) continue
-    throw new Refusal(`${option} is no schema name.`, 'Use lower-case letters, digits and underscores, at most 51.')
+    throw new Misuse(`${option} is no schema name.`, 'Use lower-case letters, digits and underscores, at most 51.')
   }
   return { schema, queueSchema }
 }
@@ -129,10 +132,10 @@ export function namesOf({ schema, queueSchema }: GlobalOptions) {
 function readUrl(options: GlobalOptions, around: CliContext): string {
   const url = options.databaseUrl ?? around.env['DATABASE_URL']
   if (url === undefined || url === '') {
-    throw new Refusal('There is no database to connect to.', 'Give --database-url, or set DATABASE_URL.')
+    throw new Misuse('There is no database to connect to.', 'Give --database-url, or set DATABASE_URL.')
   }
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol)) {
-    throw new Refusal('The database URL cannot be read.', 'Write it as postgres://user:password@host:5432/database.')
+    throw new Misuse('The database URL cannot be read.', 'Write it as postgres://user:password@host:5432/database.')
   }
   return url
 }

@@ -1,9 +1,9 @@
 import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
-import { Id, OutlayError, type Resolution, type StoredTransfer } from '@outlay/core'
+import { Id, OutlayError, type Resolution, type ResubmitOptions, type StoredTransfer } from '@outlay/core'
 import { formatDuration } from './duration.ts'
 import { withGateway } from './gateway-module.ts'
 import { formatHolds, type Hold, mergeHolds, readHolds } from './holds.ts'
-import { Refusal } from './problem.ts'
+import { Misuse } from './problem.ts'
 import type { Session } from './session.ts'
 import { formatFields, formatTable, plural } from './table.ts'
 
@@ -25,7 +25,7 @@ export async function listTransfers(
 
 async function listStuck(session: Session, { accountId, limit, ...others }: TransferFilter): Promise<void> {
   if (Object.values(others).some((one) => one !== undefined)) {
-    throw new Refusal('--stuck goes with --account and --limit only.', 'Leave out what else there is, or --stuck.')
+    throw new Misuse('--stuck goes with --account and --limit only.', 'Leave out what else there is, or --stuck.')
   }
   const stuck = await session.inspection.stuck({ accountId, ...(limit === undefined ? {} : { limit }) })
   session.write(stuck, () => {
@@ -90,7 +90,7 @@ export async function findEvidence(session: Session, reference: TransferReferenc
   const { id, accountId, key } = reference
   // Of another transfer they would be passed over, and the evidence would be taken for that of the one that was meant.
   if (id !== undefined ? (accountId ?? key) !== undefined : accountId === undefined || key === undefined) {
-    throw new Refusal('Which transfer is meant?', 'Give either its id, or both --account and --key.')
+    throw new Misuse('Which transfer is meant?', 'Give either its id, or both --account and --key.')
   }
   const found = id ?? (await session.engine.transfers.getByKey(accountId ?? '', key ?? ''))?.id
   const evidence = found === undefined ? undefined : await session.inspection.evidence(Id.parse(found))
@@ -246,14 +246,16 @@ async function readAll(session: Session, ids: readonly string[]): Promise<readon
 }
 
 /** Enqueues the request of a failed or canceled transfer again, as a new one with a new key. */
-export async function resubmitTransfer(session: Session, id: string, key: string | undefined): Promise<void> {
-  const again = await session.transaction((tx) =>
-    session.engine.transfers.resubmit(tx, Id.parse(id), { idempotencyKey: key }),
-  )
-  const { id: newId, idempotencyKey, reused } = again
+export async function resubmitTransfer(session: Session, id: string, options: ResubmitOptions): Promise<void> {
+  const again = await session.transaction((tx) => session.engine.transfers.resubmit(tx, Id.parse(id), options))
+  const { id: newId, idempotencyKey, reused, stage, status } = again
   const holds = await readHolds(session, again.accountId)
-  session.write({ id: newId, idempotencyKey, reused, resubmits: id, holds }, () => {
-    if (reused) return `The key ${idempotencyKey} has this request already, as ${newId}; nothing was enqueued.`
-    return `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.${formatHolds(holds)}`
+  session.write({ id: newId, idempotencyKey, reused, stage, status, resubmits: id, holds }, () => {
+    if (!reused) {
+      return `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.${formatHolds(holds)}`
+    }
+    const known = `The key ${idempotencyKey} has this request already, as ${newId}, which is ${status} (${stage}); nothing was enqueued.`
+    const hasEnded = status === 'failed' || status === 'canceled'
+    return hasEnded ? `${known} To send it once more: "outlay transfers resubmit ${newId}".` : known
   })
 }

@@ -27,6 +27,9 @@ export interface Archived {
   readonly heldBy: readonly string[]
 }
 
+/** Longest age, in milliseconds: ten thousand years, which Postgres can subtract from now. */
+const longestAgeMs = 315_576_000_000_000
+
 /** Transfers in one step: a transaction of some tens of milliseconds, and one row of the archive. */
 const stepSize = 200
 
@@ -35,7 +38,13 @@ export async function archive(backend: ArchivePort, options: ArchiveOptions): Pr
   checkNames(options, ['olderThanMs', 'limit', 'dryRun', 'signal', 'onProgress'])
   const { olderThanMs, limit = Number.POSITIVE_INFINITY, dryRun = false, signal, onProgress } = options
   if (olderThanMs === undefined) throw new Error('olderThanMs is a number from 0 on; got undefined.')
-  checkNumbers({ olderThanMs, limit: options.limit }, { olderThanMs: { min: 0 }, limit: { min: 0 } })
+  checkNumbers(
+    { olderThanMs, limit: options.limit === Number.POSITIVE_INFINITY ? undefined : options.limit },
+    {
+      olderThanMs: { min: 0, max: longestAgeMs },
+      limit: { min: 0, integer: true },
+    },
+  )
   checkFlag(dryRun, 'dryRun')
   let sum: Archived = { archived: 0, held: 0, heldBy: [] }
   let after: string | null = ''
