@@ -1,6 +1,7 @@
 -- Defers transfers beyond what their accounts may send now, and returns the deferred ones. The oldest go first, and none passes
 -- one that waits already, but for a probe of refused credentials: the others wait for it too, and one that a host has locked would
--- keep it from being sent. Those that await funds, or whose throttle is locked, come again soon; the others when there are permits.
+-- keep it from being sent. Those that await funds come again when their turn may come, and those
+-- whose throttle is locked soon; the others when there are permits.
 -- The caller has locked the transfers.
 create or replace function {{schema}}.enforce_limits(p_ids text[], p_jobs uuid[], p_without text[])
 returns text[] language plpgsql as $$
@@ -42,8 +43,7 @@ begin
     where n.id <> all (p_without || v_busy)
       and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
   ), verdict as materialized (
-    select m.*, row_number() over (partition by m.account_id order by m.id) as place, m.is_next
-      and row_number() over (partition by m.account_id, m.is_next order by m.id) <= coalesce(m.permits, 2147483647) as goes
+    select m.*, row_number() over (partition by m.account_id order by m.id) as place, m.is_next and row_number() over (partition by m.account_id, m.is_next order by m.id) <= coalesce(m.permits, 2147483647) as goes
     from mine m
   ), throttled as (
     update {{schema}}.account_throttle p
@@ -65,9 +65,7 @@ begin
         unknown_since = {{schema}}.unknown_since_of(t)
     from verdict v where t.id = v.id and not v.goes and v.stage <> 'awaiting_funds'
   )
-  select array_agg(v.id), array_agg(v.job), array_agg(clock_timestamp() + case
-    when v.stage <> 'awaiting_funds' then interval '10 years'
-    -- When its turn may come, or there are so many that they would be read again and again.
+  select array_agg(v.id), array_agg(v.job), array_agg(clock_timestamp() + case when v.stage <> 'awaiting_funds' then interval '10 years'
     else make_interval(secs => least(3600, greatest(5, v.place / coalesce(v.rate, 10)))) end)
   into v_held, v_held_jobs, v_due_at from verdict v where not v.goes;
   perform {{schema}}.queue_defer(v_held_jobs, v_due_at);

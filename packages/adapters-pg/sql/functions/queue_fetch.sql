@@ -22,8 +22,7 @@ declare
   v_rounds bigint := 1;
   v_is_whole boolean := false;
   v_found integer := 0;
-  v_passed integer := 0;
-  -- How many rounds lead to the next turn of an account that was passed.
+  -- How many rounds lead to the next turn of an account that was passed; null when none was.
   v_needed bigint;
   v_circles integer := 0;
   -- Accounts that had fewer than their turn: whatever they still have is locked.
@@ -31,50 +30,37 @@ declare
 begin
   jobs := '{}';
   retry_counts := '{}';
-  if exists (select from {{queue_table}} j where j.name = '{{queue}}' and j.state < 'active' and not j.blocked) then
-    perform {{schema}}.queue_return();
-  end if;
-  perform {{schema}}.queue_make_due_ready();
+  perform {{schema}}.queue_refill();
   while cardinality(jobs) < p_limit loop
     if v_used = 0 then
       select o.account_id into v_account from {{schema}}.outbox o where o.ready and o.account_id > v_account order by o.account_id limit 1;
     end if;
     if v_account is null then
-      exit when (v_is_whole and v_found = 0 and v_passed = 0) or v_circles = 8;
+      exit when (v_is_whole and v_found = 0 and v_needed is null) or v_circles = 8;
       v_round := v_round + v_rounds;
-      v_rounds := greatest(1, least(10000, case
-        when not v_is_whole then 1
-        when v_found = 0 then v_needed - v_rounds
-        else (p_limit - cardinality(jobs)) * v_rounds / v_found end));
+      v_rounds := {{schema}}.queue_next_rounds(v_is_whole, v_rounds, v_found, v_needed, p_limit - cardinality(jobs));
       v_circles := v_circles + 1;
       v_is_whole := true;
       v_found := 0;
-      v_passed := 0;
       v_needed := null;
       v_account := '';
       continue;
     end if;
-    if v_account = any (v_exhausted) then
-      v_used := 0;
-      continue;
-    end if;
-
     if v_is_weighted then
       v_weight := coalesce((select f.weight from {{schema}}.account f where f.account_id = v_account and f.weight <> 1), 1);
     end if;
     v_quota := floor(v_weight * (v_round + v_rounds)) - floor(v_weight * v_round) - v_used;
-    if v_quota <= 0 then
-      v_passed := v_passed + (v_used = 0)::integer;
-      v_needed := least(v_needed, ceil((floor(v_weight * v_round) + 1) / v_weight)::bigint - v_round);
+    if v_quota <= 0 or v_account = any (v_exhausted) then
+      if v_used = 0 and v_quota <= 0 then
+        v_needed := least(v_needed, ceil((floor(v_weight * v_round) + 1) / v_weight)::bigint - v_round);
+      end if;
       v_used := 0;
       continue;
     end if;
     v_quota := least(v_quota, p_limit - cardinality(jobs));
     select t.ids, t.fetches into v_ids, v_fetches from {{schema}}.queue_dequeue(v_account, v_quota) t;
     v_found := v_found + cardinality(v_ids);
-    if cardinality(v_ids) < v_quota then
-      v_exhausted := v_exhausted || v_account;
-    end if;
+    v_exhausted := v_exhausted || case when cardinality(v_ids) < v_quota then array[v_account] end;
     jobs := jobs || v_ids;
     retry_counts := retry_counts || v_fetches;
     -- Only a full fetch ends a turn before it is used up.
@@ -82,12 +68,10 @@ begin
       and floor(v_weight * (v_round + 1)) - floor(v_weight * v_round) > v_used + v_quota then v_used + v_quota else 0 end;
   end loop;
   turn := v_round || ' ' || v_used || ' ' || coalesce(v_account, '');
-  if cardinality(jobs) > 0 then
-    v_ids := {{schema}}.queue_activate(jobs, retry_counts);
-    if cardinality(v_ids) < cardinality(jobs) then
-      select coalesce(array_agg(n.job order by n.position), '{}'), array_agg(n.retry_count order by n.position) into jobs, retry_counts
-      from unnest(jobs, retry_counts) with ordinality as n (job, retry_count, position) where n.job = any (v_ids);
-    end if;
+  v_ids := case when cardinality(jobs) > 0 then {{schema}}.queue_activate(jobs, retry_counts) end;
+  if cardinality(v_ids) < cardinality(jobs) then
+    select coalesce(array_agg(n.job order by n.position), '{}'), array_agg(n.retry_count order by n.position) into jobs, retry_counts
+    from unnest(jobs, retry_counts) with ordinality as n (job, retry_count, position) where n.job = any (v_ids);
   end if;
 end
 $$;

@@ -128,9 +128,8 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       return (await driver.query(statement, values)).map((row) => ({ ...readClaim(row), claimedBy }))
     },
     /** Makes waiting transfers ready whose time has come; returns true when there may be more of them. */
-    async makeDueReady(): Promise<boolean> {
-      return readChanged((await driver.query(sql.make_due_ready_jobs, []))[0] ?? {}).count === dueAtOnce
-    },
+    makeDueReady: async (): Promise<boolean> =>
+      readChanged((await driver.query(sql.make_due_ready_jobs, []))[0] ?? {}).count === dueAtOnce,
     /** Writes outcomes of attempts, except those of locked transfers; returns what became of each. */
     async settle(settlements: readonly Settlement[]): Promise<SettleResults> {
       const written = settlements.map(writeSettlement)
@@ -138,14 +137,11 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       return new Map(rows.map(readResult).map(({ id, attempt, result }) => [`${id} ${attempt}`, result]))
     },
     /** Transfers that have not been submitted and did not change recently, in the order of their ids. */
-    async unsubmittedAfter(id: string, limit: number): Promise<readonly string[]> {
-      return readIds(await driver.query(sql.unsubmitted, [id, limit]))
-    },
+    unsubmittedAfter: async (id: string, limit: number): Promise<readonly string[]> =>
+      readIds(await driver.query(sql.unsubmitted, [id, limit])),
     /** Gives a job to each of these transfers that has none; returns how many had none. */
-    async ensureJobs(ids: readonly string[]): Promise<number> {
-      const [row = {}] = await driver.query(sql.give_jobs, [ids, ids.map(Id.toUuid)])
-      return readChanged(row).count
-    },
+    ensureJobs: async (ids: readonly string[]): Promise<number> =>
+      readChanged((await driver.query(sql.give_jobs, [ids, ids.map(Id.toUuid)]))[0] ?? {}).count,
   }
 }
 

@@ -111,9 +111,7 @@ function createTurn<Tx>(
   const round = createRound()
   return async () => {
     idle.leave(index)
-    await begun.recover()
-    await attendance.keep()
-    await upkeep.keep()
+    for (const part of [begun, attendance, upkeep]) await part.keep()
     const limit = singly > 0 ? 1 : subscription.batchSize
     const begunAt = performance.now()
     const exceptAccounts = troubled[skips]()

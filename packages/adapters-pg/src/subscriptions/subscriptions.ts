@@ -12,11 +12,9 @@ import { type Row, statements } from '../database/statement.ts'
 import { namedThrownText } from '../database/thrown-text.ts'
 import { readTransfer } from '../transfers/transfer-row.ts'
 import { createAcknowledgedEvents } from './acknowledged-events.ts'
+import { createBegunEventStore, maxFailures, retryAt } from './begun-events.ts'
 import { createHandlerRun, type HandlerRun } from './handler-run.ts'
 import { createNextStatements, type DeliveryPlace } from './next-deliveries.ts'
-
-/** When an event is delivered again after a failure: twice as long after each, an hour at most, half of it at random. */
-const retryAt = `clock_timestamp() + least(3600, power(2, least(d.failures, 12))) * interval '1 second' * (0.5 + random())`
 
 const texts = {
   register: 'select {{schema}}.register_subscription($1, $2::text[])::text',
@@ -45,31 +43,13 @@ const texts = {
     ) f
     where d.subscription = f.subscription and d.transfer_id = f.transfer_id and d.sequence = f.sequence
     returning d.failures, d.dead`,
-  // A process that still handles one has it locked.
-  fail_begun: `with failed as (
-      update {{schema}}.delivery d
-      set ready = false, begun = false, failures = d.failures + 1, last_error = $2, dead = d.failures + 1 >= $3, due_at = ${retryAt}
-      where d.ctid = any (array(
-        select x.ctid from {{schema}}.delivery x where x.subscription = $1 and x.begun for no key update skip locked))
-      returning d.account_id
-    )
-    select account_id, count(*)::integer as count from failed group by account_id`,
 } as const
 
 const handlingTexts = {
-  begin_deliveries: `update {{schema}}.delivery d set begun = true
-    where d.ctid = any (array(
-      select x.ctid from unnest($2::text[], $3::integer[]) as n (id, sequence)
-      cross join lateral (
-        select y.ctid from {{schema}}.delivery y
-        where y.subscription = $1 and y.transfer_id = n.id and y.sequence = n.sequence limit 1) x))`,
   acknowledge: 'select {{schema}}.acknowledge_deliveries($1, $2, $3::text[], $4::integer[]) as acknowledged',
   terminate: `select pg_terminate_backend(a.pid, 2000) as ended from pg_stat_activity a
     where a.pid = $1 and a.backend_xid::text::bigint = $2::bigint & 4294967295`,
 } as const
-
-/** Failures of one event after which it becomes a dead letter: about a day and a half of backoff. */
-const maxFailures = 40
 
 /** Most ready events of one account that one statement reads. */
 const windowSize = 1_000
@@ -144,6 +124,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       return { attended: read?.attended ?? types, missing: read?.missing ?? [] }
     },
     deliver: createDeliver(driver, tokens),
+    failBegun: createBegunEventStore(driver, tokens).failBegun,
     /** Where the ready events that one fetch reads end; undefined when it reads all of them. */
     async readEnd(
       { name, types }: Subscription<Tx>,
@@ -166,11 +147,6 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
         maxFailures,
       ]
       return { dead: readFirst(readFailed, await driver.query(sql.fail, values))?.dead === true }
-    },
-    /** Defers events that a process began and neither handled nor failed; returns how many of each account. */
-    async failBegun(subscription: string): Promise<ReadonlyMap<string, number>> {
-      const rows = await driver.query(sql.fail_begun, [subscription, processEnded, maxFailures])
-      return new Map(rows.map((row) => [readOwner(row).accountId, readDeferred(row).count]))
     },
     /** Makes deferred deliveries ready whose time has come; returns true when there may be more of them. */
     async makeDueReady(name: string): Promise<boolean> {
@@ -212,16 +188,9 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
   const sql = statements(tokens, handlingTexts)
   const { next } = createNextStatements(tokens, windowSize)
   const acknowledged = createAcknowledgedEvents()
+  const begun = createBegunEventStore(driver, tokens)
   const terminate = async ({ pid, xact }: TransactionMark) => {
     await driver.query(sql.terminate, [pid, xact])
-  }
-  /** Marks events as begun that have to be; returns true when there were any. */
-  const begin = async (tx: Tx, subscription: string, rows: readonly Row[], isCautious: boolean) => {
-    const fresh = rows.map(readBeginning).filter(({ begun, failures }) => !begun && (isCautious || failures > 0))
-    if (fresh.length === 0) return false
-    const values = [subscription, fresh.map(({ transferId }) => transferId), fresh.map(({ sequence }) => sequence)]
-    await driver.execute(tx, sql.begin_deliveries, values)
-    return true
   }
   const handleAll = async (tx: Tx, subscription: Subscription<Tx>, rows: readonly Row[], run: HandlerRun) => {
     const mark = readMark(rows[0] ?? {})
@@ -238,9 +207,8 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
       const ms = (performance.now() - begunAt) / together.length
       for (const { accountId } of together) tookMs.set(accountId, Math.max(ms, tookMs.get(accountId) ?? 0))
     }
-    const ids = events.map((event) => event.transferId)
-    const sequences = events.map((event) => event.sequence)
-    const values = [subscription.name, mark.xact, ids, sequences]
+    const handled = [events.map(({ transferId }) => transferId), events.map(({ sequence }) => sequence)]
+    const values = [subscription.name, mark.xact, ...handled]
     const [row] = await driver.execute(tx, sql.acknowledge, values).catch((error: unknown) => {
       if (OutlayError.is(error, 'no_transaction')) return []
       throw error
@@ -249,12 +217,11 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
     throw new Error('The handler ended the transaction that it was given; the engine commits it or rolls it back.')
   }
   return async (subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> => {
-    const { limit, holding, exceptAccounts, exceptTransfers, traced = false, place } = options
+    const { limit, holding, exceptAccounts, exceptTransfers, traced = false, place, signal, onFailed } = options
     const { name, types, timeoutMs } = subscription
     const statement = next(types.length, limit, traced)
     const longest = String(timeoutMs + serverGraceMs)
     const values = [name, exceptAccounts, ...place, holding, exceptTransfers, longest, ...types]
-    const { signal, onFailed } = options
     const run = createHandlerRun({ timeoutMs, serverEndsMs: timeoutMs + serverGraceMs + 1_000, signal, onFailed })
     let count = 0
     const transaction = driver.transaction(
@@ -262,7 +229,7 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
         const rows = await driver.execute(tx, statement, values)
         count = rows.length
         if (count === 0 || !options.onLeased(rows.map((row) => readOwner(row).accountId))) return undefined
-        if (await begin(tx, name, rows, options.isCautious)) return 'begun'
+        if (await begun.begin(tx, name, rows, options.isCautious)) return 'begun'
         return handleAll(tx, subscription, rows, run).catch((error: unknown) => {
           // Before the rollback, after which others may fetch it.
           const event = run.current()
@@ -274,15 +241,14 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
     )
     try {
       const handled = await run.orAbandoned(transaction)
-      if (handled === undefined) return { kind: 'none' }
-      if (handled === 'begun') return { kind: 'begun' }
+      if (handled === undefined || handled === 'begun') return { kind: handled ?? 'none' }
       acknowledged.add(name, handled.events)
       return { kind: 'handled', tookMs: handled.tookMs }
     } catch (error) {
       if (run.isStopped()) return { kind: 'stopped' }
       const event = run.current()
       if (event === undefined) throw error
-      options.onFailed(event)
+      onFailed(event)
       const isItsOwn = count === 1 || (run.hasExceeded() && !subscription.together)
       return { kind: 'failed', count, event, error, isItsOwn }
     }
@@ -294,8 +260,6 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
  * process that stands still, or has no connection left to end it.
  */
 const serverGraceMs = 10_000
-
-const processEnded = 'The process ended while it handled this event.'
 
 const rolledBack =
   'The last transaction of this event was lost although its commit did not fail; await every statement of the handler.'
@@ -342,12 +306,6 @@ const readPlace = rowDecoder('delivery', {
   dueAt: Column.text,
   transferId: Column.text,
   sequence: Column.integer,
-})
-const readBeginning = rowDecoder('event', {
-  transferId: Column.text,
-  sequence: Column.integer,
-  failures: Column.integer,
-  begun: Column.boolean,
 })
 const readOwner = rowDecoder('event', { accountId: Column.text })
 const readAcknowledged = rowDecoder('acknowledgement', { acknowledged: Column.boolean })
