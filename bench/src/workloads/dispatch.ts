@@ -1,3 +1,4 @@
+import { openDbosDispatch } from '../contenders/dbos-dispatch.ts'
 import { openJobTableDispatch } from '../contenders/job-table-dispatch.ts'
 import { openOutlayDispatch } from '../contenders/outlay-dispatch.ts'
 import { openPgBossDispatch, type WorkShape } from '../contenders/pg-boss-dispatch.ts'
@@ -30,6 +31,7 @@ export const dispatch: Workload = {
     const workers = [
       await openOutlayDispatch(serverUrl, inFlight),
       await openJobTableDispatch(serverUrl, inFlight),
+      await openDbosDispatch(serverUrl, inFlight),
     ]
     const rivals = workers.slice(1)
     for (const shape of shapes) workers.push(await openPgBossDispatch(serverUrl, shape))

@@ -1,3 +1,4 @@
+import { openDbos } from '../contenders/dbos-enqueue.ts'
 import { openGraphileWorker } from '../contenders/graphile-worker-enqueue.ts'
 import { drizzleLibrary, knexLibrary, kyselyLibrary, pgLibrary, prismaLibrary } from '../contenders/host-library.ts'
 import { openInsertAlone } from '../contenders/insert-alone-enqueue.ts'
@@ -29,6 +30,7 @@ export const enqueue: Workload = {
       await openPgBoss(serverUrl, most, { prepared: false }),
       await openPgBoss(serverUrl, most, { prepared: true }),
       await openGraphileWorker(serverUrl, most),
+      await openDbos(serverUrl, most),
       await openJobTable(serverUrl, most),
       await openInsertAlone(serverUrl, most, pgLibrary),
       await openInsertAlone(serverUrl, most, drizzleLibrary),
@@ -54,6 +56,7 @@ function contest(hosts: readonly EnqueueHost[], clients: number, numbers: { next
     { of: 'outlay, pg', to: 'INSERT + boss.send', ...aim(2.2) },
     { of: 'outlay, pg', to: 'INSERT + boss.send, prepared', ...aim(1.4) },
     { of: 'outlay, pg', to: 'INSERT + add_job', ...aim(2) },
+    { of: 'outlay, pg', to: 'DBOS enqueueInTransaction' },
     { of: 'outlay, pg', to: 'one table, SKIP LOCKED' },
     { of: 'outlay, pg', to: 'INSERT alone', ...aim(0.8) },
     ...libraries.map((library) => ({ of: `outlay, ${library}`, to: `INSERT alone, ${library}`, ...aim(0.8) })),
