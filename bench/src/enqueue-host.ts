@@ -1,4 +1,4 @@
-import type { Client } from 'pg'
+import type { Client, PoolClient } from 'pg'
 import type { Contender } from './contest.ts'
 import { type Database, inTransaction } from './database.ts'
 import { measure, usageHere } from './measurement.ts'
@@ -36,18 +36,34 @@ export function insertInvoice(n: number) {
   }
 }
 
-/** A host without a library: `enqueue` runs between its insert and its commit. */
-export function pgTransact(
-  database: Database,
-  enqueue: (client: Parameters<Parameters<typeof inTransaction>[1]>[0], n: number) => Promise<unknown>,
-): EnqueueHost['transact'] {
-  return (n, rollBack) =>
-    inTransaction(database.pool, async (client) => {
-      await client.query(insertInvoice(n))
-      await enqueue(client, n)
+/** What a host does in its transaction, through its library. */
+interface HostStatements<Tx> {
+  transaction(work: (tx: Tx) => Promise<void>): Promise<void>
+  insertInvoice(tx: Tx, n: number): Promise<unknown>
+}
+
+/** A host's transaction: `enqueue` runs between its insert and its commit. */
+export const hostTransact =
+  <Tx>(host: HostStatements<Tx>, enqueue: (tx: Tx, n: number) => Promise<unknown>): EnqueueHost['transact'] =>
+  (n, rollBack) =>
+    host.transaction(async (tx) => {
+      await host.insertInvoice(tx, n)
+      await enqueue(tx, n)
       if (rollBack) throw givenUp
     })
-}
+
+/** The transaction of a host without a library. */
+export const pgTransact = (
+  database: Database,
+  enqueue: (client: PoolClient, n: number) => Promise<unknown>,
+): EnqueueHost['transact'] =>
+  hostTransact(
+    {
+      transaction: (work) => inTransaction(database.pool, work),
+      insertInvoice: (client: PoolClient, n) => client.query(insertInvoice(n)),
+    },
+    enqueue,
+  )
 
 /** Makes a contender of a host with so many clients at once. */
 export function enqueueContender(host: EnqueueHost, clients: number, numbers: { next: number }): Contender {

@@ -4,7 +4,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /** Libraries whose versions decide the figures. */
-const libraries = ['pg', 'pg-boss', 'graphile-worker', 'drizzle-orm', 'hono', 'undici']
+const libraries = ['pg', 'pg-boss', 'graphile-worker', '@dbos-inc/dbos-sdk', 'drizzle-orm', 'hono', 'undici']
 
 /** The machine and the versions, one line each. */
 export function describeMachine(): readonly string[] {

@@ -4,9 +4,10 @@
  */
 import { type Profiler, Session } from 'node:inspector/promises'
 import type { Client } from 'pg'
+import { pgLibrary } from './contenders/host-library.ts'
 import { openHttpContender } from './contenders/http-contender.ts'
 import { openOutlayDrain } from './contenders/outlay-drain.ts'
-import { openOutlayPg } from './contenders/outlay-enqueue.ts'
+import { openOutlayEnqueue } from './contenders/outlay-enqueue.ts'
 import { openServiceStage } from './contenders/service-stage.ts'
 import { describeMachine } from './machine.ts'
 import { table } from './report.ts'
@@ -109,7 +110,7 @@ async function profile(name: string, admin: Client, work: () => Promise<number>,
 }
 
 async function profileEnqueue(serverUrl: string): Promise<void> {
-  const host = await openOutlayPg(serverUrl, clients)
+  const host = await openOutlayEnqueue(serverUrl, clients, pgLibrary)
   let next = 1
   const transactFor = async (ms: number) => {
     const first = next

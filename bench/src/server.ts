@@ -12,7 +12,7 @@ export interface BenchServer {
 
 /** Settings of the embedded server; everything else is at its default, durability above all. */
 const settings = {
-  max_connections: '1000',
+  max_connections: '1500',
   shared_buffers: '512MB',
   max_wal_size: '8GB',
   checkpoint_timeout: '30min',

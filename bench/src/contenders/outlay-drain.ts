@@ -1,23 +1,11 @@
 import type { Engine } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
 import type { PoolClient } from 'pg'
-import type { Database } from '../database.ts'
+import type { Drainer } from '../drainer.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 import { acceptingGateway, openOutlayStage } from './outlay-stage.ts'
 import { countJobs } from './queue.ts'
-
-/** A worker that works a backlog off as fast as it can. */
-export interface Drainer {
-  readonly name: string
-  readonly database: Database
-  /** Empties the tables and fills the backlog. */
-  fill(count: number): Promise<void>
-  /** Works until nothing is left; returns how many different jobs it handled. */
-  drain(): Promise<number>
-  /** The number done once each, according to the database. */
-  countDone(): Promise<number>
-  close(): Promise<void>
-}
+import { countRecorded } from './transfer-records.ts'
 
 /** Outlay with a gateway that accepts at once, in this process. */
 export async function openOutlayDrain(serverUrl: string, concurrency: number): Promise<Drainer> {
@@ -45,7 +33,8 @@ export async function openOutlayDrain(serverUrl: string, concurrency: number): P
     },
     async countDone() {
       await running?.stop()
-      return stage.countSubmitted()
+      await stage.countSubmitted()
+      return countRecorded(database)
     },
     close: () => stage.close(),
   }

@@ -1,15 +1,9 @@
 import { type Job, PgBoss } from 'pg-boss'
 import { openDatabase } from '../database.ts'
-import type { Drainer } from './outlay-drain.ts'
+import type { Drainer, DrainShape } from '../drainer.ts'
 
 const queue = 'empty'
 const insertSize = 5_000
-
-/** How pg-boss drains: loops side by side, each of which fetches a batch and completes it. */
-export interface DrainShape {
-  readonly loops: number
-  readonly batch: number
-}
 
 /** pg-boss without a handler: fetches a batch, completes it, fetches the next. */
 export async function openPgBossDrain(serverUrl: string, { loops, batch }: DrainShape): Promise<Drainer> {

@@ -19,36 +19,32 @@ export async function createTransferTable(admin: Client): Promise<void> {
 
 const anyFingerprint = fingerprint({})
 
-/** The insert of the n-th transfer into that table, as a named statement, and its id. */
-export function insertTransfer(n: number) {
+/** A row of that table, with the columns that have no default. */
+export interface TransferRow {
+  readonly id: string
+  readonly account_id: string
+  readonly idempotency_key: string
+  readonly fingerprint: string
+  readonly request: object
+}
+
+/** The row of the n-th transfer, with an id of its own. */
+export function transferRow(n: number): TransferRow {
   const { accountId, idempotencyKey, ...request } = sampleTransfer(n)
   const id = Id.generate(clock, random)
+  return { id, account_id: accountId, idempotency_key: idempotencyKey, fingerprint: anyFingerprint, request }
+}
+
+/** The insert of the n-th transfer into that table, as a named statement, and its id. */
+export function insertTransfer(n: number) {
+  const { request, ...row } = transferRow(n)
   return {
-    id,
+    id: row.id,
     statement: {
       name: 'insert_transfer',
       text: 'insert into transfer (id, account_id, idempotency_key, fingerprint, request) values ($1, $2, $3, $4, $5)',
-      values: [id, accountId, idempotencyKey, anyFingerprint, JSON.stringify(request)],
+      values: [row.id, row.account_id, row.idempotency_key, row.fingerprint, JSON.stringify(request)],
     },
-  }
-}
-
-/**
- * The limit: the host's row and one row of a transfer's size, in a table with nothing but a primary key. No validation,
- * no uniqueness of keys, no event, no job: nothing could send this transfer.
- */
-export async function openInsertAlone(serverUrl: string, clients: number): Promise<EnqueueHost> {
-  const database = await openDatabase(serverUrl, 'bench_insert_alone', clients)
-  await createHostTable(database.admin)
-  await createTransferTable(database.admin)
-  return {
-    name: 'INSERT alone',
-    database,
-    transact: pgTransact(database, (client, n) => client.query(insertTransfer(n).statement)),
-    countComplete: () =>
-      database.count(`select count(*) from invoice i join transfer t on t.idempotency_key = 'invoice-' || i.id`),
-    countRest: async () => [await database.count('select count(*) from transfer')],
-    close: () => database.close(),
   }
 }
 

@@ -5,6 +5,6 @@ import type { Database } from '../database.ts'
 /** Name of the table of what waits to be sent. */
 export const outboxTable = 'outlay.outbox'
 
-/** Counts the transfers that are still to be sent. */
+/** Counts the transfers that are still to be sent, and those whose outcome is still to be written. */
 export const countJobs = (database: Pick<Database, 'count'>): Promise<number> =>
-  database.count(`select count(*) from ${outboxTable}`)
+  database.count('select count(*) from outlay.queue_jobs()')

@@ -1,3 +1,5 @@
+import { openDbosDispatch } from '../contenders/dbos-dispatch.ts'
+import { openJobTableDispatch } from '../contenders/job-table-dispatch.ts'
 import { openOutlayDispatch } from '../contenders/outlay-dispatch.ts'
 import { openPgBossDispatch, type WorkShape } from '../contenders/pg-boss-dispatch.ts'
 import type { Ratio, Workload } from '../contest.ts'
@@ -26,10 +28,16 @@ export const dispatch: Workload = {
   seconds: 8,
   async open(serverUrl) {
     const idealPerSecond = (inFlight / meanLatencyMs(heavyTail)) * 1000
-    const workers = [await openOutlayDispatch(serverUrl, inFlight)]
+    const workers = [
+      await openOutlayDispatch(serverUrl, inFlight),
+      await openJobTableDispatch(serverUrl, inFlight),
+      await openDbosDispatch(serverUrl, inFlight),
+    ]
+    const rivals = workers.slice(1)
     for (const shape of shapes) workers.push(await openPgBossDispatch(serverUrl, shape))
     const ratios: readonly Ratio[] = [
-      { of: 'outlay', to: 'ideal', aim: 0.9 },
+      { of: 'outlay', to: 'ideal', aim: 0.95 },
+      ...rivals.map(({ name }) => ({ of: 'outlay', to: name })),
       ...shapes.map(({ loops, batch }) => ({
         of: 'outlay',
         to: `work ${loops}×${batch}`,
