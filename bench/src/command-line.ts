@@ -18,7 +18,8 @@ export interface RunOptions {
 export const usage = `bench [workload…] [--rounds N] [--seconds S] [--size N] [--json FILE]
 
   workload     enqueue, enqueue-many, dispatch, drain, wake-up, pick-up, fairness, scale-out, snapshot, growth,
-               polling, service, hot-wallet, end-to-end; all of them when none is named
+               polling, service, hot-wallet, end-to-end, restart, backend-kill, held-snapshot, table-growth; all of
+               them when none is named
   --rounds     measured rounds per contender (default 5)
   --seconds    length of one measured round (default: the workload's own)
   --size       drain: transfers; fairness: largest backlog; growth: transfers of history; polling: transfers in
@@ -26,7 +27,7 @@ export const usage = `bench [workload…] [--rounds N] [--seconds S] [--size N] 
   --json       also writes every round to FILE
 
 OUTLAY_BENCH_DATABASE_URL names your own server, by a superuser's connection string. Without it the bench starts an
-embedded PostgreSQL with durability on.`
+embedded PostgreSQL with durability on. Your own server is not restarted, so \`restart\` needs the embedded one.`
 
 /** Reads the command line; `undefined` when help was asked for. Throws Error with a sentence for invalid arguments. */
 export function parseCommandLine(args: readonly string[], known: readonly string[]): RunOptions | undefined {

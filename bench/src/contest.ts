@@ -45,8 +45,10 @@ export interface Workload {
   readonly seconds: number
   /** The default size of the workload; absent where the size is fixed. */
   readonly size?: number | undefined
+  /** True where its turns restart the server; such a workload cannot run on a server that is given by its URL. */
+  readonly restartsServer?: boolean | undefined
   /** Prepares the contests on a server. */
-  open(serverUrl: string, size: number): Promise<OpenWorkload>
+  open(serverUrl: string, size: number, restartServer: () => Promise<void>): Promise<OpenWorkload>
 }
 
 /** A workload that is ready to run. */

@@ -20,7 +20,7 @@ export interface EnqueueHost {
 export const givenUp = new Error('The host rolls this transaction back.')
 
 /** Creates the host's own table. */
-export async function createHostTable(admin: Client): Promise<void> {
+export async function createHostTable(admin: Pick<Client, 'query'>): Promise<void> {
   await admin.query(`create table invoice (
     id bigint primary key, customer text not null, amount numeric(20, 6) not null, currency text not null,
     memo text, created_at timestamptz not null default now()

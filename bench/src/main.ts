@@ -5,6 +5,7 @@ import { describeMachine } from './machine.ts'
 import { showProgress } from './progress.ts'
 import { reportContest } from './report.ts'
 import { type BenchServer, openServer } from './server.ts'
+import { backendKill } from './workloads/backend-kill.ts'
 import { dispatch } from './workloads/dispatch.ts'
 import { drain } from './workloads/drain.ts'
 import { endToEnd } from './workloads/end-to-end.ts'
@@ -12,12 +13,15 @@ import { enqueue } from './workloads/enqueue.ts'
 import { enqueueMany } from './workloads/enqueue-many.ts'
 import { fairness } from './workloads/fairness.ts'
 import { growth } from './workloads/growth.ts'
+import { heldSnapshot } from './workloads/held-snapshot.ts'
 import { hotWallet } from './workloads/hot-wallet.ts'
 import { pickUp } from './workloads/pick-up.ts'
 import { polling } from './workloads/polling.ts'
+import { restart } from './workloads/restart.ts'
 import { scaleOut } from './workloads/scale-out.ts'
 import { service } from './workloads/service.ts'
 import { snapshot } from './workloads/snapshot.ts'
+import { tableGrowth } from './workloads/table-growth.ts'
 import { wakeUp } from './workloads/wake-up.ts'
 
 const workloads: readonly Workload[] = [
@@ -35,6 +39,10 @@ const workloads: readonly Workload[] = [
   service,
   hotWallet,
   endToEnd,
+  restart,
+  backendKill,
+  heldSnapshot,
+  tableGrowth,
 ]
 const defaultRounds = 5
 
@@ -43,7 +51,7 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 async function runWorkload(workload: Workload, server: BenchServer, options: RunOptions) {
   const { rounds = defaultRounds, seconds = workload.seconds, size = workload.size ?? 0 } = options
   say(`\n## ${workload.name}\n\n${workload.title} ${rounds} rounds of ${seconds} s per contender, interleaved.\n`)
-  const open = await workload.open(server.url, size)
+  const open = await workload.open(server.url, size, server.restart)
   const results: ContestResult[] = []
   try {
     for (const contest of open.contests) {
@@ -63,6 +71,15 @@ async function runWorkload(workload: Workload, server: BenchServer, options: Run
   return { workload: workload.name, title: workload.title, rounds, seconds, size, results }
 }
 
+/** Refuses a workload that restarts the server where that is not ours; among all workloads it is left out. */
+function canRun({ name, restartsServer = false }: Workload, { canRestart }: BenchServer, options: RunOptions): boolean {
+  if (!restartsServer || canRestart) return true
+  const refusal = `The workload ${name} restarts the server, which a server that is given by its URL is not: unset OUTLAY_BENCH_DATABASE_URL.`
+  if (options.workloads.includes(name)) throw new Error(refusal)
+  say(`\n## ${name}\n\nLeft out. ${refusal}`)
+  return false
+}
+
 async function main(): Promise<void> {
   const known = workloads.map((workload) => workload.name)
   const options = parseCommandLine(process.argv.slice(2), known)
@@ -73,7 +90,8 @@ async function main(): Promise<void> {
     const environment = [...describeMachine(), ...server.description]
     say(environment.map((line) => `- ${line}`).join('\n'))
     const runs = []
-    for (const workload of chosen) runs.push(await runWorkload(workload, server, options))
+    for (const workload of chosen.filter((one) => canRun(one, server, options)))
+      runs.push(await runWorkload(workload, server, options))
     if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify({ environment, runs }, null, 2)}\n`)
   } finally {
     await server.close()

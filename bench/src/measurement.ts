@@ -72,7 +72,7 @@ export function usageHere(statements: () => number): () => Promise<ClientUsage> 
 
 /** Measures a stretch of work. `admin` is a connection to the server; `usage` returns the usage of its client so far. */
 export async function measure(
-  admin: Client,
+  admin: Pick<Client, 'query'>,
   usage: () => Promise<ClientUsage>,
   work: () => Promise<Stretch>,
 ): Promise<Measurement> {
@@ -98,7 +98,7 @@ export async function measure(
   }
 }
 
-async function read(admin: Client, usage: () => Promise<ClientUsage>): Promise<Reading> {
+async function read(admin: Pick<Client, 'query'>, usage: () => Promise<ClientUsage>): Promise<Reading> {
   const { rows } = await admin.query<{ wal: string; xid: string }>(
     `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal, pg_snapshot_xmax(pg_current_snapshot()) as xid`,
   )

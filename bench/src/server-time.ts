@@ -8,7 +8,7 @@ const tickUs = 10_000
  * Processor time that the sessions of this database have used so far, in microseconds; null where it cannot be read: the
  * server is on another machine, or this one is no Linux. Unlike a rate it says little about what else the machine does.
  */
-export async function readServerTimeUs(admin: Client): Promise<number | null> {
+export async function readServerTimeUs(admin: Pick<Client, 'query'>): Promise<number | null> {
   if (process.platform !== 'linux') return null
   const { rows } = await admin.query<{ pid: number; local: boolean }>(
     `select pid, coalesce(host(inet_server_addr()) in ('127.0.0.1', '::1'), true) as local from pg_stat_activity

@@ -7,6 +7,10 @@ export interface BenchServer {
   readonly url: string
   /** Version and the settings that matter here, for the report. */
   readonly description: readonly string[]
+  /** False for a server that was given by its URL: others may use it. */
+  readonly canRestart: boolean
+  /** Shuts the server down, ends its sessions and starts it on the same port with its data. Throws Error where it cannot. */
+  restart(): Promise<void>
   close(): Promise<void>
 }
 
@@ -45,6 +49,11 @@ export async function openServer(
   return {
     url: serverUrl,
     description: await describe(serverUrl, embedded === undefined ? 'given by its URL' : 'embedded'),
+    canRestart: embedded !== undefined,
+    async restart() {
+      if (embedded === undefined) throw new Error('A server that is given by its URL is not restarted.')
+      await embedded.restart({ mode: 'fast' })
+    },
     close: async () => embedded?.stop(),
   }
 }
