@@ -177,6 +177,18 @@ export const reviewedBugs: readonly Bug[] = [
     }),
   },
   {
+    name: 'a_resubmission_forgets_the_time',
+    breaks: ['never_before_its_time'],
+    engine: (engine) => ({
+      ...engine,
+      transfers: {
+        ...engine.transfers,
+        resubmit: (tx, transferId, options) =>
+          engine.transfers.resubmit(tx, transferId, { ...options, notBefore: null, expiresAt: null }),
+      },
+    }),
+  },
+  {
     name: 'each_resubmission_is_another_one',
     breaks: ['one_effect'],
     engine: (engine) => ({

@@ -41,3 +41,29 @@ export async function findPayout(at: Run, number: number) {
   )
   return rows[0]
 }
+
+/**
+ * Enqueues an ended transfer again, as hosts do; returns the id of the new one. It has the times of the ended one, so that a payout of
+ * later does not leave now.
+ */
+export async function resubmitPayout(
+  at: Run,
+  tx: PoolClient,
+  ended: {
+    readonly number: number
+    readonly transfer_id: string
+    readonly account_id: string
+    readonly asked: object | null
+  },
+): Promise<string> {
+  const { transfers } = at.office.engine
+  const { id, reused, notBefore } = await transfers.resubmit(tx, ended.transfer_id)
+  const before = (await transfers.get(ended.transfer_id))?.notBefore
+  if (before !== notBefore) {
+    const detail = `${ended.transfer_id} was to be sent at ${before}, and ${id}, which repeats it, at ${notBefore}`
+    at.mistakes.push({ invariant: 'never_before_its_time', detail })
+  }
+  const asked = { ...ended.asked, repeats: ended.transfer_id }
+  if (!reused) await keepPayout(at, tx, 1_000 + ended.number, id, ended.account_id, asked)
+  return id
+}

@@ -1,6 +1,6 @@
 import { waitUntil } from '@outlay/testing'
 import { endHolds, hold } from './holds.ts'
-import { findPayout, keepPayout, tenantOf } from './host-payouts.ts'
+import { findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { maintain, useOwnPool } from './host-pools.ts'
 import { answerWithPages } from './network.ts'
 import type { PlayerStep } from './players.ts'
@@ -112,13 +112,7 @@ async function resubmitTwice(at: Run, choice: number): Promise<string> {
   const found = rows[choice % Math.max(1, rows.length)]
   if (found === undefined) return 'none has failed'
   const { number } = found
-  const resubmit = () =>
-    at.office.transaction(async (tx) => {
-      const { id, reused } = await at.office.engine.transfers.resubmit(tx, found.transfer_id)
-      const asked = { ...found.asked, repeats: found.transfer_id }
-      if (!reused) await keepPayout(at, tx, 1_000 + number, id, found.account_id, asked)
-      return id
-    })
+  const resubmit = () => at.office.transaction((tx) => resubmitPayout(at, tx, found))
   const settled = await Promise.allSettled([resubmit(), resubmit()])
   const ids = new Set(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
   if (ids.size > 1) {

@@ -1,6 +1,6 @@
 import { OutlayError, type TransferDestination } from '@outlay/core'
 import type { PlannedPayout } from './draw.ts'
-import { findPayout, keepPayout, tenantOf } from './host-payouts.ts'
+import { findPayout, keepPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { askedOf } from './judging/asked.ts'
 import { breakNetwork } from './network.ts'
 import type { Step } from './plan.ts'
@@ -222,9 +222,7 @@ async function command(at: Run, what: 'cancel' | 'release' | 'resubmit', number:
   try {
     await at.office.transaction(async (tx) => {
       if (what !== 'resubmit') return transfers[what](tx, found.transfer_id)
-      const { id, reused } = await transfers.resubmit(tx, found.transfer_id)
-      const asked = { ...found.asked, repeats: found.transfer_id }
-      return reused ? undefined : keepPayout(at, tx, 1_000 + number, id, found.account_id, asked)
+      return resubmitPayout(at, tx, { ...found, number })
     })
     return 'done'
   } catch (error) {
