@@ -10,6 +10,7 @@ export type { HoldFacts } from './inspection/holds.ts'
 export * from './inspection/inspection.ts'
 export type { PlaceFacts } from './inspection/place.ts'
 export * from './inspection/schema-state.ts'
+export type { TableLock } from './inspection/table-locks.ts'
 export * from './inspection/transfer-reads.ts'
 export {
   applyMigrations,

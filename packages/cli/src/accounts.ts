@@ -1,8 +1,9 @@
 import type { AccountBacklog } from '@outlay/adapters-pg'
 import type { AccountLimitsChange, AccountState } from '@outlay/core'
+import { readCircumstances, unlessUnreadable } from './circumstances.ts'
 import { formatHolds, isHeld, readHolds } from './holds.ts'
 import { doubtAccount } from './known-account.ts'
-import { formatPlace, readPlace } from './place.ts'
+import { formatPlace } from './place.ts'
 import type { Session } from './session.ts'
 import { formatTable, plural } from './table.ts'
 
@@ -49,64 +50,69 @@ const round = (value: number): string => String(Number(value.toPrecision(3)))
 /** Changes the limits of an account, if any are given, and prints them. */
 export async function limitAccount(session: Session, accountId: string, change: AccountLimitsChange): Promise<void> {
   const changed = Object.values(change).some((value) => value !== undefined)
-  if (changed) await session.transaction((tx) => session.engine.accounts.configure(tx, accountId, change))
-  const state = await session.engine.accounts.get(accountId)
-  const { known, doubt } = await doubtAccount(session, accountId)
-  session.write({ ...state, changed, known }, () => {
+  if (changed) {
+    await session.transaction((tx) => session.engine.accounts.configure(tx, accountId, change))
+    session.begin(`The limits of ${accountId} are changed.`)
+  }
+  const reading = session.engine.accounts.get(accountId)
+  const [state, { known, doubt }] = await Promise.all([
+    changed ? unlessUnreadable(reading) : reading,
+    doubtAccount(session, accountId),
+  ])
+  session.write({ accountId, ...state, changed, known }, () => {
+    if (state === undefined) return ` All that it has could not be read: see "outlay accounts list".${doubt}`
     const limits = formatLimits(state) ?? 'no limits'
-    return changed ? `${accountId} has from now on: ${limits}.${doubt}` : `${accountId} has: ${limits}.`
+    return changed ? ` ${accountId} has from now on: ${limits}.${doubt}` : `${accountId} has: ${limits}.`
   })
 }
 
 /** Keeps an account's transfers from being submitted, and prints what else does. */
 export async function pauseAccount(session: Session, accountId: string): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.accounts.pause(tx, accountId))
-  const { known, doubt } = await doubtAccount(session, accountId)
-  const holds = (await readHolds(session, accountId))?.filter(({ kind }) => kind !== 'pause')
-  const place = await readPlace(session, accountId)
-  session.write({ accountId, paused: true, changed, known, holds, place }, () => {
-    const done = changed
+  session.begin(
+    changed
       ? `${accountId} is paused. Requests under way are finished; the rest waits for "outlay accounts resume ${accountId}".`
-      : `${accountId} is paused already; nothing changed.`
-    return done + formatHolds(holds) + doubt + formatPlace(place, true)
+      : `${accountId} is paused already; nothing changed.`,
+  )
+  const { known, doubt, place, ...others } = await readCircumstances(session, accountId)
+  const holds = others.holds?.filter(({ kind }) => kind !== 'pause')
+  session.write({ accountId, paused: true, changed, known, holds, place }, () => {
+    return formatHolds(holds) + doubt + formatPlace(place, true)
   })
 }
 
 /** Resumes a paused account, and prints what else keeps its transfers from being sent. */
 export async function resumeAccount(session: Session, accountId: string): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.accounts.resume(tx, accountId))
-  const { known, doubt } = await doubtAccount(session, accountId)
-  const holds = await readHolds(session, accountId)
-  const place = await readPlace(session, accountId)
+  session.begin(changed ? `${accountId} is resumed` : `${accountId} is not paused; nothing changed`)
+  const { known, doubt, holds, place } = await readCircumstances(session, accountId)
   session.write({ accountId, paused: false, changed, known, holds, place }, () => {
-    const due = isHeld(holds, accountId) ? '' : '; its transfers are due now'
-    const done = changed ? `${accountId} is resumed${due}.` : `${accountId} is not paused; nothing changed.`
-    return done + formatHolds(holds) + doubt + formatPlace(place, isHeld(holds, accountId))
+    const due = !changed || isHeld(holds, accountId) ? '.' : '; its transfers are due now.'
+    return due + formatHolds(holds) + doubt + formatPlace(place, isHeld(holds, accountId))
   })
 }
 
 /** Probes the refused credentials of an account at once. */
 export async function retryAccountCredentials(session: Session, accountId: string): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.accounts.retryCredentials(tx, accountId))
-  const holds = (await readHolds(session, accountId))?.filter(({ kind }) => kind !== 'credentials')
-  session.write({ accountId, changed, holds }, () => {
-    const done = changed
+  session.begin(
+    changed
       ? `The credentials of ${accountId} are probed now; its transfers are sent when the service accepts them.`
-      : `The credentials of ${accountId} are not refused; nothing changed.`
-    return done + formatHolds(holds)
-  })
+      : `The credentials of ${accountId} are not refused; nothing changed.`,
+  )
+  const holds = (await readHolds(session, accountId))?.filter(({ kind }) => kind !== 'credentials')
+  session.write({ accountId, changed, holds }, () => formatHolds(holds))
 }
 
 /** Sends an account's transfers that await funds again, or as soon as nothing else holds them. */
 export async function fundAccount(session: Session, accountId: string): Promise<void> {
   const count = await session.transaction((tx) => session.engine.accounts.fundsArrived(tx, accountId))
+  session.begin(
+    count === 0
+      ? `${accountId} has no transfer that awaits funds. A transfer that is being refused for lack of funds right now is sent again.`
+      : `${plural(count, 'transfer')} of ${accountId} due again, with their own keys.`,
+  )
   const { known, doubt } = await doubtAccount(session, accountId)
   const holds = await readHolds(session, accountId)
-  session.write({ accountId, released: count, known, holds }, () => {
-    const done =
-      count === 0
-        ? `${accountId} has no transfer that awaits funds. A transfer that is being refused for lack of funds right now is sent again.`
-        : `${plural(count, 'transfer')} of ${accountId} ${isHeld(holds, accountId) ? 'due' : 'sent'} again, with their own keys.`
-    return done + formatHolds(holds) + doubt
-  })
+  session.write({ accountId, released: count, known, holds }, () => formatHolds(holds) + doubt)
 }

@@ -1,4 +1,5 @@
 import { formatDuration } from './duration.ts'
+import { Unfinished } from './problem.ts'
 import type { Session } from './session.ts'
 import { plural } from './table.ts'
 
@@ -9,16 +10,25 @@ export async function archiveTransfers(
 ): Promise<void> {
   const { olderThanMs, limit, dryRun = false } = options
   let reportedAt = performance.now()
-  const { archived, held, heldBy } = await session.engine.archive({
+  let done = 0
+  const archiving = session.engine.archive({
     olderThanMs,
     limit,
     dryRun,
     signal: session.signal,
     onProgress(sum) {
+      done = sum.archived
       if (performance.now() - reportedAt < progressMs) return
       reportedAt = performance.now()
       session.progress(`${plural(sum.archived, 'transfer')} so far …`)
     },
+  })
+  const { archived, held, heldBy } = await archiving.catch((error: unknown) => {
+    if (done === 0 || dryRun) throw error
+    throw new Unfinished(
+      `The history of ${plural(done, 'transfer')} was archived before; run it again to continue.`,
+      error,
+    )
   })
   const stopped = session.signal.aborted
   session.write({ archived, held, heldBy, dryRun, stopped }, () => {

@@ -152,7 +152,7 @@ describe('the command line', async () => {
     const { id } = await host.enqueue()
     await waitUntil(async () => (await host.engine.transfers.get(id))?.stage === 'awaiting_funds')
     host.gateway.script(() => undefined)
-    expect((await run('accounts', 'funds-arrived', 'acme')).stdout).toContain('1 transfer of acme sent again')
+    expect((await run('accounts', 'funds-arrived', 'acme')).stdout).toContain('1 transfer of acme due again')
     await drain(host.engine)
     expect((await run('accounts', 'funds-arrived', 'acme')).stdout).toContain('no transfer that awaits funds')
     expect((await run('accounts', 'retry-credentials', 'acme')).stdout).toContain('not refused')

@@ -1,7 +1,9 @@
 import { diagnose } from './diagnosis.ts'
+import { diagnoseLocks, diagnoseUnchecked } from './diagnosis-locks.ts'
 import { diagnoseSchema } from './diagnosis-schema.ts'
 import type { Finding } from './finding.ts'
 import { testListening } from './listening.ts'
+import { isLockTimeout } from './problem.ts'
 import type { Session } from './session.ts'
 import { plural, printable } from './table.ts'
 
@@ -14,15 +16,25 @@ export async function runDoctor(session: Session): Promise<number> {
 }
 
 async function examine(session: Session): Promise<readonly Finding[]> {
+  try {
+    return await examineAll(session)
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    return diagnoseUnchecked(await session.inspection.locks())
+  }
+}
+
+async function examineAll(session: Session): Promise<readonly Finding[]> {
   session.progress('Checking the schema and the queue …')
   const schema = diagnoseSchema(await session.inspection.schema())
   // Views of another release, or missing ones, would fail.
   if (schema.some((finding) => finding.severity === 'serious')) return schema
   session.progress('Checking transfers, jobs, subscriptions and the server …')
+  const locks = diagnoseLocks(await session.inspection.locks())
   const health = await session.inspection.health()
   session.progress('Waiting for a notification …')
   const connection = await testListening(session)
-  return [...schema, ...diagnose(health, connection)]
+  return [...locks, ...schema, ...diagnose(health, connection)]
 }
 
 /** Formats findings, each with its cure. */

@@ -26,7 +26,7 @@ describe('what still holds an account', async () => {
     { acts: ['start-sending', '--all'], ends: 'stopOfAll', lies: 'Nothing else' },
     { acts: ['accounts', 'pause', 'acme'], ends: 'pause', lies: 'To be sent' },
     { acts: ['stop', '--account', 'acme'], ends: 'stop', lies: 'To be sent' },
-    { acts: ['accounts', 'funds-arrived', 'acme'], ends: undefined, lies: 'sent again, with' },
+    { acts: ['accounts', 'funds-arrived', 'acme'], ends: undefined, lies: 'is sent' },
   ] as const
   it.each(commands)('is named by outlay $acts, each with the command that ends it', async ({ acts, ends, lies }) => {
     await host.enqueue()

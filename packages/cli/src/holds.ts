@@ -33,7 +33,8 @@ export async function readHolds(
   accountId?: string,
 ): Promise<readonly Hold[] | undefined> {
   try {
-    return holdsOf(await engine.sending(), await inspection.holds(accountId), accountId)
+    const [sending, facts] = await Promise.all([engine.sending(), inspection.holds(accountId)])
+    return holdsOf(sending, facts, accountId)
   } catch {
     return undefined
   }

@@ -1,15 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { ConnectionFacts } from './diagnosis.ts'
+import { lockTimeout } from './impatient-driver.ts'
 import type { Session } from './session.ts'
 
 /** Longest wait for a notification, in milliseconds. */
 const waitMs = 2_000
 
 /** Tests whether a connection like the session's receives notifications, and whether it goes through a pooler. */
-export async function testListening({ pool }: Pick<Session, 'pool'>): Promise<ConnectionFacts> {
+export async function testListening({
+  driver,
+  connection,
+}: Pick<Session, 'driver' | 'connection'>): Promise<ConnectionFacts> {
   const channel = `outlay_doctor_${randomBytes(6).toString('hex')}`
-  const client = new pg.Client(pool.options)
+  const client = new pg.Client(connection)
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -21,9 +25,9 @@ export async function testListening({ pool }: Pick<Session, 'pool'>): Promise<Co
         resolve(true)
       })
     })
-    await client.query(`listen "${channel}"`)
+    await client.query(`begin; set local lock_timeout = '${lockTimeout}'; listen "${channel}"; commit`)
     // Sent over another connection: behind a pooler the next statement of this one may reach the server that listens.
-    await pool.query(`select pg_notify($1, '')`, [channel])
+    await driver.run(`select pg_notify($1, '')`, [channel])
     const pooled = await isPooled(client)
     return { notified: await notified, pooled }
   } finally {

@@ -1,5 +1,5 @@
 import type { SchemaState } from '@outlay/adapters-pg'
-import { Refusal } from './problem.ts'
+import { Refusal, Unfinished } from './problem.ts'
 import type { Session } from './session.ts'
 import { plural } from './table.ts'
 
@@ -12,7 +12,15 @@ export async function migrate(session: Session, options: { readonly dryRun?: boo
     return
   }
   const started = performance.now()
-  await session.backend.migrate((step) => session.progress(`Running ${step} …`))
+  const begun: string[] = []
+  const migrating = session.backend.migrate((step) => {
+    begun.push(step)
+    session.progress(`Running ${step} …`)
+  })
+  await migrating.catch((error: unknown) => {
+    const ran = begun.slice(0, -1)
+    throw ran.length === 0 ? error : new Unfinished(`These ran before, and stay: ${ran.join(', ')}.`, error)
+  })
   const after = await session.inspection.schema()
   const left = plan(after)
   if (left.length > 0) throw new Error(`These have not run: ${left.join(', ')}.`)

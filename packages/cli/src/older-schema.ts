@@ -1,5 +1,5 @@
 import { OutlayError } from '@outlay/core'
-import { explain } from './problem.ts'
+import { explain, isLockTimeout } from './problem.ts'
 import type { Session } from './session.ts'
 
 /** SQLSTATEs of a schema, a table, a column and a function that does not exist. */
@@ -18,15 +18,23 @@ export async function onOlderSchema<T>(session: Session, work: (session: Session
     (error: unknown) => error,
   )
   if (refusal === undefined) return work(session)
+  // Nobody who stops payments waits for the table of migrations to be read.
+  if (isLockTimeout(refusal))
+    return work(withWarning(session, 'Whether the schema is that of this release could not be read.'))
   const isBehind = OutlayError.is(refusal, 'not_migrated') || OutlayError.is(refusal, 'queue_version_untested')
   if (!isBehind) throw refusal
   const first = OutlayError.is(refusal, 'not_migrated') ? 'Run "outlay migrate" before that.' : explain(refusal).next
-  const warning = `\nThe schema is not that of this release, so the command that ends it is refused. ${first}`
-  const write: Session['write'] = (data, text) => session.write(data, () => text() + warning)
+  const warning = `The schema is not that of this release, so the command that ends it is refused. ${first}`
   try {
-    return await work({ ...session, write })
+    return await work(withWarning(session, warning))
   } catch (error) {
     const code = (error as { readonly code?: unknown } | null)?.code
     throw typeof code === 'string' && lacking.test(code) ? refusal : error
   }
 }
+
+/** The session, with a line behind each result. */
+const withWarning = (session: Session, warning: string): Session => ({
+  ...session,
+  write: (data, text) => session.write(data, () => `${text()}\n${warning}`),
+})

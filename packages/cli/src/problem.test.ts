@@ -1,6 +1,6 @@
 import { OutlayError } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
-import { explain, Refusal } from './problem.ts'
+import { explain, Refusal, Unfinished } from './problem.ts'
 
 describe('a problem', () => {
   it('says what to do next for every failure', () => {
@@ -27,5 +27,15 @@ describe('a problem', () => {
       code: 'ECONNREFUSED',
       message: 'No server answers there. (connect ECONNREFUSED ::1:5432)',
     })
+  })
+
+  it('behind a lock says that nothing was changed, or what was', () => {
+    const locked = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
+    expect(explain(locked).message).toContain('NOTHING was stopped')
+    const { code, message } = explain(new Unfinished('The history of 2 transfers was archived before.', locked))
+    expect([
+      code,
+      message.endsWith('(canceling statement due to lock timeout) The history of 2 transfers was archived before.'),
+    ]).toEqual(['55P03', true])
   })
 })

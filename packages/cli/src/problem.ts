@@ -28,6 +28,16 @@ const misuses: ReadonlySet<string> = new Set<ErrorCode>([
 export const isMisuse = (error: unknown): boolean =>
   error instanceof Misuse || (OutlayError.is(error) && misuses.has(error.code))
 
+/** A command that failed when it had committed a part of its work. The cause is why. */
+export class Unfinished extends Error {
+  override readonly name = 'Unfinished'
+
+  /** `done` says in a sentence or two what is committed. */
+  constructor(done: string, cause: unknown) {
+    super(done, { cause })
+  }
+}
+
 /** The message of a failed command. */
 export interface Problem {
   readonly code: string
@@ -36,6 +46,9 @@ export interface Problem {
 }
 
 const migrate = 'Run "outlay migrate", or give --schema if the engine is in another one.'
+
+/** What has become of a command that did not get a lock. */
+const nothing = 'Its transaction was rolled back: NOTHING was stopped, paused or changed by it.'
 
 const serverProblems: Readonly<Record<string, readonly [message: string, next: string]>> = {
   ECONNREFUSED: ['No server answers there.', 'Check host and port of --database-url, and that Postgres is running.'],
@@ -52,8 +65,8 @@ const serverProblems: Readonly<Record<string, readonly [message: string, next: s
   '25006': ['The database is read-only.', 'Connect to the primary; a replica is enough for reads only.'],
   '53300': ['The server has no connection left.', 'Wait, or find out who holds them in pg_stat_activity.'],
   '55P03': [
-    'Another session holds a lock that this needs, so its transaction was rolled back: NOTHING was stopped, paused or changed by it.',
-    `Run it again, and meanwhile "select pg_blocking_pids(pid) from pg_stat_activity where application_name = 'outlay-cli'" in psql, which names the processes that hold it. pg_terminate_backend(<pid>) ends one; its transaction is rolled back.`,
+    'Another session holds a lock that this needs.',
+    `Run it again, and meanwhile "select pg_blocking_pids(pid) from pg_stat_activity where application_name = 'outlay-cli'" in psql, which names the processes that hold it; "outlay doctor" does too. pg_terminate_backend(<pid>) ends one; its transaction is rolled back.`,
   ],
   '57014': [
     'The statement took too long.',
@@ -85,6 +98,10 @@ const accountNext = ({ code, field }: OutlayError): string | undefined =>
 
 /** Says what a failure is and what to do next, with nothing in it that is secret. */
 export function explain(error: unknown): Problem {
+  if (error instanceof Unfinished) {
+    const cause = explain(error.cause)
+    return { ...cause, message: `${cause.message.replace(` ${nothing}`, '')} ${printable(error.message)}` }
+  }
   if (error instanceof Refusal) return { code: 'refused', message: error.message, next: error.next }
   if (OutlayError.is(error)) {
     const next =
@@ -96,7 +113,10 @@ export function explain(error: unknown): Problem {
   const code = codeOf(error)
   const message = error instanceof Error ? printable(firstMessage(error)) : 'Something failed without a message.'
   const known = code === undefined ? undefined : serverProblems[code]
-  if (known !== undefined) return { code: code ?? 'failed', message: `${known[0]} (${message})`, next: known[1] }
+  if (known !== undefined) {
+    const rolledBack = isLockTimeout(error) ? ` ${nothing}` : ''
+    return { code: code ?? 'failed', message: `${known[0]} (${message})${rolledBack}`, next: known[1] }
+  }
   return { code: code ?? 'failed', message, next: 'Run "outlay doctor" to check the database and the engine.' }
 }
 
@@ -112,3 +132,7 @@ function firstMessage(error: Error): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined
   return first instanceof Error ? first.message : error.name
 }
+
+/** True for the error of a statement that did not get a lock in time. */
+export const isLockTimeout = (error: unknown): boolean =>
+  (error as { readonly code?: unknown } | null | undefined)?.code === '55P03'

@@ -1,5 +1,6 @@
 import type { ReconcileOptions, Reconciliation } from '@outlay/core'
 import { withGateway } from './gateway-module.ts'
+import { isLockTimeout, Unfinished } from './problem.ts'
 import type { Session } from './session.ts'
 import { formatTable, plural } from './table.ts'
 
@@ -10,7 +11,11 @@ export async function runReconciliation(
   options: ReconcileOptions,
 ): Promise<number> {
   return withGateway(session, gatewayModule, async (engine) => {
-    const found = await engine.reconcile({ ...options, signal: session.signal })
+    const found = await engine.reconcile({ ...options, signal: session.signal }).catch((error: unknown) => {
+      if (options.dryRun === true || !isLockTimeout(error)) throw error
+      // It writes account by account, and lifts the fence at the end.
+      throw new Unfinished('What it had written of other accounts before stays, and the fence stays.', error)
+    })
     session.write(found, () => formatReconciliation(found))
     return (!found.dryRun || found.differences.some(({ open }) => open)) && !found.lifted ? 1 : 0
   })

@@ -3,8 +3,8 @@ import type { Session } from './session.ts'
 
 /** Creates the database roles and grants each what it needs. */
 export async function makeRoles(session: Session, names: RoleNames): Promise<void> {
-  const { schema, queueSchema, pool } = session
-  await pool.query(rolesSql({ schema, queueSchema, roles: names }))
+  const { schema, queueSchema, driver } = session
+  await driver.session((connection) => connection.query(rolesSql({ schema, queueSchema, roles: names })))
   const roles = {
     enqueue: names.enqueue ?? 'outlay_enqueue',
     worker: names.worker ?? 'outlay_worker',

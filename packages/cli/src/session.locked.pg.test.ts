@@ -53,15 +53,68 @@ describe('a command behind a transaction that stays open', async () => {
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'queued', status: 'pending' })
   })
 
-  it('says what it has committed when what it reads afterwards is locked, and a diagnosis ends', async () => {
+  /** Runs a command while another session has a table locked, even for readers. */
+  const runBehindLock = (table: string, ...args: string[]) =>
+    runBehind((tx) => tx.query(`lock table outlay.${table} in access exclusive mode`), ...args)
+
+  it.each<[string, RegExp, string, string[]]>([
+    ['stop', /^Stopped: everything\..* could not be read/s, 'transfer', ['stop', '--all']],
+    ['stop', /^Stopped: the account acme\..* could not be read/s, 'account', ['stop', '--account', 'acme']],
+    ['start-sending', /^There is no stop.* could not be read/s, 'known_database', ['start-sending', '--all']],
+    ['fence', /^Fenced\..* could not be read/s, 'transfer', ['fence']],
+    ['adopt-database', /^Adopted, and fenced.* could not be read/s, 'transfer', ['adopt-database']],
+    ['accounts pause', /^acme is paused\..* could not be read/s, 'transfer', ['accounts', 'pause', 'acme']],
+    ['accounts resume', /^acme is not paused.* could not be read/s, 'stop', ['accounts', 'resume', 'acme']],
+    [
+      'accounts limit',
+      /^The limits .* could not be read/s,
+      'account_throttle',
+      ['accounts', 'limit', 'acme', '--rate', '9'],
+    ],
+    [
+      'funds-arrived',
+      /^1 transfer of acme due again.* could not be read/s,
+      'stop',
+      ['accounts', 'funds-arrived', 'acme'],
+    ],
+  ])('says first what it has committed, then what could not be read: %s', async (_, says, table, args) => {
+    await host.engine.start()
+    await host.engine.stop()
     await host.enqueue({ accountId: 'acme' })
-    const lock: Work = (tx) => tx.query('lock table outlay.transfer in access exclusive mode')
-    const stopped = await runBehind(lock, 'stop', '--account', 'acme')
-    expect([stopped.code, stopped.stderr]).toEqual([0, ''])
-    expect(stopped.stdout).toContain('Stopped: the account acme.')
-    expect(stopped.stdout).toContain('could not be read')
-    const diagnosed = await runBehind(lock, 'doctor')
-    expect(diagnosed.code).toBe(1)
-    expect(diagnosed.stderr).toContain('pg_blocking_pids(pid) from pg_stat_activity')
-  }, 60_000)
+    await host.pool.query(`update outlay.transfer set stage = 'awaiting_funds', reason = 'insufficient_balance'`)
+    const { code, stdout, stderr } = await runBehindLock(table, ...args)
+    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(says), ''])
+  })
+
+  it('releases a transfer and says that what else holds it could not be read', async () => {
+    const { id } = await host.enqueue()
+    await host.pool.query(`update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown'`)
+    const { code, stdout } = await runBehindLock('stop', 'transfers', 'release', id)
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^1 transfer released.* could not be read/)])
+    expect(stdout).toMatch(/blocked\/pending \(outcome_unknown\) → queued\/pending/)
+  })
+
+  it('stops although it cannot read which migrations have run', async () => {
+    const { code, stdout } = await runBehindLock('migration', 'stop', '--all')
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining('Whether the schema is that of this release could not be read.'),
+    ])
+    expect(await stops.list()).toHaveLength(1)
+  })
+
+  it.each<[string, string[]]>([
+    ['transfer', ['status']],
+    ['transfer', ['transfers', 'list']],
+    ['account', ['accounts', 'list']],
+    ['subscription', ['subscriptions', 'list']],
+    ['event', ['events', 'tail', '--once', '--since', '1h']],
+    ['transfer', ['archive', '--older-than', '1s']],
+    ['transfer', ['roles']],
+    ['migration', ['migrate']],
+  ])('waits for %s no longer than for another lock: outlay %j', async (table, args) => {
+    await host.enqueue()
+    const { code, stderr } = await runBehindLock(table, ...args, '--json')
+    expect([code, JSON.parse(stderr).error.code]).toEqual([1, '55P03'])
+  })
 })

@@ -2,6 +2,7 @@ import { type Driver, type Inspection, inspect, pgDriver, postgres } from '@outl
 import { type Backend, createEngine, type Engine, type Gateway } from '@outlay/core'
 import pg from 'pg'
 import type { CliContext } from './cli-context.ts'
+import { impatientDriver } from './impatient-driver.ts'
 import { Misuse } from './problem.ts'
 
 /** Options of every command. */
@@ -14,7 +15,10 @@ export interface GlobalOptions {
 
 /** What a command works with: the database and the engine, and an output. */
 export interface Session {
-  readonly pool: pg.Pool
+  /** None of its statements waits longer than five seconds for a lock. */
+  readonly driver: Driver<pg.PoolClient>
+  /** How to connect, for a connection of its own. */
+  readonly connection: pg.ClientConfig
   readonly schema: string
   readonly queueSchema: string | undefined
   /** Host and port of the database, without what is secret in its URL. */
@@ -22,8 +26,10 @@ export interface Session {
   readonly backend: Backend<pg.PoolClient>
   readonly engine: Engine<pg.PoolClient>
   readonly inspection: Inspection<pg.PoolClient>
-  /** Runs `work` in one transaction, which waits five seconds at most for each lock. */
+  /** Runs `work` in one transaction. */
   transaction<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T>
+  /** Writes what is committed, as the beginning of the text of the result: what comes behind it may have to be waited for. */
+  begin(text: string): void
   /** Writes a result: as JSON with --json, else as text. */
   write(data: unknown, text: () => string): void
   /** Writes a line of progress, when a person watches. */
@@ -71,7 +77,8 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
   const backend = postgres({ driver, ...names })
   const json = options.json === true
   return {
-    pool,
+    driver,
+    connection: pool.options,
     schema: names.schema ?? 'outlay',
     queueSchema: names.queueSchema,
     server: nameServer(readUrl(options, around)),
@@ -79,32 +86,15 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
     engine: createEngine({ backend, gateway: noGateway }),
     inspection: inspect({ driver, ...names }),
     transaction: (work) => driver.transaction(work),
+    begin: (text) => {
+      if (!json) around.stdout(text)
+    },
     write: (data, text) => around.stdout(json ? `${JSON.stringify(data, null, 2)}\n` : `${text()}\n`),
     progress: (text) => {
       if (around.interactive) around.stderr(`${text}\n`)
     },
     signal: around.signal,
     json,
-  }
-}
-
-/** Longest wait of a command for one lock: whoever stops payments must not wait in silence behind another session. */
-const lockTimeout = '5s'
-
-/** A driver whose statements fail with `55P03` when they do not get a lock in time, those that only read too. */
-function impatientDriver(pool: pg.Pool): Driver<pg.PoolClient> {
-  // Unnamed statements work behind every pooler, and a command runs each of its statements once.
-  const driver = pgDriver(pool, { prepared: false })
-  const transaction: typeof driver.transaction = (work, options) =>
-    driver.transaction(async (tx) => {
-      await tx.query(`set local lock_timeout = '${lockTimeout}'`)
-      return work(tx)
-    }, options)
-  return {
-    ...driver,
-    transaction,
-    query: (statement, values) => transaction((tx) => driver.execute(tx, statement, values)),
-    run: (text, values) => transaction((tx) => tx.query(text, values === undefined ? undefined : [...values])),
   }
 }
 

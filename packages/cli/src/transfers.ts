@@ -1,5 +1,6 @@
 import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
 import { Id, OutlayError, type Resolution, type ResubmitOptions, type StoredTransfer } from '@outlay/core'
+import { unlessUnreadable } from './circumstances.ts'
 import { formatDuration } from './duration.ts'
 import { withGateway } from './gateway-module.ts'
 import { formatHolds, type Hold, mergeHolds, readHolds } from './holds.ts'
@@ -158,7 +159,8 @@ export function formatDeliveries(deliveries: Evidence['deliveries']): string {
 interface Change {
   readonly id: string
   readonly from: string
-  readonly to: string
+  /** Null when it could not be read. */
+  readonly to: string | null
   /** What keeps it from being sent, where it is to be sent; undefined also when that could not be read. */
   readonly holds?: readonly Hold[] | undefined
 }
@@ -216,23 +218,35 @@ async function changeAll(
   await session.transaction(async (tx) => {
     for (const transfer of before) await change(tx, transfer)
   })
-  const after = await readAll(
+  session.begin(`${plural(before.length, 'transfer')} ${verb}, in one transaction.`)
+  const accounts = [...new Set(isSent ? before.map((transfer) => transfer.accountId) : [])]
+  const reading = readAll(
     session,
     before.map((transfer) => transfer.id),
   )
-  const holds = new Map<string, readonly Hold[] | undefined>()
-  for (const accountId of new Set(isSent ? before.map((transfer) => transfer.accountId) : []))
-    holds.set(accountId, await readHolds(session, accountId))
+  const [after, held] = await Promise.all([unlessUnreadable(reading), readHoldsOf(session, accounts)])
   const changes = before.map((transfer, index): Change => {
-    const now = after[index]
-    const change = { id: transfer.id, from: standing(transfer), to: now === undefined ? '' : standing(now) }
-    return isSent ? { ...change, holds: holds.get(transfer.accountId) } : change
+    const now = after?.[index]
+    const change = { id: transfer.id, from: standing(transfer), to: now === undefined ? null : standing(now) }
+    return isSent ? { ...change, holds: held.get(transfer.accountId) } : change
   })
   session.write(changes, () => {
-    const lines = changes.map(({ id, from, to }) => `${id}  ${from} → ${to}`)
-    const done = `${plural(changes.length, 'transfer')} ${verb}, in one transaction.`
-    return [...lines, done].join('\n') + formatHolds(mergeHolds([...holds.values()]))
+    const unread = 'What they are now could not be read: see "outlay transfers show".'
+    const lines = changes.map(({ id, from, to }) => `${id}  ${from} → ${to ?? 'not read'}`)
+    const holds = formatHolds(mergeHolds([...held.values()]))
+    return [holds, ...lines, ...(after === undefined ? [unread] : [])].join('\n')
   })
+}
+
+/** What keeps each account from sending; stops at the first that cannot be read, since the others would have to be waited for. */
+async function readHoldsOf(session: Session, accountIds: readonly string[]) {
+  const held = new Map<string, readonly Hold[] | undefined>()
+  for (const accountId of accountIds) {
+    const holds = await readHolds(session, accountId)
+    held.set(accountId, holds)
+    if (holds === undefined) break
+  }
+  return held
 }
 
 async function readAll(session: Session, ids: readonly string[]): Promise<readonly StoredTransfer[]> {
@@ -249,13 +263,15 @@ async function readAll(session: Session, ids: readonly string[]): Promise<readon
 export async function resubmitTransfer(session: Session, id: string, options: ResubmitOptions): Promise<void> {
   const again = await session.transaction((tx) => session.engine.transfers.resubmit(tx, Id.parse(id), options))
   const { id: newId, idempotencyKey, reused, stage, status } = again
+  session.begin(
+    reused
+      ? `The key ${idempotencyKey} has this request already, as ${newId}, which is ${status} (${stage}); nothing was enqueued.`
+      : `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.`,
+  )
+  const hasEnded = status === 'failed' || status === 'canceled'
+  const next = reused && hasEnded ? ` To send it once more: "outlay transfers resubmit ${newId}".` : ''
   const holds = await readHolds(session, again.accountId)
-  session.write({ id: newId, idempotencyKey, reused, stage, status, resubmits: id, holds }, () => {
-    if (!reused) {
-      return `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.${formatHolds(holds)}`
-    }
-    const known = `The key ${idempotencyKey} has this request already, as ${newId}, which is ${status} (${stage}); nothing was enqueued.`
-    const hasEnded = status === 'failed' || status === 'canceled'
-    return hasEnded ? `${known} To send it once more: "outlay transfers resubmit ${newId}".` : known
-  })
+  session.write({ id: newId, idempotencyKey, reused, stage, status, resubmits: id, holds }, () =>
+    reused ? next : formatHolds(holds),
+  )
 }

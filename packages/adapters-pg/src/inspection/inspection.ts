@@ -7,6 +7,7 @@ import { type HealthFacts, readHealth } from './health.ts'
 import { createHoldsRead } from './holds.ts'
 import { createPlaceRead } from './place.ts'
 import { readSchemaState, type SchemaState } from './schema-state.ts'
+import { createLockRead } from './table-locks.ts'
 import { createTransferReads } from './transfer-reads.ts'
 
 /** Where to read. */
@@ -39,6 +40,7 @@ export function inspect<Tx>(options: InspectionOptions<Tx>) {
     ...createBacklogReads(driver, names),
     ...createPlaceRead(driver, names),
     ...createHoldsRead(driver, names),
+    ...createLockRead(driver, names),
     /** What the schema has and lacks; works on an empty database too. */
     schema: (): Promise<SchemaState> => readSchemaState(driver, names),
     /** The health of the database; needs a schema that is current. */

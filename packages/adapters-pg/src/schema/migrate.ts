@@ -197,6 +197,7 @@ export function unknownNumbered(applied: Iterable<unknown>, migrations: readonly
 /** Runs `work` while no other process migrates the same schema. */
 export async function withMigrationLock<T>(session: SqlSession, schema: string, work: () => Promise<T>): Promise<T> {
   const lock = lockKey(schema)
+  const { rows } = await session.query(`select current_setting('lock_timeout') as limit`)
   // A statement that waits keeps an index from being built concurrently, so this does not wait within one.
   while (!(await tryLock(session, lock))) await delay(retryPauseMs)
   try {
@@ -205,7 +206,8 @@ export async function withMigrationLock<T>(session: SqlSession, schema: string, 
     return await work()
   } finally {
     await session.query('rollback')
-    await session.query('reset lock_timeout')
+    // The caller may have set a limit.
+    await session.query(`select set_config('lock_timeout', $1, false)`, [rows[0]?.['limit']])
     await session.query('reset standard_conforming_strings')
     await session.query('select pg_advisory_unlock($1)', [lock])
   }
