@@ -59,7 +59,7 @@ export async function resubmitPayout(
   const { transfers } = at.office.engine
   const { id, reused, notBefore } = await transfers.resubmit(tx, ended.transfer_id)
   const before = (await transfers.get(ended.transfer_id))?.notBefore
-  if (before !== notBefore) {
+  if (timeOf(before) !== timeOf(notBefore)) {
     const detail = `${ended.transfer_id} was to be sent at ${before}, and ${id}, which repeats it, at ${notBefore}`
     at.mistakes.push({ invariant: 'never_before_its_time', detail })
   }
@@ -67,3 +67,5 @@ export async function resubmitPayout(
   if (!reused) await keepPayout(at, tx, 1_000 + ended.number, id, ended.account_id, asked)
   return id
 }
+
+const timeOf = (time: string | null | undefined): number => Date.parse(time ?? '1970-01-01T00:00:00Z')

@@ -224,6 +224,8 @@ async function command(at: Run, what: 'cancel' | 'release' | 'resubmit', number:
       if (what !== 'resubmit') return transfers[what](tx, found.transfer_id)
       return resubmitPayout(at, tx, { ...found, number })
     })
+    // Every second host that cancels thinks better of it.
+    if (what === 'cancel' && number % 2 === 0) return `done, and again: ${await command(at, 'resubmit', number)}`
     return 'done'
   } catch (error) {
     if (OutlayError.is(error, 'transfer_not_cancelable') || OutlayError.is(error, 'conflict')) return 'refused'
