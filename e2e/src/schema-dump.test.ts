@@ -1,4 +1,4 @@
-import { pgDriver, postgres } from '@outlay/adapters-pg'
+import { dumpSchema, pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine } from '@outlay/core'
 import { startSandbox } from '@outlay/service/sandbox'
 import { memoryGateway } from '@outlay/testing'
@@ -6,7 +6,6 @@ import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { serviceSchema } from './rows.ts'
-import { dumpSchema } from './schema-dump.ts'
 
 /** The dumps stand beside the SQL that makes them; `vitest run -u` updates them. */
 const dumpOf = (name: string) => new URL(`../../packages/${name}/schema.txt`, import.meta.url).pathname
@@ -31,7 +30,7 @@ describe('the dump of a schema shows what a migration changes', async () => {
     const client = new pg.Client(url)
     await client.connect()
     try {
-      return await dumpSchema(client, schema)
+      return await dumpSchema((text, values) => client.query(text, [...values]), schema)
     } finally {
       await client.end()
     }

@@ -9,6 +9,7 @@ export * from './inspection/health.ts'
 export type { HoldFacts } from './inspection/holds.ts'
 export * from './inspection/inspection.ts'
 export type { PlaceFacts } from './inspection/place.ts'
+export type { SchemaDifference } from './inspection/schema-differences.ts'
 export * from './inspection/schema-state.ts'
 export type { TableLock } from './inspection/table-locks.ts'
 export * from './inspection/transfer-reads.ts'
@@ -20,3 +21,5 @@ export {
   readMigrationsSync,
 } from './schema/migrate.ts'
 export { type RoleNames, type RolesOptions, rolesSql } from './schema/roles.ts'
+export { dumpSchema, type RunStatement } from './schema/schema-dump.ts'
+export type { ObjectKind } from './schema/schema-objects.ts'

@@ -1,9 +1,10 @@
 import { diagnose } from './diagnosis.ts'
 import { diagnoseLocks, diagnoseUnchecked } from './diagnosis-locks.ts'
+import { diagnoseObjects } from './diagnosis-objects.ts'
 import { diagnoseSchema } from './diagnosis-schema.ts'
 import type { Finding } from './finding.ts'
 import { testListening } from './listening.ts'
-import { isLockTimeout } from './problem.ts'
+import { isLacking, isLockTimeout } from './problem.ts'
 import type { Session } from './session.ts'
 import { plural, printable } from './table.ts'
 
@@ -26,15 +27,21 @@ async function examine(session: Session): Promise<readonly Finding[]> {
 
 async function examineAll(session: Session): Promise<readonly Finding[]> {
   session.progress('Checking the schema and the queue …')
-  const schema = diagnoseSchema(await session.inspection.schema())
-  // Views of another release, or missing ones, would fail.
+  const state = await session.inspection.schema()
+  const schema = diagnoseSchema(state)
+  // Views of another release would fail.
   if (schema.some((finding) => finding.severity === 'serious')) return schema
+  // A later release has made its own objects.
+  const objects = schema.length === 0 ? diagnoseObjects(state.schema, await session.inspection.differences()) : []
   session.progress('Checking transfers, jobs, subscriptions and the server …')
   const locks = diagnoseLocks(await session.inspection.locks())
-  const health = await session.inspection.health()
+  const health = await session.inspection.health().catch((error: unknown) => {
+    if (objects.length === 0 || !isLacking(error)) throw error
+  })
+  if (health === undefined) return [...objects, ...locks, ...schema]
   session.progress('Waiting for a notification …')
   const connection = await testListening(session)
-  return [...locks, ...schema, ...diagnose(health, connection)]
+  return [...objects, ...locks, ...schema, ...diagnose(health, connection)]
 }
 
 /** Formats findings, each with its cure. */

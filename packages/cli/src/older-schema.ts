@@ -1,9 +1,6 @@
 import { OutlayError } from '@outlay/core'
-import { explain, isLockTimeout } from './problem.ts'
+import { explain, isLacking, isLockTimeout } from './problem.ts'
 import type { Session } from './session.ts'
-
-/** SQLSTATEs of a schema, a table, a column and a function that does not exist. */
-const lacking = /^(3F000|42P01|42703|42883)$/
 
 /**
  * Runs a command that only holds payments back, also where the schema is behind this release or its queue is another one: whoever
@@ -28,8 +25,7 @@ export async function onOlderSchema<T>(session: Session, work: (session: Session
   try {
     return await work(withWarning(session, warning))
   } catch (error) {
-    const code = (error as { readonly code?: unknown } | null)?.code
-    throw typeof code === 'string' && lacking.test(code) ? refusal : error
+    throw isLacking(error) ? refusal : error
   }
 }
 

@@ -134,5 +134,7 @@ function firstMessage(error: Error): string {
 }
 
 /** True for the error of a statement that did not get a lock in time. */
-export const isLockTimeout = (error: unknown): boolean =>
-  (error as { readonly code?: unknown } | null | undefined)?.code === '55P03'
+export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03'
+
+/** True for the error of a statement that names a schema, a table, a column or a function which does not exist. */
+export const isLacking = (error: unknown): boolean => /^(3F000|42P01|42703|42883)$/.test(codeOf(error) ?? '')

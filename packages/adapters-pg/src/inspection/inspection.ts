@@ -6,6 +6,7 @@ import { createEventTail, type EventTail, type EventTailOptions } from './event-
 import { type HealthFacts, readHealth } from './health.ts'
 import { createHoldsRead } from './holds.ts'
 import { createPlaceRead } from './place.ts'
+import { readSchemaDifferences, type SchemaDifference } from './schema-differences.ts'
 import { readSchemaState, type SchemaState } from './schema-state.ts'
 import { createLockRead } from './table-locks.ts'
 import { createTransferReads } from './transfer-reads.ts'
@@ -43,6 +44,8 @@ export function inspect<Tx>(options: InspectionOptions<Tx>) {
     ...createLockRead(driver, names),
     /** What the schema has and lacks; works on an empty database too. */
     schema: (): Promise<SchemaState> => readSchemaState(driver, names),
+    /** Objects of the schema that are not as this release makes them; needs a schema that this release has migrated. */
+    differences: (): Promise<readonly SchemaDifference[]> => readSchemaDifferences(driver, names),
     /** The health of the database; needs a schema that is current. */
     health: (): Promise<HealthFacts> => readHealth(driver, names),
     /** Streams events as they are committed. */
