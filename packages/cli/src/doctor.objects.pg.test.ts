@@ -52,7 +52,7 @@ describe('the doctor, where an object of the schema is not as the release makes 
       'drop index outlay.transfer_remote_id',
       'object_missing',
       '1 index of the schema "outlay" is not there: transfer_remote_id of transfer.',
-      'CREATE UNIQUE INDEX CONCURRENTLY transfer_remote_id ON "outlay".transfer ',
+      'UNIQUE INDEX CONCURRENTLY transfer_remote_id ON "outlay".transfer ',
     ],
     [
       `drop index outlay.transfer_remote_id; create index transfer_remote_id on ${remoteId}`,
@@ -64,7 +64,7 @@ describe('the doctor, where an object of the schema is not as the release makes 
       'drop index outlay.transfer_next_poll, outlay.outbox_ready',
       'object_missing',
       '2 indexes of the schema',
-      'CREATE INDEX CONCURRENTLY',
+      'INDEX CONCURRENTLY',
     ],
     [
       `update pg_index set indisvalid = false where indexrelid = 'outlay.transfer_remote_id'::regclass`,
