@@ -55,9 +55,7 @@ begin
     where f.problem is null
       and not exists (select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = f.account_id)
       -- Accepted for a transfer here that has not got that id.
-      and not exists (
-        select 1 from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-        where a.unmatched is not null and t.account_id = f.account_id and a.remote_id = f.remote_id)
+      and not exists (select 1 from {{schema}}.logged_owners(f.account_id, f.remote_id))
       and (f.automated or not exists (
         select 1 from open o
         where o.account_id = f.account_id

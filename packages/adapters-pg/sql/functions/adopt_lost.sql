@@ -12,9 +12,7 @@ begin
     where f.account_id = p_account_id and f.remote_id in (
       select n.remote_id from jsonb_to_recordset(p_found) as n (remote_id text))
       -- Accepted for a transfer here that has not got that id.
-      and not exists (
-        select 1 from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-        where a.unmatched is not null and t.account_id = p_account_id and a.remote_id = f.remote_id)
+      and not exists (select 1 from {{schema}}.logged_owners(p_account_id, f.remote_id))
     order by 1 for update);
   return query
   select a.id, a.account_id, a.remote_id, a.problem

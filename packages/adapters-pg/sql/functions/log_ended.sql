@@ -21,8 +21,9 @@ begin
   ), met as (
     delete from {{schema}}.found_transfer f using changed d where f.account_id = d.account_id and f.remote_id = d.remote_id
   )
-  insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail, remote_id, unmatched)
-  select d.id, d.attempt, 'reconcile' || coalesce(' by ' || p_actor, ''), clock_timestamp(), 'reconciled', d.evidence, d.remote_id, true
+  insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail, remote_id, unmatched, unmatched_id)
+  select d.id, d.attempt, 'reconcile' || coalesce(' by ' || p_actor, ''), clock_timestamp(), 'reconciled', d.evidence, d.remote_id, true,
+    d.remote_id
   from changed d;
   return query
   select t.id from {{schema}}.transfer t

@@ -3,7 +3,7 @@
 -- not change.
 create or replace function {{schema}}.mark_unmatched(p_settlements jsonb) returns void language sql as $$
   update {{schema}}.attempt a
-  set unmatched = true, detail = case when s.taken_id is not null then a.detail
+  set unmatched = true, unmatched_id = a.remote_id, detail = case when s.taken_id is not null then a.detail
     else concat_ws('; ', a.detail, 'accepted as ' || a.remote_id || ', too late for the transfer to take it') end
   from jsonb_to_recordset(p_settlements) as s (id text, remote_id text, taken_id text) join {{schema}}.transfer t on t.id = s.id
   where a.transfer_id = s.id and a.remote_id = coalesce(s.remote_id, s.taken_id) and a.outcome = 'accepted' and a.step is null

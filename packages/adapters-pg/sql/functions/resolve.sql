@@ -37,8 +37,7 @@ begin
     -- It is not to be adopted; if it has just been, its row is found below.
     delete from {{schema}}.found_transfer f where f.account_id = v_account_id and f.remote_id = p_remote_id;
     -- What the service accepted under that id is the transfer that it accepted, whatever a person takes it for.
-    select t.id into v_other from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-    where a.unmatched is not null and a.remote_id = p_remote_id and t.account_id = v_account_id and t.id <> p_id;
+    select t.id into v_other from {{schema}}.logged_owners(v_account_id, p_remote_id) t where t.id <> p_id;
     if found then
       return v_other;
     end if;

@@ -17,8 +17,7 @@ begin
       select t.id from {{schema}}.transfer t
       where t.remote_id = p_remote_id and t.account_id = v_account_id and t.idempotency_key not like 'adopted %'
       union all
-      select t.id from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-      where a.unmatched is not null and a.remote_id = p_remote_id and t.account_id = v_account_id and t.id <> p_id) o limit 1;
+      select t.id from {{schema}}.logged_owners(v_account_id, p_remote_id) t where t.id <> p_id) o limit 1;
     if found then
       return v_other;
     end if;
@@ -28,9 +27,9 @@ begin
   with numbered as (
     update {{schema}}.transfer t set attempt = t.attempt + 1, updated_at = clock_timestamp() where t.id = p_id returning t.attempt
   )
-  insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail, remote_id, unmatched)
+  insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail, remote_id, unmatched, unmatched_id)
   select p_id, n.attempt, 'resolve' || coalesce(' by ' || p_actor, ''), clock_timestamp(), 'resolved', p_evidence, p_remote_id,
-    case when p_remote_id is not null then true end
+    case when p_remote_id is not null then true end, p_remote_id
   from numbered n;
   return null;
 end

@@ -48,14 +48,19 @@ describe('the archive', async () => {
     const before = { ...(await historyOf(id)), transfer: await engine.transfers.get(id) }
     const evidence = await inspection.evidence(id)
     expect(before.attempts).toHaveLength(2)
-    expect(await engine.archive({ olderThanMs: 400 * dayMs })).toEqual({ archived: 1, held: 0, heldBy: [] })
+    expect(await engine.archive({ olderThanMs: 400 * dayMs })).toEqual({
+      archived: 1,
+      held: 0,
+      heldBy: [],
+      referenced: 0,
+    })
     expect([await count('event'), await count('attempt'), await count('archive')]).toEqual([0, 0, 1])
     expect({ ...(await historyOf(id)), transfer: await engine.transfers.getByKey('acme', 'one') }).toEqual(before)
     const { archivedAt, summary, ...rest } = (await inspection.evidence(id)) ?? {}
     expect(archivedAt).toMatch(/Z$/)
     expect({ ...evidence, ...rest }).toEqual(evidence)
     expect(summary).toMatchObject({ id, amount: '12.50', status: 'complete' })
-    expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 0, held: 0, heldBy: [] })
+    expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 0, held: 0, heldBy: [], referenced: 0 })
   })
 
   it('goes on to refuse a second use of the key', async () => {
@@ -84,12 +89,22 @@ describe('the archive', async () => {
     const reported: number[] = []
     const onProgress = (sum: { archived: number }) => reported.push(sum.archived)
     const old = { olderThanMs: 400 * dayMs }
-    expect(await engine.archive({ ...old, dryRun: true, onProgress })).toEqual({ archived: 3, held: 0, heldBy: [] })
+    expect(await engine.archive({ ...old, dryRun: true, onProgress })).toEqual({
+      archived: 3,
+      held: 0,
+      heldBy: [],
+      referenced: 0,
+    })
     expect(reported.at(-1)).toBe(3)
     expect(await count('archive')).toBe(0)
-    expect(await engine.archive({ ...old, limit: 2 })).toEqual({ archived: 2, held: 0, heldBy: [] })
-    expect(await engine.archive({ ...old, signal: AbortSignal.abort() })).toEqual({ archived: 0, held: 0, heldBy: [] })
-    expect(await engine.archive(old)).toEqual({ archived: 1, held: 0, heldBy: [] })
+    expect(await engine.archive({ ...old, limit: 2 })).toEqual({ archived: 2, held: 0, heldBy: [], referenced: 0 })
+    expect(await engine.archive({ ...old, signal: AbortSignal.abort() })).toEqual({
+      archived: 0,
+      held: 0,
+      heldBy: [],
+      referenced: 0,
+    })
+    expect(await engine.archive(old)).toEqual({ archived: 1, held: 0, heldBy: [], referenced: 0 })
     expect(await count('event where sequence = 2')).toBe(1)
     await expect(engine.archive({ olderThanMs: Number.NaN })).rejects.toThrow('olderThanMs')
   })
@@ -106,13 +121,19 @@ describe('the archive', async () => {
       archived: 1,
       held: 2,
       heldBy: ['books', 'gone'],
+      referenced: 0,
     })
-    expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 1, held: 2, heldBy: ['books', 'gone'] })
+    expect(await engine.archive({ olderThanMs: 0 })).toEqual({
+      archived: 1,
+      held: 2,
+      heldBy: ['books', 'gone'],
+      referenced: 0,
+    })
     expect((await pool.query('select id from outlay.transfer where archive_page is not null')).rows).toEqual([
       { id: third },
     ])
     await pool.query('truncate outlay.delivery')
-    expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 2, held: 0, heldBy: [] })
+    expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 2, held: 0, heldBy: [], referenced: 0 })
   })
 
   it('removes the trace contexts of what it archives, and of nothing else', async () => {
@@ -123,7 +144,7 @@ describe('the archive', async () => {
       `insert into outlay.delivery (subscription, transfer_id, sequence, type, account_id, dead) values ('books', $1, 3, 'transfer.completed', 'acme', false)`,
       [held],
     )
-    expect(await make().archive({ olderThanMs: 0 })).toEqual({ archived: 1, held: 1, heldBy: ['books'] })
+    expect(await make().archive({ olderThanMs: 0 })).toEqual({ archived: 1, held: 1, heldBy: ['books'], referenced: 0 })
     expect((await pool.query('select transfer_id from outlay.trace_context')).rows).toEqual([{ transfer_id: held }])
   })
 
@@ -131,9 +152,9 @@ describe('the archive', async () => {
     const [id] = await end(['a'])
     await pool.query('update outlay.attempt set answered_at = null')
     const engine = make()
-    expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 0, held: 0, heldBy: [] })
+    expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 0, held: 0, heldBy: [], referenced: 0 })
     await pool.query(`update outlay.attempt set claimed_at = now() - interval '25 hours'`)
-    expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 1, held: 0, heldBy: [] })
+    expect(await engine.archive({ olderThanMs: 0 })).toEqual({ archived: 1, held: 0, heldBy: [], referenced: 0 })
     expect((await historyOf(id ?? '')).attempts).toHaveLength(1)
   })
 

@@ -4,7 +4,8 @@ import type { Driver } from '../database/driver.ts'
 import { type Row, statements } from '../database/statement.ts'
 
 const texts = {
-  archive_history: 'select last_id, archived, held, held_by from {{schema}}.archive_history($1, $2, $3, $4, $5)',
+  archive_history:
+    'select last_id, archived, held, held_by, referenced from {{schema}}.archive_history($1, $2, $3, $4, $5)',
 } as const
 
 /** The store of the archive. */
@@ -32,5 +33,6 @@ const readStep: (row: Row) => ArchivedStep = rowDecoder('archive', {
   archived: Column.or(Column.integer, 0),
   held: Column.or(Column.integer, 0),
   heldBy: Column.or(Column.texts, []),
+  referenced: Column.or(Column.integer, 0),
   last: Column.from('last_id', Column.or(Column.text, null)),
 })

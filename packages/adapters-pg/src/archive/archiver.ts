@@ -21,12 +21,23 @@ export interface ArchiverOptions {
 /** Starts the loop that moves the histories of old transfers to the archive, a step at a time. */
 export function startArchiver({ archive, olderThanMs, logger }: ArchiverOptions): Loop {
   let after = ''
+  let left = 0
   return startLoop({
     name: 'archive',
     logger,
     async turn() {
-      const { archived, last } = await archive.archive({ olderThanMs, after, limit: stepSize, dryRun: false })
+      const { archived, referenced, last } = await archive.archive({
+        olderThanMs,
+        after,
+        limit: stepSize,
+        dryRun: false,
+      })
       if (archived > 0) logger.debug({ archived }, 'The archiver moved the histories of old transfers to the archive.')
+      left += referenced
+      if (last === null && left > 0) {
+        logger.warn({ referenced: left }, 'The archiver left histories to which foreign keys of the host refer.')
+        left = 0
+      }
       after = last ?? ''
       return last === null ? idlePauseMs : stepPauseMs
     },

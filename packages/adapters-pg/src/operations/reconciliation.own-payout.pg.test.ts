@@ -37,8 +37,8 @@ describe('a reconciliation after an acceptance that came too late', async () => 
     const [id = ''] = ids
     await restored.rows(
       `with t as (update outlay.transfer set attempt = 1 where id = $1)
-       insert into outlay.attempt (transfer_id, attempt, worker, answered_at, outcome, remote_id, unmatched)
-       values ($1, 1, 'w', now(), 'accepted', 'remote-1', true)`,
+       insert into outlay.attempt (transfer_id, attempt, worker, answered_at, outcome, remote_id, unmatched, unmatched_id)
+       values ($1, 1, 'w', now(), 'accepted', 'remote-1', true, 'remote-1')`,
       [id],
     )
     await engine.reconcile({ since: new Date(Date.now() - 60_000), matches: { [id]: 'remote-1' } })

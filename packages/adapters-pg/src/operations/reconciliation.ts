@@ -35,10 +35,9 @@ const texts = {
       select t.remote_id, case when t.idempotency_key like 'adopted %' then 'adopted' else 'enqueued' end as standing
       from {{schema}}.transfer t where t.account_id = $1 and t.remote_id = any ($2::text[])
       union all
-      select a.remote_id, 'logged' from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-      where a.unmatched is not null and t.account_id = $1 and a.remote_id = any ($2::text[])
-        -- One that waits may yet get it.
-        and (t.remote_id is not null or t.status <> 'pending')
+      select r.remote_id, 'logged' from unnest($2::text[]) as r (remote_id) cross join lateral {{schema}}.logged_owners($1, r.remote_id) t
+      -- One that waits may yet get it.
+      where t.remote_id is not null or t.status <> 'pending'
     ) k order by k.remote_id, array_position(array['enqueued', 'logged', 'adopted'], k.standing)`,
   is_watched: 'select 1 as found from {{schema}}.watched_account w where w.account_id = $1',
   apply_reconciliation: 'select apply_reconciliation as id from {{schema}}.apply_reconciliation($1::jsonb, $2)',

@@ -96,7 +96,7 @@ describe('an acceptance that came when another attempt was under way', async () 
     expect(await engine.transfers.get(id)).toMatchObject({ status: 'complete' })
   })
 
-  it('keeps its history from the archive for good, and is not resubmitted until a person has dealt with it', async () => {
+  it('keeps the history from the archive for good, and the transfer from being resubmitted until a person has dealt with it', async () => {
     const { id } = await enqueue(engine)
     await claim()
     await claim()

@@ -96,7 +96,7 @@ const texts = {
       from doubtful f where t.id = f.id returning t.id, t.event_sequence
     ), unmatched as (
       -- The service may find it again under that id.
-      update {{schema}}.attempt a set unmatched = true from doubtful f
+      update {{schema}}.attempt a set unmatched = true, unmatched_id = a.remote_id from doubtful f
       where a.transfer_id = f.id and a.remote_id = f.remote_id and a.unmatched is null
     ), doubtless as (
       -- No money moves by a registration, so its time starts again.

@@ -9,7 +9,7 @@ export interface ArchiveOptions {
   readonly olderThanMs: number
   /** Most transfers to archive. Default: all that are old enough. */
   readonly limit?: number | undefined
-  /** Changes nothing and returns the result of a real run. Default false. */
+  /** Changes nothing and returns the result of a real run, as if no foreign key of the host referred to a history. Default false. */
   readonly dryRun?: boolean | undefined
   /** Ends the run after the current step; the result covers the steps done until then. */
   readonly signal?: AbortSignal | undefined
@@ -25,6 +25,8 @@ export interface Archived {
   readonly held: number
   /** Names of those subscriptions, sorted. */
   readonly heldBy: readonly string[]
+  /** Transfers that are old enough but whose events or attempts a foreign key of the host refers to. A dry run counts them as archived. */
+  readonly referenced: number
 }
 
 /** Longest age, in milliseconds: ten thousand years, which Postgres can subtract from now. */
@@ -46,13 +48,18 @@ export async function archive(backend: ArchivePort, options: ArchiveOptions): Pr
     },
   )
   checkFlag(dryRun, 'dryRun')
-  let sum: Archived = { archived: 0, held: 0, heldBy: [] }
+  let sum: Archived = { archived: 0, held: 0, heldBy: [], referenced: 0 }
   let after: string | null = ''
   while (after !== null && sum.archived < limit && signal?.aborted !== true) {
     const size = Math.min(stepSize, limit - sum.archived)
     const step = await backend.archive({ olderThanMs, after, limit: size, dryRun })
     const heldBy = [...new Set([...sum.heldBy, ...step.heldBy])].sort()
-    sum = { archived: sum.archived + step.archived, held: sum.held + step.held, heldBy }
+    sum = {
+      archived: sum.archived + step.archived,
+      held: sum.held + step.held,
+      heldBy,
+      referenced: sum.referenced + step.referenced,
+    }
     after = step.last
     onProgress?.(sum)
   }

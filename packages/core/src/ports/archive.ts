@@ -6,7 +6,7 @@ export interface ArchiveStep {
   readonly after: string
   /** Most transfers to check in this step. */
   readonly limit: number
-  /** Changes nothing and returns the result of a real run. */
+  /** Changes nothing and returns the result of a real run, as if no foreign key of the host referred to a history. */
   readonly dryRun: boolean
 }
 
@@ -18,6 +18,8 @@ export interface ArchivedStep {
   readonly held: number
   /** Names of those subscriptions. */
   readonly heldBy: readonly string[]
+  /** Transfers that are old enough but whose events or attempts a foreign key of the host refers to. A dry run counts them as archived. */
+  readonly referenced: number
   /** The last transfer checked: the next step starts after it. Null when none is left. */
   readonly last: string | null
 }
