@@ -310,7 +310,7 @@ describe('the command line', async () => {
     expect(printed.stdout).toContain('on all tables in schema "payments", "payments_queue" to "payout-worker"')
     expect(printed.stdout).toContain('to "outlay_reader"')
     const refused = await outlay(['roles', '--print', '--reader', 'no; name'])
-    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toContain('A role name is')
   })
 

@@ -1,5 +1,4 @@
 /** The modules that commands need to run. Help does not load them. */
-export { rolesSql } from '@outlay/adapters-pg'
 export * from './accounts.ts'
 export * from './archive.ts'
 export * from './doctor.ts'

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createEngine, type Engine, type Gateway } from '@outlay/core'
 import type pg from 'pg'
-import { Refusal } from './problem.ts'
+import { Misuse, Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 
 /** Runs `work` with an engine that reads the service through the host's own gateway, then closes the gateway. */
@@ -23,6 +24,7 @@ export async function withGateway<T>(
 async function loadGateway(path: string): Promise<Gateway> {
   const next = 'Export a gateway, or a function that makes one, as "default" or "gateway".'
   let loaded: Readonly<Record<string, unknown>>
+  if (!existsSync(resolve(path))) throw new Misuse(`The module ${path} cannot be loaded: there is no such file.`, next)
   try {
     loaded = await import(pathToFileURL(resolve(path)).href)
   } catch (error) {

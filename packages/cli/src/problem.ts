@@ -1,4 +1,4 @@
-import { type ErrorCode, OutlayError } from '@outlay/core'
+import { OutlayError } from '@outlay/core'
 import { printable } from './table.ts'
 
 /** A refusal of the command line itself: the problem, and what to do next. */
@@ -13,20 +13,8 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal of what was typed, whatever the database holds. */
+/** A refusal of what a person has typed, whatever the database has: the exit code is 2. */
 export class Misuse extends Refusal {}
-
-/** Codes of the engine for what was typed. */
-const misuses: ReadonlySet<string> = new Set<ErrorCode>([
-  'missing_field',
-  'invalid_id',
-  'invalid_request',
-  'idempotency_key_invalid',
-])
-
-/** True for an error that no database would answer otherwise: the arguments are wrong. */
-export const isMisuse = (error: unknown): boolean =>
-  error instanceof Misuse || (OutlayError.is(error) && misuses.has(error.code))
 
 /** A command that failed when it had committed a part of its work. The cause is why. */
 export class Unfinished extends Error {
@@ -95,6 +83,21 @@ const accountNext = ({ code, field }: OutlayError): string | undefined =>
   code === 'invalid_id' && (field === 'accountId' || field === 'name')
     ? '"outlay accounts list" shows the accounts that have something unsettled.'
     : undefined
+
+/** Codes of the engine for values that can never be right. */
+const misuses: ReadonlySet<string> = new Set([
+  'invalid_id',
+  'invalid_request',
+  'missing_field',
+  'idempotency_key_invalid',
+])
+
+/** Members of a stored request, which nobody has typed here. */
+const storedField = /^(amount|source|destination|note)\b/
+
+/** True for what a person has typed wrong. */
+export const isMisuse = (error: unknown): boolean =>
+  error instanceof Misuse || (OutlayError.is(error) && misuses.has(error.code) && !storedField.test(error.field ?? ''))
 
 /** Says what a failure is and what to do next, with nothing in it that is secret. */
 export function explain(error: unknown): Problem {

@@ -11,6 +11,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from './cli-context.ts'
 import { parseDuration } from './duration.ts'
 import { loadCommands, type Perform } from './perform.ts'
+import { Misuse } from './problem.ts'
 import { addResolve } from './program-resolve.ts'
 import { addSafety } from './program-safety.ts'
 import type { GlobalOptions } from './session.ts'
@@ -102,8 +103,8 @@ function addPlace(program: Command, perform: Perform, around: CliContext): void 
     .option('--print', 'only print the SQL; needs no database')
     .action(async ({ print, ...roles }: RoleNames & { print?: true }, command: Command) => {
       if (print) {
-        const { namesOf, rolesSql } = await loadCommands()
-        around.stdout(rolesSql({ ...namesOf(command.optsWithGlobals<GlobalOptions>()), roles }))
+        const { namesOf, writeRoles } = await loadCommands()
+        around.stdout(writeRoles(namesOf(command.optsWithGlobals<GlobalOptions>()), roles))
       } else await perform(command, (session, { makeRoles }) => makeRoles(session, roles), 'nothing')
     })
   program
@@ -123,11 +124,10 @@ function addPlace(program: Command, perform: Perform, around: CliContext): void 
     )
   withReference(program.command('prove'))
     .description('print the evidence about a transfer, and a verdict')
-    .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
-      perform(command, (session, { proveTransfer }) =>
-        proveTransfer(session, { id, accountId: options.account, key: options.key }),
-      ),
-    )
+    .action((id: string | undefined, options: ReferenceOptions, command: Command) => {
+      const reference = readReference(id, options)
+      return perform(command, (session, { proveTransfer }) => proveTransfer(session, reference))
+    })
 }
 
 interface ReferenceOptions {
@@ -140,6 +140,14 @@ const withReference = (command: Command): Command =>
     .argument('[transfer]', 'id of the transfer')
     .option('--account <id>', 'with --key instead of the id')
     .option('--key <key>', 'idempotency key, with --account')
+
+function readReference(id: string | undefined, { account: accountId, key }: ReferenceOptions) {
+  // Of another transfer they would be passed over, and the evidence would be taken for that of the one that was meant.
+  if (id !== undefined ? (accountId ?? key) !== undefined : accountId === undefined || key === undefined) {
+    throw new Misuse('Which transfer is meant?', 'Give either its id, or both --account and --key.')
+  }
+  return { id, accountId, key }
+}
 
 interface ListOptions {
   readonly account?: string
@@ -169,11 +177,10 @@ function addTransfers(program: Command, perform: Perform): void {
     })
   withReference(transfers.command('show'))
     .description('one transfer: its state, what it waits for, its history')
-    .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
-      perform(command, (session, { showTransfer }) =>
-        showTransfer(session, { id, accountId: options.account, key: options.key }),
-      ),
-    )
+    .action((id: string | undefined, options: ReferenceOptions, command: Command) => {
+      const reference = readReference(id, options)
+      return perform(command, (session, { showTransfer }) => showTransfer(session, reference))
+    })
   transfers
     .command('cancel')
     .description('end transfers that certainly have no effect; all of them or none')

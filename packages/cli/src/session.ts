@@ -106,7 +106,7 @@ function nameServer(connectionString: string): string {
 
 const schemaPattern = /^[a-z_][a-z0-9_]{0,50}$/
 
-/** The schema names from the options. Throws a refusal for an invalid name. */
+/** The schema names from the options. Throws Misuse for an invalid name. */
 export function namesOf({ schema, queueSchema }: GlobalOptions) {
   for (const [option, name] of [
     ['--schema', schema],

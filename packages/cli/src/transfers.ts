@@ -89,10 +89,6 @@ type Evidence = NonNullable<Awaited<ReturnType<Session['inspection']['evidence']
 /** Finds all evidence about a transfer, by its id or by its account and key. */
 export async function findEvidence(session: Session, reference: TransferReference): Promise<Evidence> {
   const { id, accountId, key } = reference
-  // Of another transfer they would be passed over, and the evidence would be taken for that of the one that was meant.
-  if (id !== undefined ? (accountId ?? key) !== undefined : accountId === undefined || key === undefined) {
-    throw new Misuse('Which transfer is meant?', 'Give either its id, or both --account and --key.')
-  }
   const found = id ?? (await session.engine.transfers.getByKey(accountId ?? '', key ?? ''))?.id
   const evidence = found === undefined ? undefined : await session.inspection.evidence(Id.parse(found))
   if (evidence !== undefined) return evidence
