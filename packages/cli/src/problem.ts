@@ -62,6 +62,9 @@ const serverProblems: Readonly<Record<string, readonly [message: string, next: s
   ],
 }
 
+const ownCatalog =
+  'If the host has a catalog of its own, give --gateway-module with a module that exports it as "catalog", or resubmit from the code of the host.'
+
 const refusalNext: Readonly<Record<string, string>> = {
   not_migrated: migrate,
   schema_too_new: 'Use the command line of the release that migrated this database.',
@@ -70,6 +73,8 @@ const refusalNext: Readonly<Record<string, string>> = {
   transfer_not_cancelable: 'Run "outlay prove" for the evidence about it.',
   subscription_attended: 'Stop the processes that subscribe to it, wait for two minutes, and run it again.',
   events_undelivered: 'Start a process that handles them, or run it again with --discard to delete them.',
+  unknown_transfer_type: ownCatalog,
+  unknown_value_type: ownCatalog,
   environment_mismatch: 'Use the gateway of the environment that the database belongs to.',
   database_unfamiliar: 'Run "outlay adopt-database" if this is the database to pay from, then run this again.',
   conflict: 'Run "outlay transfers show" for its state.',

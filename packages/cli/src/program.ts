@@ -202,12 +202,18 @@ function addTransfers(program: Command, perform: Perform): void {
     .argument('<transfer>', 'id')
     .option(
       '--key <key>',
-      'idempotency key of the new one (default: derived from the key of the ended one, so that there is only one)',
+      'idempotency key of the new one (default: derived from the key of the ended one, k:resubmit from k, so that there is only one)',
     )
     .option('--not-before <time>', 'when to send it at the earliest, or "now" (default: as the ended one)')
     .option('--expires-at <time>', 'when to send it at the latest, or "never" (default: as the ended one)')
-    .action((id: string, options: ResubmitCommandOptions, command: Command) =>
-      perform(command, (session, { resubmitTransfer }) => resubmitTransfer(session, id, readAgain(options))),
+    .option(
+      '--gateway-module <file>',
+      "a module that exports the host's gateway, and its catalog if it has one of its own",
+    )
+    .action((id: string, { gatewayModule, ...options }: ResubmitCommandOptions, command: Command) =>
+      perform(command, (session, { resubmitTransfer }) =>
+        resubmitTransfer(session, id, readAgain(options), gatewayModule),
+      ),
     )
 }
 
@@ -215,9 +221,10 @@ interface ResubmitCommandOptions {
   readonly key?: string
   readonly notBefore?: string
   readonly expiresAt?: string
+  readonly gatewayModule?: string
 }
 
-const readAgain = ({ key, notBefore, expiresAt }: ResubmitCommandOptions): ResubmitOptions => ({
+const readAgain = ({ key, notBefore, expiresAt }: Omit<ResubmitCommandOptions, 'gatewayModule'>): ResubmitOptions => ({
   idempotencyKey: key,
   notBefore: notBefore === 'now' ? null : notBefore,
   expiresAt: expiresAt === 'never' ? null : expiresAt,
