@@ -28,7 +28,7 @@ async function examine(session: Session): Promise<readonly Finding[]> {
 async function examineAll(session: Session): Promise<readonly Finding[]> {
   session.progress('Checking the schema and the queue …')
   const state = await session.inspection.schema()
-  const schema = diagnoseSchema(state)
+  const schema = diagnoseSchema(state, session)
   // Views of another release would fail.
   if (schema.some((finding) => finding.severity === 'serious')) return schema
   // A later release has made its own objects.

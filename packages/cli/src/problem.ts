@@ -6,10 +6,13 @@ export class Refusal extends Error {
   override readonly name = 'Refusal'
   /** What to do next; one sentence. */
   readonly next: string
+  /** For scripts, in JSON. */
+  readonly code: string
 
-  constructor(message: string, next: string) {
+  constructor(message: string, next: string, code = 'refused') {
     super(message)
     this.next = next
+    this.code = code
   }
 }
 
@@ -110,7 +113,7 @@ export function explain(error: unknown): Problem {
     const cause = explain(error.cause)
     return { ...cause, message: `${cause.message.replace(` ${nothing}`, '')} ${printable(error.message)}` }
   }
-  if (error instanceof Refusal) return { code: 'refused', message: error.message, next: error.next }
+  if (error instanceof Refusal) return { code: error.code, message: error.message, next: error.next }
   if (OutlayError.is(error)) {
     const next =
       accountNext(error) ??

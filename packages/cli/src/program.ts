@@ -22,7 +22,7 @@ export function createProgram(around: CliContext, version: string, onCode: (code
     const commands = await loadCommands()
     const code = await commands.withSession(command.optsWithGlobals<GlobalOptions>(), around, async (session) => {
       if (needs === 'what it uses') return commands.onOlderSchema(session, async (own) => work(own, commands))
-      if (needs === 'current schema') await session.backend.check()
+      if (needs === 'current schema') await commands.checkSchema(session)
       return work(session, commands)
     })
     if (typeof code === 'number') onCode(code)
