@@ -62,6 +62,8 @@ function checkOptions(command: Command): void {
       const refuse = (why: string) => command.error(`error: option '${option.flags}' is given ${why}`, { exitCode: 2 })
       if (value === '') refuse('without a value')
       if (flag.test(value)) refuse(`without a value, or with the option ${value} for its value`)
+      if (option.long === '--account' && !accountId.test(value))
+        refuse('without the id of an account: see "outlay accounts list"')
       if (isGiven && isOnce) refuse('twice, and only one would count')
       isGiven = true
     })
@@ -70,6 +72,9 @@ function checkOptions(command: Command): void {
 }
 
 const flag = /^-(-|[a-z]$)/i
+
+/** An account with another id cannot be, so nothing would be found of it, as if all were well. */
+const accountId = /^[\x21-\x7e]{1,255}$/
 
 function addPlace(program: Command, perform: Perform, around: CliContext): void {
   program
