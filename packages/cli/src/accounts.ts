@@ -62,7 +62,7 @@ export async function limitAccount(session: Session, accountId: string, change: 
   session.write({ accountId, ...state, changed, known }, () => {
     if (state === undefined) return ` All that it has could not be read: see "outlay accounts list".${doubt}`
     const limits = formatLimits(state) ?? 'no limits'
-    return changed ? ` ${accountId} has from now on: ${limits}.${doubt}` : `${accountId} has: ${limits}.`
+    return `${changed ? ` ${accountId} has from now on` : `${accountId} has`}: ${limits}.${doubt}`
   })
 }
 
@@ -100,8 +100,9 @@ export async function retryAccountCredentials(session: Session, accountId: strin
       ? `The credentials of ${accountId} are probed now; its transfers are sent when the service accepts them.`
       : `The credentials of ${accountId} are not refused; nothing changed.`,
   )
-  const holds = (await readHolds(session, accountId))?.filter(({ kind }) => kind !== 'credentials')
-  session.write({ accountId, changed, holds }, () => formatHolds(holds))
+  const { known, doubt, ...others } = await readAround(session, accountId)
+  const holds = others.holds?.filter(({ kind }) => kind !== 'credentials')
+  session.write({ accountId, changed, known, holds }, () => formatHolds(holds) + doubt)
 }
 
 /** Sends an account's transfers that await funds again, or as soon as nothing else holds them. */
@@ -112,7 +113,12 @@ export async function fundAccount(session: Session, accountId: string): Promise<
       ? `${accountId} has no transfer that awaits funds. A transfer that is being refused for lack of funds right now is sent again.`
       : `${plural(count, 'transfer')} of ${accountId} due again, with their own keys.`,
   )
-  const { known, doubt } = await doubtAccount(session, accountId)
-  const holds = await readHolds(session, accountId)
+  const { known, doubt, holds } = await readAround(session, accountId)
   session.write({ accountId, released: count, known, holds }, () => formatHolds(holds) + doubt)
+}
+
+/** What else holds an account, and whether it is mistyped. */
+async function readAround(session: Session, accountId: string) {
+  const [doubted, holds] = await Promise.all([doubtAccount(session, accountId), readHolds(session, accountId)])
+  return { ...doubted, holds }
 }

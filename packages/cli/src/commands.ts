@@ -1,5 +1,4 @@
 /** The modules that commands need to run. Help does not load them. */
-export { rolesSql } from '@outlay/adapters-pg'
 export * from './accounts.ts'
 export * from './archive.ts'
 export * from './doctor.ts'
@@ -10,6 +9,7 @@ export * from './proof.ts'
 export * from './reconciliation.ts'
 export * from './roles.ts'
 export * from './safety.ts'
+export * from './schema-check.ts'
 export * from './session.ts'
 export * from './status.ts'
 export * from './subscriptions.ts'

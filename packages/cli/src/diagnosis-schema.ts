@@ -1,12 +1,16 @@
 import type { SchemaState } from '@outlay/adapters-pg'
 import { type Finding, serious, warning } from './finding.ts'
+import { noEngine } from './schema-check.ts'
+import type { Session } from './session.ts'
 
 /** Finds what is wrong with a schema. A serious finding here prevents all other checks. */
-export function diagnoseSchema(state: SchemaState): readonly Finding[] {
-  const { schema } = state
+export function diagnoseSchema(
+  state: SchemaState,
+  session: Pick<Session, 'schema' | 'database' | 'server'>,
+): readonly Finding[] {
   if (!state.exists) {
-    const what = `There is no engine in the schema "${schema}".`
-    return [serious('not_migrated', what, 'Run "outlay migrate", or give --schema if the engine is in another one.')]
+    const { message, next } = noEngine(session)
+    return [serious('not_migrated', message, next)]
   }
   return [...diagnoseMigrations(state), ...diagnoseQueue(state)]
 }

@@ -28,11 +28,12 @@ async function examine(session: Session): Promise<readonly Finding[]> {
 async function examineAll(session: Session): Promise<readonly Finding[]> {
   session.progress('Checking the schema and the queue …')
   const state = await session.inspection.schema()
-  const schema = diagnoseSchema(state)
+  const schema = diagnoseSchema(state, session)
   // Views of another release would fail.
   if (schema.some((finding) => finding.severity === 'serious')) return schema
   // A later release has made its own objects.
-  const objects = schema.length === 0 ? diagnoseObjects(state.schema, await session.inspection.differences()) : []
+  const isAhead = state.unknown.some((name) => /^\d/.test(name))
+  const objects = isAhead ? [] : diagnoseObjects(state.schema, await session.inspection.differences())
   session.progress('Checking transfers, jobs, subscriptions and the server …')
   const locks = diagnoseLocks(await session.inspection.locks())
   const health = await session.inspection.health().catch((error: unknown) => {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { EventTailOptions, SubscriptionLag, TailedEvent } from '@outlay/adapters-pg'
+import type { EventTailOptions, HeldBackEvents, SubscriptionLag, TailedEvent } from '@outlay/adapters-pg'
 import { Id } from '@outlay/core'
 import type { CliContext } from './cli-context.ts'
 import { formatDuration } from './duration.ts'
-import { Refusal } from './problem.ts'
+import { isLockTimeout, Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 import { formatTable, plural, printable } from './table.ts'
 
@@ -21,14 +21,42 @@ export async function tailEvents(
 ): Promise<void> {
   if (options.transferId !== undefined) Id.parse(options.transferId, 'transfer')
   const tail = session.inspection.tail(options)
+  const { once = false } = options
   session.progress('Printing events; end with Ctrl-C.')
+  let quiet = 0
+  let noted: HeldBackEvents | undefined
   while (!session.signal.aborted) {
-    const events = await tail.next()
+    // Whoever watches waits until a lock is gone.
+    const waitOn = (error: unknown) => {
+      if (once || !isLockTimeout(error)) throw error
+    }
+    const events = (await tail.next().catch(waitOn)) ?? []
     for (const event of events) around.stdout(`${session.json ? JSON.stringify(event) : formatEvent(event)}\n`)
     if (events.length > 0) continue
-    if (options.once === true) return
+    quiet += 1
+    if (once || quiet % readsUntilNote === 0) {
+      const held = await tail.heldBack().catch(waitOn)
+      if (held !== undefined && (held.pid !== noted?.pid || held.since !== noted.since)) {
+        around.stderr(`${session.json ? JSON.stringify({ heldBack: held }) : formatHeld(held)}\n`)
+        noted = held
+      }
+    }
+    if (once) return
     await delay(pauseMs, undefined, { signal: session.signal }).catch(() => undefined)
   }
+}
+
+/** Reads without a new event after which it is said that events are held back. */
+const readsUntilNote = 10
+
+/** Says that events are not shown yet, and whose transaction is why. */
+function formatHeld({ events, pid, gid, detail, since }: HeldBackEvents): string {
+  const whose = gid !== null ? `the prepared transaction "${gid}"` : pid === null ? 'a transaction' : `process ${pid}`
+  const notes = [detail, since === null ? '' : `open since ${since}`].filter((note) => note !== '').join(', ')
+  const which = events === 1 ? 'An event is' : `${events} events are`
+  return printable(
+    `${which} held back behind ${whose}${notes === '' ? '' : ` (${notes})`}: what is committed is shown in the order of its transactions, once that one has ended.`,
+  )
 }
 
 /** Formats one event as a line. */

@@ -1,28 +1,39 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createEngine, type Engine, type Gateway } from '@outlay/core'
+import { type Catalog, createEngine, type Engine, type Gateway } from '@outlay/core'
 import type pg from 'pg'
-import { Refusal } from './problem.ts'
+import { Misuse, Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 
-/** Runs `work` with an engine that reads the service through the host's own gateway, then closes the gateway. */
+/** Runs `work` with an engine that has the host's own gateway and catalog, then closes the gateway. */
 export async function withGateway<T>(
   session: Session,
   gatewayModule: string,
   work: (engine: Engine<pg.PoolClient>) => Promise<T>,
 ): Promise<T> {
-  const gateway = await loadGateway(gatewayModule)
+  const { gateway, catalog } = await loadModule(gatewayModule)
   try {
-    return await work(createEngine({ backend: session.backend, gateway }))
+    return await work(createEngine({ backend: session.backend, gateway, catalog }))
   } finally {
     await gateway.close?.()
   }
 }
 
-/** Loads the gateway that a host's module exports as `default` or `gateway`: a gateway, or a function that creates one. */
-async function loadGateway(path: string): Promise<Gateway> {
+interface HostModule {
+  readonly gateway: Gateway
+  /** Undefined where the module exports none: the host has the catalog that ships. */
+  readonly catalog: Catalog | undefined
+}
+
+/**
+ * Loads the gateway that a host's module exports as `default` or `gateway`, which is a gateway or a function that creates one, and the
+ * `catalog` that it may export.
+ */
+async function loadModule(path: string): Promise<HostModule> {
   const next = 'Export a gateway, or a function that makes one, as "default" or "gateway".'
   let loaded: Readonly<Record<string, unknown>>
+  if (!existsSync(resolve(path))) throw new Misuse(`The module ${path} cannot be loaded: there is no such file.`, next)
   try {
     loaded = await import(pathToFileURL(resolve(path)).href)
   } catch (error) {
@@ -31,6 +42,12 @@ async function loadGateway(path: string): Promise<Gateway> {
   }
   const given = loaded['default'] ?? loaded['gateway']
   const gateway = typeof given === 'function' ? await given() : given
-  if (typeof gateway?.submit === 'function' && typeof gateway?.get === 'function') return gateway
+  const catalog: unknown = loaded['catalog']
+  if (catalog !== undefined && !isCatalog(catalog))
+    throw new Refusal(`The "catalog" of the module ${path} is no catalog.`, 'Export what createCatalog() gives.')
+  if (typeof gateway?.submit === 'function' && typeof gateway?.get === 'function') return { gateway, catalog }
   throw new Refusal(`The module ${path} exports no gateway.`, next)
 }
+
+const isCatalog = (value: unknown): value is Catalog =>
+  typeof (value as Partial<Catalog> | null)?.transferType === 'function'

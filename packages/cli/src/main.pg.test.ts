@@ -1,4 +1,6 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { testDatabase } from '@outlay/testing/vitest'
 import { describe, expect, it } from 'vitest'
@@ -36,6 +38,22 @@ describe('the program outlay, built', async () => {
       code: 0,
       stdout: expect.stringContaining('"healthy": true'),
     })
+  })
+
+  it.runIf(existsSync('/dev/full'))('ends with a sentence when its output cannot be written', async () => {
+    for (const args of [['doctor'], ['doctor', '--json'], ['migrate', '--print'], ['--help']]) {
+      const child = spawn(process.execPath, [program, ...args], {
+        env: { PATH: process.env['PATH'] ?? '', DATABASE_URL: database.url },
+        stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+      })
+      let stderr = ''
+      child.stderr?.on('data', (data) => {
+        stderr += data
+      })
+      const [code] = await once(child, 'close')
+      const sentence = 'The output could not be written (ENOSPC); what the command has changed stays changed.\n'
+      expect([code, stderr], args.join(' ')).toEqual([1, sentence])
+    }
   })
 
   it('says what to do next when the arguments or the connection make no sense, and keeps the password', async () => {

@@ -5,16 +5,24 @@ import { runOutlay } from './run.ts'
 const abort = new AbortController()
 process.once('SIGINT', () => abort.abort())
 process.once('SIGTERM', () => abort.abort())
-// A reader that closes the pipe, such as head, ends the command without an error.
+let isUnwritten = false
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
   abort.abort()
+  // A reader that closes the pipe, such as head, ends the command without an error.
+  if (error.code === 'EPIPE' || isUnwritten) return
+  isUnwritten = true
+  process.exitCode = 1
+  const why = error.code ?? error.message
+  process.stderr.write(`The output could not be written (${why}); what the command has changed stays changed.\n`)
 })
+// There is nowhere left to say it.
+process.stderr.on('error', () => undefined)
 
-process.exitCode = await runOutlay(process.argv.slice(2), {
+const code = await runOutlay(process.argv.slice(2), {
   env: process.env,
   stdout: (text) => process.stdout.write(text),
   stderr: (text) => process.stderr.write(text),
   signal: abort.signal,
   interactive: process.stderr.isTTY === true,
 })
+process.exitCode = isUnwritten ? 1 : code

@@ -1,5 +1,6 @@
 import { OutlayError } from '@outlay/core'
 import { explain, isLacking, isLockTimeout } from './problem.ts'
+import { checkSchema } from './schema-check.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -10,7 +11,7 @@ import type { Session } from './session.ts'
  * @throws OutlayError as the check of the schema does
  */
 export async function onOlderSchema<T>(session: Session, work: (session: Session) => Promise<T>): Promise<T> {
-  const refusal: unknown = await session.backend.check().then(
+  const refusal: unknown = await checkSchema(session).then(
     () => undefined,
     (error: unknown) => error,
   )

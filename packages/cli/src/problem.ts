@@ -1,4 +1,4 @@
-import { type ErrorCode, OutlayError } from '@outlay/core'
+import { OutlayError } from '@outlay/core'
 import { printable } from './table.ts'
 
 /** A refusal of the command line itself: the problem, and what to do next. */
@@ -6,27 +6,18 @@ export class Refusal extends Error {
   override readonly name = 'Refusal'
   /** What to do next; one sentence. */
   readonly next: string
+  /** For scripts, in JSON. */
+  readonly code: string
 
-  constructor(message: string, next: string) {
+  constructor(message: string, next: string, code = 'refused') {
     super(message)
     this.next = next
+    this.code = code
   }
 }
 
-/** A refusal of what was typed, whatever the database holds. */
+/** A refusal of what a person has typed, whatever the database has: the exit code is 2. */
 export class Misuse extends Refusal {}
-
-/** Codes of the engine for what was typed. */
-const misuses: ReadonlySet<string> = new Set<ErrorCode>([
-  'missing_field',
-  'invalid_id',
-  'invalid_request',
-  'idempotency_key_invalid',
-])
-
-/** True for an error that no database would answer otherwise: the arguments are wrong. */
-export const isMisuse = (error: unknown): boolean =>
-  error instanceof Misuse || (OutlayError.is(error) && misuses.has(error.code))
 
 /** A command that failed when it had committed a part of its work. The cause is why. */
 export class Unfinished extends Error {
@@ -74,6 +65,9 @@ const serverProblems: Readonly<Record<string, readonly [message: string, next: s
   ],
 }
 
+const ownCatalog =
+  'If the host has a catalog of its own, give --gateway-module with a module that exports it as "catalog", or resubmit from the code of the host.'
+
 const refusalNext: Readonly<Record<string, string>> = {
   not_migrated: migrate,
   schema_too_new: 'Use the command line of the release that migrated this database.',
@@ -82,6 +76,8 @@ const refusalNext: Readonly<Record<string, string>> = {
   transfer_not_cancelable: 'Run "outlay prove" for the evidence about it.',
   subscription_attended: 'Stop the processes that subscribe to it, wait for two minutes, and run it again.',
   events_undelivered: 'Start a process that handles them, or run it again with --discard to delete them.',
+  unknown_transfer_type: ownCatalog,
+  unknown_value_type: ownCatalog,
   environment_mismatch: 'Use the gateway of the environment that the database belongs to.',
   database_unfamiliar: 'Run "outlay adopt-database" if this is the database to pay from, then run this again.',
   conflict: 'Run "outlay transfers show" for its state.',
@@ -96,13 +92,28 @@ const accountNext = ({ code, field }: OutlayError): string | undefined =>
     ? '"outlay accounts list" shows the accounts that have something unsettled.'
     : undefined
 
+/** Codes of the engine for values that can never be right. */
+const misuses: ReadonlySet<string> = new Set([
+  'invalid_id',
+  'invalid_request',
+  'missing_field',
+  'idempotency_key_invalid',
+])
+
+/** Members of a stored request, which nobody has typed here. */
+const storedField = /^(amount|source|destination|note)\b/
+
+/** True for what a person has typed wrong. */
+export const isMisuse = (error: unknown): boolean =>
+  error instanceof Misuse || (OutlayError.is(error) && misuses.has(error.code) && !storedField.test(error.field ?? ''))
+
 /** Says what a failure is and what to do next, with nothing in it that is secret. */
 export function explain(error: unknown): Problem {
   if (error instanceof Unfinished) {
     const cause = explain(error.cause)
     return { ...cause, message: `${cause.message.replace(` ${nothing}`, '')} ${printable(error.message)}` }
   }
-  if (error instanceof Refusal) return { code: 'refused', message: error.message, next: error.next }
+  if (error instanceof Refusal) return { code: error.code, message: error.message, next: error.next }
   if (OutlayError.is(error)) {
     const next =
       accountNext(error) ??

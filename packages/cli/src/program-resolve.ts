@@ -25,13 +25,12 @@ export function addResolve(transfers: Command, perform: Perform): void {
     .option('--instead-of <transfer>', 'removes that id from this transfer, which has it now and becomes blocked')
     .option('--gateway-module <file>', "ask the service first, through a module that exports the host's gateway")
     .option('--unchecked', 'record the id without asking the service, or although it has another transfer there')
-    .action((id: string, options: ResolveOptions, command: Command) =>
-      perform(command, (session, commands) => {
-        const { gatewayModule, unchecked } = options
-        const check = unchecked ? undefined : gatewayModule
-        return commands.resolveTransfer(session, id, readResolution(options), check)
-      }),
-    )
+    .action((id: string, options: ResolveOptions, command: Command) => {
+      const resolution = readResolution(options)
+      const { gatewayModule, unchecked } = options
+      const check = unchecked ? undefined : gatewayModule
+      return perform(command, (session, { resolveTransfer }) => resolveTransfer(session, id, resolution, check))
+    })
 }
 
 function readResolution(options: ResolveOptions): Resolution {

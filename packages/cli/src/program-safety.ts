@@ -43,18 +43,20 @@ function readTarget({ all, gateway, account }: TargetOptions): StopTarget {
 export function addSafety(program: Command, perform: Perform): void {
   withNote(withTarget(program.command('stop')))
     .description('stop new requests in every worker within a second; requests under way are finished')
-    .action(({ reason, actor, ...options }: TargetOptions, command: Command) =>
-      perform(
+    .action(({ reason, actor, ...options }: TargetOptions, command: Command) => {
+      const target = readTarget(options)
+      return perform(
         command,
-        (session, { stopSending }) => stopSending(session, readTarget(options), { reason, actor }),
+        (session, { stopSending }) => stopSending(session, target, { reason, actor }),
         'what it uses',
-      ),
-    )
+      )
+    })
   withTarget(program.command('start-sending'))
     .description('end a stop')
-    .action((options: TargetOptions, command: Command) =>
-      perform(command, (session, { startSending }) => startSending(session, readTarget(options))),
-    )
+    .action((options: TargetOptions, command: Command) => {
+      const target = readTarget(options)
+      return perform(command, (session, { startSending }) => startSending(session, target))
+    })
   withNote(program.command('fence'))
     .description('send nothing until a reconciliation with the service')
     .action((note: NoteOptions, command: Command) =>

@@ -11,6 +11,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from './cli-context.ts'
 import { parseDuration } from './duration.ts'
 import { loadCommands, type Perform } from './perform.ts'
+import { Misuse } from './problem.ts'
 import { addResolve } from './program-resolve.ts'
 import { addSafety } from './program-safety.ts'
 import type { GlobalOptions } from './session.ts'
@@ -21,7 +22,7 @@ export function createProgram(around: CliContext, version: string, onCode: (code
     const commands = await loadCommands()
     const code = await commands.withSession(command.optsWithGlobals<GlobalOptions>(), around, async (session) => {
       if (needs === 'what it uses') return commands.onOlderSchema(session, async (own) => work(own, commands))
-      if (needs === 'current schema') await session.backend.check()
+      if (needs === 'current schema') await commands.checkSchema(session)
       return work(session, commands)
     })
     if (typeof code === 'number') onCode(code)
@@ -61,6 +62,8 @@ function checkOptions(command: Command): void {
       const refuse = (why: string) => command.error(`error: option '${option.flags}' is given ${why}`, { exitCode: 2 })
       if (value === '') refuse('without a value')
       if (flag.test(value)) refuse(`without a value, or with the option ${value} for its value`)
+      if (option.long === '--account' && !accountId.test(value))
+        refuse('without the id of an account: see "outlay accounts list"')
       if (isGiven && isOnce) refuse('twice, and only one would count')
       isGiven = true
     })
@@ -69,6 +72,9 @@ function checkOptions(command: Command): void {
 }
 
 const flag = /^-(-|[a-z]$)/i
+
+/** An account with another id cannot be, so nothing would be found of it, as if all were well. */
+const accountId = /^[\x21-\x7e]{1,255}$/
 
 function addPlace(program: Command, perform: Perform, around: CliContext): void {
   program
@@ -102,8 +108,8 @@ function addPlace(program: Command, perform: Perform, around: CliContext): void 
     .option('--print', 'only print the SQL; needs no database')
     .action(async ({ print, ...roles }: RoleNames & { print?: true }, command: Command) => {
       if (print) {
-        const { namesOf, rolesSql } = await loadCommands()
-        around.stdout(rolesSql({ ...namesOf(command.optsWithGlobals<GlobalOptions>()), roles }))
+        const { namesOf, writeRoles } = await loadCommands()
+        around.stdout(writeRoles(namesOf(command.optsWithGlobals<GlobalOptions>()), roles))
       } else await perform(command, (session, { makeRoles }) => makeRoles(session, roles), 'nothing')
     })
   program
@@ -123,11 +129,10 @@ function addPlace(program: Command, perform: Perform, around: CliContext): void 
     )
   withReference(program.command('prove'))
     .description('print the evidence about a transfer, and a verdict')
-    .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
-      perform(command, (session, { proveTransfer }) =>
-        proveTransfer(session, { id, accountId: options.account, key: options.key }),
-      ),
-    )
+    .action((id: string | undefined, options: ReferenceOptions, command: Command) => {
+      const reference = readReference(id, options)
+      return perform(command, (session, { proveTransfer }) => proveTransfer(session, reference))
+    })
 }
 
 interface ReferenceOptions {
@@ -140,6 +145,14 @@ const withReference = (command: Command): Command =>
     .argument('[transfer]', 'id of the transfer')
     .option('--account <id>', 'with --key instead of the id')
     .option('--key <key>', 'idempotency key, with --account')
+
+function readReference(id: string | undefined, { account: accountId, key }: ReferenceOptions) {
+  // Of another transfer they would be passed over, and the evidence would be taken for that of the one that was meant.
+  if (id !== undefined ? (accountId ?? key) !== undefined : accountId === undefined || key === undefined) {
+    throw new Misuse('Which transfer is meant?', 'Give either its id, or both --account and --key.')
+  }
+  return { id, accountId, key }
+}
 
 interface ListOptions {
   readonly account?: string
@@ -169,11 +182,10 @@ function addTransfers(program: Command, perform: Perform): void {
     })
   withReference(transfers.command('show'))
     .description('one transfer: its state, what it waits for, its history')
-    .action((id: string | undefined, options: ReferenceOptions, command: Command) =>
-      perform(command, (session, { showTransfer }) =>
-        showTransfer(session, { id, accountId: options.account, key: options.key }),
-      ),
-    )
+    .action((id: string | undefined, options: ReferenceOptions, command: Command) => {
+      const reference = readReference(id, options)
+      return perform(command, (session, { showTransfer }) => showTransfer(session, reference))
+    })
   transfers
     .command('cancel')
     .description('end transfers that certainly have no effect; all of them or none')
@@ -195,12 +207,18 @@ function addTransfers(program: Command, perform: Perform): void {
     .argument('<transfer>', 'id')
     .option(
       '--key <key>',
-      'idempotency key of the new one (default: derived from the key of the ended one, so that there is only one)',
+      'idempotency key of the new one (default: derived from the key of the ended one, k:resubmit from k, so that there is only one)',
     )
     .option('--not-before <time>', 'when to send it at the earliest, or "now" (default: as the ended one)')
     .option('--expires-at <time>', 'when to send it at the latest, or "never" (default: as the ended one)')
-    .action((id: string, options: ResubmitCommandOptions, command: Command) =>
-      perform(command, (session, { resubmitTransfer }) => resubmitTransfer(session, id, readAgain(options))),
+    .option(
+      '--gateway-module <file>',
+      "a module that exports the host's gateway, and its catalog if it has one of its own",
+    )
+    .action((id: string, { gatewayModule, ...options }: ResubmitCommandOptions, command: Command) =>
+      perform(command, (session, { resubmitTransfer }) =>
+        resubmitTransfer(session, id, readAgain(options), gatewayModule),
+      ),
     )
 }
 
@@ -208,9 +226,10 @@ interface ResubmitCommandOptions {
   readonly key?: string
   readonly notBefore?: string
   readonly expiresAt?: string
+  readonly gatewayModule?: string
 }
 
-const readAgain = ({ key, notBefore, expiresAt }: ResubmitCommandOptions): ResubmitOptions => ({
+const readAgain = ({ key, notBefore, expiresAt }: Omit<ResubmitCommandOptions, 'gatewayModule'>): ResubmitOptions => ({
   idempotencyKey: key,
   notBefore: notBefore === 'now' ? null : notBefore,
   expiresAt: expiresAt === 'never' ? null : expiresAt,

@@ -1,10 +1,20 @@
-import { type RoleNames, rolesSql } from '@outlay/adapters-pg'
+import { type RoleNames, type RolesOptions, rolesSql } from '@outlay/adapters-pg'
+import { Misuse } from './problem.ts'
 import type { Session } from './session.ts'
+
+/** Writes the SQL of the roles. Throws Misuse for names that no role can have. */
+export function writeRoles(schemas: Pick<RolesOptions, 'schema' | 'queueSchema'>, roles: RoleNames): string {
+  try {
+    return rolesSql({ ...schemas, roles })
+  } catch (error) {
+    throw new Misuse(error instanceof Error ? error.message : String(error), 'Give other names of roles.')
+  }
+}
 
 /** Creates the database roles and grants each what it needs. */
 export async function makeRoles(session: Session, names: RoleNames): Promise<void> {
   const { schema, queueSchema, driver } = session
-  await driver.session((connection) => connection.query(rolesSql({ schema, queueSchema, roles: names })))
+  await driver.session((connection) => connection.query(writeRoles({ schema, queueSchema }, names)))
   const roles = {
     enqueue: names.enqueue ?? 'outlay_enqueue',
     worker: names.worker ?? 'outlay_worker',

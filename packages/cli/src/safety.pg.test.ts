@@ -108,13 +108,18 @@ describe('the commands that stop and allow sending', async () => {
       expect(JSON.parse((await run(...command, 'acmee', '--json')).stdout)).toMatchObject({ known: false })
       expect((await run(...command, 'acme')).stdout).not.toContain('mistyped')
     }
+    expect((await host.engine.stops.list()).map(({ name }) => name)).toEqual(['acme', 'acmee'])
     for (const command of [
       ['start-sending', '--account'],
       ['accounts', 'resume'],
+      ['accounts', 'limit'],
+      ['accounts', 'funds-arrived'],
+      ['accounts', 'retry-credentials'],
     ]) {
       expect((await run(...command, 'acmeee')).stdout).toContain('no transfer of acmeee is known here')
+      expect((await run(...command, 'acme')).stdout).not.toContain('mistyped')
+      expect(JSON.parse((await run(...command, 'acmeee', '--json')).stdout)).toMatchObject({ known: false })
     }
-    expect((await host.engine.stops.list()).map(({ name }) => name)).toEqual(['acme', 'acmee'])
   })
 
   const commands = [

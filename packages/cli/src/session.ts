@@ -23,6 +23,8 @@ export interface Session {
   readonly queueSchema: string | undefined
   /** Host and port of the database, without what is secret in its URL. */
   readonly server: string
+  /** Its name in the URL. */
+  readonly database: string
   readonly backend: Backend<pg.PoolClient>
   readonly engine: Engine<pg.PoolClient>
   readonly inspection: Inspection<pg.PoolClient>
@@ -81,7 +83,7 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
     connection: pool.options,
     schema: names.schema ?? 'outlay',
     queueSchema: names.queueSchema,
-    server: nameServer(readUrl(options, around)),
+    ...nameDatabase(readUrl(options, around)),
     backend,
     engine: createEngine({ backend, gateway: noGateway }),
     inspection: inspect({ driver, ...names }),
@@ -98,15 +100,15 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
   }
 }
 
-/** Host and port as Postgres's driver reads them: from the URL, or from the environment. */
-function nameServer(connectionString: string): string {
-  const { host, port } = new pg.Client({ connectionString })
-  return `${host}:${port}`
+/** Host, port and name as Postgres's driver reads them: from the URL, or from the environment. */
+function nameDatabase(connectionString: string): Pick<Session, 'server' | 'database'> {
+  const { host, port, user, database = user ?? '' } = new pg.Client({ connectionString })
+  return { server: `${host}:${port}`, database }
 }
 
 const schemaPattern = /^[a-z_][a-z0-9_]{0,50}$/
 
-/** The schema names from the options. Throws a refusal for an invalid name. */
+/** The schema names from the options. Throws Misuse for an invalid name. */
 export function namesOf({ schema, queueSchema }: GlobalOptions) {
   for (const [option, name] of [
     ['--schema', schema],

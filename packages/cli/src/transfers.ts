@@ -89,10 +89,6 @@ type Evidence = NonNullable<Awaited<ReturnType<Session['inspection']['evidence']
 /** Finds all evidence about a transfer, by its id or by its account and key. */
 export async function findEvidence(session: Session, reference: TransferReference): Promise<Evidence> {
   const { id, accountId, key } = reference
-  // Of another transfer they would be passed over, and the evidence would be taken for that of the one that was meant.
-  if (id !== undefined ? (accountId ?? key) !== undefined : accountId === undefined || key === undefined) {
-    throw new Misuse('Which transfer is meant?', 'Give either its id, or both --account and --key.')
-  }
   const found = id ?? (await session.engine.transfers.getByKey(accountId ?? '', key ?? ''))?.id
   const evidence = found === undefined ? undefined : await session.inspection.evidence(Id.parse(found))
   if (evidence !== undefined) return evidence
@@ -259,19 +255,42 @@ async function readAll(session: Session, ids: readonly string[]): Promise<readon
   return transfers
 }
 
-/** Enqueues the request of a failed or canceled transfer again, as a new one with a new key. */
-export async function resubmitTransfer(session: Session, id: string, options: ResubmitOptions): Promise<void> {
-  const again = await session.transaction((tx) => session.engine.transfers.resubmit(tx, Id.parse(id), options))
+/**
+ * Enqueues the request of a failed or canceled transfer again, as a new one with a new key. With a gateway module, by an engine with the
+ * host's catalog and environment. Returns the exit code: 1 when an earlier resubmission has ended without a payment, too.
+ */
+export async function resubmitTransfer(
+  session: Session,
+  id: string,
+  options: ResubmitOptions,
+  gatewayModule?: string,
+): Promise<number> {
+  const resubmit = ({ transfers }: Session['engine']) =>
+    session.transaction((tx) => transfers.resubmit(tx, Id.parse(id), options))
+  const again =
+    gatewayModule === undefined ? await resubmit(session.engine) : await withGateway(session, gatewayModule, resubmit)
   const { id: newId, idempotencyKey, reused, stage, status } = again
   session.begin(
     reused
-      ? `The key ${idempotencyKey} has this request already, as ${newId}, which is ${status} (${stage}); nothing was enqueued.`
+      ? `The key ${idempotencyKey} has this request already, as ${newId}, which is ${status} (${stage}); nothing was enqueued.${describeReused(again)}`
       : `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.`,
   )
-  const hasEnded = status === 'failed' || status === 'canceled'
-  const next = reused && hasEnded ? ` To send it once more: "outlay transfers resubmit ${newId}".` : ''
   const holds = await readHolds(session, again.accountId)
   session.write({ id: newId, idempotencyKey, reused, stage, status, resubmits: id, holds }, () =>
-    reused ? next : formatHolds(holds),
+    reused ? '' : formatHolds(holds),
   )
+  return reused && isUnpaid(again) ? 1 : 0
+}
+
+const isUnpaid = ({ stage, status }: Pick<StoredTransfer, 'stage' | 'status'>) =>
+  stage === 'settled' && status !== 'complete'
+
+/** What to do about the transfer that has the key already. */
+function describeReused(again: Pick<StoredTransfer, 'id' | 'stage' | 'status'>): string {
+  const { id, stage, status } = again
+  if (isUnpaid(again))
+    return ` It is ${status} too: "outlay transfers resubmit ${id}" enqueues it again, or says why not.`
+  if (stage === 'settled') return ' It has paid.'
+  if (stage === 'blocked') return ` A person has to decide about it: "outlay prove ${id}" shows why.`
+  return ` It is under way: "outlay transfers show ${id}" shows what it waits for.`
 }

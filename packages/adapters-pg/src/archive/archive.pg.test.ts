@@ -205,7 +205,8 @@ describe('the archive', async () => {
   it('is filled by a running engine when that is asked for', async () => {
     await end(['a', 'b'])
     const engine = make()
-    await expect(engine.start({ retention: { archiveAfterDays: -1 } })).rejects.toThrow('archiveAfterDays')
+    for (const archiveAfterDays of [-1, 1e12])
+      await expect(engine.start({ retention: { archiveAfterDays } })).rejects.toThrow('archiveAfterDays')
     await engine.start({ retention: { archiveAfterDays: 400 } })
     await waitUntil(async () => (await count('transfer where archive_page is not null')) === 2)
   })

@@ -28,10 +28,25 @@ export interface TailedEvent {
   readonly occurredAt: string
 }
 
+/** Events that are committed and not in the stream yet, since an older transaction is open. */
+export interface HeldBackEvents {
+  readonly events: number
+  /** Process of that transaction; null where it may not be read, or for a prepared transaction. */
+  readonly pid: number | null
+  /** Global id of a prepared transaction; null for a process. */
+  readonly gid: string | null
+  /** Program, user, state and database of the process, as far as they may be read. */
+  readonly detail: string
+  /** When that transaction began; ISO 8601, UTC. */
+  readonly since: string | null
+}
+
 /** A place in the stream of events. */
 export interface EventTail {
   /** The events that were committed since the last call, in the order of their transactions; at most 1 000. */
   next(): Promise<readonly TailedEvent[]>
+  /** What an open transaction, of any database of the server, keeps out of the stream; undefined where that is nothing. */
+  heldBack(): Promise<HeldBackEvents | undefined>
 }
 
 /** Most events that one call gives. */
@@ -49,18 +64,23 @@ const maxMarks = 1_000
 // Transactions become visible in another order than they wrote, so neither a time nor a sequence says what a reader has
 // seen. But every transaction below the oldest one that is still open has ended: up to there the order
 // (transaction, transfer, sequence) is final. A row knows the lower half of its transaction's number.
-const texts = {
-  tail_start: `select pg_snapshot_xmin(pg_current_snapshot())::text as open_from, {{schema}}.iso(clock_timestamp()) as at`,
-  tail_next: `with snapshot as materialized (
+/** The events in question, each with its transaction; `from` is the number of the first parameter. */
+const numbered = (from: number) => `with snapshot as materialized (
       select pg_snapshot_xmin(s)::text::bigint as open_from, pg_snapshot_xmax(s)::text::bigint as ends_at, {{schema}}.iso(clock_timestamp()) as at
       from pg_current_snapshot() s
     ), numbered as (
       select e.*, case when e.xmin::text::bigint > (s.ends_at & 4294967295) then ((s.ends_at >> 32) - 1) << 32 else (s.ends_at >> 32) << 32 end
         + e.xmin::text::bigint as xact
       from {{schema}}.event e, snapshot s
-      where e.occurred_at >= $4::timestamptz and ($5::text is null or e.transfer_id = $5) and ($6::text is null or e.type = $6)
-        and ($7::text is null or exists (select 1 from {{schema}}.transfer t where t.id = e.transfer_id and t.account_id = $7))
-    ), page as (
+      where e.occurred_at >= $${from}::timestamptz and ($${from + 1}::text is null or e.transfer_id = $${from + 1})
+        and ($${from + 2}::text is null or e.type = $${from + 2})
+        and ($${from + 3}::text is null or exists (
+          select 1 from {{schema}}.transfer t where t.id = e.transfer_id and t.account_id = $${from + 3}))
+    )`
+
+const texts = {
+  tail_start: `select pg_snapshot_xmin(pg_current_snapshot())::text as open_from, {{schema}}.iso(clock_timestamp()) as at`,
+  tail_next: `${numbered(4)}, page as (
       select n.* from numbered n, snapshot s
       where n.xact < s.open_from and (n.xact, n.transfer_id, n.sequence) > ($1::bigint, $2::text collate "C", $3::integer)
       order by n.xact, n.transfer_id collate "C", n.sequence limit ${pageSize}
@@ -69,6 +89,16 @@ const texts = {
       p.remote_id, p.attempt, {{schema}}.iso(p.occurred_at) as occurred_at, t.account_id
     from snapshot s left join page p on true left join {{schema}}.transfer t on t.id = p.transfer_id
     order by p.xact, p.transfer_id collate "C", p.sequence`,
+  // The oldest open transaction is that of a process or a prepared one; both have the lower half of its number.
+  tail_held: `${numbered(1)}, held as (
+      select count(*)::integer as events from numbered n, snapshot s where n.xact >= s.open_from
+    )
+    select h.events, a.pid, p.gid, concat_ws(', ', nullif(a.application_name, ''), a.usename, a.state, a.datname) as detail,
+      {{schema}}.iso(coalesce(a.xact_start, p.prepared)) as since
+    from held h cross join snapshot s
+    left join pg_stat_activity a on a.backend_xid::text::bigint = s.open_from & 4294967295
+    left join pg_prepared_xacts p on p.transaction::text::bigint = s.open_from & 4294967295
+    where h.events > 0`,
 } as const
 
 /** A transaction that had not begun at a time: no event of it, or of a later one, is older. */
@@ -101,14 +131,16 @@ export function createEventTail<Tx>(
     marks = [{ xact: 0n, atMs: sinceMs > 0 ? atMs - sinceMs : atMs - longestOpenMs }]
     return { xact: sinceMs > 0 ? 0n : BigInt(openFrom) - 1n, transferId: '~', sequence: 0 }
   }
+  const wanted = () => {
+    const from = new Date((marks[0]?.atMs ?? 0) - (marks[0]?.xact === 0n ? 0 : slackMs)).toISOString()
+    const { transferId = null, type = null, accountId = null } = options
+    return [from, transferId, type, accountId]
+  }
   return {
     async next() {
       position ??= await begin()
-      const from = new Date((marks[0]?.atMs ?? 0) - (marks[0]?.xact === 0n ? 0 : slackMs)).toISOString()
       const { xact, transferId, sequence } = position
-      const { transferId: ofTransfer = null, type = null, accountId = null } = options
-      const values = [String(xact), transferId, sequence, from, ofTransfer, type, accountId]
-      const rows = await driver.query(sql.tail_next, values)
+      const rows = await driver.query(sql.tail_next, [String(xact), transferId, sequence, ...wanted()])
       const found = rows.filter((row) => readTransaction(row).xact !== null)
       const head = readFirst(readSnapshot, rows)
       const last = found.at(-1)
@@ -116,6 +148,10 @@ export function createEventTail<Tx>(
       position = last !== undefined && found.length === pageSize ? positionOf(last) : before(head.openFrom)
       marks = advance(marks, { xact: BigInt(head.endsAt), atMs: Date.parse(head.at) }, position)
       return found.map(readTailed)
+    },
+    async heldBack() {
+      position ??= await begin()
+      return readFirst(readHeld, await driver.query(sql.tail_held, wanted()))
     },
   }
 }
@@ -144,6 +180,14 @@ const readStart = rowDecoder('snapshot', { openFrom: Column.text, at: Column.tex
 const readSnapshot = rowDecoder('snapshot', { openFrom: Column.text, endsAt: Column.text, at: Column.text })
 const readTransaction = rowDecoder('event', { xact: Column.nullable(Column.text) })
 const readPosition = rowDecoder('event', { xact: Column.text, transferId: Column.text, sequence: Column.integer })
+
+const readHeld: (row: Row) => HeldBackEvents = rowDecoder('events', {
+  events: Column.integer,
+  pid: Column.nullable(Column.integer),
+  gid: Column.nullable(Column.text),
+  detail: Column.text,
+  since: Column.nullable(Column.text),
+})
 
 const readTailed: (row: Row) => TailedEvent = rowDecoder('event', {
   transferId: Column.text,

@@ -29,24 +29,21 @@ export interface Archived {
   readonly referenced: number
 }
 
-/** Longest age, in milliseconds: ten thousand years, which Postgres can subtract from now. */
-const longestAgeMs = 315_576_000_000_000
-
 /** Transfers in one step: a transaction of some tens of milliseconds, and one row of the archive. */
 const stepSize = 200
+
+/** Longest age of an end, in milliseconds: a hundred years. Postgres has no time ten thousand years ago. */
+export const longestArchiveMs = 36_525 * 86_400_000
+
+const ranges = { olderThanMs: { min: 0, max: longestArchiveMs }, limit: { min: 0, integer: true } }
 
 /** Archives step by step until nothing is left, the limit is reached or the signal aborts. */
 export async function archive(backend: ArchivePort, options: ArchiveOptions): Promise<Archived> {
   checkNames(options, ['olderThanMs', 'limit', 'dryRun', 'signal', 'onProgress'])
   const { olderThanMs, limit = Number.POSITIVE_INFINITY, dryRun = false, signal, onProgress } = options
   if (olderThanMs === undefined) throw new Error('olderThanMs is a number from 0 on; got undefined.')
-  checkNumbers(
-    { olderThanMs, limit: options.limit === Number.POSITIVE_INFINITY ? undefined : options.limit },
-    {
-      olderThanMs: { min: 0, max: longestAgeMs },
-      limit: { min: 0, integer: true },
-    },
-  )
+  const given = options.limit === Number.POSITIVE_INFINITY ? undefined : options.limit
+  checkNumbers({ olderThanMs, limit: given }, ranges)
   checkFlag(dryRun, 'dryRun')
   let sum: Archived = { archived: 0, held: 0, heldBy: [], referenced: 0 }
   let after: string | null = ''

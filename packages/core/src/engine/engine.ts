@@ -86,8 +86,8 @@ export interface Transfers<Tx> {
    * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same address
    * at the service. A counterparty that was given in full and never registered is given in full again.
    *
-   * The key is derived from the transfer's own by default, so every caller that resubmits the transfer gets the same new one,
-   * with `reused`. A key of the caller's own creates another one. If the new transfer fails as well, resubmit it by its own id.
+   * By default the key is derived from the idempotency key of the ended transfer, `k:resubmit` from `k`, and not from its id. So every
+   * caller that resubmits the transfer gets the same new one, with `reused`. A key of the caller's own creates another one. If the new transfer fails as well, resubmit it by its own id.
    *
    * The new transfer keeps the environment, `notBefore` and `expiresAt`, unless other times are given. An `expiresAt` that has passed
    * is refused until the caller gives another one.
@@ -108,7 +108,7 @@ export interface Transfers<Tx> {
 
 /** What a resubmitted transfer has instead of what the ended one had. */
 export interface ResubmitOptions {
-  /** Default: derived from the key of the ended transfer. */
+  /** Default: derived from the key of the ended transfer, `k:resubmit` from `k`. */
   readonly idempotencyKey?: string | undefined
   /** Null for at once. Default: that of the ended transfer. */
   readonly notBefore?: string | Date | null | undefined

@@ -1,6 +1,7 @@
 import { checkNumbers, type NumberRange, timerRange } from '../number-option.ts'
 import { checkNames } from '../option-names.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
+import { longestArchiveMs } from './archiving.ts'
 import { checkFlag } from './checked-text.ts'
 
 const ranges: { readonly [K in keyof WorkOptions]: NumberRange } = {
@@ -17,7 +18,11 @@ export function checkWorkOptions(work: WorkOptions): void {
   checkNames(work.retention, ['archiveAfterDays'], 'retention')
   if (work.listen !== undefined) checkFlag(work.listen, 'listen')
   checkNumbers({ ...work }, ranges)
-  checkNumbers({ ...work.retention }, { archiveAfterDays: { min: 0 } }, 'retention.')
+  checkNumbers(
+    { ...work.retention },
+    { archiveAfterDays: { min: 0, max: longestArchiveMs / 86_400_000 } },
+    'retention.',
+  )
 }
 
 /** Throws Error unless the longest pause between two polls is a number. */
