@@ -9,8 +9,11 @@ begin
   with accepted as materialized (
     select t.id, t.account_id, s.remote_id, t.updated_at, coalesce(t.unknown_since, t.updated_at) as unknown_since
     from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, remote_id text)
-    join {{schema}}.transfer t on t.id = s.id and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked')
-    where s.remote_id is not null and t.remote_id is null
+    -- One by one: a plan that is kept from when the table was small would read all of it.
+    cross join lateral (
+      select t.* from {{schema}}.transfer t
+      where t.id = s.id and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.remote_id is null offset 0) t
+    where s.remote_id is not null
   ), checked as (
     select a.*, coalesce(
       (select o.id from {{schema}}.transfer o where o.remote_id = a.remote_id and o.account_id = a.account_id and o.id <> a.id),

@@ -6,7 +6,9 @@ declare
 begin
   select array_agg(s.place) into v_places
   from rows from (jsonb_to_recordset(p_settlements) as (id text, attempt integer, worker text)) with ordinality as s (id, attempt, worker, place)
-  join {{schema}}.attempt a on a.transfer_id = s.id and a.attempt = s.attempt and a.worker <> s.worker;
+  -- One by one: a plan that is kept from when the table was small would read all of it.
+  cross join lateral (select a.worker from {{schema}}.attempt a where a.transfer_id = s.id and a.attempt = s.attempt offset 0) a
+  where a.worker <> s.worker;
   if v_places is null then
     return p_settlements;
   end if;

@@ -16,6 +16,10 @@ begin
       id text, job uuid, attempt integer, stage text, status text, failure jsonb, remote_id text, reason text,
       unknown_since timestamptz, reached_at timestamptz, retry_ms bigint, poll_after_ms bigint, events text[], credentials text, outcome text)
     order by s.id, s.remote_id is null, s.attempt desc
+  ), placed as materialized (
+    -- A plan that is kept from when the table was small would read all of it: one by one, and then by their places, which no other
+    -- transaction changes, since they are locked.
+    select s.*, l.place from s cross join lateral (select t.ctid as place from {{schema}}.transfer t where t.id = s.id offset 0) l
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
@@ -31,8 +35,8 @@ begin
         next_poll_at = clock_timestamp() + s.poll_after_ms * interval '1 millisecond',
         event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
         updated_at = clock_timestamp()
-    from s
-    where t.id = s.id and (t.attempt = s.attempt and t.stage = 'submitting'
+    from placed s
+    where t.ctid = s.place and (t.attempt = s.attempt and t.stage = 'submitting'
       or s.remote_id is not null and t.remote_id is null and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked'))
     returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.credentials, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
   ), again as (
