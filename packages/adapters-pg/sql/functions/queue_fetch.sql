@@ -1,7 +1,8 @@
 -- Removes transfers that are ready from the outbox and makes their jobs active. Accounts take turns: in each round an account may have as
 -- many transfers as its weight says, the oldest first; below a weight of one, it has a turn in some rounds only. `p_turn` is where the
 -- last fetch of the worker left off: the round, how many transfers the last account had of its turn, and the account; null for a worker
--- that begins. Returns the jobs, how often each was fetched before, and the next turn.
+-- that begins. Returns the jobs, how often each was fetched before, and the next turn. After a slow fetch that left nothing, that has a
+-- second line: the time of the next one that goes through the accounts, until which queue_dequeue_recent() finds what is new.
 --
 -- The accounts are found one by one in the index, so an account with many transfers costs the others nothing. Where a round has fewer
 -- transfers than the limit, the next turns are those of several rounds at once. The number of circles has a bound: accounts that begin
@@ -12,7 +13,7 @@ declare
   v_turn text := coalesce(p_turn, {{schema}}.queue_first_turn());
   v_round bigint := split_part(v_turn, ' ', 1)::bigint % 1000000000000;
   v_used integer := split_part(v_turn, ' ', 2)::integer;
-  v_account text collate "C" := regexp_replace(v_turn, '^\d+ \d+ ', '');
+  v_account text collate "C" := regexp_replace(v_turn, '^\d+ \d+ |\n\d+$', '', 'g');
   v_is_weighted boolean := exists (select from {{schema}}.account f where f.weight <> 1);
   v_weight double precision := 1;
   v_quota bigint;
@@ -27,11 +28,11 @@ declare
   v_circles integer := 0;
   -- Accounts that had fewer than their turn: whatever they still have is locked.
   v_exhausted text[] := '{}';
+  v_began_at timestamptz := clock_timestamp();
 begin
-  jobs := '{}';
-  retry_counts := '{}';
   perform {{schema}}.queue_refill();
-  while cardinality(jobs) < p_limit loop
+  select r.ids, r.fetches, r.turn into jobs, retry_counts, turn from {{schema}}.queue_dequeue_recent(p_limit, p_turn) r;
+  while turn is null and cardinality(jobs) < p_limit loop
     if v_used = 0 then
       select o.account_id into v_account from {{schema}}.outbox o where o.ready and o.account_id > v_account order by o.account_id limit 1;
     end if;
@@ -67,7 +68,8 @@ begin
     v_used := case when cardinality(jobs) = p_limit
       and floor(v_weight * (v_round + 1)) - floor(v_weight * v_round) > v_used + v_quota then v_used + v_quota else 0 end;
   end loop;
-  turn := v_round || ' ' || v_used || ' ' || coalesce(v_account, '');
+  turn := coalesce(turn, v_round || ' ' || v_used || ' ' || coalesce(v_account, '')
+    || case when v_account is null and v_found = 0 and v_needed is null then {{schema}}.queue_next_walk(v_began_at) else '' end);
   v_ids := case when cardinality(jobs) > 0 then {{schema}}.queue_activate(jobs, retry_counts) end;
   if cardinality(v_ids) < cardinality(jobs) then
     select coalesce(array_agg(n.job order by n.position), '{}'), array_agg(n.retry_count order by n.position) into jobs, retry_counts
