@@ -31,7 +31,7 @@ describe('arrows', () => {
     },
   )
 
-  it.each(['packages/adapters-pg/src/', 'packages/service/src/', 'bench/src/'])(
+  it.each(['packages/adapters-pg/src/', 'packages/service/src/', 'bench/src/', 'simulator/src/', 'packages/cli/src/'])(
     'have no cycle among the rooms of %s',
     (root) => {
       expect(findRoomCycle(files, root)).toEqual([])

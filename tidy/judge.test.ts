@@ -18,7 +18,7 @@ describe('the judge', () => {
 describe('the check of the judge', () => {
   it.each([
     ['judge/src/verdict.ts', `import { Amount } from '@outlay/core'`],
-    ['judge/src/verdict.ts', `export * from '../../simulator/src/invariants.ts'`],
+    ['judge/src/verdict.ts', `export * from '../../simulator/src/invariants/invariants.ts'`],
     ['judge/src/verdict.ts', `const x = await import('../../packages/core/src/amount.ts')`],
     ['judge/src/verdict.ts', `import { Pool } from 'pg'`],
     ['judge/src/verdict.test.ts', `import { Amount } from '@outlay/core'`],

@@ -45,14 +45,14 @@ describe('the check of the queue', () => {
   it.each([
     ['packages/adapters-pg/src/work.pg.test.ts', 'const a = `delete from outlay_queue.job`'],
     ['packages/adapters-pg/test/outbox.ts', 'const a = `truncate mine.job where start_after < now()`'],
-    ['simulator/src/steps.ts', `const a = 'outlay_service_engine_queue'`],
+    ['simulator/src/run/steps.ts', `const a = 'outlay_service_engine_queue'`],
   ])('reports in %s, outside of the file for the queue: %s', (path, text) => {
     expect(findQueueInTests({ path, text })).toHaveLength(1)
   })
 
   it.each([
     ['packages/adapters-pg/test/queue.ts', 'const a = `delete from outlay_queue.job`'],
-    ['simulator/src/steps.ts', '// As outlay_queue has it.\nconst a = 1'],
+    ['simulator/src/run/steps.ts', '// As outlay_queue has it.\nconst a = 1'],
   ])('lets pass in %s: %s', (path, text) => {
     expect(findQueueInTests({ path, text })).toEqual([])
   })

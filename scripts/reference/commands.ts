@@ -1,4 +1,4 @@
-import { createProgram } from '../../packages/cli/src/program.ts'
+import { createProgram } from '../../packages/cli/src/program/program.ts'
 import { type Page, paragraphs } from './markdown.ts'
 
 type Command = ReturnType<typeof createProgram>

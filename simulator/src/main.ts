@@ -1,10 +1,10 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { bugs } from './bugs.ts'
-import { campaign, type Failure, findBug } from './campaign.ts'
-import { type Player, players } from './players.ts'
-import { keepFailure, readFailure, replay } from './replay.ts'
-import type { Outcome } from './run.ts'
+import { bugs } from './bugs/bugs.ts'
+import { type Player, players } from './plan/players.ts'
+import type { Outcome } from './run/run.ts'
+import { campaign, type Failure, findBug } from './search/campaign.ts'
+import { keepFailure, readFailure, replay } from './search/replay.ts'
 import type { InvariantName, Violation } from './violation.ts'
 
 const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--parallel N] [--bug NAME | --bugs] [--judge N | --judge-only] [--no-shrink]

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { bugs } from './bugs.ts'
-import { campaign, type Failure, findBug } from './campaign.ts'
-import { drawPlan } from './plan.ts'
-import { createReach } from './reach.ts'
-import { keepFailure, readFailure, replay } from './replay.ts'
+import { bugs } from './bugs/bugs.ts'
+import { createReach } from './bugs/reach.ts'
+import { drawPlan } from './plan/plan.ts'
+import { campaign, type Failure, findBug } from './search/campaign.ts'
+import { keepFailure, readFailure, replay } from './search/replay.ts'
 
 /** Seeds with many payouts and faults. Together they call everything that a planted mistake changes. */
 const fixedSeeds = [100_023, 100_073, 200_004, 300_166, 300_182]

@@ -1,2 +1,2 @@
-export type { CliContext } from './cli-context.ts'
 export { runOutlay } from './run.ts'
+export type { CliContext } from './session/cli-context.ts'

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
-import type { CliContext } from './cli-context.ts'
-import { explain, isMisuse } from './problem.ts'
-import { createProgram } from './program.ts'
+import { createProgram } from './program/program.ts'
+import type { CliContext } from './session/cli-context.ts'
+import { explain, isMisuse } from './session/problem.ts'
 
 /**
  * Runs the command line `outlay` with the given arguments and returns its exit code: 0 for success, 1 for a failure or a

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Backlog } from '@outlay/core'
 import { seededRandom } from '@outlay/testing'
-import type { Judged } from '../judging/site-recorder.ts'
 import { comeToRest } from '../site/rest.ts'
 import { openSite, type Site, type SiteOptions } from '../site/site.ts'
+import type { Judged } from '../site/site-recorder.ts'
 import { judge, type Verdict } from '../site/verdict.ts'
 import { type FaultName, faultKinds } from './faults.ts'
 

@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { isKept } from '../judging/site-recorder.ts'
 import { showProgress } from '../site/progress.ts'
 import { isClean } from '../site/report.ts'
+import { isKept } from '../site/site-recorder.ts'
 import { runChaos } from './chaos.ts'
 import { reportChaos, seconds } from './report.ts'
 

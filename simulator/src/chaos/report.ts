@@ -1,6 +1,6 @@
-import { isKept, reportJudged } from '../judging/site-recorder.ts'
 import { quantile } from '../site/quantile.ts'
 import { isClean, reportVerdict } from '../site/report.ts'
+import { isKept, reportJudged } from '../site/site-recorder.ts'
 import { layOut } from '../site/table.ts'
 import type { ChaosResult, FaultRecord } from './chaos.ts'
 import { type FaultName, faultKinds } from './faults.ts'

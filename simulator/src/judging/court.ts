@@ -1,12 +1,12 @@
 import { type Exchange, judge } from '@outlay/judge'
-import type { Environment } from '../environment.ts'
-import type { Evidence } from '../evidence.ts'
+import type { Environment } from '../environment/environment.ts'
+import type { Tenant } from '../environment/tenant.ts'
+import type { Evidence } from '../invariants/evidence.ts'
 import { createStatements, digest, recordTables, type Statements, startRecordingProxy } from '../recording/index.ts'
-import type { Tenant } from '../tenant.ts'
 import type { Violation } from '../violation.ts'
 import { hostTables, lineOf, queryOf } from './host-rows.ts'
 import { keepInMemory, type Scribe } from './scribe.ts'
-import { keysLiveMs, subscribed } from './site-recorder.ts'
+import { keysLiveMs, subscribed } from './standards.ts'
 
 /** Records the runs in an environment for the judge, one after the other. */
 export interface Court extends AsyncDisposable {

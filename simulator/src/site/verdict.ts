@@ -1,5 +1,5 @@
-import type { Evidence } from '../evidence.ts'
-import { checkAll } from '../invariants.ts'
+import type { Evidence } from '../invariants/evidence.ts'
+import { checkAll } from '../invariants/invariants.ts'
 import type { Violation } from '../violation.ts'
 import { customerFunds } from './customer.ts'
 import type { Site } from './site.ts'

@@ -4,7 +4,7 @@ import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, OutlayError } from '@outlay/core'
 import { httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { Pool } from 'pg'
-import { subscriptions } from '../subscriptions.ts'
+import { subscriptions } from '../environment/subscriptions.ts'
 import { fromEnvironment, type WorkerSettings } from './settings.ts'
 
 const { databaseUrl, serviceUrl, customers } = fromEnvironment<WorkerSettings>(process.env)

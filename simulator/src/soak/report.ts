@@ -1,5 +1,5 @@
-import { isKept, reportJudged } from '../judging/site-recorder.ts'
 import { isClean, reportVerdict } from '../site/report.ts'
+import { isKept, reportJudged } from '../site/site-recorder.ts'
 import { layOut } from '../site/table.ts'
 import { compareFifths, type Growth, type Part } from './growth.ts'
 import type { SoakResult } from './soak.ts'

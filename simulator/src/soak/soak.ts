@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Judged } from '../judging/site-recorder.ts'
 import { comeToRest } from '../site/rest.ts'
 import { openSite, type Site } from '../site/site.ts'
+import type { Judged } from '../site/site-recorder.ts'
 import { judge, type Verdict } from '../site/verdict.ts'
 import { measure, type Sample } from './sample.ts'
 

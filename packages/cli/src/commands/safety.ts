@@ -1,0 +1,79 @@
+import type { Adoption, OperatorNote, SendingState, StopTarget } from '@outlay/core'
+import { printable } from '../output/table.ts'
+import type { Session } from '../session/session.ts'
+import { readCircumstances, unlessUnreadable } from './circumstances.ts'
+import { formatHolds, isHeld, nameOf, optionOf } from './holds.ts'
+import { formatPlace, readPlace } from './place.ts'
+
+/** Stops new requests for everything, a gateway or an account, and prints what else keeps its transfers from being sent. */
+export async function stopSending(session: Session, target: StopTarget, note: OperatorNote): Promise<void> {
+  const accountId = accountOf(target)
+  const changed = await session.transaction((tx) => session.engine.stops.add(tx, { ...target, ...note }))
+  const own = `outlay start-sending ${optionOf(target)}`
+  session.begin(
+    changed
+      ? `Stopped: ${printable(nameOf(target))}. No request begins a second from now; requests under way are finished. It lasts until "${own}".`
+      : `Stopped already: ${printable(nameOf(target))}; nothing changed.`,
+  )
+  const { known, doubt, place, ...others } = await readCircumstances(session, accountId)
+  const holds = others.holds?.filter(({ command }) => command !== own)
+  session.write({ ...target, stopped: true, changed, known, holds, place }, () => {
+    return formatHolds(holds) + doubt + formatPlace(place, true)
+  })
+}
+
+/** Ends a stop, and prints what else keeps its transfers from being sent. */
+export async function startSending(session: Session, target: StopTarget): Promise<void> {
+  const accountId = accountOf(target)
+  const changed = await session.transaction((tx) => session.engine.stops.end(tx, target))
+  const name = printable(nameOf(target))
+  session.begin(changed ? `The stop of ${name} is ended.` : `There is no stop of ${name}; nothing changed.`)
+  const { known, doubt, holds, place } = await readCircumstances(session, accountId)
+  session.write({ ...target, stopped: false, changed, known, holds, place }, () => {
+    return formatHolds(holds) + doubt + formatPlace(place, isHeld(holds, accountId))
+  })
+}
+
+const accountOf = (target: StopTarget): string | undefined => (target.scope === 'account' ? target.name : undefined)
+
+/** Stops all sending until a reconciliation. */
+export async function fenceDatabase(session: Session, note: OperatorNote): Promise<void> {
+  const changed = await session.transaction((tx) => session.engine.fence(tx, note))
+  session.begin(
+    changed
+      ? 'Fenced. Nothing is sent until "outlay reconcile --since <time>" finds no open difference.'
+      : 'It is fenced already; nothing changed.',
+  )
+  const place = await readPlace(session)
+  session.write({ fenced: true, changed, place }, () => formatPlace(place, true))
+}
+
+/** Adopts this database as the engine's own. */
+export async function adoptDatabase(session: Session, adoption: Adoption): Promise<void> {
+  const before = await session.engine.sending()
+  await session.transaction((tx) => session.engine.adoptDatabase(tx, adoption))
+  session.begin('Adopted')
+  const [after, { holds, place }] = await Promise.all([
+    unlessUnreadable(session.engine.sending()),
+    readCircumstances(session),
+  ])
+  session.write({ before, after, holds, place }, () => {
+    // Where it is fenced, the first sentence says so.
+    const others = holds?.filter(({ kind }) => kind !== 'fence')
+    return describeAdopted(after) + formatHolds(others) + formatPlace(place, isHeld(holds))
+  })
+}
+
+/** What is sent from an adopted database, behind the word that says so. A stop was a row of the copied database too, and holds here as it did there. */
+function describeAdopted(state: SendingState | undefined): string {
+  if (state === undefined)
+    return '. Whether it is fenced, and what is sent from it, could not be read: see "outlay doctor".'
+  const { fence, stops } = state
+  if (fence !== null) {
+    return ', and fenced: the service may be ahead of this database. Nothing is sent until "outlay reconcile --since <time>".'
+  }
+  const others = 'Make sure that no other copy of it has workers.'
+  if (stops.some(({ scope }) => scope !== 'account')) return `, but nothing is sent yet. ${others}`
+  const except = stops.length === 0 ? '' : ', except for the accounts that are stopped'
+  return `: workers send from this database${except}. ${others}`
+}

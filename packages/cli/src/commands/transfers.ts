@@ -1,0 +1,296 @@
+import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
+import { Id, OutlayError, type Resolution, type ResubmitOptions, type StoredTransfer } from '@outlay/core'
+import { formatDuration } from '../output/duration.ts'
+import { formatFields, formatTable, plural } from '../output/table.ts'
+import { withGateway } from '../session/gateway-module.ts'
+import { Misuse } from '../session/problem.ts'
+import type { Session } from '../session/session.ts'
+import { unlessUnreadable } from './circumstances.ts'
+import { formatHolds, type Hold, mergeHolds, readHolds } from './holds.ts'
+
+/** Lists transfers, newest first; with `stuck`, those that wait for something, the longest wait first. */
+export async function listTransfers(
+  session: Session,
+  filter: TransferFilter & { readonly stuck?: boolean | undefined },
+): Promise<void> {
+  const { stuck, ...rest } = filter
+  if (stuck === true) return listStuck(session, rest)
+  if (rest.before !== undefined) Id.parse(rest.before, 'before')
+  const transfers = await session.inspection.transfers(rest)
+  session.write(transfers, () => {
+    if (transfers.length === 0) return 'No transfer.'
+    const more = transfers.length < (rest.limit ?? 50) ? '' : `\n\nMore with --before ${transfers.at(-1)?.id}`
+    return formatTable(transfers, columns) + more
+  })
+}
+
+async function listStuck(session: Session, { accountId, limit, ...others }: TransferFilter): Promise<void> {
+  if (Object.values(others).some((one) => one !== undefined)) {
+    throw new Misuse('--stuck goes with --account and --limit only.', 'Leave out what else there is, or --stuck.')
+  }
+  const stuck = await session.inspection.stuck({ accountId, ...(limit === undefined ? {} : { limit }) })
+  session.write(stuck, () => {
+    if (stuck.length === 0) return 'Nothing is stuck.'
+    return formatTable(stuck, [
+      ['id', (row) => row.id],
+      ['account', (row) => row.accountId],
+      ['stage', (row) => row.stage],
+      ['for', (row) => formatDuration(row.waitingMs)],
+      ['waits for', (row) => row.waitsFor],
+      ['what to do', (row) => row.remedy],
+    ])
+  })
+}
+
+const columns = [
+  ['id', (row: TransferSummary) => row.id],
+  ['account', (row: TransferSummary) => row.accountId],
+  ['amount', (row: TransferSummary) => `${row.amount} ${row.currency}`],
+  ['from', (row: TransferSummary) => row.source],
+  ['to', (row: TransferSummary) => row.destination],
+  ['stage', (row: TransferSummary) => row.stage],
+  ['status', (row: TransferSummary) => row.status],
+  ['reason', (row: TransferSummary) => row.reason ?? row.failureCode],
+  ['attempts', (row: TransferSummary) => row.attempts],
+  ['age', (row: TransferSummary) => formatDuration(row.ageMs)],
+  ['next', (row: TransferSummary) => row.nextAttemptAt ?? row.nextPollAt],
+] as const
+
+/** Shows one transfer: its state, what it waits for, and its history. */
+export async function showTransfer(session: Session, reference: TransferReference): Promise<void> {
+  const evidence = await findEvidence(session, reference)
+  const [stuck] = await session.inspection.stuck({ id: evidence.transfer.id })
+  session.write({ ...evidence, waitsFor: stuck?.waitsFor ?? null, remedy: stuck?.remedy ?? null }, () => {
+    const { summary, attempts, events, deliveries } = evidence
+    return [
+      describe(summary, stuck, evidence.archivedAt),
+      attempts.length === 0 ? 'It was never sent.' : formatAttempts(attempts),
+      formatTable(events, [
+        ['event', (row) => row.type],
+        ['at', (row) => row.occurredAt],
+        ['stage', (row) => row.stage],
+        ['status', (row) => row.status],
+        ['reason', (row) => row.reason],
+      ]),
+      deliveries.length === 0 ? 'No event of it is undelivered.' : formatDeliveries(deliveries),
+    ].join('\n\n')
+  })
+}
+
+/** Names one transfer. */
+export interface TransferReference {
+  readonly id?: string | undefined
+  readonly accountId?: string | undefined
+  readonly key?: string | undefined
+}
+
+type Evidence = NonNullable<Awaited<ReturnType<Session['inspection']['evidence']>>>
+
+/** Finds all evidence about a transfer, by its id or by its account and key. */
+export async function findEvidence(session: Session, reference: TransferReference): Promise<Evidence> {
+  const { id, accountId, key } = reference
+  const found = id ?? (await session.engine.transfers.getByKey(accountId ?? '', key ?? ''))?.id
+  const evidence = found === undefined ? undefined : await session.inspection.evidence(Id.parse(found))
+  if (evidence !== undefined) return evidence
+  throw new OutlayError('transfer_not_found', `There is no transfer ${id ?? `with the key "${key}" in ${accountId}`}.`)
+}
+
+function describe(
+  summary: TransferSummary,
+  stuck: { readonly waitsFor: string; readonly remedy: string } | undefined,
+  archivedAt: string | null,
+) {
+  return formatFields([
+    ['transfer', summary.id],
+    ['account', summary.accountId],
+    ['key', summary.idempotencyKey],
+    ['sent as', summary.submissionKey],
+    ['client', summary.client],
+    ['amount', `${summary.amount} ${summary.currency}`],
+    ['from', summary.source],
+    ['to', summary.destination],
+    ['stage', summary.reason === null ? summary.stage : `${summary.stage} (${summary.reason})`],
+    ['status', summary.status],
+    ['failure', summary.failureCode === null ? null : `${summary.failureCode}: ${summary.failureDetail}`],
+    ['at the service', summary.remoteId],
+    ['enqueued', `${summary.createdAt} (${formatDuration(summary.ageMs)} ago)`],
+    ['not before', summary.notBefore],
+    ['expires', summary.expiresAt],
+    ['unknown since', summary.unknownSince],
+    ['next attempt', summary.nextAttemptAt],
+    ['next poll', summary.nextPollAt],
+    ['job', summary.jobState],
+    ['waits for', stuck?.waitsFor ?? null],
+    ['what to do', stuck?.remedy ?? null],
+    ['archived', archivedAt],
+  ])
+}
+
+/** Formats attempts with their answers. */
+export function formatAttempts(attempts: Evidence['attempts']): string {
+  return formatTable(attempts, [
+    ['attempt', (row) => row.attempt],
+    ['sent', (row) => row.claimedAt],
+    ['answered', (row) => row.answeredAt],
+    ['outcome', (row) => [row.step, row.outcome ?? 'unanswered'].filter(Boolean).join(' ')],
+    ['http', (row) => row.httpStatus],
+    ['request id', (row) => row.requestId],
+    ['detail', (row) => row.detail],
+    ['worker', (row) => row.worker],
+  ])
+}
+
+/** Formats undelivered events by subscription. */
+export function formatDeliveries(deliveries: Evidence['deliveries']): string {
+  return formatTable(deliveries, [
+    ['subscription', (row) => row.subscription],
+    ['event', (row) => row.sequence],
+    ['due', (row) => (row.dead ? 'dead letter' : row.dueAt)],
+    ['failures', (row) => row.failures],
+    ['last error', (row) => row.lastError],
+  ])
+}
+
+/** What a command changed about one transfer. */
+interface Change {
+  readonly id: string
+  readonly from: string
+  /** Null when it could not be read. */
+  readonly to: string | null
+  /** What keeps it from being sent, where it is to be sent; undefined also when that could not be read. */
+  readonly holds?: readonly Hold[] | undefined
+}
+
+const standing = (transfer: StoredTransfer): string =>
+  `${transfer.stage}/${transfer.status}${transfer.reason === null ? '' : ` (${transfer.reason})`}`
+
+/** Cancels transfers, all of them or none. */
+export async function cancelTransfers(session: Session, ids: readonly string[]): Promise<void> {
+  await changeAll(session, ids, 'canceled', async (tx, { id }) => session.engine.transfers.cancel(tx, id))
+}
+
+/** Returns transfers to the queue with their own keys, all of them or none. */
+export async function releaseTransfers(session: Session, ids: readonly string[]): Promise<void> {
+  const release = async (tx: Transaction, transfer: StoredTransfer) => {
+    if (await session.engine.transfers.release(tx, transfer.id)) return
+    const message = `The transfer ${transfer.id} is ${standing(transfer)}; only a blocked or waiting one is released.`
+    throw new OutlayError('conflict', message)
+  }
+  await changeAll(session, ids, 'released', release, true)
+}
+
+/** Resolves a blocked transfer as a person says. With a gateway module, asks the service for the id first. */
+export async function resolveTransfer(
+  session: Session,
+  id: string,
+  resolution: Resolution,
+  gatewayModule?: string,
+): Promise<void> {
+  const { remoteId } = resolution
+  if (gatewayModule !== undefined && remoteId !== undefined) {
+    await withGateway(session, gatewayModule, ({ transfers }) =>
+      transfers.compare(id, remoteId, { signal: session.signal }),
+    )
+  }
+  await changeAll(session, [id], 'resolved', (tx, transfer) =>
+    session.engine.transfers.resolve(tx, transfer.id, resolution),
+  )
+}
+
+type Transaction = Parameters<Parameters<Session['transaction']>[0]>[0]
+
+/** Changes transfers, all of them or none, and prints what became of each; with `isSent`, also what keeps them from being sent. */
+async function changeAll(
+  session: Session,
+  ids: readonly string[],
+  verb: string,
+  change: (tx: Transaction, transfer: StoredTransfer) => Promise<void>,
+  isSent = false,
+): Promise<void> {
+  const before = await readAll(
+    session,
+    [...new Set(ids)].map((id) => Id.parse(id)),
+  )
+  await session.transaction(async (tx) => {
+    for (const transfer of before) await change(tx, transfer)
+  })
+  session.begin(`${plural(before.length, 'transfer')} ${verb}, in one transaction.`)
+  const accounts = [...new Set(isSent ? before.map((transfer) => transfer.accountId) : [])]
+  const reading = readAll(
+    session,
+    before.map((transfer) => transfer.id),
+  )
+  const [after, held] = await Promise.all([unlessUnreadable(reading), readHoldsOf(session, accounts)])
+  const changes = before.map((transfer, index): Change => {
+    const now = after?.[index]
+    const change = { id: transfer.id, from: standing(transfer), to: now === undefined ? null : standing(now) }
+    return isSent ? { ...change, holds: held.get(transfer.accountId) } : change
+  })
+  session.write(changes, () => {
+    const unread = 'What they are now could not be read: see "outlay transfers show".'
+    const lines = changes.map(({ id, from, to }) => `${id}  ${from} → ${to ?? 'not read'}`)
+    const holds = formatHolds(mergeHolds([...held.values()]))
+    return [holds, ...lines, ...(after === undefined ? [unread] : [])].join('\n')
+  })
+}
+
+/** What keeps each account from sending; stops at the first that cannot be read, since the others would have to be waited for. */
+async function readHoldsOf(session: Session, accountIds: readonly string[]) {
+  const held = new Map<string, readonly Hold[] | undefined>()
+  for (const accountId of accountIds) {
+    const holds = await readHolds(session, accountId)
+    held.set(accountId, holds)
+    if (holds === undefined) break
+  }
+  return held
+}
+
+async function readAll(session: Session, ids: readonly string[]): Promise<readonly StoredTransfer[]> {
+  const transfers: StoredTransfer[] = []
+  for (const id of ids) {
+    const transfer = await session.engine.transfers.get(id)
+    if (transfer === undefined) throw new OutlayError('transfer_not_found', `There is no transfer ${id}.`)
+    transfers.push(transfer)
+  }
+  return transfers
+}
+
+/**
+ * Enqueues the request of a failed or canceled transfer again, as a new one with a new key. With a gateway module, by an engine with the
+ * host's catalog and environment. Returns the exit code: 1 when an earlier resubmission has ended without a payment, too.
+ */
+export async function resubmitTransfer(
+  session: Session,
+  id: string,
+  options: ResubmitOptions,
+  gatewayModule?: string,
+): Promise<number> {
+  const resubmit = ({ transfers }: Session['engine']) =>
+    session.transaction((tx) => transfers.resubmit(tx, Id.parse(id), options))
+  const again =
+    gatewayModule === undefined ? await resubmit(session.engine) : await withGateway(session, gatewayModule, resubmit)
+  const { id: newId, idempotencyKey, reused, stage, status } = again
+  session.begin(
+    reused
+      ? `The key ${idempotencyKey} has this request already, as ${newId}, which is ${status} (${stage}); nothing was enqueued.${describeReused(again)}`
+      : `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.`,
+  )
+  const holds = await readHolds(session, again.accountId)
+  session.write({ id: newId, idempotencyKey, reused, stage, status, resubmits: id, holds }, () =>
+    reused ? '' : formatHolds(holds),
+  )
+  return reused && isUnpaid(again) ? 1 : 0
+}
+
+const isUnpaid = ({ stage, status }: Pick<StoredTransfer, 'stage' | 'status'>) =>
+  stage === 'settled' && status !== 'complete'
+
+/** What to do about the transfer that has the key already. */
+function describeReused(again: Pick<StoredTransfer, 'id' | 'stage' | 'status'>): string {
+  const { id, stage, status } = again
+  if (isUnpaid(again))
+    return ` It is ${status} too: "outlay transfers resubmit ${id}" enqueues it again, or says why not.`
+  if (stage === 'settled') return ' It has paid.'
+  if (stage === 'blocked') return ` A person has to decide about it: "outlay prove ${id}" shows why.`
+  return ` It is under way: "outlay transfers show ${id}" shows what it waits for.`
+}

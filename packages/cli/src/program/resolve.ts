@@ -1,0 +1,58 @@
+import type { Resolution } from '@outlay/core'
+import type { Command } from 'commander'
+import { Misuse } from '../session/problem.ts'
+import type { Perform } from './perform.ts'
+import { type NoteOptions, withNote } from './safety.ts'
+
+interface ResolveOptions extends NoteOptions {
+  readonly remoteId?: string
+  readonly notPaid?: true
+  readonly insteadOf?: string
+  readonly gatewayModule?: string
+  readonly unchecked?: true
+}
+
+/** Adds the command with which a person who has asked the service resolves a blocked transfer. */
+export function addResolve(transfers: Command, perform: Perform): void {
+  withNote(transfers.command('resolve'))
+    .description('resolve a blocked transfer, after asking the service for its outcome')
+    .argument('<transfer>', 'id')
+    .option('--remote-id <id>', 'the service has it, under this id')
+    .option(
+      '--not-paid',
+      'it is certain that nothing was paid and that nothing will be; the transfer fails, and may be resubmitted',
+    )
+    .option('--instead-of <transfer>', 'removes that id from this transfer, which has it now and becomes blocked')
+    .option('--gateway-module <file>', "ask the service first, through a module that exports the host's gateway")
+    .option('--unchecked', 'record the id without asking the service, or although it has another transfer there')
+    .action((id: string, options: ResolveOptions, command: Command) => {
+      const resolution = readResolution(options)
+      const { gatewayModule, unchecked } = options
+      const check = unchecked ? undefined : gatewayModule
+      return perform(command, (session, { resolveTransfer }) => resolveTransfer(session, id, resolution, check))
+    })
+}
+
+function readResolution(options: ResolveOptions): Resolution {
+  const { remoteId, notPaid, insteadOf, gatewayModule, unchecked, reason, actor } = options
+  const note = { reason, actor }
+  if (remoteId !== undefined && notPaid === undefined) {
+    if (gatewayModule === undefined && unchecked === undefined) {
+      throw new Misuse(
+        'An id may be mistyped, so the service has to be asked for it first.',
+        'Give --gateway-module <file>, or --unchecked.',
+      )
+    }
+    return { remoteId, insteadOf, ...note }
+  }
+  if (remoteId === undefined && notPaid) {
+    if ((gatewayModule ?? unchecked ?? insteadOf) !== undefined) {
+      throw new Misuse(
+        'Nothing can be asked about a transfer that the service does not have, and no id is moved.',
+        'Give --gateway-module, --unchecked and --instead-of with --remote-id only.',
+      )
+    }
+    return { notPaid, ...note }
+  }
+  throw new Misuse('The outcome of the transfer is missing.', 'Give either --remote-id <id> or --not-paid.')
+}

@@ -1,0 +1,28 @@
+import type { Environment } from '../environment/environment.ts'
+import type { Tenant } from '../environment/tenant.ts'
+import type { Violation } from '../violation.ts'
+
+/** A transfer that somebody else made at the service. */
+export interface ForeignTransfer {
+  readonly accountId: string
+  /** True when the account was watched already, so that it has to be adopted. */
+  readonly watched: boolean
+}
+
+/** What the checks read: both databases, whose money it is, and what was noted on the way. */
+export interface Evidence {
+  readonly environment: Pick<Environment, 'host' | 'service'>
+  readonly tenants: readonly (Pick<Tenant, 'accountId' | 'client' | 'funded'> & Partial<Pick<Tenant, 'clientIds'>>)[]
+  /** Idempotency keys that reached the service. */
+  readonly keysSeen: ReadonlySet<string>
+  /** Transfers that somebody else made, by their id at the service. */
+  readonly foreign: ReadonlyMap<string, ForeignTransfer>
+  /** What went wrong in a way that is never right, whatever the faults. */
+  readonly mistakes: readonly Violation[]
+  /** True when one client of the service has the accounts of all tenants. */
+  readonly sharesClient?: boolean
+  /** When the service forgot idempotency keys, by its clock. */
+  readonly forgottenAt?: readonly Date[]
+  /** Attempts that were given to the gateway, as transfer and attempt. */
+  readonly sent?: ReadonlySet<string>
+}

@@ -1,0 +1,71 @@
+import type { PoolClient } from 'pg'
+import type { Tenant } from '../environment/tenant.ts'
+import type { Run } from './run-state.ts'
+
+/** A tenant of a run by its number in the plan. */
+export const tenantOf = (at: Run, index: number): Tenant => {
+  const tenant = at.tenants[index % at.tenants.length]
+  if (tenant === undefined) throw new Error('A run has a tenant at least.')
+  return tenant
+}
+
+/** Writes a payout down beside its transfer, as hosts do, with what was asked for. */
+export const keepPayout = (
+  at: Run,
+  tx: PoolClient,
+  number: number,
+  transferId: string,
+  accountId: string,
+  asked: object | null,
+) => {
+  at.numbers.set(transferId, number)
+  const status = at.toRefuse.get(number)
+  if (status !== undefined) at.misconduct.refuse(transferId, status)
+  return tx.query(
+    `insert into payout (number, transfer_id, account_id, asked) select $1, $2, $3, $4
+     where not exists (select from payout where transfer_id = $2)`,
+    [number, transferId, accountId, asked],
+  )
+}
+
+/** The payout of a plan as the host committed it; undefined when it was rolled back or comes later. */
+export async function findPayout(at: Run, number: number) {
+  interface Found {
+    readonly transfer_id: string
+    readonly account_id: string
+    readonly asked: object | null
+  }
+  const { rows } = await at.environment.host.query<Found>(
+    'select transfer_id, account_id, asked from payout where number = $1',
+    [number],
+  )
+  return rows[0]
+}
+
+/**
+ * Enqueues an ended transfer again, as hosts do; returns the id of the new one. It has the times of the ended one, so that a payout of
+ * later does not leave now.
+ */
+export async function resubmitPayout(
+  at: Run,
+  tx: PoolClient,
+  ended: {
+    readonly number: number
+    readonly transfer_id: string
+    readonly account_id: string
+    readonly asked: object | null
+  },
+): Promise<string> {
+  const { transfers } = at.office.engine
+  const { id, reused, notBefore } = await transfers.resubmit(tx, ended.transfer_id)
+  const before = (await transfers.get(ended.transfer_id))?.notBefore
+  if (timeOf(before) !== timeOf(notBefore)) {
+    const detail = `${ended.transfer_id} was to be sent at ${before}, and ${id}, which repeats it, at ${notBefore}`
+    at.mistakes.push({ invariant: 'never_before_its_time', detail })
+  }
+  const asked = { ...ended.asked, repeats: ended.transfer_id }
+  if (!reused) await keepPayout(at, tx, 1_000 + ended.number, id, ended.account_id, asked)
+  return id
+}
+
+const timeOf = (time: string | null | undefined): number => Date.parse(time ?? '1970-01-01T00:00:00Z')

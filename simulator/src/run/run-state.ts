@@ -1,0 +1,44 @@
+import type { ForeignTransfer } from '../invariants/evidence.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { RunContext } from '../workers/run-context.ts'
+import type { Worker } from '../workers/worker.ts'
+
+/** A host's transaction that is open. */
+export interface Hold {
+  readonly accountId: string
+  /** Whether it does a second thing, for which another one might have to wait. */
+  readonly isLong: boolean
+  end(): Promise<void>
+}
+
+/** One run while it goes on. */
+export interface Run extends RunContext {
+  readonly plan: Plan
+  /** The host application: it enqueues and commands, and does no work. */
+  readonly office: Worker
+  readonly workers: Map<number, Worker>
+  readonly retired: Worker[]
+  /** Idempotency keys that reached the service. */
+  readonly keysSeen: Set<string>
+  /** How many requests with each of them did. */
+  readonly arrivals: Map<string, number>
+  /** Transfers that somebody else made, by their id at the service. */
+  readonly foreign: Map<string, ForeignTransfer>
+  /** Payouts that a firewall will refuse when they come, with its status. */
+  readonly toRefuse: Map<number, number>
+  /** Accounts whose foreign transfers are adopted. */
+  readonly watched: Set<string>
+  /** When the service forgot idempotency keys, by its clock. */
+  readonly forgottenAt: Date[]
+  /** Transactions of hosts that are open. */
+  readonly holds: Set<Hold>
+  readonly sharesClient: boolean
+  /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
+  faults: number
+  /** Workers that were started so far. */
+  starts: number
+  /** Closes what several workers share, as the end of their processes does. */
+  closeCommonGateway(): Promise<void>
+  /** Notes the keys that reach the service from now on. */
+  watch(): void
+}

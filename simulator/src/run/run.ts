@@ -1,0 +1,209 @@
+import type { Gateway } from '@outlay/core'
+import type { Bug } from '../bugs/bug.ts'
+import { endsWithin, longestRunMs, longestStopMs, nameWaiting } from '../environment/bounded.ts'
+import type { Environment } from '../environment/environment.ts'
+import { makeTenants, type Tenant, type TenantOptions } from '../environment/tenant.ts'
+import { watchStatuses } from '../invariants/events.ts'
+import { checkAll } from '../invariants/invariants.ts'
+import { watchWallets } from '../invariants/ledger.ts'
+import type { Court } from '../judging/court.ts'
+import type { Course, Kept } from '../order/course.ts'
+import type { Patience } from '../order/line.ts'
+import { createOrder, type Order } from '../order/order.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Violation } from '../violation.ts'
+import { createMisconduct } from '../workers/misconduct.ts'
+import { inOrder } from '../workers/strikes.ts'
+import { inTurns } from '../workers/turns.ts'
+import { openGateway, startWorker, type Worker } from '../workers/worker.ts'
+import { endHolds, noteVictim } from './holds.ts'
+import type { Hold, Run } from './run-state.ts'
+import { settle } from './settle.ts'
+import { runStep } from './steps.ts'
+
+/** What became of one run. */
+export interface Outcome {
+  readonly violations: readonly Violation[]
+  /** The executed steps, with their results. */
+  readonly trace: readonly string[]
+  readonly payouts: number
+  readonly faults: number
+  /** The order of events while the steps ran. */
+  readonly course: Course
+  /** How far an earlier one was kept to. */
+  readonly enforced: Kept
+  /** True when something of it hangs, so that its environment is good for nothing any more. */
+  readonly hangs: boolean
+}
+
+/** What a run can be given beside its plan. */
+export interface RunOptions {
+  /** The judge checks the run, too. */
+  readonly court?: Court | undefined
+  /** The course of an earlier run, which this one is held to. */
+  readonly earlier?: Course | undefined
+  /** Default: that of a replay. */
+  readonly patience?: Patience | undefined
+}
+
+/** Carries out a plan in an environment, lets everything settle, and checks what must hold; with a court, the judge does so too. */
+export async function run(
+  found: Environment,
+  plan: Plan,
+  bug: Bug | undefined,
+  { court, earlier, patience }: RunOptions = {},
+): Promise<Outcome> {
+  const environment = court?.environment ?? found
+  await environment.clean()
+  environment.proxy.faults.clear()
+  const tenants = await makeTenants(environment, plan.seed, tenantOptions(plan))
+  await court?.begin(tenants)
+  const around = surround(environment, plan, bug, tenants, createOrder(earlier, patience))
+  const office = guard(await startWorker(around, { works: false, isSteady: true }), around.mistakes)
+  const at: Run = Object.assign(around, {
+    plan,
+    sharesClient: plan.sharesClient,
+    office,
+    workers: new Map(),
+    retired: [],
+    keysSeen: new Set<string>(),
+    arrivals: new Map<string, number>(),
+    toRefuse: new Map<number, number>(),
+    foreign: new Map(),
+    watched: new Set<string>(),
+    forgottenAt: [],
+    holds: new Set<Hold>(),
+    faults: 0,
+    starts: 0,
+    watch: () => watchKeys(at),
+  })
+  at.watch()
+  environment.webhookProxy.mischief = 'none'
+  environment.webhookProxy.reader = (webhook) => receiveWebhook(at, webhook)
+  const watches = [watchStatuses(environment), watchWallets(environment)]
+  const check = () => Promise.all([...watches.map((watch) => watch.check()), court?.check()])
+  const trace: string[] = []
+  const violations: Violation[] = []
+  let under = 'the first step'
+  const play = async () => {
+    for (const [index, step] of plan.steps.entries()) {
+      under = `step ${index}, ${step.do}`
+      const runOnce = () => runStep(at, step).catch((error: Error) => `failed: ${error.message}`)
+      const note = await at.order.pass('plan', `step ${index}`, [], runOnce)
+      trace.push(`${JSON.stringify(step)}${note === '' ? '' : ` -> ${note}`}`)
+      await check()
+    }
+    at.order.stop()
+    under = 'settling'
+    trace.push(await settle(at))
+    await check()
+    const judged = (await court?.judge(at)) ?? []
+    violations.push(...watches.flatMap((watch) => watch.violations), ...(await checkAll(at)), ...judged)
+  }
+  let hangs = false
+  try {
+    if (!(await endsWithin(longestRunMs, play()))) {
+      hangs = true
+      violations.push(...at.mistakes, ...(await nameWaiting(environment, `${under} does not end`)))
+    }
+  } finally {
+    if (!(await endsWithin(longestStopMs, end(at, tenants)))) {
+      hangs = true
+      violations.push(...(await nameWaiting(environment, 'workers do not stop')))
+    }
+  }
+  const payouts = plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0)
+  const { course, enforced } = at.order
+  return { violations, trace, payouts, faults: at.faults, course, enforced, hangs }
+}
+
+/** Ends everything that a run has started. */
+async function end(at: Run, tenants: readonly Tenant[]): Promise<void> {
+  at.order.stop()
+  at.environment.webhookProxy.reader = async () => 503
+  await endHolds(at)
+  at.misconduct.heal()
+  for (const worker of [...at.workers.values(), ...at.retired, at.office]) await worker.stop()
+  await at.closeCommonGateway()
+  for (const { client } of tenants) await client.close()
+}
+
+function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOptions {
+  const places = new Map<number, number>()
+  const counts = new Map<number, number>()
+  for (const step of steps) {
+    if (!('payouts' in step)) continue
+    const tenant = step.tenant % count
+    for (const { number } of step.payouts) {
+      const place = counts.get(tenant) ?? 0
+      counts.set(tenant, place + 1)
+      places.set(number, place)
+    }
+  }
+  return {
+    count,
+    sharesClient,
+    links: steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit')),
+    hasTwoClients: steps.some((step) => step.do === 'change_client'),
+    placeOf: ({ number }) => places.get(number) ?? number,
+  }
+}
+
+function surround(found: Environment, plan: Plan, bug: Bug | undefined, tenants: readonly Tenant[], order: Order) {
+  const numbers = new Map<string, number>()
+  const environment = inOrder(found, { numbers, tenants }, order)
+  const misconduct = createMisconduct()
+  let common: Gateway | undefined
+  return {
+    environment,
+    seed: plan.seed,
+    bug,
+    tenants,
+    handlersToFail: 0,
+    misconduct,
+    mistakes: [] as Violation[],
+    sent: new Set<string>(),
+    reads: new Map<string, number>(),
+    isScheduling: plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ inSeconds }) => inSeconds)),
+    order,
+    numbers,
+    commonGateway: () => (common ??= openGateway({ environment, tenants, misconduct, bug })),
+    async closeCommonGateway() {
+      const closing = common
+      common = undefined
+      await closing?.close?.()
+    },
+  }
+}
+
+/** The transactions of a host, of which none may be aborted for the good of workers. */
+function guard(office: Worker, mistakes: Violation[]): Worker {
+  return {
+    ...office,
+    transaction: (work) =>
+      office.transaction(work).catch((error: unknown) => {
+        noteVictim({ mistakes }, error)
+        throw error
+      }),
+  }
+}
+
+function watchKeys(at: Run): void {
+  at.environment.proxy.faults.add({
+    method: 'POST',
+    path: /transfers$/,
+    where: ({ headers }) => {
+      const key = String(headers['idempotency-key'])
+      at.keysSeen.add(key)
+      at.arrivals.set(key, (at.arrivals.get(key) ?? 0) + 1)
+      return false
+    },
+    fault: { kind: 'delay_request', ms: 0 },
+  })
+}
+
+async function receiveWebhook(at: Run, webhook: Parameters<Environment['webhookProxy']['reader']>[0]): Promise<number> {
+  const { accountId, body, headers } = webhook
+  const read = () => at.office.engine.webhook({ body, headers }, { accountId })
+  return (await inTurns(at, 'mail').webhook(body.toString('utf8'), read)).status
+}
