@@ -48,8 +48,8 @@ export const bugs: readonly Bug[] = [
     sql: {
       on: 'host',
       name: 'write_settlements',
-      from: `where t.id = s.id and (t.attempt = s.attempt and t.stage = 'submitting'`,
-      to: 'where t.id = s.id and (true',
+      from: `where t.ctid = s.place and (t.attempt = s.attempt and t.stage = 'submitting'`,
+      to: 'where t.ctid = s.place and (true',
     },
   },
   {
