@@ -39,6 +39,7 @@ it.each([
   ['/', 200, 'this is index'],
   ['/guides/', 200, 'this is guides/index'],
   ['/guides/a.html?x=1', 200, 'this is guides/a'],
+  ['/guides/a', 200, 'this is guides/a'],
   ['/guides/b.html', 404, 'this is 404'],
   ['/../secret.html', 404, 'this is 404'],
   ['/%2e%2e%2fsecret.html', 404, 'this is 404'],

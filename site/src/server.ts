@@ -22,8 +22,8 @@ export interface FolderServer {
 export async function serveFolder(folder: string, port: number): Promise<FolderServer> {
   const server = createServer(async (request, response) => {
     const path = pathOf(request.url ?? '/')
-    const body = path === undefined ? undefined : await readFile(join(folder, path)).catch(() => undefined)
-    const file = path === undefined || body === undefined ? '/404.html' : path
+    const found = path === undefined ? undefined : await readFirst(folder, [path, `${path}.html`])
+    const { file, body } = found ?? { file: '/404.html', body: undefined }
     response
       .writeHead(body === undefined ? 404 : 200, {
         'content-type': `${types[extname(file)] ?? 'application/octet-stream'}; charset=utf-8`,
@@ -44,6 +44,15 @@ export async function serveFolder(folder: string, port: number): Promise<FolderS
         server.closeAllConnections()
       }),
   }
+}
+
+/** The first of these files that exists. */
+async function readFirst(folder: string, files: readonly string[]) {
+  for (const file of files) {
+    const body = await readFile(join(folder, file)).catch(() => undefined)
+    if (body !== undefined) return { file, body }
+  }
+  return undefined
 }
 
 /** The file for a request, within the folder; `undefined` for an address that cannot be read. */
