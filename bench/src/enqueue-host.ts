@@ -1,7 +1,7 @@
 import type { Client, PoolClient } from 'pg'
 import type { Contender } from './contest.ts'
 import { type Database, inTransaction } from './database.ts'
-import { measure, usageHere } from './measurement.ts'
+import { type Measurement, measure, usageHere } from './measurement.ts'
 
 /** A host application that writes a row of its own and a transfer in one transaction. */
 export interface EnqueueHost {
@@ -65,15 +65,20 @@ export const pgTransact = (
     enqueue,
   )
 
-/** Makes a contender of a host with so many clients at once. */
-export function enqueueContender(host: EnqueueHost, clients: number, numbers: { next: number }): Contender {
+/** Makes a contender of a host with so many clients at once. `observe` runs the measurement and may add figures to it. */
+export function enqueueContender(
+  host: EnqueueHost,
+  clients: number,
+  numbers: { next: number },
+  observe: (measured: () => Promise<Measurement>) => Promise<Measurement> = (measured) => measured(),
+): Contender {
   return {
     name: host.name,
     async round(seconds) {
       const { database } = host
       await proveRollback(host, numbers)
       const invoicesBefore = await database.count('select count(*) from invoice')
-      const measurement = await measure(database.admin, usageHere(database.statements), async () => {
+      const work = async () => {
         const endsAt = performance.now() + seconds * 1000
         const latenciesMs: number[] = []
         const client = async () => {
@@ -86,7 +91,8 @@ export function enqueueContender(host: EnqueueHost, clients: number, numbers: { 
         }
         await Promise.all(Array.from({ length: clients }, client))
         return { operations: latenciesMs.length, latenciesMs }
-      })
+      }
+      const measurement = await observe(() => measure(database.admin, usageHere(database.statements), work))
       const invoices = await database.count('select count(*) from invoice')
       if (invoices - invoicesBefore !== measurement.operations) {
         throw new Error(`${host.name}: ${measurement.operations} commits left ${invoices - invoicesBefore} host rows.`)

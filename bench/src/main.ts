@@ -6,6 +6,7 @@ import { showProgress } from './progress.ts'
 import { reportContest } from './report.ts'
 import { type BenchServer, openServer } from './server.ts'
 import { backendKill } from './workloads/backend-kill.ts'
+import { contention } from './workloads/contention.ts'
 import { dispatch } from './workloads/dispatch.ts'
 import { drain } from './workloads/drain.ts'
 import { endToEnd } from './workloads/end-to-end.ts'
@@ -43,6 +44,7 @@ const workloads: readonly Workload[] = [
   backendKill,
   heldSnapshot,
   tableGrowth,
+  contention,
 ]
 const defaultRounds = 5
 

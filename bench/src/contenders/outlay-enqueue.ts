@@ -16,8 +16,9 @@ export async function openOutlayEnqueue<Tx>(
   serverUrl: string,
   clients: number,
   library: HostLibrary<Tx>,
+  databaseName = `bench_outlay_${library.name}`,
 ): Promise<EnqueueHost> {
-  const database = await openDatabase(serverUrl, `bench_outlay_${library.name}`, clients)
+  const database = await openDatabase(serverUrl, databaseName, clients)
   const writer = library.open(database, clients)
   await createHostTable(database.admin)
   const engine = createEngine({ backend: postgres({ driver: writer.driver }), gateway: closedGateway })
