@@ -10,13 +10,16 @@ begin
   with s as materialized (
     select * from jsonb_to_recordset(p_changes) as s (
       id text, stage text, status text, failure jsonb, reached_at timestamptz, events text[])
+  ), placed as materialized (
+    -- A plan that is kept from when the table was small would read all of it: one by one, and then by their places.
+    select s.*, l.place from s cross join lateral (select t.ctid as place from {{schema}}.transfer t where t.id = s.id offset 0) l
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), reason = null,
         reached_at = s.reached_at, unknown_since = null, next_poll_at = case when s.stage = 'submitted' then t.next_poll_at end,
         event_sequence = t.event_sequence + coalesce(cardinality(s.events), 0),
         updated_at = clock_timestamp()
-    from s where t.id = s.id
+    from placed s where t.ctid = s.place
     returning t.id, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
   ), subscribed as (
     select c.id, c.base + e.ordinality::integer as sequence, e.type

@@ -54,6 +54,8 @@ begin
       and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = t.account_id)
       and not exists (select 1 from {{schema}}.unauthorized_transfer o where o.transfer_id = t.id)
     for no key update of t skip locked);
+  -- Two lists of the same length; loops would go through one for each of the other. The function's own setting is back at its end.
+  perform set_config('enable_hashjoin', 'on', true);
   return query
   select n.job, n.retry_count, k.*, 0, null::jsonb, 0, v_turn
   from unnest(v_jobs, v_retry_counts, v_ids) as n (job, retry_count, transfer_id)

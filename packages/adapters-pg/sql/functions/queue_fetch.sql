@@ -4,21 +4,18 @@
 -- that begins. Returns the jobs, how often each was fetched before, and the next turn. After a slow fetch that left nothing, that has a
 -- second line: the time of the next one that goes through the accounts, until which queue_dequeue_recent() finds what is new.
 --
--- The accounts are found one by one in the index, so an account with many transfers costs the others nothing. Where a round has fewer
--- transfers than the limit, the next turns are those of several rounds at once. The number of circles has a bound: accounts that begin
--- to wait meanwhile would make this go on.
+-- Where a round has fewer transfers than the limit, the next turns are those of several rounds at once. The number of circles has a bound:
+-- accounts that begin to wait meanwhile would make this go on.
 create or replace function {{schema}}.queue_fetch(p_limit integer, p_turn text, out jobs uuid[], out retry_counts integer[], out turn text)
 language plpgsql as $$
 declare
   v_turn text := coalesce(p_turn, {{schema}}.queue_first_turn());
   v_round bigint := split_part(v_turn, ' ', 1)::bigint % 1000000000000;
-  v_used integer := split_part(v_turn, ' ', 2)::integer;
+  v_used bigint := split_part(v_turn, ' ', 2)::bigint;
   v_account text collate "C" := regexp_replace(v_turn, '^\d+ \d+ |\n\d+$', '', 'g');
-  v_is_weighted boolean := exists (select from {{schema}}.account f where f.weight <> 1);
-  v_weight double precision := 1;
-  v_quota bigint;
+  v_weight double precision;
   v_ids uuid[];
-  v_fetches integer[];
+  v_next record;
   -- A circle leads through all accounts, for so many rounds at once. The first one may begin in the middle.
   v_rounds bigint := 1;
   v_is_whole boolean := false;
@@ -33,9 +30,6 @@ begin
   perform {{schema}}.queue_refill();
   select r.ids, r.fetches, r.turn into jobs, retry_counts, turn from {{schema}}.queue_dequeue_recent(p_limit, p_turn) r;
   while turn is null and cardinality(jobs) < p_limit loop
-    if v_used = 0 then
-      select o.account_id into v_account from {{schema}}.outbox o where o.ready and o.account_id > v_account order by o.account_id limit 1;
-    end if;
     if v_account is null then
       exit when (v_is_whole and v_found = 0 and v_needed is null) or v_circles = 8;
       v_round := v_round + v_rounds;
@@ -45,29 +39,21 @@ begin
       v_found := 0;
       v_needed := null;
       v_account := '';
-      continue;
     end if;
-    if v_is_weighted then
-      v_weight := coalesce((select f.weight from {{schema}}.account f where f.account_id = v_account and f.weight <> 1), 1);
-    end if;
-    v_quota := floor(v_weight * (v_round + v_rounds)) - floor(v_weight * v_round) - v_used;
-    if v_quota <= 0 or v_account = any (v_exhausted) then
-      if v_used = 0 and v_quota <= 0 then
-        v_needed := least(v_needed, ceil((floor(v_weight * v_round) + 1) / v_weight)::bigint - v_round);
-      end if;
-      v_used := 0;
-      continue;
-    end if;
-    v_quota := least(v_quota, p_limit - cardinality(jobs));
-    select t.ids, t.fetches into v_ids, v_fetches from {{schema}}.queue_dequeue(v_account, v_quota) t;
-    v_found := v_found + cardinality(v_ids);
-    v_exhausted := v_exhausted || case when cardinality(v_ids) < v_quota then array[v_account] end;
-    jobs := jobs || v_ids;
-    retry_counts := retry_counts || v_fetches;
-    -- Only a full fetch ends a turn before it is used up.
-    v_used := case when cardinality(jobs) = p_limit
-      and floor(v_weight * (v_round + 1)) - floor(v_weight * v_round) > v_used + v_quota then v_used + v_quota else 0 end;
+    v_next := {{schema}}.queue_dequeue_turns(v_account, v_used, v_round, v_rounds, v_exhausted, p_limit - cardinality(jobs));
+    v_found := v_found + coalesce(cardinality(v_next.ids), 0);
+    v_needed := least(v_needed, v_next.needed);
+    v_exhausted := v_exhausted || v_next.exhausted;
+    jobs := jobs || v_next.ids;
+    retry_counts := retry_counts || v_next.fetches;
+    v_account := v_next.last_account;
+    v_used := coalesce(v_next.last_used, 0);
   end loop;
+  -- Only a full fetch ends a turn before it is used up.
+  if v_used > 0 then
+    v_weight := coalesce((select f.weight from {{schema}}.account f where f.account_id = v_account), 1);
+    v_used := case when floor(v_weight * (v_round + 1)) - floor(v_weight * v_round) > v_used then v_used else 0 end;
+  end if;
   turn := coalesce(turn, v_round || ' ' || v_used || ' ' || coalesce(v_account, '')
     || case when v_account is null and v_found = 0 and v_needed is null then {{schema}}.queue_next_walk(v_began_at) else '' end);
   v_ids := case when cardinality(jobs) > 0 then {{schema}}.queue_activate(jobs, retry_counts) end;

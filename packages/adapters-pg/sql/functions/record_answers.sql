@@ -1,26 +1,44 @@
--- Writes answers into the log of attempts, one by one: a plan for all of them that is made while the table is small reads the index of
--- unanswered attempts from end to end, and does so for ever. What a request did, or may have done, is never dropped: an acceptance that
--- comes after its call was abandoned changes the line of its attempt, and where a fail-over or a restore has lost its claim, or another
--- one has that claim's number, it gets a line of its own, as an unknown outcome does. Answers with the settlements, where such an outcome
--- has the number of that line.
+-- Writes answers into the log of attempts, by the places of its lines, which are found one by one: a plan for all of them that is made
+-- while the table is small reads the index from end to end, and does so for ever. What a request did, or may have done, is never dropped:
+-- an acceptance that comes after its call was abandoned changes the line of its attempt, and where a fail-over or a restore has lost its
+-- claim, or another one has that claim's number, it gets a line of its own, as an unknown outcome does. Answers with the settlements, where
+-- such an outcome has the number of that line.
 create or replace function {{schema}}.record_answers(p_settlements jsonb) returns jsonb language plpgsql as $$
 declare
+  v_places integer[];
   v_answer record;
   v_attempt integer;
 begin
-  for v_answer in
-    select s.*, coalesce(s.remote_id, s.taken_id) as accepted_id, s.position::integer - 1 as place from rows from (
+  with s as materialized (
+    select s.*, s.position::integer - 1 as place from rows from (
       jsonb_to_recordset(p_settlements) as (id text, attempt integer, outcome text, detail text, http_status integer, request_id text,
-        remote_id text, taken_id text, unknown_since timestamptz)) with ordinality
-      as s (id, attempt, outcome, detail, http_status, request_id, remote_id, taken_id, unknown_since, position)
-  loop
+        remote_id text, taken_id text)) with ordinality as s (id, attempt, outcome, detail, http_status, request_id, remote_id, taken_id, position)
+  ), written as (
     update {{schema}}.attempt a
-    set answered_at = clock_timestamp(), outcome = v_answer.outcome, detail = v_answer.detail,
-        http_status = v_answer.http_status, request_id = v_answer.request_id, remote_id = v_answer.accepted_id
-    where a.transfer_id = v_answer.id and a.attempt = v_answer.attempt and a.answered_at is null;
-    continue when found;
-    if v_answer.outcome = 'accepted' and v_answer.accepted_id is not null then
-      perform {{schema}}.record_acceptance(p_settlements -> v_answer.place, v_answer.accepted_id);
+    set answered_at = clock_timestamp(), outcome = n.outcome, detail = n.detail, http_status = n.http_status, request_id = n.request_id,
+        remote_id = coalesce(n.remote_id, n.taken_id)
+    from (
+      -- Two answers to one attempt: the first one counts.
+      select distinct on (l.row) s.*, l.row from s cross join lateral (
+        select a.ctid as row from {{schema}}.attempt a
+        where a.transfer_id = s.id and a.attempt = s.attempt and a.answered_at is null offset 0) l
+      order by l.row, s.place
+    ) n
+    where a.ctid = n.row and a.answered_at is null returning n.place
+  )
+  select array_agg(w.place) into v_places from written w;
+  if cardinality(v_places) = jsonb_array_length(p_settlements) then
+    return p_settlements;
+  end if;
+
+  for v_answer in
+    select n.place, a.* from generate_series(0, jsonb_array_length(p_settlements) - 1) as n (place)
+    cross join jsonb_to_record(p_settlements -> n.place)
+      as a (id text, attempt integer, outcome text, remote_id text, taken_id text, unknown_since timestamptz)
+    where n.place <> all (coalesce(v_places, '{}')) order by n.place
+  loop
+    if v_answer.outcome = 'accepted' and coalesce(v_answer.remote_id, v_answer.taken_id) is not null then
+      perform {{schema}}.record_acceptance(p_settlements -> v_answer.place, coalesce(v_answer.remote_id, v_answer.taken_id));
     elsif v_answer.unknown_since is not null then
       v_attempt := {{schema}}.record_lost_unknown(p_settlements -> v_answer.place);
       if v_attempt is not null then

@@ -10,6 +10,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_has
 declare
   v_locked text[];
   v_ids text[];
+  v_count integer;
 begin
   if p_rules is distinct from 2 then
     raise exception 'These outcomes were decided by the rules % of other code; end the worker that wrote them.', p_rules;
@@ -36,8 +37,9 @@ begin
     perform {{schema}}.record_counterparties(p_settlements);
   end if;
 
+  v_count := jsonb_array_length(p_settlements);
   v_ids := {{schema}}.write_settlements(p_settlements);
-  if coalesce(cardinality(v_ids), 0) < jsonb_array_length(p_settlements) or p_settlements @? '$[*].taken_id' then
+  if coalesce(cardinality(v_ids), 0) < v_count or p_settlements @? '$[*].taken_id' then
     perform {{schema}}.mark_unmatched(p_settlements);
   end if;
   if exists (select 1 from {{schema}}.submission_slot) then
@@ -45,7 +47,7 @@ begin
   end if;
   return query
   select s.id, coalesce(s.lost_attempt, s.attempt), case
-    when s.id = any (v_ids) then 'settled' when exists (select 1 from {{schema}}.transfer t where t.id = s.id) then 'stale' else 'gone' end
+    when cardinality(v_ids) = v_count or s.id = any (v_ids) then 'settled' when exists (select 1 from {{schema}}.transfer t where t.id = s.id) then 'stale' else 'gone' end
   from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, lost_attempt integer);
 end
 $$;

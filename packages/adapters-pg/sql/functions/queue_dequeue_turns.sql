@@ -1,0 +1,55 @@
+-- Removes from the outbox what the accounts behind `p_account_id` have in their turns of the rounds from `p_round` on: of each as many of
+-- the oldest transfers that are ready as its weight says, up to the limit in all. With `p_used`, the first turn is the rest of that of
+-- `p_account_id`. Skips locked ones, and accounts in `p_exhausted`. Answers with the transfers in the order of the turns, how often each
+-- was fetched before, the accounts that had fewer than their turn, and how many rounds lead to the next turn of one that had none. The
+-- last account and what it had of its turn are null when no account is left.
+--
+-- The accounts are found one by one in the index, so an account with many transfers costs the others nothing. A host that cancels many may
+-- have locked all of the oldest: this reads past a thousand of them, and past any number every twentieth time only. With an equality, a
+-- plan from when the table was small may read the rows of all accounts in the order of their ids.
+create or replace function {{schema}}.queue_dequeue_turns(
+  p_account_id text, p_used bigint, p_round bigint, p_rounds bigint, p_exhausted text[], p_limit integer,
+  out ids uuid[], out fetches integer[], out exhausted text[], out needed bigint, out last_account text, out last_used bigint
+) language plpgsql as $$
+begin
+  with recursive next (account_id, used) as (
+    select case when p_used > 0 then p_account_id else (
+      select o.account_id from {{schema}}.outbox o where o.ready and o.account_id > p_account_id order by o.account_id limit 1) end, p_used
+    union all
+    select (select o.account_id from {{schema}}.outbox o where o.ready and o.account_id > n.account_id order by o.account_id limit 1), 0::bigint
+    from next n where n.account_id is not null
+  ), turns as materialized (
+    select n.account_id, n.used, w.weight,
+      floor(w.weight * (p_round + p_rounds))::bigint - floor(w.weight * p_round)::bigint - n.used as quota
+    from next n
+    cross join lateral (select coalesce(
+      (select f.weight from {{schema}}.account f where f.account_id = n.account_id and f.weight <> 1), 1) as weight) w
+    where n.account_id is not null
+  ), locked as materialized (
+    -- One row for an account that has none, so that no stretch of such accounts is endless.
+    select t.*, l.id, l.fetches from turns t
+    left join lateral (
+      select l.id, l.fetches from (
+        select w.id from {{schema}}.outbox w
+        where w.ready and w.account_id between t.account_id and t.account_id order by w.account_id, w.id
+        limit case when random() < 0.05 then null else t.quota + 1000 end
+      ) c
+      cross join lateral (select w.id, w.fetches from {{schema}}.outbox w where w.id = c.id and w.ready for update skip locked) l
+      limit case when t.account_id = any (p_exhausted) then 0 else greatest(0, t.quota) end
+    ) l on true
+    limit p_limit
+  ), counted as (
+    select l.account_id, min(l.used) as used, min(l.weight) as weight, min(l.quota) as quota, count(l.id) as found,
+      max(l.account_id) over () as last, sum(count(*)) over () = p_limit as is_full
+    from locked l group by l.account_id
+  )
+  select (select array_agg(l.id order by l.account_id, l.id) from locked l where l.id is not null),
+    (select array_agg(l.fetches order by l.account_id, l.id) from locked l where l.id is not null),
+    array_agg(c.account_id) filter (where c.found < c.quota and not (c.is_full and c.account_id = c.last)),
+    min(ceil((floor(c.weight * p_round) + 1) / c.weight)::bigint - p_round) filter (where c.used = 0 and c.quota <= 0),
+    max(c.account_id) filter (where c.is_full), max(c.used + c.found) filter (where c.is_full and c.account_id = c.last)
+  into ids, fetches, exhausted, needed, last_account, last_used
+  from counted c;
+  delete from {{schema}}.outbox o where o.id = any (ids);
+end
+$$;

@@ -1,0 +1,2 @@
+-- One function dequeues for all accounts of a circle instead.
+drop function if exists {{schema}}.queue_dequeue(text, bigint);
