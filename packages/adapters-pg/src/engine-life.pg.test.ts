@@ -65,7 +65,10 @@ describe('an engine', async () => {
       [{ subscriptionConcurrency: 0.5 }, 'subscriptionConcurrency'],
       [{ stopTimeoutMs: -1 }, 'stopTimeoutMs'],
       [{ slowAfterMs: 0 }, 'slowAfterMs'],
-      [{ retention: { archiveAfterDays: Number.NaN } }, 'retention.archiveAfterDays is a number from 0 to 36525; got NaN.'],
+      [
+        { retention: { archiveAfterDays: Number.NaN } },
+        'retention.archiveAfterDays is a number from 0 to 36525; got NaN.',
+      ],
       [{ retention: { archiveAfterDays: 40_000 } }, 'retention.archiveAfterDays'],
     ]
     for (const [options, message] of refused) await expect(engine.start(options)).rejects.toThrow(message)
