@@ -48,8 +48,8 @@ export const endToEnd: Workload = {
           contenders: hosts.map((host) => contender(host, numbers)),
           ratios: [
             { of: 'outlay', to: shapes[0].name, aim: 3 },
-            { of: 'outlay', to: shapes[1].name, aim: 3 },
-            { of: 'outlay', to: shapes[2].name },
+            { of: 'outlay', to: shapes[1].name, aim: 1.3 },
+            { of: 'outlay', to: shapes[2].name, aim: 1.3 },
           ],
           references: {},
           // The worker with its defaults runs one job every two seconds.
