@@ -11,7 +11,6 @@ import { givenUp } from '../enqueue-host.ts'
 import { measure, usageHere } from '../measurement.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
 
-/** Transfers in one call. */
 /** Payouts in a call, and the aim as a share of the rate of one INSERT. */
 const sizes = [
   { size: 10_000, aim: 0.8 },

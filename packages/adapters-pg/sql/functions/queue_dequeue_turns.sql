@@ -32,7 +32,7 @@ begin
       select l.id, l.fetches from (
         select w.id from {{schema}}.outbox w
         where w.ready and w.account_id between t.account_id and t.account_id order by w.account_id, w.id
-        limit case when random() < 0.05 then null else t.quota + 1000 end
+        limit case when random() < 0.05 then null else greatest(0, t.quota) + 1000 end
       ) c
       cross join lateral (select w.id, w.fetches from {{schema}}.outbox w where w.id = c.id and w.ready for update skip locked) l
       limit case when t.account_id = any (p_exhausted) then 0 else greatest(0, t.quota) end
@@ -45,9 +45,11 @@ begin
   )
   select (select array_agg(l.id order by l.account_id, l.id) from locked l where l.id is not null),
     (select array_agg(l.fetches order by l.account_id, l.id) from locked l where l.id is not null),
-    array_agg(c.account_id) filter (where c.found < c.quota and not (c.is_full and c.account_id = c.last)),
+    array_agg(c.account_id) filter (where c.found < c.quota and (c.found = 0 or not (c.is_full and c.account_id = c.last))),
     min(ceil((floor(c.weight * p_round) + 1) / c.weight)::bigint - p_round) filter (where c.used = 0 and c.quota <= 0),
-    max(c.account_id) filter (where c.is_full), max(c.used + c.found) filter (where c.is_full and c.account_id = c.last)
+    max(c.account_id) filter (where c.is_full),
+    -- Where the last account had nothing, its turn is over.
+    max(case when c.found > 0 then c.used + c.found else 0 end) filter (where c.is_full and c.account_id = c.last)
   into ids, fetches, exhausted, needed, last_account, last_used
   from counted c;
   delete from {{schema}}.outbox o where o.id = any (ids);

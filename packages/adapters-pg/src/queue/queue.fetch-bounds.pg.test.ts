@@ -30,6 +30,26 @@ describe('a fetch', async () => {
     }
   })
 
+  it('goes on to the next account where the last one has had its turn, or has nothing more', async () => {
+    const engine = open()
+    const client = await pool.connect()
+    await client.query(`set statement_timeout = '10s'`)
+    const fetchOne = async (turn: string) =>
+      (await client.query('select jobs from outlay.queue_fetch(1, $1)', [turn])).rows[0].jobs
+    // Weight 1, so that one of a turn is all of it; weight 3, of which two are left but nothing waits.
+    for (const turn of ['5 1 absent', '5 4000 absent', '5 1 weighty']) {
+      await enqueue(engine, { accountId: 'present' })
+      await commit((tx) => engine.accounts.configure(tx, 'weighty', { weight: 3 }))
+      expect(await fetchOne(turn)).toHaveLength(1)
+    }
+    await enqueueMany(engine, 5, 'weighty')
+    await enqueue(engine, { accountId: 'present' })
+    const { rows: fetched } = await client.query(`select jobs from outlay.queue_fetch(3, '5 2 weighty')`)
+    expect(fetched[0].jobs).toHaveLength(3)
+    await client.query('reset statement_timeout')
+    client.release()
+  })
+
   it('passes an account whose rows a host has locked, and comes back to it when they are free', async () => {
     const engine = open()
     await enqueueMany(engine, 1_500, 'flood')
