@@ -63,7 +63,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     onCollapse,
     history,
   })
-  const faults = await strikeOn(site, options)
+  const faults = await strikeOn(site, options).catch((error: unknown) => {
+    // Named before the site is closed, which may wait for what the fault has broken.
+    onCollapse?.(`a fault could not be played: ${error instanceof Error ? error.stack : String(error)}`)
+    throw error
+  })
   const began = performance.now()
   const isDone = await comeToRest(site, restTimeoutMs, options.onCheck)
   const restMs = isDone ? performance.now() - began : null

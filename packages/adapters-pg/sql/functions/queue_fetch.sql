@@ -15,6 +15,7 @@ declare
   v_account text collate "C" := regexp_replace(v_turn, '^\d+ \d+ |\n\d+$', '', 'g');
   v_weight double precision;
   v_ids uuid[];
+  v_behind text;
   v_next record;
   -- A circle leads through all accounts, for so many rounds at once. The first one may begin in the middle.
   v_rounds bigint := 1;
@@ -39,6 +40,14 @@ begin
       v_found := 0;
       v_needed := null;
       v_account := '';
+    end if;
+    -- The statement for all accounts is dear where there is none.
+    if v_used = 0 then
+      select o.account_id into v_behind from {{schema}}.outbox o where o.ready and o.account_id > v_account order by o.account_id limit 1;
+      if v_behind is null then
+        v_account := null;
+        continue;
+      end if;
     end if;
     v_next := {{schema}}.queue_dequeue_turns(v_account, v_used, v_round, v_rounds, v_exhausted, p_limit - cardinality(jobs));
     v_found := v_found + coalesce(cardinality(v_next.ids), 0);
