@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { waitUntil } from '@outlay/testing'
 import { Client } from 'pg'
 import { storedJobTable } from '../queue.ts'
 import type { Site } from '../site/site.ts'
@@ -70,27 +71,36 @@ const maintained: Readonly<Record<string, string>> = {
   jobs: `select ${storedJobTable} as name`,
 }
 
-/** Locks one of the engine's tables wholly for some milliseconds, as a REINDEX or a migration of the host does; says which. */
+/**
+ * Locks one of the engine's tables wholly for some milliseconds, as a REINDEX or a migration of the host does; says which. A fault that
+ * comes at the same time may end its session, and the lock with it.
+ */
 export async function lockTables(site: Site, ms: number, fraction: () => number): Promise<string> {
   const [what, text] = Object.entries(maintained)[Math.floor(fraction() * 3)] ?? ['nothing', '']
-  const client = await site.host.connect()
-  try {
+  const client = await waitUntil(() => site.host.connect().catch(() => undefined), {
+    timeoutMs: 60_000,
+    describe: 'a connection for the lock',
+  })
+  const rollBack = () =>
+    client.query('rollback').then(
+      () => true,
+      () => false,
+    )
+  const lock = async () => {
     const { rows } = await client.query<{ readonly name: string }>(text)
-    for (;;) {
-      // Everybody waits behind a session that waits for a lock on a table, so it gives up and retries.
-      const isLocked = await client
-        .query(`begin; set local lock_timeout = '250ms'; lock table ${rows[0]?.name} in access exclusive mode`)
-        .then(
-          () => true,
-          () => client.query('rollback').then(() => false),
-        )
-      if (isLocked) break
-      await delay(100)
-    }
-    await delay(ms)
-    return `${what}, ${(ms / 1_000).toFixed(1)} s`
-  } finally {
-    await client.query('rollback')
-    client.release()
+    // Everybody waits behind a session that waits for a lock on a table, so it gives up and retries.
+    await client.query(`begin; set local lock_timeout = '250ms'; lock table ${rows[0]?.name} in access exclusive mode`)
   }
+  let isOpen = true
+  for (let isLocked = false; isOpen && !isLocked; ) {
+    isLocked = await lock().then(
+      () => true,
+      () => false,
+    )
+    if (isLocked) await delay(ms)
+    isOpen = await rollBack()
+    if (!isLocked) await delay(100)
+  }
+  client.release(!isOpen)
+  return `${what}, ${isOpen ? `${(ms / 1_000).toFixed(1)} s` : 'until its session was lost'}`
 }
