@@ -1,7 +1,7 @@
 import type { Backlog } from '@outlay/core'
 import { simulate } from '../environment/tenant.ts'
 import { grant } from '../environment/tenant-access.ts'
-import { hasDueJob } from '../queue.ts'
+import { countJobs, hasDueJob } from '../queue.ts'
 import { startWorker, type Worker } from '../workers/worker.ts'
 import { endHolds } from './holds.ts'
 import { tenantOf } from './host-payouts.ts'
@@ -29,8 +29,12 @@ export async function settle(at: Run): Promise<string> {
     const worker = await startWorker(at, { isSteady: true, pollIntervalMs: 250 })
     left = await comeToRest(at, worker, left)
     await worker.stop()
-    // In this order, since what is adopted is work that is left.
-    if ((await areOthersDone(at)) && isDone(await at.office.engine.backlog(), await countDecisions(at)))
+    // In this order, since what is adopted is work that is left. A job may outlive its transfer until somebody fetches it.
+    if (
+      (await areOthersDone(at)) &&
+      isDone(await at.office.engine.backlog(), await countDecisions(at)) &&
+      (await countJobs(at.environment.host)) === 0
+    )
       return `settled in ${round + 1} rounds`
     await release(at)
     // Another client of the tenant may have begun what is unknown. Some transfers are due in every second round only.
