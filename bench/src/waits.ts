@@ -11,13 +11,13 @@ const kinds: Readonly<Record<string, RegExp>> = {
   // The one that flushes, and those whose commit it flushes with its own.
   'commit flush': /^(IO:Wal(Sync|Write)|LWLock:WALWrite)$/,
   'WAL insert': /^LWLock:WALInsert$/,
-  'page latch': /^(LWLock:Buffer(Content|Mapping)|Buffer.*|BufferPin.*)$/,
+  'page latch': /^(LWLock:Buffer(Content|Mapping)|Buffer.*)$/,
   'row or table lock': /^Lock:(transactionid|tuple|relation|extend|page|virtualxid)$/,
   // pg_notify holds one lock of the whole server until its commit.
   'notification lock': /^(Lock:object|LWLock:Notify.*)$/,
 }
 
-/** Groups sessions of samples by what they wait for; the mean number of sessions of each kind, and of all. */
+/** The mean number of sessions in so many samples, by the kind of what they wait for. */
 export function groupWaits(counts: ReadonlyMap<string, number>, samples: number): Readonly<Record<string, number>> {
   const sums = Object.fromEntries([...Object.keys(kinds), 'other waits'].map((name) => [name, 0]))
   for (const [event, count] of counts) {
@@ -29,7 +29,7 @@ export function groupWaits(counts: ReadonlyMap<string, number>, samples: number)
 
 /**
  * Samples what the active sessions of a database wait for during a measurement. Adds the mean number of sessions for each kind of
- * wait, and the transactions for each flush of the write-ahead log, to its figures.
+ * wait, and the transactions for each flush of the write-ahead log, to its figures. Needs PostgreSQL 18, which counts the flushes.
  */
 export async function sampleWaits(databaseUrl: string, measured: () => Promise<Measurement>): Promise<Measurement> {
   const client = new Client({ connectionString: databaseUrl, application_name: 'sampler' })
