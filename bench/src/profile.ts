@@ -144,7 +144,7 @@ async function profileCreate(serverUrl: string): Promise<void> {
   const options = { name: 'profiled', kind: 'service', hasEngine: true, connections: clients } as const
   const http = await openHttpContender(serverUrl, { ...options, template, encryptionKey })
   const contender = createContender(http, stage, { next: stage.transferIds.length })
-  await contender.round(1)
+  await contender.round(12)
   const work = async () => (await contender.round(enqueueMs / 1_000)).operations
   await profile(`create at the service and all that follows, ${clients} clients`, http.database.admin, work, false)
   await http.close()

@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto'
 import type { Digest, Random } from '@outlay/core'
 
 /** Where a sealed value is stored. It can be opened only there. */
@@ -45,7 +53,7 @@ export function createSecrets(options: {
   const newestKey = keys.get(newest.id)
   if (newestKey === undefined) throw new Error('The newest wrapping key is missing.')
   if (options.macKey.length < keyLength) throw new Error('The key for digests needs at least 32 octets.')
-  const macKeys = new Map<string, Buffer>()
+  const macKeys = new Map<string, KeyObject>()
   return {
     seal(plaintext, place) {
       const dataKey = options.random.bytes(keyLength)
@@ -67,7 +75,8 @@ export function createSecrets(options: {
     mac(purpose, value) {
       let key = macKeys.get(purpose)
       if (key === undefined) {
-        key = Buffer.from(hkdfSync('sha256', options.macKey, '', `outlay mac ${purpose}`, keyLength))
+        // Octets would be made into such an object each time, which takes longer than the digest.
+        key = createSecretKey(Buffer.from(hkdfSync('sha256', options.macKey, '', `outlay mac ${purpose}`, keyLength)))
         macKeys.set(purpose, key)
       }
       return createHmac('sha256', key).update(value).digest('base64url')

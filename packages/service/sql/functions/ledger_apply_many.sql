@@ -9,16 +9,20 @@ declare
   v_lines int;
   v_written int;
 begin
-  select jsonb_agg(s.step), array_agg(s.posting), sum(jsonb_array_length(s.lines)) into v_steps, v_applied, v_lines
-    from (
-      select g.value as step, g.value ->> 'posting' as posting, g.value -> 'lines' as lines
-        from jsonb_array_elements(p_steps) g
-       where jsonb_array_length(g.value -> 'lines') > 0
-         and not exists (
-           select from {{schema}}.ledger_entry e
-            where e.posting_id = g.value ->> 'posting' and e.step = g.value ->> 'step'
-         )
-    ) s;
+  -- Columns, since the index serves no comparison with the result of `->>`: that may leak, so row-level security comes first.
+  with given as materialized (
+    select g.*
+      from (
+        select e.value, e.value ->> 'posting' as posting, e.value ->> 'step' as step, e.value -> 'lines' as lines
+          from jsonb_array_elements(p_steps) e
+      ) g
+     where jsonb_array_length(g.lines) > 0
+  )
+  select jsonb_agg(g.value), array_agg(g.posting), sum(jsonb_array_length(g.lines)) into v_steps, v_applied, v_lines
+    from given g
+   where not exists (
+     select from {{schema}}.ledger_entry e where e.posting_id = g.posting and e.step = g.step
+   );
   if v_steps is null then
     return '{}';
   end if;

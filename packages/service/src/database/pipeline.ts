@@ -81,7 +81,9 @@ async function record(work: PipelineWork): Promise<Recording> {
   // The engine takes it for a client that is in a transaction and sends without waiting for answers.
   const tx = { query, getTransactionStatus: () => 'T', pipeline: true } as unknown as PoolClient
   const end = work(tx)
-  end.then(() => sent.reject(oneStatement()), sent.reject)
+  end.then(() => {
+    if (statements === 0) sent.reject(oneStatement())
+  }, sent.reject)
   return { query: await sent.promise, answer, end }
 }
 

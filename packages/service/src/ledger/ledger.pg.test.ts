@@ -54,6 +54,16 @@ const holding = async (accountId: string) => {
   return rows[0]
 }
 
+/** How many entries the connection has read since its statistics were last sent, which is never within a transaction. */
+const entriesRead = async (tx: Tx): Promise<number> => {
+  const { rows } = await tx.query(
+    `select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables
+      where schemaname = $1 and relname = 'ledger_entry'`,
+    [schema],
+  )
+  return rows[0].read
+}
+
 const drift = async (): Promise<number> => {
   const { rows } = await query(
     `select count(*)::int as drift from ${schema}.ledger_balance
@@ -124,6 +134,24 @@ it('lines that do not sum to zero are refused at commit', async () => {
 it('an entry cannot be changed or deleted', async () => {
   await expect(query(`update ${schema}.ledger_entry set amount = amount * 2`)).rejects.toThrow('never changed')
   await expect(query(`delete from ${schema}.ledger_entry`)).rejects.toThrow('never changed')
+})
+
+it('a step reads no entries of other postings, however many there are', async () => {
+  const deposits = Array.from({ length: 500 }, () => ({
+    posting: nextId(),
+    step: 'deposit',
+    lines: planDeposit(wallet('many'), '1'),
+  }))
+  await query(`select ${schema}.ledger_apply_many($1::jsonb)`, [JSON.stringify(deposits)])
+  const id = nextId()
+  const plan = offramp('many', '4')
+  await hold(id, plan.hold)
+  const read = await inTransaction(context, async (tx) => {
+    const before = await entriesRead(tx)
+    await book(tx, context, id, 'post', plan.post)
+    return (await entriesRead(tx)) - before
+  })
+  expect(read).toBeLessThan(20)
 })
 
 it('for any steps in any order, balances equal entries, are never negative, and sum to zero', async () => {
