@@ -35,6 +35,8 @@ export function createApp(
     const startedMs = performance.now()
     await (context.telemetry === undefined ? next() : traceNext(c, context.telemetry, next))
     c.res.headers.set('x-request-id', c.get('requestId'))
+    c.res.headers.set('x-content-type-options', 'nosniff')
+    if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
     logRequest(c, context, startedMs)
   })
   for (const mount of routes) mount(app, context)

@@ -88,6 +88,13 @@ it('answers every unknown path with a JSON problem and a request id', async () =
   }
 })
 
+it('keeps answers out of every cache, and says that they are what their type says', async () => {
+  for (const answer of [await service.call('/accounts', { token }), await service.call('/nothing', { token })]) {
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+  }
+})
+
 it('names every broken member of an account without quoting it', async () => {
   const { phone_number: _, ...rest } = sampleAccount
   const body = {

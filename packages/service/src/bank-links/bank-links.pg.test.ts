@@ -96,6 +96,7 @@ describe('registering', () => {
     expect(Object.keys(answer.body)).toEqual(['financial_institution_id'])
     const { financial_institution_id: id } = answer.body
     const masked = `****${String(given['account_number']).slice(-4)}`
+    const place = { street_line_1: '1 Sandbox Plaza', city: 'Chicago', state: 'IL', zip: '60601', country: 'US' }
     const institution = await bank.institution(id)
     expect(institution).toEqual({
       id,
@@ -108,7 +109,9 @@ describe('registering', () => {
         routing_number: '021000021',
         name: 'Outlay Simulated Bank',
         account_type: 'checking',
-        address: { street_line_1: '1 Sandbox Plaza', city: 'Chicago', state: 'IL', zip: '60601', country: 'US' },
+        address: place,
+        bank_address: place,
+        beneficiary_address: place,
       },
     })
     expect(await list()).toContainEqual(institution)

@@ -95,7 +95,7 @@ describe('a linked bank account', () => {
     expect(refused.status).toBe(422)
     expect(refused.body).toMatchObject({
       code: 'bank_login_required',
-      errors: [{ source: { pointer: '/source/addressId' } }],
+      errors: [{ source: { pointer: '/source/address_id' } }],
     })
 
     const relinked = await bank.relink(id)

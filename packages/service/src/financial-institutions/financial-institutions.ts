@@ -22,7 +22,10 @@ export interface FinancialInstitutionResource {
     /** Name of the bank; the name of the account if the bank's is unknown. */
     readonly name: string
     readonly account_type: string
+    /** Of the bank; the same as `bank_address`. */
     readonly address: PostalAddress
+    readonly bank_address: PostalAddress
+    readonly beneficiary_address: PostalAddress
   }
 }
 
@@ -154,6 +157,8 @@ function institutionOf(row: InstitutionRow): FinancialInstitutionResource {
       name: row.bankName ?? row.name,
       account_type: bank.accountType,
       address: bank.bankAddress,
+      bank_address: bank.bankAddress,
+      beneficiary_address: bank.beneficiaryAddress,
     },
   }
 }

@@ -16,7 +16,7 @@ const manual = {
   owner: 'Jane Roe',
   account_number: '112233445566',
   routing_number: '021000021',
-  beneficiary_address: place,
+  beneficiary_address: { ...place, city: 'Shelbyville' },
   bank_address: place,
   account_type: 'checking',
 }
@@ -43,6 +43,8 @@ describe('a financial institution that is entered by hand', () => {
         name: 'Jane Roe',
         account_type: 'checking',
         address: place,
+        bank_address: place,
+        beneficiary_address: { ...place, city: 'Shelbyville' },
       },
     })
     expect((await service.call(`${path}/${id}`, { token })).json).toEqual(created.json)

@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import { expect, it } from 'vitest'
 import { findOperation } from '../openapi/operations.ts'
-import { checkShape } from './body-shape.ts'
+import { checkShape, inSpellingOf } from './body-shape.ts'
 
 const check = (path: string, body: unknown): unknown => {
   const documented = findOperation('POST', path)?.body
@@ -69,4 +69,27 @@ it('distinguishes a bank account from a wallet by its members', () => {
   expect(check(addresses, { name: 'A', address: '0x', transfer_types: 'base' })).toEqual([
     ['transfer_types', 'invalid_request', 'must be an array'],
   ])
+})
+
+it.each([
+  [transfer, 'source.address_id'],
+  [camelTransfer, 'source.addressId'],
+])('names the member of a later refusal as %j spells it', async (body, field) => {
+  const refuse = () => {
+    throw OutlayError.fromIssues([{ field: 'source.addressId', code: 'invalid_address', message: 'is unknown' }])
+  }
+  await expect(inSpellingOf(body, refuse)).rejects.toMatchObject({
+    code: 'invalid_address',
+    message: `${field}: is unknown`,
+    field,
+    issues: [{ field, code: 'invalid_address', message: 'is unknown' }],
+  })
+})
+
+it('leaves headers, parameters and other errors as they are', async () => {
+  const header = new OutlayError('idempotency_key_invalid', 'No.', { field: 'Idempotency-Key:' })
+  const plain = new Error('Broken.')
+  for (const error of [header, plain]) {
+    await expect(inSpellingOf(transfer, () => Promise.reject(error))).rejects.toBe(error)
+  }
 })

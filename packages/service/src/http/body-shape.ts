@@ -19,6 +19,34 @@ export function checkShape(body: NonNullable<Operation['body']>, given: unknown)
   throw OutlayError.fromIssues([first, ...rest])
 }
 
+/**
+ * Runs checks of a body behind its shape. The members that a refusal names are spelled as the body spells them.
+ * @throws what the checks throw.
+ */
+export async function inSpellingOf<T>(body: unknown, check: () => T | Promise<T>): Promise<T> {
+  try {
+    return await check()
+  } catch (error) {
+    throw OutlayError.is(error) ? respelled(body, error) : error
+  }
+}
+
+function respelled(body: unknown, error: OutlayError): OutlayError {
+  const { code, message, field, status, requestId, retryAfterMs, cause } = error
+  const issues = error.issues.map((issue) => ({ ...issue, field: spellingIn(body, issue.field) }))
+  if (issues.every((issue, at) => issue.field === error.issues[at]?.field)) return error
+  const spelled = field === undefined ? undefined : spellingIn(body, field)
+  const isNamed = field !== undefined && message.startsWith(`${field}: `)
+  const text = isNamed ? `${spelled}${message.slice(field.length)}` : message
+  return new OutlayError(code, text, { field: spelled, issues, status, requestId, retryAfterMs, cause })
+}
+
+/** Parameters and headers are no members. */
+function spellingIn(body: unknown, field: string): string {
+  if (field === '' || field.startsWith('?') || field.endsWith(':')) return field
+  return resolveNames(body, field.split('.').map(snake)).path.join('.')
+}
+
 const depthLimit = 4
 
 function snakeCased(value: unknown, depth = 0): unknown {

@@ -30,7 +30,8 @@ export function checkBody(c: ServiceRequest, body: unknown): void {
 
 /**
  * Reads a JSON body of bounded size and depth and of any shape.
- * @throws OutlayError `invalid_request` with status 415, 413 or 400, or 422 for text that cannot be stored.
+ * @throws OutlayError `invalid_request` with status 415, 413 or 400, as for a member that is there twice, or 422 for text that cannot
+ *   be stored.
  */
 export async function readAnyJson(c: ServiceRequest): Promise<unknown> {
   const type = c.req.header('content-type')
@@ -43,7 +44,8 @@ export async function readAnyJson(c: ServiceRequest): Promise<unknown> {
   } catch {
     throw refusal(400, 'The body is not JSON.')
   }
-  checkValue(body, '', 0)
+  const members = checkValue(body, '', 0)
+  if (members !== countMembers(text)) throw refusal(400, 'A member is there more than once.')
   return body
 }
 
@@ -65,7 +67,7 @@ async function readText(c: ServiceRequest, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   try {
-    if (announced !== undefined) chunks.push(Buffer.from(await c.req.text()))
+    if (announced !== undefined) chunks.push(new Uint8Array(await c.req.arrayBuffer()))
     else {
       for await (const chunk of c.req.raw.body ?? []) {
         length += chunk.length
@@ -79,25 +81,42 @@ async function readText(c: ServiceRequest, maxBytes: number): Promise<string> {
   }
   const body = Buffer.concat(chunks)
   if (length > maxBytes || body.length > maxBytes) throw tooLarge(maxBytes)
-  return body.toString('utf8')
+  try {
+    return utf8.decode(body)
+  } catch {
+    throw refusal(400, 'The body is not UTF-8.')
+  }
 }
 
-function checkValue(value: unknown, field: string, depth: number): void {
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** How many members the objects of a JSON text have. Between its strings, only a member has a colon. */
+function countMembers(text: string): number {
+  let count = 0
+  for (const between of text.split(/"(?:[^"\\]|\\.)*"/)) if (between.includes(':')) count += 1
+  return count
+}
+
+/** Checks a value of a body. Returns how many members its objects have. */
+function checkValue(value: unknown, field: string, depth: number): number {
   if (typeof value === 'string') {
     if (value.includes('\u0000') || !value.isWellFormed())
       throw new OutlayError('invalid_request', 'Text must be well-formed Unicode without NUL.', { field })
-    return
+    return 0
   }
   // JSON has no infinity, yet a literal such as 1e400 is read as one.
   if (typeof value === 'number' && !Number.isFinite(value))
     throw new OutlayError('invalid_request', 'Numbers must be finite.', { field })
-  if (typeof value !== 'object' || value === null) return
+  if (typeof value !== 'object' || value === null) return 0
   if (depth >= maxBodyDepth) throw refusal(400, `The body is nested deeper than ${maxBodyDepth} levels.`)
   const prefix = field === '' ? '' : `${field}.`
+  let members = 0
   for (const [name, member] of Object.entries(value)) {
+    if (!Array.isArray(value)) members += 1
     checkValue(name, field, depth)
-    checkValue(member, prefix + name, depth + 1)
+    members += checkValue(member, prefix + name, depth + 1)
   }
+  return members
 }
 
 function tooLarge(maxBytes: number): OutlayError {

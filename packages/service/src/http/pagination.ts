@@ -37,11 +37,15 @@ export function readPage(c: ServiceRequest, context: ServiceContext, filterNames
   const scope = c.req.path
   const size = readSize(c)
   const filters = readFilters(c, filterNames)
-  const given = cursorNames.filter((name) => c.req.query(name) !== undefined)
-  const [name] = given
-  if (name === undefined) return { size, direction: 'forward', position: undefined, filters, scope }
+  const given = cursorNames.flatMap((name) => {
+    const text = readParameter(c, name)
+    return text === undefined ? [] : [{ name, text }]
+  })
+  const [first] = given
+  if (first === undefined) return { size, direction: 'forward', position: undefined, filters, scope }
+  const { name, text } = first
   if (given.length > 1) throw parameterError(name, 'Send one cursor at a time.')
-  const cursor = openCursor(context, scope, c.req.query(name) ?? '')
+  const cursor = openCursor(context, scope, text)
   if (cursor === undefined) throw parameterError(name, 'The cursor is not one of this list.')
   for (const [filter, value] of Object.entries(filters))
     if (cursor.filters[filter] !== value)

@@ -42,6 +42,8 @@ it('refuses the key for another payload and for another URI', async () => {
   expect(payload.json['detail']).toContain('different payload or URI')
   const uri = await post('reused', 'first', `/accounts/${accountId}/others`)
   expect([uri.status, uri.json['code']]).toEqual([422, 'idempotency_key_mismatch'])
+  const query = await post('reused', 'first', `${path}?dry_run=true`)
+  expect([query.status, query.json['code']]).toEqual([422, 'idempotency_key_mismatch'])
   expect((await post('reused', 'first')).status).toBe(201)
   expect(await effects('second')).toBe(0)
 })

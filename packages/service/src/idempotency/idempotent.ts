@@ -4,6 +4,7 @@ import { findAccount, notFound } from '../clients/authenticate.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Executor } from '../database/statement.ts'
 import { checkBody } from '../http/body.ts'
+import { inSpellingOf } from '../http/body-shape.ts'
 import type { ServiceRequest } from '../http/request.ts'
 import type { Caller, Scope } from '../schema/caller.ts'
 import { type Decision, decide, decideByReplay, keyInFlight, type Prepared } from './decision.ts'
@@ -92,9 +93,12 @@ export async function answerOnce(
     // A repetition is answered without the reads of its preparation.
     readsKeyLate: readsKeyLate && !inFlight.wasTracked(key),
     // What is wrong with the body is a refusal like any other, so it is stored under the key.
-    prepare(reads: Executor) {
-      checkBody(c, body)
-      return prepare(body, reads)
+    async prepare(reads: Executor): Promise<Prepared> {
+      const prepared = await inSpellingOf(body, () => {
+        checkBody(c, body)
+        return prepare(body, reads)
+      })
+      return typeof prepared === 'function' ? (tx) => inSpellingOf(body, () => prepared(tx)) : prepared
     },
   }
   if (!(await inFlight.wait(key))) throw keyInFlight()

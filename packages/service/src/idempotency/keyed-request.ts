@@ -18,9 +18,15 @@ export async function readKeyed(
 ): Promise<{ readonly body: unknown; readonly request: KeyedRequest }> {
   const idempotencyKey = readIdempotencyKey(c)
   const body = bodyless ? null : await readAnyJson(c)
-  const plain = fingerprint({ body, method: c.req.method, path: c.req.path }, digest)
+  const plain = fingerprint({ body, method: c.req.method, path: c.req.path + queryOf(c) }, digest)
   const print = context.secrets.mac('idempotency_key.fingerprint', plain)
   return { body, request: { clientId: caller.clientId, idempotencyKey, fingerprint: print } }
+}
+
+/** The query of the request's URI as it was sent, with its `?`; empty without one. */
+function queryOf(c: ServiceRequest): string {
+  const at = c.req.url.indexOf('?')
+  return at < 0 ? '' : c.req.url.slice(at)
 }
 
 /** Names a key among the requests that this process is working on. */

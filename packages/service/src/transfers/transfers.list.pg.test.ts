@@ -39,7 +39,9 @@ const pay = async (valueType: string, transferType = 'base') => {
   const answer = await api.call<TransferResource>('POST', `/accounts/${api.accountId}/transfers`, { body })
   return { ...answer.body, httpStatus: answer.status }
 }
-const list = async (query: Record<string, string>): Promise<List & { readonly httpStatus: number }> => {
+const list = async (
+  query: Record<string, string> | [string, string][],
+): Promise<List & { readonly httpStatus: number }> => {
   const path = `/accounts/${api.accountId}/transfers?${new URLSearchParams(query)}`
   const { status, body } = await api.call<List>('GET', path)
   return { ...body, httpStatus: status }
@@ -106,6 +108,14 @@ it('refuses two cursors, a foreign cursor and a page of 101', async () => {
   const cursor = pagination.next ?? ''
   expect((await list({ 'page[after]': cursor, 'page[prev]': cursor })).httpStatus).toBe(422)
   expect((await list({ 'page[after]': `x${cursor}` })).httpStatus).toBe(422)
+  expect(
+    (
+      await list([
+        ['page[after]', cursor],
+        ['page[after]', cursor],
+      ])
+    ).httpStatus,
+  ).toBe(422)
   expect((await list({ 'page[size]': '101' })).httpStatus).toBe(422)
 })
 

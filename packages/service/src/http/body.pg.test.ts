@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import { serviceDatabase } from '../../test/database.ts'
+import { sampleAccount, testContext, testService } from '../../test/service.ts'
+
+const { pool } = await serviceDatabase()
+const service = testService(testContext({ pool }))
+const { token } = await service.signIn()
+
+const create = (key: string, body: string | Uint8Array<ArrayBuffer>, announced = true) =>
+  service.fetch(
+    new Request('http://test/accounts', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'idempotency-key': key,
+        ...(announced ? { 'content-length': String(Buffer.byteLength(body)) } : {}),
+      },
+      body,
+    }),
+  )
+const text = JSON.stringify(sampleAccount)
+
+it.each([true, false])('refuses a body that is not UTF-8 instead of guessing it, announced: %s', async (announced) => {
+  const octets = new Uint8Array(Buffer.from(text.replace('Acme', 'Acm\u00e9'), 'latin1'))
+  const answer = await create(`latin1-${announced}`, octets, announced)
+  expect(answer.status).toBe(400)
+  expect(await answer.json()).toMatchObject({ code: 'invalid_request', detail: 'The body is not UTF-8.' })
+})
+
+it.each([
+  ['at the top', text.replace('{', '{"business_name":"Other",')],
+  ['spelled with an escape', text.replace('{', '{"business\\u005fname":"Other",')],
+  ['further down', text.replace('"city":"Springfield"', '"city":"Shelbyville","city":"Springfield"')],
+])('refuses a member that is there twice, %s', async (place, body) => {
+  const answer = await create(place.replaceAll(' ', '-'), body)
+  expect(answer.status).toBe(400)
+  expect(await answer.json()).toMatchObject({ detail: 'A member is there more than once.' })
+})
+
+it('accepts strings with what stands between members, and members of equal names in two objects', async () => {
+  const hostile = { ...sampleAccount, business_name: 'a": {"b": "c\\" : [1] \\', more: [{ a: ':' }, { a: '"' }] }
+  const answer = await create('hostile', JSON.stringify(hostile))
+  expect(answer.status).toBe(201)
+  expect(await answer.json()).toMatchObject({ business_name: hostile.business_name })
+})
