@@ -20,7 +20,7 @@ export function writeCatalog(): Page {
     body: paragraphs(
       'These ship; `createCatalog` adds your own. Names are also accepted in lower case, in upper case and capitalized, and are stored as written here. Filters match exactly.',
       '## Value types',
-      'The scale is the most digits after the point. A token with a peg may be paid as an amount of that currency.',
+      'The scale is the most digits after the point. An amount may be given in the peg. The service moves value between value types with the same peg only.',
       table(['value type', 'kind', 'scale', 'peg'], values),
       '## Transfer types',
       'Money comes in on an inbound type and goes out on an outbound one. The usual time sets the poll interval of a status, and when the simulated rails settle.',

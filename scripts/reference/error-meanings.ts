@@ -44,6 +44,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'Check value types and transfer types of both legs.',
   ],
   ach_limit_exceeded: ['The amount exceeds the limit of an ACH payment.', 'Split it, or use a wire.'],
+  peg_mismatch: [
+    'The two value types are not worth the same, and the service has no rate between them.',
+    'Use value types with the same peg.',
+  ],
   swap_chain_mismatch: ['A swap does not stay on its chain.', 'Use one chain for both legs.'],
   brand_not_supported: ['A brand was given for a transfer that is not ACH.', 'Leave it out.'],
   wire_memo_not_supported: ['A memo was given for a transfer that is not an outbound wire.', 'Leave it out.'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Automation, automationStatuses, parseAutomationRequest } from './automation.ts'
-import { defaultCatalog } from './catalog.ts'
+import { createCatalog, defaultCatalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
 
 const body = {
@@ -42,6 +42,15 @@ describe('parseAutomationRequest', () => {
       destination: { addressId: 'wallet', valueType: 'SBC', transferType: 'base' },
       brand: { accountId: 'acme' },
     })
+  })
+
+  it('refuses a destination that is not worth dollars on demand', () => {
+    const catalog = createCatalog({ valueTypes: [{ name: 'EURC', kind: 'token', scale: 6, peg: 'EUR' }] })
+    const euro = { ...body, destination: { ...body.destination, value_type: 'EURC' } }
+    expect(() => parseAutomationRequest(euro, catalog, { samePeg: true })).toThrow(
+      expect.objectContaining({ code: 'peg_mismatch', field: 'destination.value_type' }),
+    )
+    expect(parseAutomationRequest(euro, catalog).destination.valueType).toBe('EURC')
   })
 
   it.each([

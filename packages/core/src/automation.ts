@@ -1,16 +1,7 @@
 import type { Catalog } from './catalog.ts'
-import {
-  closeInput,
-  enter,
-  type Input,
-  member,
-  openInput,
-  type ParseOptions,
-  readId,
-  readText,
-  refuse,
-} from './input.ts'
+import { closeInput, enter, type Input, member, openInput, type PegOptions, readId, readText, refuse } from './input.ts'
 import type { WireInstructions } from './payment.ts'
+import { pegProblem, type ValueType } from './value-type.ts'
 
 /** Statuses of an automation. Specification: "Automation statuses". */
 export const automationStatuses = ['pending', 'processing', 'active', 'disabled', 'archived'] as const
@@ -94,17 +85,21 @@ export const Automation = {
   allows,
 } as const
 
-const readSource = (parent: Input, catalog: Catalog): string | undefined => {
+const readSource = (parent: Input, catalog: Catalog): ValueType | undefined => {
   const input = enter(parent, members.source)
   const name = input && readText(input, members.valueType)
   if (input === undefined || name === undefined) return undefined
   const type = catalog.valueType(name)
   if (type === undefined) return refuse(input, members.valueType, 'unknown_value_type', 'is not in the catalog')
-  if (type.name === 'USD') return type.name
+  if (type.name === 'USD') return type
   return refuse(input, members.valueType, 'unsupported_flow', 'must be USD: other automations are not available yet')
 }
 
-const readDestination = (parent: Input, catalog: Catalog): AutomationDestination | undefined => {
+const readDestination = (
+  parent: Input,
+  catalog: Catalog,
+  source: ValueType | undefined,
+): AutomationDestination | undefined => {
   const input = enter(parent, members.destination)
   if (input === undefined) return undefined
   const addressId = readId(input, members.addressId)
@@ -121,29 +116,31 @@ const readDestination = (parent: Input, catalog: Catalog): AutomationDestination
     const message = `${value.name} does not move on ${rail.name}`
     return refuse(input, members.transferType, 'transfer_type_not_supported', message)
   }
+  const problem = source && pegProblem(source, value)
+  if (problem !== undefined) return refuse(input, members.valueType, 'peg_mismatch', problem)
   return addressId === undefined ? undefined : { addressId, valueType: value.name, transferType: rail.name }
 }
 
 /**
  * Reads the body that creates an automation; members in either spelling. Throws one OutlayError whose `issues` name every
  * broken rule: `missing_field`, `invalid_request`, `invalid_id`, `unknown_value_type`, `unknown_transfer_type`,
- * `transfer_type_not_supported`, `unsupported_flow`.
+ * `transfer_type_not_supported`, `unsupported_flow`; with `options.samePeg`, `peg_mismatch`.
  */
 export const parseAutomationRequest = (
   body: unknown,
   catalog: Catalog,
-  options: ParseOptions = {},
+  options: PegOptions = {},
 ): AutomationRequest => {
   const input = openInput(body, options)
   const name = readText(input, members.name)
-  const valueType = readSource(input, catalog)
-  const destination = readDestination(input, catalog)
+  const source = readSource(input, catalog)
+  const destination = readDestination(input, catalog, options.samePeg === true ? source : undefined)
   const brand = enter(input, members.brand, true)
   const accountId = brand && readId(brand, members.accountId)
   closeInput(input)
-  if (name === undefined || valueType === undefined || destination === undefined) {
+  if (name === undefined || source === undefined || destination === undefined) {
     throw new Error('parseAutomationRequest: nothing was refused and something was not read')
   }
   const branded = accountId === undefined ? {} : { brand: { accountId } }
-  return { name, source: { valueType }, destination, ...branded }
+  return { name, source: { valueType: source.name }, destination, ...branded }
 }

@@ -80,6 +80,18 @@ describe('createCatalog', () => {
     expect(defaultCatalog.valueType('EUR')).toBeUndefined()
   })
 
+  it('says what each value type is worth one of', () => {
+    const pegs = Object.fromEntries(defaultCatalog.valueTypes.map(({ name, peg }) => [name, peg]))
+    expect(pegs).toMatchObject({ USD: 'USD', USDC: 'USD', YSBC: 'USD', MXN: 'MXN' })
+    const euro = createCatalog({
+      valueTypes: [
+        { name: 'EUR', kind: 'fiat', scale: 2 },
+        { name: 'EURC', kind: 'token', scale: 6, peg: 'EUR' },
+      ],
+    })
+    expect([euro.valueType('EUR')?.peg, euro.valueType('EURC')?.peg]).toEqual(['EUR', 'EUR'])
+  })
+
   it.each([
     ['a name that is in use', { valueTypes: [{ name: 'USD', kind: 'fiat', scale: 2 }] }, /already/],
     [
@@ -88,6 +100,8 @@ describe('createCatalog', () => {
       /already/,
     ],
     ['a name that is an alias', { transferTypes: [{ name: 'rtp_credit', family: 'evm', expectedMs: 1 }] }, /already/],
+    ['a peg that is an alias', { valueTypes: [{ name: 'EURC', kind: 'token', scale: 6, peg: 'usd' }] }, /peg usd/],
+    ['a peg with another peg', { valueTypes: [{ name: 'EURC', kind: 'token', scale: 6, peg: 'USDC' }] }, /peg USDC/],
     ['a scale beyond 18', { valueTypes: [{ name: 'EUR', kind: 'fiat', scale: 19 }] }, /scale/],
     ['an unusable name', { valueTypes: [{ name: 'E UR', kind: 'fiat', scale: 2 }] }, /letters/],
     ['a bank without value types', { transferTypes: [{ name: 'sepa', family: 'bank', expectedMs: 1 }] }, /value types/],

@@ -73,18 +73,23 @@ const index = <T extends { readonly name: string; readonly aliases: readonly str
 /**
  * Creates a catalog of the default value types and transfer types and those of a host.
  *
- * Throws Error when a name or an alias is in use, when a rail names an unknown value type, or when a scale is not 0 to 18.
+ * Throws Error when a name or an alias is in use, when a rail names an unknown value type, when a scale is not 0 to 18, or when the
+ * peg of a value type is an alias or has another peg.
  */
 export const createCatalog = (extension: CatalogExtension = {}): Catalog => {
   const valueTypes = [...defaultValueTypes, ...(extension.valueTypes ?? [])].map(
-    (input): ValueType => Object.freeze({ ...input, aliases: aliasesOf(input.name, input.aliases) }),
+    (input): ValueType =>
+      Object.freeze({ ...input, peg: input.peg ?? input.name, aliases: aliasesOf(input.name, input.aliases) }),
   )
   const transferTypes = [...defaultTransferTypes, ...(extension.transferTypes ?? [])].map(completeTransferType)
   const byValue = index('value type', valueTypes)
   const byTransfer = index('transfer type', transferTypes)
-  for (const { name, scale } of valueTypes) {
+  for (const { name, scale, peg } of valueTypes) {
     if (!Number.isInteger(scale) || scale < 0 || scale > 18)
       throw new Error(`value type ${name}: scale must be 0 to 18`)
+    const pegged = byValue.get(peg)
+    if (pegged !== undefined && (pegged.name !== peg || pegged.peg !== peg))
+      throw new Error(`value type ${name}: the peg ${peg} must be the name of a value type that is worth itself`)
   }
   for (const { name, valueTypes: names } of transferTypes) {
     const unknown = names?.find((value) => byValue.get(value)?.name !== value)

@@ -27,6 +27,7 @@ export const errorCodes = [
   'unsupported_flow',
   'ach_limit_exceeded',
   'swap_chain_mismatch',
+  'peg_mismatch',
   'brand_not_supported',
   'wire_memo_not_supported',
   'wire_memo_too_long',

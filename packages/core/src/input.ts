@@ -12,6 +12,12 @@ export interface ParseOptions {
   readonly spelling?: Spelling | undefined
 }
 
+/** How an input that names two value types is read. */
+export interface PegOptions extends ParseOptions {
+  /** Refuses value types with different pegs, because value moves one to one. Default false. */
+  readonly samePeg?: boolean | undefined
+}
+
 /** A plain object from outside. */
 export type InputRecord = Readonly<Record<string, unknown>>
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { createCatalog, defaultCatalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
-import type { ParseOptions } from './input.ts'
+import type { ParseOptions, PegOptions } from './input.ts'
 import { parseTransferOrder, parseTransferRequest } from './transfer-request.ts'
 
-const parse = (body: unknown, options?: ParseOptions) => parseTransferRequest(body, defaultCatalog, options)
+const parse = (body: unknown, options?: PegOptions) => parseTransferRequest(body, defaultCatalog, options)
 
-const issuesOf = (body: unknown, options?: ParseOptions): string[] => {
+const issuesOf = (body: unknown, options?: PegOptions): string[] => {
   try {
     parse(body, options)
   } catch (error) {
@@ -102,6 +102,23 @@ describe('parseTransferRequest accepts', () => {
     expect(issuesOf(memo('m'.repeat(141)))).toEqual(['wire_memo_too_long destination.wireMemo'])
     expect(issuesOf({ ...offramp, note: '🧾'.repeat(255) })).toEqual([])
     expect(issuesOf({ ...offramp, note: '🧾'.repeat(256) })).toEqual(['note_too_long note'])
+  })
+})
+
+describe('value types with different pegs', () => {
+  const abroad = {
+    ...offramp,
+    destination: { address_id: 'bank', value_type: 'MXN', transfer_type: 'spei' },
+  }
+
+  it.each(['USDC', 'MXN'])('are refused on demand, for an amount of %s too', (currency) => {
+    const body = { ...abroad, amount: { value: '100', currency } }
+    expect(issuesOf(body, { samePeg: true })).toEqual(['peg_mismatch destination.value_type'])
+    expect(issuesOf(body)).toEqual([])
+  })
+
+  it('are not those of a currency and its tokens', () => {
+    expect(issuesOf(offramp, { samePeg: true })).toEqual([])
   })
 })
 

@@ -12,6 +12,7 @@ import {
   member,
   openInput,
   type ParseOptions,
+  type PegOptions,
   pathOf,
   read,
   readId,
@@ -21,7 +22,7 @@ import {
 import { Limits } from './limits.ts'
 import { flowOf } from './transfer-flow.ts'
 import type { TransferType } from './transfer-type.ts'
-import type { ValueType } from './value-type.ts'
+import { pegProblem, type ValueType } from './value-type.ts'
 
 /** Where value comes from, as it is sent on create. Specification: "Transfer", TransferEndpoint. */
 export interface TransferSource {
@@ -221,6 +222,12 @@ const checkLimit = (input: Input, amount: Amount | undefined, source: Leg | unde
   refuse(prefix, members.value, 'ach_limit_exceeded', `must be at most ${limit} for ${source?.rail?.name}`)
 }
 
+const checkPeg = (source: Leg | undefined, destination: Leg | undefined): void => {
+  if (source?.value === undefined || destination?.value === undefined) return
+  const message = pegProblem(source.value, destination.value)
+  if (message !== undefined) refuse(destination.input, members.valueType, 'peg_mismatch', message)
+}
+
 const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void => {
   if (source?.value === undefined || source.rail === undefined) return
   if (destination?.value === undefined || destination.rail === undefined) return
@@ -247,9 +254,9 @@ const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void 
  * `unknown_transfer_type`, `transfer_type_not_supported`, `invalid_amount`, `amount_not_positive`, `amount_too_large`,
  * `amount_too_precise`, `currency_mismatch`, `ach_limit_exceeded`, `unsupported_flow`,
  * `swap_chain_mismatch`, `mixed_environments`, `wire_memo_not_supported`, `wire_memo_too_long`, `brand_not_supported`,
- * `note_too_long`.
+ * `note_too_long`; with `options.samePeg`, `peg_mismatch`.
  */
-export const parseTransferRequest = (body: unknown, catalog: Catalog, options: ParseOptions = {}): TransferRequest => {
+export const parseTransferRequest = (body: unknown, catalog: Catalog, options: PegOptions = {}): TransferRequest => {
   const { destination, ...rest } = parse(body, catalog, options, false)
   if (destination.addressId === undefined) throw new Error(unread)
   return { ...rest, destination }
@@ -271,7 +278,7 @@ export const parseTransferOrder = (
 const parse = (
   body: unknown,
   catalog: Catalog,
-  options: ParseOptions,
+  options: PegOptions,
   mayBeInline: boolean,
 ): TransferOrder<ExternalAddressRequest> => {
   const input = openInput(body, options)
@@ -281,6 +288,7 @@ const parse = (
   const amount = readAmount(input, catalog, source, destination)
   checkLimit(input, amount, source)
   checkFlow(source, destination)
+  if (options.samePeg === true) checkPeg(source, destination)
   if (source !== undefined && has(source.input.record, members.wireMemo)) {
     refuse(source.input, members.wireMemo, 'wire_memo_not_supported', 'belongs to the destination')
   }

@@ -8,12 +8,15 @@ export interface ValueType {
   readonly kind: 'fiat' | 'token'
   /** Most digits after the point. */
   readonly scale: number
-  /** Currency that one token is worth one of, for example `USD`; an amount may be given in it. */
-  readonly peg?: string | undefined
+  /**
+   * What one of it is worth one of, for example `USD`; an amount may be given in it. Value types with the same peg are worth the same.
+   * By default a value type is worth itself.
+   */
+  readonly peg: string
 }
 
 /** The description of a value type for a catalog. */
-export type ValueTypeInput = Omit<ValueType, 'aliases'> & Partial<Pick<ValueType, 'aliases'>>
+export type ValueTypeInput = Omit<ValueType, 'aliases' | 'peg'> & Partial<Pick<ValueType, 'aliases' | 'peg'>>
 
 /** Value types that every catalog has. */
 export const defaultValueTypes: readonly ValueTypeInput[] = [
@@ -25,3 +28,9 @@ export const defaultValueTypes: readonly ValueTypeInput[] = [
   { name: 'SBC', kind: 'token', scale: 6, peg: 'USD' },
   { name: 'YSBC', kind: 'token', scale: 6, peg: 'USD' },
 ]
+
+/** Why value of one type cannot become value of the other one to one; `undefined` when it can. */
+export const pegProblem = (source: ValueType, destination: ValueType): string | undefined =>
+  source.peg === destination.peg
+    ? undefined
+    : `must be worth ${source.peg}, as ${source.name} is: value moves one to one only, and no rate is known`

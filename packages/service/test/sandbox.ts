@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Sandbox, type SeedFunds, startSandbox } from '../src/sandbox/sandbox.ts'
+import { type Sandbox, type SandboxOptions, type SeedFunds, startSandbox } from '../src/sandbox/sandbox.ts'
 import { checkedFetch } from './contract.ts'
 
 /** JSON of an answer. */
@@ -32,8 +32,12 @@ export interface TestSandbox {
 }
 
 /** Starts a sandbox on a database and signs a client in. */
-export async function testSandbox(databaseUrl: string, funds: readonly SeedFunds[] = []): Promise<TestSandbox> {
-  const sandbox = await startSandbox({ databaseUrl })
+export async function testSandbox(
+  databaseUrl: string,
+  funds: readonly SeedFunds[] = [],
+  options: Omit<SandboxOptions, 'databaseUrl'> = {},
+): Promise<TestSandbox> {
+  const sandbox = await startSandbox({ ...options, databaseUrl })
   const client = await sandbox.seedClient({
     name: 'Test',
     accounts: [{ businessName: 'Acme Payments LLC', funds }, { businessName: 'Managed Inc' }],

@@ -21,7 +21,7 @@ export async function createAutomation(
   accountId: string,
   body: unknown,
 ): Promise<AutomationResource> {
-  const request = parseAutomationRequest(body, context.catalog)
+  const request = parseAutomationRequest(body, context.catalog, { samePeg: true })
   if (context.rails.virtualAccounts === undefined) {
     throw new OutlayError('unsupported_flow', 'No bank here opens virtual accounts.', { field: 'source' })
   }

@@ -48,7 +48,7 @@ export async function prepareDepositTransfer(
   return {
     hold: [],
     receipt: post.filter(isReceipt),
-    request: parseTransferRequest(wire, context.catalog),
+    request: parseTransferRequest(wire, context.catalog, { samePeg: true }),
     row: {
       ...base,
       automation_id: automation.id,

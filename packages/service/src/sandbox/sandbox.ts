@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type ServerType, serve } from '@hono/node-server'
-import type { Logger, Telemetry, WorkOptions } from '@outlay/core'
+import type { Catalog, Logger, Telemetry, WorkOptions } from '@outlay/core'
 import { Pool } from 'pg'
 import { createAccount } from '../accounts/accounts.ts'
 import { type NewAccount, parseNewAccount } from '../accounts/input.ts'
@@ -24,6 +24,8 @@ export interface SandboxOptions {
   readonly schema?: string | undefined
   /** 32 octets. Default: a fixed key that protects nothing. */
   readonly encryptionKey?: Uint8Array | undefined
+  /** Value types and transfer types. Default: the built-in ones. */
+  readonly catalog?: Catalog | undefined
   /** Maximum number of connections to the database. Default 20. */
   readonly poolSize?: number | undefined
   /** Default: no logs. */
@@ -93,6 +95,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     schema: options.schema,
     rails: 'simulated',
     encryptionKey: options.encryptionKey ?? createHash('sha256').update('outlay sandbox').digest(),
+    catalog: options.catalog,
     logger: options.logger,
     telemetry: options.telemetry,
     rateLimit: options.rateLimit,

@@ -33,7 +33,7 @@ export async function createTransfer(
   context: ServiceContext,
   { body, caller, accountId, reads }: CreateInput,
 ): Promise<PlannedWrite> {
-  const request = parseTransferRequest(body, context.catalog)
+  const request = parseTransferRequest(body, context.catalog, { samePeg: true })
   const parties = await findParties(reads, context, accountId, caller.environment, request)
   const { source, destination } = parties
   const flow = TransferFlow.classify(request, context.catalog, { source: source?.type, destination: destination.type })
