@@ -62,10 +62,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
   ],
   idempotency_key_in_flight: ['A request with this key is under way.', 'Send the same one again after Retry-After.'],
   insufficient_balance: ['The source holds too little.', 'Fund it; the same key may be sent again.'],
-  account_not_ready: [
-    'The account, or the one whose wallet is paid, has not completed its onboarding.',
-    'Wait for `account.updated`.',
-  ],
+  account_not_ready: ['The account has not completed its onboarding.', 'Wait for `account.updated`.'],
   address_archived: ['The address is archived.', 'Use another one.'],
   bank_login_required: [
     'The owner of a linked bank account has to log in again.',

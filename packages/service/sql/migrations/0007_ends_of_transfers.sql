@@ -1,1 +1,0 @@
--- The statement that writes a transfer checks the wallet at its other end too: see sql/functions/transfer_hold.sql.
