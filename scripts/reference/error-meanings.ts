@@ -63,6 +63,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
   idempotency_key_in_flight: ['A request with this key is under way.', 'Send the same one again after Retry-After.'],
   insufficient_balance: ['The source holds too little.', 'Fund it; the same key may be sent again.'],
   account_not_ready: ['The account has not completed its onboarding.', 'Wait for `account.updated`.'],
+  payee_not_ready: [
+    'The destination is a wallet of another account here, which cannot receive money now.',
+    'Send it again later, or use another address.',
+  ],
   address_archived: ['The address is archived.', 'Use another one.'],
   bank_login_required: [
     'The owner of a linked bank account has to log in again.',

@@ -40,6 +40,7 @@ export const errorCodes = [
   // The service's answers.
   'insufficient_balance',
   'account_not_ready',
+  'payee_not_ready',
   'address_archived',
   'bank_login_required',
   'balance_not_available',

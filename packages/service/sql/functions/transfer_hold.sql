@@ -6,6 +6,7 @@ declare
   v_id text := p_transfer ->> 'id';
   v_source text := p_transfer ->> 'source_address_id';
   v_destination text := p_transfer ->> 'destination_address_id';
+  v_payee jsonb := p_transfer -> 'plan' -> 'post' -> -1;
   v_usable int;
 begin
   insert into {{schema}}.transfer select * from jsonb_populate_record(null::{{schema}}.transfer, p_transfer);
@@ -21,7 +22,9 @@ begin
    where o.id = p_transfer ->> 'account_id' and o.status = 'complete'
      and a.id in (v_source, v_destination) and a.status = 'active'
      and (a.id is distinct from v_source or a.bank_login_required_at is null);
-  if v_usable < (case when v_source is null or v_source = v_destination then 1 else 2 end) then
+  if v_usable < (case when v_source is null or v_source = v_destination then 1 else 2 end)
+    or (v_payee ->> 'kind' = 'custodial' and v_payee ->> 'address' <> v_destination
+        and not {{schema}}.wallet_is_open(v_payee ->> 'account', v_payee ->> 'address')) then
     raise exception 'A party of the transfer has changed.' using errcode = 'serialization_failure';
   end if;
 end

@@ -49,7 +49,7 @@ export interface Create {
 
 const mostTries = 4
 const insufficientPrivilege = '42501'
-const notStored = new Set(['insufficient_balance', 'account_not_ready', 'bank_login_required'])
+const notStored = new Set(['insufficient_balance', 'account_not_ready', 'payee_not_ready', 'bank_login_required'])
 
 /** Decides a request: by the stored answer of its key, or by its create, whose answer is stored with its effect. Never rejects. */
 export async function decide(context: ServiceContext, request: KeyedRequest, create: Create): Promise<Decision> {

@@ -68,6 +68,7 @@ describe('an answer that was decided after the check of the idempotency key says
 describe('an answer that was decided before the check of the idempotency key does not say so', () => {
   it.each([
     [422, 'account_not_ready'],
+    [422, 'payee_not_ready'],
     [422, 'bank_login_required'],
     [409, 'conflict'],
   ] as const)(

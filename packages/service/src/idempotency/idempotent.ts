@@ -43,8 +43,8 @@ export interface CreateOptions {
  * same key gets the same octets and `Idempotent-Replayed: true`, even when the client no longer has the account.
  * Only answers that prove the result of the key have `Idempotency-Key-Evaluated: true`. Specification: "Idempotency behaviour".
  *
- * Deterministic refusals are stored and replayed. 5xx, 409, 429, `insufficient_balance`, `account_not_ready` and
- * `bank_login_required` are not stored, so the same key can be sent again.
+ * Deterministic refusals are stored and replayed. 5xx, 409, 429, `insufficient_balance`, `account_not_ready`, `payee_not_ready`
+ * and `bank_login_required` are not stored, so the same key can be sent again.
  */
 export async function createIdempotently(
   c: ServiceRequest,

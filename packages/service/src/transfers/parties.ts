@@ -31,9 +31,9 @@ export interface TransferParties {
 
 /**
  * Reads the account and the addresses that a request names, in one statement, and checks that the transfer can use each.
- * `transfer_hold` checks the status of each again.
+ * `transfer_hold` checks the status of each again, and that of a wallet of another account.
  * @throws OutlayError `not_found`, `account_not_ready`, `invalid_address`, `address_archived`, `mixed_environments`,
- *   `transfer_type_not_supported`, `bank_login_required`, in this order per address, source first.
+ *   `transfer_type_not_supported`, `payee_not_ready`, `bank_login_required`, in this order per address, source first.
  */
 export async function findParties(
   executor: Executor | Tx,
@@ -90,6 +90,10 @@ function checkParty(
   if (!Address.allows(address.transferTypes, transferType, context.catalog)) {
     throw new OutlayError('transfer_type_not_supported', `The address does not list ${transferType}.`, { field })
   }
+  if (stored.payeeIsOpen === false) {
+    const message = 'The account that has this wallet here cannot receive money now.'
+    throw new OutlayError('payee_not_ready', message, { field })
+  }
   // Only a debit pulls money through the link.
   if (side === 'source' && stored.bankLoginRequiredAt !== null) {
     throw new OutlayError('bank_login_required', 'The bank account has to be linked again before it is debited.', {
@@ -138,6 +142,7 @@ const readLinks = rowDecoder('address', {
   bankLoginRequiredAt: Column.nullable(Column.date),
   payeeAccountId: Column.nullable(Column.text),
   payeeAddressId: Column.nullable(Column.text),
+  payeeIsOpen: Column.nullable(Column.boolean),
 })
 
 type StoredParty = ReturnType<typeof readStoredParty>
@@ -154,7 +159,8 @@ function readParty(row: Row) {
 const selectParties = statement(
   'transfer_parties_select',
   `select o.status as account_status, o.business_name as account_business_name, o.address as account_address,
-          a.*, p.account_id as payee_account_id, p.address_id as payee_address_id
+          a.*, p.account_id as payee_account_id, p.address_id as payee_address_id,
+          {{schema}}.wallet_is_open(p.account_id, p.address_id) as payee_is_open
      from {{schema}}.account o
      left join lateral (
        select ${addressColumns}, bank_account_number, bank_login_required_at, address_normal

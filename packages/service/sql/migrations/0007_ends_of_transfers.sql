@@ -1,0 +1,1 @@
+-- The statement that writes a transfer checks the wallet at its other end too: see sql/functions/transfer_hold.sql.
