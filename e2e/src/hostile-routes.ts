@@ -104,6 +104,7 @@ export const hostileRoutes: readonly HostileRoute[] = [
   send('POST', `${account}/transfers`, payout),
   send('POST', `${account}/transfer`, payout),
   get(`${account}/transfers/{transfer_id}`),
+  send('POST', `${account}/transfers/{transfer_id}/cancel`),
   get(`${account}/automations`),
   send('POST', `${account}/automations`, ({ walletId }) => ({
     name: 'Deposits',

@@ -33,6 +33,7 @@ const settled = [
   'GET /accounts/{account}/addresses/{id}',
   'GET /accounts/{account}/addresses/{id}/balance',
   'GET /accounts/{account}/balances',
+  'POST /accounts/{account}/transfers/{id}/cancel',
   'PATCH /accounts/{account}/automations/{id}',
   'create POST /accounts/{account}/banklink/register-account',
   'create POST /accounts/{account}/webhooks',
@@ -143,6 +144,7 @@ const everyMethod: Readonly<Record<string, Readonly<Record<string, (client: Clie
     create: ({ transfers }) =>
       transfers.create(accountId, { amount: { value: '1', currency: 'USD' }, source: leg, destination: bank }),
     get: ({ transfers }) => transfers.get(accountId, id),
+    cancel: ({ transfers }) => transfers.cancel(accountId, id),
     list: ({ transfers }) => transfers.list(accountId),
     iterate: ({ transfers }) => first(transfers.iterate(accountId)),
   },

@@ -13,6 +13,12 @@ export type Tx = PoolClient
 /** The onboarding review of a new account. */
 export type KybReview = (account: { readonly businessName: string }) => 'complete' | 'pending' | 'rejected'
 
+/**
+ * How many hours a transfer may stay pending, by the canonical name of its rail; null for ever. The rail of an onramp is that of its
+ * source, and of any other transfer that of its destination. A rail that is not named keeps its default: 336 for `wire`, otherwise null.
+ */
+export type TransferExpiry = Readonly<Record<string, number | null>>
+
 /** Dependencies that every part of the service shares. */
 export interface ServiceContext {
   /** Statements that run on it directly see no tenant's rows. Use `asClient` and `asSystem`. */
@@ -40,6 +46,8 @@ export interface ServiceContext {
   readonly idempotencyWaitMs?: number | undefined
   /** How long a create waits for one answer of the rails, in milliseconds. Default 10,000. */
   readonly railTimeoutMs?: number | undefined
+  /** How long a transfer may stay pending, by its rail. */
+  readonly transferExpiryHours?: TransferExpiry | undefined
   /** How long a stop of the service waits for each of its parts, in milliseconds. Default 30,000. */
   readonly stopLimitMs?: number | undefined
   /** How long an authenticated token stays in memory before it is read again, in milliseconds. Default 3,000. */

@@ -4,6 +4,7 @@ import { pruneTokens } from './clients/tokens.ts'
 import type { ServiceContext } from './context.ts'
 import { asSystem } from './database/tenant.ts'
 import { pruneKeys } from './idempotency/keys.ts'
+import { expireTransfers } from './transfers/expiry.ts'
 import { pruneEvents } from './webhooks/delivery-store.ts'
 import { prunePreviousSecrets } from './webhooks/secret-rotation.ts'
 
@@ -20,7 +21,10 @@ export interface Retention {
 const queue = 'housekeeping'
 const dayMs = 24 * 3_600_000
 
-/** Deletes expired keys, tokens, events, exchanges of public tokens and replaced webhook secrets. */
+/**
+ * Deletes expired keys, tokens, events, exchanges of public tokens and replaced webhook secrets, and cancels transfers that are pending
+ * for too long.
+ */
 export async function keepHouse(context: ServiceContext, retention: Retention = {}): Promise<void> {
   const daysAgo = (days: number) => new Date(context.clock.now().getTime() - days * dayMs)
   await pruneTokens(asSystem(context), context, daysAgo(0))
@@ -28,6 +32,7 @@ export async function keepHouse(context: ServiceContext, retention: Retention = 
   await pruneEvents(asSystem(context), context, daysAgo(retention.webhookEventDays ?? 30))
   await pruneExchanges(asSystem(context), context, daysAgo(retention.bankLinkExchangeDays ?? 30))
   await prunePreviousSecrets(asSystem(context), context, daysAgo(0))
+  await expireTransfers(context)
 }
 
 /** Migrates the housekeeping queue, in the schema `<schema>_jobs`, to this release. */

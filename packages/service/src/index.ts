@@ -17,7 +17,7 @@ export {
   registerClient,
   rotateClientSecret,
 } from './clients/clients.ts'
-export { inTransaction, type KybReview, type ServiceContext, type Tx } from './context.ts'
+export { inTransaction, type KybReview, type ServiceContext, type TransferExpiry, type Tx } from './context.ts'
 export type {
   FinancialInstitutionResource,
   FinancialInstitutionStateResource,

@@ -1,8 +1,8 @@
-import type { Catalog, Clock, Logger, Telemetry, WorkOptions } from '@outlay/core'
+import { type Catalog, type Clock, defaultCatalog, type Logger, type Telemetry, type WorkOptions } from '@outlay/core'
 import { checkFlag, checkNames, checkNumbers, type NumberRange, timerRange } from '@outlay/core/adapter'
 import type { Pool } from 'pg'
 import type { BankLinkingOptions } from './bank-links/linking.ts'
-import type { KybReview, ServiceContext } from './context.ts'
+import type { KybReview, ServiceContext, TransferExpiry } from './context.ts'
 import type { Retention } from './housekeeping.ts'
 import type { Rails } from './rails/port.ts'
 import type { WrappingKey } from './secrets.ts'
@@ -46,6 +46,11 @@ export interface ServiceOptions {
   readonly engine?: WorkOptions | undefined
   /** Options of webhook delivery. */
   readonly webhooks?: WebhookDeliveryOptions | undefined
+  /**
+   * How many hours a transfer may stay pending before it is canceled, by its rail: that of the source for an onramp, otherwise that of
+   * the destination. Null for ever. Default `{ wire: 336 }`; other rails have no expiry. Applies to new transfers.
+   */
+  readonly transferExpiryHours?: TransferExpiry | undefined
   /** How long idempotency keys and events are kept. Default 30 days each. */
   readonly retention?: Retention | undefined
 }
@@ -66,12 +71,15 @@ const names = [
   'engine',
   'webhooks',
   'retention',
+  'transferExpiryHours',
 ]
 
 /** Maximum number of days that a clock can be set back by. */
 const days: NumberRange = { min: 0, max: 100_000 }
 
 const rateRanges = { perSecond: { min: 0.000_001 }, burst: { min: 1 } }
+
+const hours: NumberRange = { min: 0, max: 100_000 }
 
 const retentionRanges = { idempotencyKeyDays: days, webhookEventDays: days, bankLinkExchangeDays: days }
 
@@ -87,12 +95,21 @@ const webhookRanges = {
  */
 export function checkServiceOptions(options: ServiceOptions): void {
   checkNames(options, names)
-  const { rateLimit, webhooks, retention, allowPrivateWebhooks } = options
+  const { rateLimit, webhooks, retention, allowPrivateWebhooks, catalog = defaultCatalog } = options
   if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
+  checkExpiry(options.transferExpiryHours ?? {}, catalog)
   checkNames(retention, Object.keys(retentionRanges), 'retention')
   checkNumbers({ ...rateLimit }, rateRanges, 'rateLimit.')
   checkNumbers({ ...webhooks }, webhookRanges, 'webhooks.')
   checkNumbers({ ...retention }, retentionRanges, 'retention.')
+}
+
+function checkExpiry(expiry: TransferExpiry, { transferTypes }: Catalog): void {
+  const rails = transferTypes.map(({ name }) => name)
+  checkNames(expiry, rails, 'transferExpiryHours')
+  const given = Object.entries(expiry).filter(([, value]) => value !== null)
+  const ranges = Object.fromEntries(rails.map((name) => [name, hours]))
+  checkNumbers(Object.fromEntries(given) as Readonly<Record<string, number>>, ranges, 'transferExpiryHours.')
 }

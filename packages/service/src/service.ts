@@ -193,6 +193,7 @@ function createContext(
     isRunning,
     kybReview: options.kybReview,
     rateLimit: options.rateLimit,
+    transferExpiryHours: options.transferExpiryHours,
     allowPrivateWebhooks: options.allowPrivateWebhooks,
   }
   return { context, engine, rails }

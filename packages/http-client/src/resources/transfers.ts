@@ -39,6 +39,11 @@ export interface TransfersResource {
   create(accountId: string, request: TransferRequest, options?: CreateOptions): Promise<CreatedTransfer>
   /** One transfer; `undefined` when the account has none with this id. */
   get(accountId: string, transferId: string, options?: CallOptions): Promise<WithRaw<Transfer> | undefined>
+  /**
+   * Cancels a pending transfer; `undefined` when the account has none with this id. A repeat returns the canceled transfer.
+   * @throws OutlayError `transfer_not_cancelable` when its money has moved or may have
+   */
+  cancel(accountId: string, transferId: string, options?: CallOptions): Promise<WithRaw<Transfer> | undefined>
   /** One page. */
   list(accountId: string, filters?: TransferFilters, options?: CallOptions): Promise<Page<WithRaw<Transfer>>>
   /** All transfers from the first page, or from `after`, on. The next page is read when the previous one is consumed. */
@@ -64,6 +69,11 @@ export function createTransfers(context: ResourceContext): TransfersResource {
     async get(accountId, transferId, options = {}) {
       const call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers/${transferId}` } as const
       const body = await requester.find(call, options.signal)
+      return body === undefined ? undefined : decode(body)
+    },
+    async cancel(accountId, transferId, options = {}) {
+      const where = path`/accounts/${accountId}/transfers/${transferId}/cancel`
+      const body = await requester.find({ accountId, method: 'POST', path: where }, options.signal)
       return body === undefined ? undefined : decode(body)
     },
     list,

@@ -23,6 +23,7 @@ const railsOf = (answer: RailAnswer, payment?: RailPayment): Rails => ({
   },
   submit: async () => answer,
   get: async () => payment,
+  cancel: async () => ({ outcome: 'refused' }),
   start: async () => undefined,
   stop: async () => undefined,
 })

@@ -10,6 +10,7 @@ const statuses: Readonly<Record<RailPayment['state'], TransferStatus>> = {
   settled: 'complete',
   rejected: 'failed',
   returned: 'failed',
+  canceled: 'canceled',
 }
 
 /** Converts a payment of a rail for the engine. The rail's reference is the engine's remote id. */

@@ -67,8 +67,11 @@ export interface RailLegDetails {
 
 /** One fact about one payment. A rail reports the facts of a payment in order, each at least once. */
 export interface RailFact {
-  /** `accepted`: in progress; `settled`: final; `rejected` and `returned`: failed, with `failure`. */
-  readonly kind: 'accepted' | 'settled' | 'rejected' | 'returned'
+  /**
+   * `accepted`: in progress; `settled`: final; `rejected` and `returned`: failed, with `failure`; `canceled`: nothing was paid, and
+   * nothing will be.
+   */
+  readonly kind: 'accepted' | 'settled' | 'rejected' | 'returned' | 'canceled'
   readonly reference: string
   readonly transferId: string
   readonly accountId: string
@@ -93,6 +96,14 @@ export interface RailRefusal {
   /** Member of the request, wire spelling, for example `destination.address_id`. */
   readonly field: string
   readonly detail: string
+}
+
+/**
+ * A rail's answer to a cancellation. `canceled`: nothing was paid and nothing will be, and money that still comes goes back to its
+ * sender. `refused`: the payment is in progress or has ended, or the rail cannot cancel it.
+ */
+export interface RailCancellation {
+  readonly outcome: 'canceled' | 'refused'
 }
 
 /**
@@ -182,6 +193,13 @@ export interface Rails {
   submit(instruction: RailInstruction, options: { readonly signal: AbortSignal }): Promise<RailAnswer>
   /** Reads one payment; `undefined` when the rail does not know it. */
   get(reference: string, options: { readonly signal: AbortSignal }): Promise<RailPayment | undefined>
+  /**
+   * Cancels the payment of a transfer that waits for money or for a review. The rail decides between the cancellation and what happens
+   * to the payment at the same time: only one of the two takes effect, and each repeat gets the same answer. Called after an
+   * `expected` submission, and for an inbound wire already after its `wireInstructions`: a later submission then answers `expected`,
+   * and `get` reads `canceled`. The service holds no connection meanwhile, and waits at most 10 seconds.
+   */
+  cancel(transferId: string, options: { readonly signal: AbortSignal }): Promise<RailCancellation>
   /** Opens the virtual accounts of automations. Without it, automations are not available. */
   readonly virtualAccounts?: VirtualAccountBank | undefined
   /**

@@ -7,6 +7,7 @@ import type { CreateInput } from '../idempotency/idempotent.ts'
 import { type LedgerLeg, type LedgerPlan, planTransfer } from '../ledger/ledger.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { findBrand } from './brands.ts'
+import { findExpiry } from './expiry.ts'
 import { newRow } from './new-row.ts'
 import { findParties, type Party } from './parties.ts'
 import { findWireInstructions, newInstruction, validateWithRail } from './rail-check.ts'
@@ -48,7 +49,9 @@ export async function createTransfer(
     source: ledgerLeg(request.source, source),
     destination: ledgerLeg(request.destination, destination),
   })
-  const row = newRow({ id, accountId, flow, request, plan, wireInstructions, now: context.clock.now() })
+  const now = context.clock.now()
+  const expiresAt = findExpiry(context, flow, request, now)
+  const row = newRow({ id, accountId, flow, request, plan, wireInstructions, expiresAt, now })
   const transfer = { row, hold: plan.hold, request }
   return { resource: transferView(row), works: transferWorks(context, transfer) }
 }

@@ -18,9 +18,10 @@ export function newRow(transfer: {
   readonly request: TransferRequest
   readonly plan: LedgerPlan
   readonly wireInstructions: WireInstructions | null
+  readonly expiresAt?: Date | undefined
   readonly now: Date
 }): TransferRow {
-  const { id, accountId, flow, request, plan, wireInstructions, now } = transfer
+  const { id, accountId, flow, request, plan, wireInstructions, expiresAt, now } = transfer
   const { amount, source, destination } = request
   return {
     id,
@@ -49,6 +50,7 @@ export function newRow(transfer: {
     plan: { post: plan.post, void: plan.void },
     reference_legs: referenceLegs(flow, wireInstructions !== null),
     reference: null,
+    expires_at: expiresAt ?? null,
     created_at: now,
     updated_at: now,
   }

@@ -1,8 +1,14 @@
-import { type EventType, TransferStatus, transferStatuses, type WebhookEventType } from '@outlay/core'
-import type { ServiceContext } from '../context.ts'
+import {
+  type EventType,
+  type TransferFailure,
+  TransferStatus,
+  transferStatuses,
+  type WebhookEventType,
+} from '@outlay/core'
+import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import { recordEvents } from '../webhooks/events.ts'
-import { readTransfer } from './row.ts'
+import { readTransfer, type TransferRow } from './row.ts'
 import { transferView } from './view.ts'
 
 /** How an event of the engine changes the service's transfer. */
@@ -40,36 +46,54 @@ const before: Readonly<Record<StepType, readonly TransferStatus[]>> = {
   'transfer.canceled': statusesBefore('canceled'),
 }
 
+/** A change of the service's transfer. */
+export interface TransferStep {
+  readonly id: string
+  readonly type: StepType
+  readonly failure: TransferFailure | null
+  /** The rail's reference, if it is known. */
+  readonly reference: string | null
+  readonly traceparent?: string | undefined
+}
+
 /**
- * Applies the engine's events to the service's transfers. Each event moves its transfer forward, posts or voids its money and records the
- * webhook event, in the transaction that acknowledges the event. Two statements for all events of a transaction.
+ * Moves transfers forward, posts or voids their money and records the webhook events. Two statements for all of them. Resolves with the
+ * transfers that have changed.
  */
+export async function advanceTransfers(
+  tx: Tx,
+  context: ServiceContext,
+  given: readonly TransferStep[],
+): Promise<readonly TransferRow[]> {
+  const written = given.map(({ id, type, failure, reference }) => ({
+    ...{ id, failure, reference },
+    from: before[type],
+    to: steps[type],
+  }))
+  const rows = await run(tx, context, advance, [JSON.stringify(written), context.clock.now()])
+  const changed = new Map(rows.map((row) => [row.id, row]))
+  const recorded = given.flatMap(({ id, type, traceparent }) => {
+    const row = changed.get(id)
+    return row === undefined ? [] : [{ accountId: row.account_id, type, data: transferView(row), traceparent }]
+  })
+  await recordEvents(tx, context, recorded)
+  return rows
+}
+
+/** Applies the engine's events to the service's transfers, in the transaction that acknowledges them. */
 export function subscribeToEngine(context: ServiceContext): void {
   const types = Object.keys(steps) as readonly StepType[]
   context.engine.subscribeMany('service', types, async (events, tx) => {
-    const given = events.flatMap(({ type, transferId, transfer }) =>
+    const given = events.flatMap(({ type, transferId, transfer, traceparent }) =>
       isStep(type)
-        ? {
-            id: transferId,
-            from: before[type],
-            to: steps[type],
-            failure: transfer.failure,
-            reference: transfer.remoteId,
-          }
+        ? [{ id: transferId, type, failure: transfer.failure, reference: transfer.remoteId, traceparent }]
         : [],
     )
-    const rows = await run(tx, context, advanceTransfers, [JSON.stringify(given), context.clock.now()])
-    const changed = new Map(rows.map((row) => [row.id, row]))
-    const recorded = events.flatMap(({ type, transferId, traceparent }) => {
-      const row = changed.get(transferId)
-      if (row === undefined || !isStep(type)) return []
-      return [{ accountId: row.account_id, type, data: transferView(row), traceparent }]
-    })
-    await recordEvents(tx, context, recorded)
+    await advanceTransfers(tx, context, given)
   })
 }
 
-const advanceTransfers = statement(
+const advance = statement(
   'transfer_advance_many',
   'select * from {{schema}}.transfer_advance_many($1::jsonb, $2)',
   readTransfer,

@@ -3,11 +3,12 @@ import { asClient } from '../database/tenant.ts'
 import { pageOf, readPage } from '../http/pagination.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
+import { cancelTransfer } from './cancellation.ts'
 import { createTransfer } from './creation.ts'
 import { findTransfer, listTransfers, transferFilters } from './transfers.ts'
 import { transferView } from './view.ts'
 
-/** Mounts transfers: create (also under the singular path), list, read. Specification: "Transfers". */
+/** Mounts transfers: create (also under the singular path), list, read, cancel. Specification: "Transfers". */
 export const transfersRoutes: RouteModule = (app, context) => {
   const create = (c: ServiceRequest): Promise<Response> =>
     createIdempotently(c, context, { scope: 'transfers:write', readsKeyLate: true }, (input) =>
@@ -32,6 +33,15 @@ export const transfersRoutes: RouteModule = (app, context) => {
     const transferId = c.req.param('transfer_id')
     if (!isId(transferId)) throw notFound('transfer')
     const row = await findTransfer(asClient(context, clientId), context, accountId, transferId)
+    if (row === undefined) throw notFound('transfer')
+    return c.json(transferView(row))
+  })
+
+  app.post('/accounts/:account_id/transfers/:transfer_id/cancel', async (c) => {
+    const { accountId, clientId } = await requireAccount(c, context, 'transfers:write')
+    const transferId = c.req.param('transfer_id')
+    if (!isId(transferId)) throw notFound('transfer')
+    const row = await cancelTransfer(context, { clientId }, accountId, transferId)
     if (row === undefined) throw notFound('transfer')
     return c.json(transferView(row))
   })

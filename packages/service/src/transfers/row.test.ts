@@ -30,6 +30,7 @@ const transfer: TransferRow = {
   reference_legs: 'both',
   reference: null,
   created_at: at,
+  expires_at: null,
   updated_at: at,
 }
 

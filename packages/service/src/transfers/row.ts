@@ -36,6 +36,8 @@ export interface TransferRow {
   readonly reference_legs: 'source' | 'destination' | 'both' | 'none'
   /** The rail's reference, once the engine knows it. */
   readonly reference: string | null
+  /** When it ends by itself if it is still pending; null for never. */
+  readonly expires_at: Date | null
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -68,6 +70,7 @@ export const readTransfer: (row: Row) => TransferRow = rowDecoder('transfer', {
   plan: Column.json<TransferRow['plan']>(),
   reference_legs: Column.word<TransferRow['reference_legs']>(),
   reference: Column.nullable(Column.text),
+  expires_at: Column.nullable(Column.date),
   created_at: Column.date,
   updated_at: Column.date,
 })

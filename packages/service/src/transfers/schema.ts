@@ -246,4 +246,16 @@ export const transfersOperations: readonly Operation[] = [
     access: 'transfers:read',
     answers: { 200: { description: 'The transfer.', schema: transferSchema } },
   },
+  {
+    id: 'cancelTransfer',
+    method: 'post',
+    path: '/accounts/:account_id/transfers/:transfer_id/cancel',
+    tag: 'Transfers',
+    summary: 'Cancel a pending transfer',
+    description:
+      'Releases the money that it holds. A repeat returns the canceled transfer. Once money has moved, or may have, the answer is 409 with `transfer_not_cancelable`.',
+    access: 'transfers:write',
+    conflicts: true,
+    answers: { 200: { description: 'The canceled transfer.', schema: transferSchema } },
+  },
 ]

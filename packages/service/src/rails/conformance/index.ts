@@ -1,4 +1,5 @@
 import { afterAll, describe } from 'vitest'
+import { describeCanceledWires, describeCancellations } from './cancellation-cases.ts'
 import { describeFacts } from './fact-cases.ts'
 import { describePayments } from './payment-cases.ts'
 import type { RailsSubject } from './rails-subject.ts'
@@ -29,8 +30,12 @@ export function describeRails(name: string, open: () => Promise<RailsSubject>): 
     const subject = await open()
     afterAll(() => subject.close?.())
     describePayments(subject)
+    describeCancellations(subject)
     describeFacts(subject)
-    if (subject.inboundWires !== undefined) describeInboundWires(subject, subject.inboundWires)
+    if (subject.inboundWires !== undefined) {
+      describeInboundWires(subject, subject.inboundWires)
+      describeCanceledWires(subject, subject.inboundWires)
+    }
     if (subject.virtualAccounts !== undefined) describeVirtualAccounts(subject, subject.virtualAccounts)
   })
 }

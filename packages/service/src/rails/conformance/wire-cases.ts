@@ -5,11 +5,12 @@ import type { InboundWires, RailsSubject } from './rails-subject.ts'
 
 const beneficiary = { name: 'Acme Incorporated', address: '1 Main Street, Springfield, IL 62701' }
 
+/** Asks for the instructions of an inbound wire. */
+export const announce = ({ rails }: RailsProcess, instruction: RailInstruction) =>
+  rails.wireInstructions(instruction, beneficiary, signalled())
+
 /** Declares the cases about inbound wires. */
 export function describeInboundWires(subject: RailsSubject, wires: InboundWires): void {
-  const announce = ({ rails }: RailsProcess, instruction: RailInstruction) =>
-    rails.wireInstructions(instruction, beneficiary, signalled())
-
   describe('inbound wires', () => {
     it('have instructions that name the bank, the account and the beneficiary', async () => {
       const process = await startProcess(subject)

@@ -124,6 +124,12 @@ export async function reschedulePayment(
   return (await run(executor, context, reschedule, values)).length > 0
 }
 
+/** Cancels a payment that waits for money, and says whether it is canceled now. Waits for a fact that is being reported. */
+export async function cancelPayment(executor: Executor, context: Schema, transferId: string): Promise<boolean> {
+  if ((await run(executor, context, cancel, [transferId])).length > 0) return true
+  return (await findPayment(executor, context, transferId))?.state === 'canceled'
+}
+
 /** Reserves a block of a thousand numbers for the caller and returns the first. */
 export async function reserveReferences(executor: Executor, context: Schema): Promise<number> {
   const [row] = await run(executor, context, nextBlock)
@@ -229,6 +235,13 @@ const reschedule = statement(
   `update {{schema}}.rail_payment
       set next_state = $3, next_at = $4, failure = $5::jsonb, source = coalesce($6::jsonb, source)
     where transfer_id = $1 and state = any ($2)
+   returning transfer_id`,
+)
+
+const cancel = statement(
+  'rail_payment_cancel',
+  `update {{schema}}.rail_payment set state = 'canceled'
+    where transfer_id = $1 and state = 'expected' and next_state is null
    returning transfer_id`,
 )
 

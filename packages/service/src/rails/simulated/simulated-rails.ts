@@ -2,13 +2,20 @@ import { type Clock, type Logger, OutlayError, type PaymentDetails, type WireIns
 import type { Pool } from 'pg'
 import { batch } from '../../database/batch.ts'
 import { asSystem } from '../../database/tenant.ts'
-import type { RailAnswer, RailInstruction, RailRefusal, Rails } from '../port.ts'
+import type { RailAnswer, RailCancellation, RailInstruction, RailPayment, RailRefusal, Rails } from '../port.ts'
 import { achReturnFailure } from './ach-return.ts'
 import { toEastern } from './banking-day.ts'
 import { createFactTicker, reportPayments } from './fact-ticker.ts'
 import { findSpell } from './magic.ts'
 import { planPayment, rejectionFailure } from './payment-plan.ts'
-import { findPayment, insertPayments, reschedulePayment, reserveReferences, selectPayments } from './rail-payments.ts'
+import {
+  cancelPayment,
+  findPayment,
+  insertPayments,
+  reschedulePayment,
+  reserveReferences,
+  selectPayments,
+} from './rail-payments.ts'
 import { imad } from './reference.ts'
 import { isRepresented } from './representment.ts'
 import type { StatementLine } from './statement-line.ts'
@@ -85,7 +92,7 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
       if (row.fresh && findSpell(instruction)?.effect === 'lose_first_answer') {
         return { outcome: 'unknown', detail: 'The answer of the rail was lost.' }
       }
-      return { outcome: row.state === 'expected' ? 'expected' : 'accepted', reference: row.reference }
+      return { outcome: waiting.has(row.state) ? 'expected' : 'accepted', reference: row.reference }
     })
   }
   const submitOne = batch(submitAll, { maxSize: 200, waitMs: 2 })
@@ -123,6 +130,7 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
       if (row.state !== 'accepted') return { reference, state: row.state, failure: row.failure }
       return { reference, state: row.state, failure: null, reachedAt: row.represented_at?.toISOString() }
     },
+    cancel: async (transferId) => cancellationOf(await cancelPayment(system, options, transferId)),
     virtualAccounts,
     async start(listener, virtualAccountListener) {
       ticker.start([
@@ -135,6 +143,11 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
     simulation: createSimulation({ ...options, virtualClock, ticker, nextSequence, virtualAccounts }),
   }
 }
+
+const cancellationOf = (done: boolean): RailCancellation => ({ outcome: done ? 'canceled' : 'refused' })
+
+/** States of a payment that no money has reached. */
+const waiting: ReadonlySet<RailPayment['state']> = new Set(['expected', 'canceled'])
 
 function refusalOf(instruction: RailInstruction): RailRefusal | undefined {
   if (findSpell(instruction)?.effect !== 'refuse') return undefined

@@ -1,0 +1,116 @@
+import { OutlayError } from '@outlay/core'
+import { inClientTransaction, inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { afterConflicts } from '../database/conflict.ts'
+import { run, statement } from '../database/statement.ts'
+import { askRail } from '../rails/rail-call.ts'
+import { advanceTransfers } from './progress.ts'
+import { readTransfer, type TransferRow } from './row.ts'
+
+/** Who cancels: a client, or the service itself. */
+export interface Canceler {
+  readonly clientId?: string | undefined
+}
+
+type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+
+/**
+ * Cancels a pending transfer: its hold is voided, and `transfer.canceled` is recorded. One that is canceled already is returned as it is;
+ * `undefined` when the account has no such transfer.
+ *
+ * Only a transfer that was never sent to its rail is canceled without it. For any other, and for an inbound wire, whose payer may have
+ * its instructions, the rail decides, outside any transaction. When the write is lost afterwards, a repeat makes up for it, or the
+ * engine's next poll of the rail.
+ *
+ * @throws OutlayError `transfer_not_cancelable` when it is no longer pending or its money may have moved; `service_unavailable` when the
+ *   rail does not answer.
+ */
+export async function cancelTransfer(
+  context: ServiceContext,
+  { clientId }: Canceler,
+  accountId: string,
+  transferId: string,
+): Promise<TransferRow | undefined> {
+  const transact: Transact = (work) =>
+    afterConflicts(() =>
+      clientId === undefined ? inTransaction(context, work) : inClientTransaction(context, clientId, work),
+    )
+  const found = await transact((tx) => cancelUnsent(tx, context, accountId, transferId))
+  if (found?.status !== 'pending') return found
+  const readSent = () => context.engine.transfers.get(transferId)
+  if (found.wire_instructions === null && (await readSent())?.stage !== 'submitted') {
+    throw notCancelable('its money may have moved')
+  }
+  const { outcome } = await askRail(context, (options) => context.rails.cancel(transferId, options))
+  if (outcome !== 'canceled') throw notCancelable('its rail does not cancel it any more')
+  const sent = await readSent()
+  return await transact((tx) => writeCanceled(tx, context, found, sent?.remoteId ?? undefined))
+}
+
+/** Cancels the transfer if no rail can have it. It stays pending if its rail has to be asked. */
+async function cancelUnsent(
+  tx: Tx,
+  context: ServiceContext,
+  accountId: string,
+  transferId: string,
+): Promise<TransferRow | undefined> {
+  const row = await lock(tx, context, accountId, transferId)
+  if (row === undefined || row.status === 'canceled') return row
+  if (row.status !== 'pending') throw notCancelable(`it is ${row.status}`)
+  const isUnsent = row.wire_instructions === null && (await cancelInEngine(tx, context, transferId))
+  return isUnsent ? await writeEnd(tx, context, row) : row
+}
+
+/** Writes what the rail has decided. The engine gets it too, where it knows the payment. */
+async function writeCanceled(
+  tx: Tx,
+  context: ServiceContext,
+  { account_id: accountId, id }: TransferRow,
+  remoteId: string | undefined,
+): Promise<TransferRow | undefined> {
+  const row = await lock(tx, context, accountId, id)
+  if (row === undefined || row.status === 'canceled') return row
+  if (row.status !== 'pending') throw notCancelable(`it is ${row.status}`)
+  if (!(await cancelInEngine(tx, context, id)) && remoteId !== undefined) {
+    await context.engine.transfers.observe(tx, accountId, [{ remoteId, status: 'canceled', failure: null }])
+  }
+  return await writeEnd(tx, context, row)
+}
+
+/** False when a request for the transfer has left. */
+async function cancelInEngine(tx: Tx, context: ServiceContext, transferId: string): Promise<boolean> {
+  try {
+    await context.engine.transfers.cancel(tx, transferId)
+    return true
+  } catch (error) {
+    if (OutlayError.is(error, 'transfer_not_cancelable')) return false
+    throw error
+  }
+}
+
+async function writeEnd(tx: Tx, context: ServiceContext, { id }: TransferRow): Promise<TransferRow> {
+  const step = { id, type: 'transfer.canceled', failure: null, reference: null } as const
+  const [row] = await advanceTransfers(tx, context, [step])
+  if (row === undefined) throw new Error('A pending transfer could not be canceled.')
+  return row
+}
+
+/** Locked as facts of the rails lock it, before the rows of the engine. */
+async function lock(
+  tx: Tx,
+  context: ServiceContext,
+  accountId: string,
+  transferId: string,
+): Promise<TransferRow | undefined> {
+  const [row] = await run(tx, context, lockTransfer, [accountId, transferId])
+  return row
+}
+
+function notCancelable(why: string): OutlayError {
+  return new OutlayError('transfer_not_cancelable', `The transfer cannot be canceled: ${why}.`)
+}
+
+const lockTransfer = statement(
+  'transfer_lock',
+  'select * from {{schema}}.transfer where account_id = $1 and id = $2 for no key update',
+  readTransfer,
+)

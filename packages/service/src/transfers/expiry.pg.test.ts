@@ -1,0 +1,75 @@
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { testCancellations } from '../../test/cancellations.ts'
+import { inspect } from '../../test/inspection.ts'
+import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
+import { keepHouse } from '../housekeeping.ts'
+
+const database = await testDatabase({ role: 'ordinary' })
+let api: TestSandbox
+let transfers: ReturnType<typeof testCancellations>
+beforeAll(async () => {
+  api = await testSandbox(database.url)
+  transfers = testCancellations(api)
+  await api.call('POST', `/accounts/${api.accountId}/webhooks`, {
+    body: { url: 'http://127.0.0.1:9/', event_types: ['*'] },
+  })
+})
+afterAll(() => api.stop())
+
+const days = 24 * 3_600_000
+/** Housekeeping at a later time; nothing but the time of the service is later. */
+const keepHouseIn = (ms: number, more: object = {}) => {
+  const { context } = api.sandbox.service
+  const now = () => new Date(Date.now() + ms)
+  return keepHouse({ ...context, ...more, clock: { now } })
+}
+const expiryOf = async (id: string) => {
+  const { pool, schema } = api.sandbox.service.context
+  return (await inspect(pool).query(`select expires_at from ${schema}.transfer where id = $1`, [id])).rows[0].expires_at
+}
+
+it('an inbound wire that does not come within two weeks is canceled, and one that came is not', async () => {
+  const [late, came] = [await transfers.expectWire(), await transfers.expectWire()]
+  expect((await transfers.arrive(came)).status).toBe(202)
+  await transfers.reaches(came, 'processing')
+  await keepHouseIn(13 * days)
+  expect((await transfers.read(late)).status).toBe('pending')
+  await keepHouseIn(15 * days)
+  expect((await transfers.read(late)).status).toBe('canceled')
+  expect(await transfers.events(late)).toEqual(['transfer.created', 'transfer.canceled'])
+  expect((await transfers.arrive(late)).status).toBe(409)
+  expect((await transfers.read(came)).status).toBe('processing')
+  await keepHouseIn(15 * days)
+  expect([await expiryOf(late), await expiryOf(came)]).toEqual([null, null])
+})
+
+it('what the rail does not cancel now stays pending, delays no other, and is canceled later', async () => {
+  const [stuck, other] = [await transfers.expectWire(), await transfers.expectWire()]
+  const { rails } = api.sandbox.service.context
+  const failing = {
+    ...rails,
+    cancel: async (...given: Parameters<typeof rails.cancel>) => {
+      if (given[0] === stuck) throw new Error('Not now.')
+      return await rails.cancel(...given)
+    },
+  }
+  await keepHouseIn(15 * days, { rails: failing })
+  expect([(await transfers.read(stuck)).status, (await transfers.read(other)).status]).toEqual(['pending', 'canceled'])
+  await keepHouseIn(15 * days)
+  expect((await transfers.read(stuck)).status).toBe('canceled')
+})
+
+it('the time is an option of each rail', async () => {
+  const { context } = api.sandbox.service
+  const options = context as { transferExpiryHours?: object }
+  options.transferExpiryHours = { wire: 1 }
+  const soon = await transfers.expectWire()
+  options.transferExpiryHours = { wire: null }
+  const never = await transfers.expectWire()
+  delete options.transferExpiryHours
+  await keepHouseIn(2 * 3_600_000)
+  expect((await transfers.read(soon)).status).toBe('canceled')
+  await keepHouseIn(10_000 * days)
+  expect([await expiryOf(never), (await transfers.read(never)).status]).toEqual([null, 'pending'])
+})
