@@ -1,6 +1,7 @@
 import { connectOutside } from '@outlay/adapters-pg'
 import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/core'
 import type { Pool, PoolClient } from 'pg'
+import type { WalletCustody } from './addresses/custody.ts'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
 import { beginAs, settingOf } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
@@ -31,6 +32,8 @@ export interface ServiceContext {
   readonly engine: Engine<Tx>
   readonly rails: Rails
   readonly secrets: Secrets
+  /** Keeps the keys of custodial wallets. Without it, accounts have none. */
+  readonly custody?: WalletCustody | undefined
   readonly logger: Logger
   /** Traces and metrics. Absent without telemetry. */
   readonly telemetry?: Telemetry | undefined

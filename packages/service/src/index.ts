@@ -1,3 +1,4 @@
+export type { WalletCustody, WalletOrder, WalletPlan } from './addresses/custody.ts'
 export type { MountedRoute } from './app.ts'
 export type { AutomationResource } from './automations/automations.ts'
 export type { BalanceResource } from './balances/balances.ts'

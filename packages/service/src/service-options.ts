@@ -1,6 +1,7 @@
 import { type Catalog, type Clock, defaultCatalog, type Logger, type Telemetry, type WorkOptions } from '@outlay/core'
 import { checkFlag, checkNames, checkNumbers, type NumberRange, timerRange } from '@outlay/core/adapter'
 import type { Pool } from 'pg'
+import type { WalletCustody } from './addresses/custody.ts'
 import type { BankLinkingOptions } from './bank-links/linking.ts'
 import type { KybReview, ServiceContext, TransferExpiry } from './context.ts'
 import type { Retention } from './housekeeping.ts'
@@ -24,6 +25,11 @@ export interface ServiceOptions {
   readonly schema?: string | undefined
   /** The rails that move money. `simulated` moves none, on a virtual clock, and adds `/simulations`. */
   readonly rails: Rails | 'simulated'
+  /**
+   * Keeps the keys of custodial wallets. Default: simulated with simulated rails, otherwise none, and accounts have no wallets. Once there
+   * is one, accounts without wallets get theirs.
+   */
+  readonly custody?: WalletCustody | undefined
   /** How banks are linked. Default: simulated with simulated rails, otherwise no bank linking. */
   readonly bankLinking?: BankLinkingOptions | undefined
   /** 32 octets, or keys to rotate. */
@@ -59,6 +65,7 @@ const names = [
   'pool',
   'schema',
   'rails',
+  'custody',
   'bankLinking',
   'encryptionKey',
   'catalog',

@@ -1,5 +1,6 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, defaultCatalog, type Engine } from '@outlay/core'
+import { type Onboarding, startOnboarding } from './accounts/onboarding.ts'
 import { accountsRoutes } from './accounts/routes.ts'
 import { addressesRoutes } from './addresses/routes.ts'
 import { createApp, type MountedRoute } from './app.ts'
@@ -22,6 +23,7 @@ import { docsRoutes } from './openapi/docs-routes.ts'
 import { railsGateway } from './rails/gateway.ts'
 import { startRails, stopRails } from './rails/life.ts'
 import type { Rails } from './rails/port.ts'
+import { createSimulatedCustody } from './rails/simulated/custody.ts'
 import { createSimulatedRails, type SimulatedRails } from './rails/simulated/simulated-rails.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
 import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
@@ -85,6 +87,7 @@ export function createService(options: ServiceOptions): Service {
   subscribeToEngine(context)
   let delivery: WebhookDelivery | undefined
   let opening: AutomationOpening | undefined
+  let onboarding: Onboarding | undefined
   let housekeeping: { stop(): Promise<void> } | undefined
   const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
   const stop = async () => {
@@ -95,6 +98,7 @@ export function createService(options: ServiceOptions): Service {
       [
         named('housekeeping', housekeeping),
         named('automations', opening),
+        named('accounts', onboarding),
         named('engine', engine, options.engine?.stopTimeoutMs),
       ],
       [named('rails', { stop: () => stopRails(context) }, context.railTimeoutMs)],
@@ -102,6 +106,7 @@ export function createService(options: ServiceOptions): Service {
     ]
     housekeeping = undefined
     opening = undefined
+    onboarding = undefined
     delivery = undefined
     try {
       await stopInStages(context, stages)
@@ -131,6 +136,7 @@ export function createService(options: ServiceOptions): Service {
         })
         await engine.start(options.engine)
         opening = startAutomationOpening(context)
+        onboarding = startOnboarding(context)
         delivery = startWebhookDelivery(context, options.webhooks)
         housekeeping = await startHousekeeping(context, options.retention)
       } catch (error) {
@@ -188,6 +194,7 @@ function createContext(
     engine,
     rails,
     secrets,
+    custody: options.custody ?? (options.rails === 'simulated' ? createSimulatedCustody() : undefined),
     logger,
     telemetry: options.telemetry,
     isRunning,

@@ -9,6 +9,7 @@ import { oauthRoutes } from '../src/clients/oauth-routes.ts'
 import { inTransaction, type ServiceContext } from '../src/context.ts'
 import { healthRoutes } from '../src/health/routes.ts'
 import type { RouteModule } from '../src/http/request.ts'
+import { createSimulatedCustody } from '../src/rails/simulated/custody.ts'
 import { createSecrets } from '../src/secrets.ts'
 import { webhooksRoutes } from '../src/webhooks/routes.ts'
 import { checkedFetch } from './contract.ts'
@@ -25,6 +26,7 @@ export function testContext(parts: Pick<ServiceContext, 'pool'> & Partial<Servic
     logger: silentLogger,
     random,
     catalog: defaultCatalog,
+    custody: createSimulatedCustody(),
     secrets: createSecrets({ keys: [{ id: 'k1', key: randomBytes(32) }], macKey: randomBytes(32), random }),
     get engine(): never {
       throw new Error('This test has no engine.')

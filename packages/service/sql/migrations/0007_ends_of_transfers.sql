@@ -9,3 +9,11 @@ alter table {{schema}}.rail_payment drop constraint if exists rail_payment_state
 
 alter table {{schema}}.rail_payment add constraint rail_payment_state_check
   check (state in ('expected', 'accepted', 'settled', 'rejected', 'returned', 'canceled'));
+
+-- Who keeps the keys of a wallet; null for every other address, and for a wallet that nobody keeps, which is never active again.
+alter table {{schema}}.address add column if not exists custody text;
+
+-- When the custodian is asked for the wallets of an account; null once they are there.
+alter table {{schema}}.account add column if not exists wallets_at timestamptz;
+
+create index concurrently account_without_wallets on {{schema}}.account (wallets_at) where wallets_at is not null;

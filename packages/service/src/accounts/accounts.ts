@@ -1,7 +1,7 @@
 import { Account, type AccountStatus, Id } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { PostalAddress } from '../addresses/addresses.ts'
-import { createWallets } from '../addresses/wallets.ts'
+import { createWallets, type ProvisionedWallet, provisionWallets } from '../addresses/wallets.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
@@ -25,17 +25,33 @@ export interface AccountResource {
   }[]
 }
 
+/** What a new account has before its transaction begins. */
+export interface PreparedAccount {
+  readonly id: string
+  /** Absent when the custodian has not provided them yet. */
+  readonly wallets?: readonly ProvisionedWallet[] | undefined
+}
+
+/** Gives a new account its id, and asks the custodian for its wallets, outside any transaction. */
+export async function prepareAccount(
+  context: ServiceContext,
+  { environment }: { readonly environment: Environment },
+): Promise<PreparedAccount> {
+  const id = Id.generate(context.clock, context.random)
+  return { id, wallets: await provisionWallets(context, { id, environment }) }
+}
+
 /**
  * Registers an account for a client, with its custodial wallets on every supported chain of the client's environment, in
- * the caller's transaction. Specification: "Accounts".
+ * the caller's transaction. Wallets that are not there yet come later. Specification: "Accounts".
  */
 export async function createAccount(
   tx: Tx,
   context: ServiceContext,
   client: { readonly clientId: string; readonly environment: Environment },
   account: NewAccount,
+  { id, wallets }: PreparedAccount = { id: Id.generate(context.clock, context.random) },
 ): Promise<AccountResource> {
-  const id = Id.generate(context.clock, context.random)
   const status = context.kybReview?.({ businessName: account.business_name }) ?? 'complete'
   const owners = account.ultimate_beneficial_owners.map((owner, at) => ({
     ...owner,
@@ -57,16 +73,16 @@ export async function createAccount(
     business_controller:
       controller === undefined ? null : context.secrets.seal(JSON.stringify(controller), controllerPlace(id)),
     tos_attestation: account.tos_attestation ?? null,
+    wallets_at: wallets === undefined ? now : null,
     created_at: now,
     updated_at: now,
   }
   const [row] = await run(tx, context, registerAccount, [JSON.stringify(written), client.clientId])
   if (row === undefined) throw new Error('The account was not written.')
-  await createWallets(tx, context, {
-    id,
-    environment: client.environment,
-    status: status === 'complete' ? 'active' : 'pending',
-  })
+  const walletStatus = status === 'complete' ? 'active' : 'pending'
+  if (wallets !== undefined) {
+    await createWallets(tx, context, { id, environment: client.environment, status: walletStatus }, wallets)
+  }
   return accountOf(context, row)
 }
 
@@ -166,5 +182,5 @@ const updateStatus = statement(
 const updateWallets = statement(
   'address_update_wallets_status',
   `update {{schema}}.address set status = $2, updated_at = $3
-    where account_id = $1 and type = 'internal' and status <> 'archived'`,
+    where account_id = $1 and type = 'internal' and status <> 'archived' and (custody is not null or $2 = 'pending')`,
 )

@@ -3,7 +3,7 @@ import { listAccountIds } from '../clients/clients.ts'
 import { asClient } from '../database/tenant.ts'
 import type { RouteModule } from '../http/request.ts'
 import { answerOnce } from '../idempotency/idempotent.ts'
-import { createAccount, findAccount } from './accounts.ts'
+import { createAccount, findAccount, prepareAccount } from './accounts.ts'
 import { parseNewAccount } from './input.ts'
 
 /** Mounts registration and reading of accounts. Specification: "Accounts". */
@@ -11,13 +11,11 @@ export const accountsRoutes: RouteModule = (app, context) => {
   app.post('/accounts', async (c) => {
     const caller = await requireClient(c, context, 'accounts:write')
     // The answer contains the owners of the business, so it is stored sealed.
-    return await answerOnce(
-      c,
-      context,
-      caller,
-      { sealed: true },
-      (body) => (tx) => createAccount(tx, context, caller, parseNewAccount(body)),
-    )
+    return await answerOnce(c, context, caller, { sealed: true }, async (body) => {
+      const account = parseNewAccount(body)
+      const prepared = await prepareAccount(context, caller)
+      return (tx) => createAccount(tx, context, caller, account, prepared)
+    })
   })
 
   app.get('/accounts', async (c) => {

@@ -1,16 +1,9 @@
-import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex } from '@noble/hashes/utils.js'
-import { Address, type Catalog, type ChainFamily, Id, type Random } from '@outlay/core'
-import { base32nopad, base58, base58xrp } from '@scure/base'
+import { Address, type Catalog, type ChainFamily, Id } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
-
-/** The chains that one wallet covers: all EVM chains of an environment, or a single other one. */
-export interface WalletPlan {
-  readonly family: ChainFamily
-  readonly transferTypes: readonly string[]
-}
+import { callWithin } from '../time-limit.ts'
+import type { WalletPlan } from './custody.ts'
 
 const familyNames: Readonly<Record<ChainFamily, string>> = {
   evm: 'EVM',
@@ -32,75 +25,70 @@ export function planWallets(catalog: Catalog, environment: Environment): readonl
   return evm.length === 0 ? others : [{ family: 'evm', transferTypes: evm }, ...others]
 }
 
-/** Creates the account's custodial wallets in the caller's transaction. One statement. */
+/**
+ * Asks the custodian for the wallets of an account, outside any transaction. `undefined` without a custodian, and when it does not
+ * provide them now. Its errors can quote accounts, so only the name of the error is logged.
+ */
+export async function provisionWallets(
+  context: Pick<ServiceContext, 'custody' | 'catalog' | 'logger' | 'railTimeoutMs'>,
+  account: { readonly id: string; readonly environment: Environment },
+): Promise<readonly ProvisionedWallet[] | undefined> {
+  const { custody, catalog, logger, railTimeoutMs = 10_000 } = context
+  if (custody === undefined) return undefined
+  const wallets = planWallets(catalog, account.environment)
+  const order = { accountId: account.id, environment: account.environment, wallets }
+  try {
+    const addresses = await callWithin(railTimeoutMs, (options) => custody.provision(order, options))
+    return wallets.map((plan, at) => ({ ...plan, address: Address.parse(plan.family, addresses[at] ?? '') }))
+  } catch (error) {
+    const name = error instanceof Error ? error.name : typeof error
+    logger.warn(
+      { accountId: account.id, error: name },
+      'The wallets of an account are not there yet; the worker asks again.',
+    )
+    return undefined
+  }
+}
+
+/** A wallet that the custodian has provided. */
+export interface ProvisionedWallet extends WalletPlan {
+  readonly address: string
+}
+
+/** Writes the account's custodial wallets in the caller's transaction. One statement. */
 export async function createWallets(
   tx: Tx,
   context: ServiceContext,
   account: { readonly id: string; readonly environment: Environment; readonly status: 'pending' | 'active' },
+  provisioned: readonly ProvisionedWallet[],
 ): Promise<void> {
-  const plans = planWallets(context.catalog, account.environment)
   // Ids of one millisecond have no order of their own; sorting them keeps EVM first in lists.
-  const ids = plans.map(() => Id.generate(context.clock, context.random)).sort()
-  const wallets = plans.map(({ family, transferTypes }, at) => {
-    const address = deriveAddress(family, context.random)
-    return {
-      id: ids[at],
-      kind: family === 'canton' ? 'canton' : 'wallet',
-      family,
-      name: `${familyNames[family]} wallet`,
-      address,
-      address_normal: family === 'evm' ? address.toLowerCase() : address,
-      transfer_types: transferTypes,
-    }
-  })
-  const values = [account.id, account.environment, account.status, JSON.stringify(wallets), context.clock.now()]
-  await run(tx, context, insertWallets, values)
-}
-
-/** A fresh address in the format of a chain family, with a valid checksum. */
-export function deriveAddress(family: ChainFamily, random: Random): string {
-  switch (family) {
-    case 'evm':
-      return Address.parse('evm', `0x${bytesToHex(random.bytes(20))}`)
-    case 'solana':
-      return base58.encode(random.bytes(32))
-    case 'stellar':
-      return stellarAddress(random.bytes(32))
-    case 'xrp':
-      return xrpAddress(random.bytes(20))
-    case 'canton':
-      return `wallet-${bytesToHex(random.bytes(4))}::1220${bytesToHex(random.bytes(32))}`
-  }
-}
-
-const stellarAccountVersion = 6 << 3
-
-function stellarAddress(publicKey: Uint8Array): string {
-  const payload = Uint8Array.of(stellarAccountVersion, ...publicKey)
-  const crc = crc16XModem(payload)
-  return base32nopad.encode(Uint8Array.of(...payload, crc & 0xff, crc >> 8))
-}
-
-function crc16XModem(octets: Uint8Array): number {
-  let crc = 0
-  for (const octet of octets) {
-    crc ^= octet << 8
-    for (let bit = 0; bit < 8; bit += 1) crc = ((crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021) & 0xffff
-  }
-  return crc
-}
-
-function xrpAddress(accountId: Uint8Array): string {
-  const payload = Uint8Array.of(0, ...accountId)
-  return base58xrp.encode(Uint8Array.of(...payload, ...sha256(sha256(payload)).subarray(0, 4)))
+  const ids = provisioned.map(() => Id.generate(context.clock, context.random)).sort()
+  const wallets = provisioned.map(({ family, transferTypes, address }, at) => ({
+    id: ids[at],
+    kind: family === 'canton' ? 'canton' : 'wallet',
+    family,
+    name: `${familyNames[family]} wallet`,
+    address,
+    address_normal: family === 'evm' ? address.toLowerCase() : address,
+    transfer_types: transferTypes,
+  }))
+  await run(tx, context, insertWallets, [
+    account.id,
+    account.environment,
+    account.status,
+    JSON.stringify(wallets),
+    context.clock.now(),
+    context.custody?.name,
+  ])
 }
 
 const insertWallets = statement(
   'address_insert_wallets',
   `insert into {{schema}}.address
      (id, account_id, environment, type, kind, family, status, name, address, address_normal, transfer_types,
-      created_at, updated_at)
-   select w.id, $1, $2, 'internal', w.kind, w.family, $3, w.name, w.address, w.address_normal, w.transfer_types, $5, $5
+      created_at, updated_at, custody)
+   select w.id, $1, $2, 'internal', w.kind, w.family, $3, w.name, w.address, w.address_normal, w.transfer_types, $5, $5, $6
      from jsonb_to_recordset($4::jsonb) as w
        (id text, kind text, family text, name text, address text, address_normal text, transfer_types text[])`,
 )

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { inspect } from '../../test/inspection.ts'
 import { sampleAccount } from '../../test/service.ts'
 import { testTenants } from '../../test/tenants.ts'
-import { createAccount } from '../accounts/accounts.ts'
+import { createAccount, prepareAccount } from '../accounts/accounts.ts'
 import { parseNewAccount } from '../accounts/input.ts'
 import { createApp } from '../app.ts'
 import { requireClient } from '../clients/authenticate.ts'
@@ -114,8 +114,9 @@ describe('access of a client’s transaction beyond its own rows', () => {
   it('ends when an account is registered', async () => {
     const account = parseNewAccount(sampleAccount)
     const own = await ownAccounts(a)
+    const prepared = await prepareAccount(context, { environment: 'mainnet' })
     await inClientTransaction(context, a, async (tx) => {
-      const { id } = await createAccount(tx, context, { clientId: a, environment: 'mainnet' }, account)
+      const { id } = await createAccount(tx, context, { clientId: a, environment: 'mainnet' }, account, prepared)
       await expectOwnOnly(tx, [...own, id])
     })
   })
@@ -133,6 +134,12 @@ describe('access of a client’s transaction beyond its own rows', () => {
         rowDecoder('wallet', { account_id: Column.text, address_id: Column.text }),
       )
       expect(await run(tx, context, recognize, [address])).toEqual([wallet])
+      const open = statement(
+        'open',
+        'select {{schema}}.wallet_is_open($1, $2) as is_open',
+        rowDecoder('wallet', { isOpen: Column.boolean }),
+      )
+      expect(await run(tx, context, open, [wallet.account_id, wallet.address_id])).toEqual([{ isOpen: true }])
       await expectOwnOnly(tx, own)
     })
   })

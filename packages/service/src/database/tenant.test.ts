@@ -27,6 +27,7 @@ test('requests run as the system only to authenticate the caller, and to add pla
 test('besides them, only workers, simulated sides and functions for deployers run as the system', () => {
   const others = files.filter((path) => !answering.includes(path))
   expect(filesWith(/\b(asSystem|inTransaction)\(/, others)).toEqual([
+    'accounts/onboarding.ts',
     'automations/deposits.ts',
     'automations/opening.ts',
     'bank-links/logins.ts',
@@ -39,6 +40,8 @@ test('besides them, only workers, simulated sides and functions for deployers ru
     'rails/simulated/virtual-clock.ts',
     'sandbox/sandbox.ts',
     'service.ts',
+    'transfers/cancellation.ts',
+    'transfers/expiry.ts',
     'transfers/facts.ts',
     'transfers/instructions.ts',
     'webhooks/delivery-attempt.ts',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type ServerType, serve } from '@hono/node-server'
 import type { Catalog, Logger, Telemetry, WorkOptions } from '@outlay/core'
 import { Pool } from 'pg'
-import { createAccount } from '../accounts/accounts.ts'
+import { createAccount, prepareAccount } from '../accounts/accounts.ts'
 import { type NewAccount, parseNewAccount } from '../accounts/input.ts'
 import { type ClientCredentials, registerClient } from '../clients/clients.ts'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
@@ -147,14 +147,15 @@ async function shutDown(server: ServerType, service: Service, pool: Pool): Promi
   await pool.end()
 }
 
-function seed(context: ServiceContext, client: SeedClient): Promise<SeededClient> {
+async function seed(context: ServiceContext, client: SeedClient): Promise<SeededClient> {
   const environment = client.environment ?? 'mainnet'
-  return inTransaction(context, async (tx) => {
+  const prepared = await Promise.all(client.accounts.map(() => prepareAccount(context, { environment })))
+  return await inTransaction(context, async (tx) => {
     const credentials = await registerClient(tx, context, { name: client.name, environment, scopes: client.scopes })
     const accounts = []
-    for (const { businessName, funds = [] } of client.accounts) {
+    for (const [at, { businessName, funds = [] }] of client.accounts.entries()) {
       const owner = { clientId: credentials.clientId, environment }
-      const { id } = await createAccount(tx, context, owner, seedAccount(businessName))
+      const { id } = await createAccount(tx, context, owner, seedAccount(businessName), prepared[at])
       const wallets = await listWallets(tx, context, id)
       for (const one of funds) await depositInto(tx, context, id, wallets, one)
       accounts.push({ accountId: id, businessName, wallets })
