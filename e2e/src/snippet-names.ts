@@ -1,7 +1,7 @@
 import type { Driver } from '@outlay/adapters-pg'
 import type { Amount, Backend, Engine, EngineOptions, EnqueueRequest, Gateway, PostalAddress } from '@outlay/core'
 import type { Credentials } from '@outlay/http-client'
-import type { Rails } from '@outlay/service'
+import type { Rails, Service } from '@outlay/service'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import type { Pool, PoolClient } from 'pg'
@@ -86,6 +86,7 @@ declare global {
   const pool: Pool
   const rails: Rails
   const request: EnqueueRequest
+  const service: Service
   const signal: AbortSignal
   const tenants: { isTestnet(accountId: string): boolean }
   const vault: Vault

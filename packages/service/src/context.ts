@@ -1,6 +1,7 @@
 import { connectOutside } from '@outlay/adapters-pg'
 import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/core'
 import type { Pool, PoolClient } from 'pg'
+import type { AccountReviewer } from './accounts/reviewer.ts'
 import type { WalletCustody } from './addresses/custody.ts'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
 import { beginAs, settingOf } from './database/tenant.ts'
@@ -10,9 +11,6 @@ import type { Secrets } from './secrets.ts'
 
 /** A transaction of the service: one connection between `begin` and `commit`. */
 export type Tx = PoolClient
-
-/** The onboarding review of a new account. */
-export type KybReview = (account: { readonly businessName: string }) => 'complete' | 'pending' | 'rejected'
 
 /**
  * How many hours a transfer may stay pending, by the canonical name of its rail; null for ever. The rail of an onramp is that of its
@@ -41,8 +39,12 @@ export interface ServiceContext {
   readonly isRunning?: (() => boolean) | undefined
   /** Uses named prepared statements; switch it off behind a pooler that does not track them. Default true. */
   readonly prepared?: boolean | undefined
-  /** Decides the status of a new account. Default: every account is complete at once. */
-  readonly kybReview?: KybReview | undefined
+  /** Reviews new accounts. Without it, they wait for `setAccountStatus`. */
+  readonly reviewer?: AccountReviewer | undefined
+  /** How long the reviewer may take for one answer, in milliseconds. Default 30,000. */
+  readonly reviewTimeoutMs?: number | undefined
+  /** True where new accounts are complete at once if nobody reviews them: with simulated rails. Default false. */
+  readonly completesAccounts?: boolean | undefined
   /** Requests per second and burst that one client may send. Default 2,000 and 2,000. */
   readonly rateLimit?: { readonly perSecond: number; readonly burst: number } | undefined
   /** How long a request waits for another one with its idempotency key, in milliseconds. Default 10,000. */

@@ -1,3 +1,6 @@
+export { setAccountStatus } from './accounts/accounts.ts'
+export type { NewAccount } from './accounts/input.ts'
+export type { AccountReviewer, AccountSubmission } from './accounts/reviewer.ts'
 export type { WalletCustody, WalletOrder, WalletPlan } from './addresses/custody.ts'
 export type { MountedRoute } from './app.ts'
 export type { AutomationResource } from './automations/automations.ts'
@@ -18,7 +21,7 @@ export {
   registerClient,
   rotateClientSecret,
 } from './clients/clients.ts'
-export { inTransaction, type KybReview, type ServiceContext, type TransferExpiry, type Tx } from './context.ts'
+export { inTransaction, type ServiceContext, type TransferExpiry, type Tx } from './context.ts'
 export type {
   FinancialInstitutionResource,
   FinancialInstitutionStateResource,

@@ -1,9 +1,10 @@
 import { type Catalog, type Clock, defaultCatalog, type Logger, type Telemetry, type WorkOptions } from '@outlay/core'
 import { checkFlag, checkNames, checkNumbers, type NumberRange, timerRange } from '@outlay/core/adapter'
 import type { Pool } from 'pg'
+import type { AccountReviewer } from './accounts/reviewer.ts'
 import type { WalletCustody } from './addresses/custody.ts'
 import type { BankLinkingOptions } from './bank-links/linking.ts'
-import type { KybReview, ServiceContext, TransferExpiry } from './context.ts'
+import type { ServiceContext, TransferExpiry } from './context.ts'
 import type { Retention } from './housekeeping.ts'
 import type { Rails } from './rails/port.ts'
 import type { WrappingKey } from './secrets.ts'
@@ -42,8 +43,11 @@ export interface ServiceOptions {
   readonly logger?: Logger | undefined
   /** Traces and metrics, such as `openTelemetry()` of `@outlay/opentelemetry`. Default: none. */
   readonly telemetry?: Telemetry | undefined
-  /** Default: every account is complete at once. */
-  readonly kybReview?: KybReview | undefined
+  /**
+   * Reviews new accounts, which are pending until it has decided. Default: with simulated rails an account is complete at once, and
+   * otherwise it is pending until `setAccountStatus`.
+   */
+  readonly reviewer?: AccountReviewer | undefined
   /** Allows webhooks to private addresses and over plain HTTP. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
   /** Per client. Default 2,000 a second, burst 2,000. */
@@ -72,7 +76,7 @@ const names = [
   'clock',
   'logger',
   'telemetry',
-  'kybReview',
+  'reviewer',
   'allowPrivateWebhooks',
   'rateLimit',
   'engine',

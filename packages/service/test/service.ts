@@ -27,6 +27,7 @@ export function testContext(parts: Pick<ServiceContext, 'pool'> & Partial<Servic
     random,
     catalog: defaultCatalog,
     custody: createSimulatedCustody(),
+    completesAccounts: true,
     secrets: createSecrets({ keys: [{ id: 'k1', key: randomBytes(32) }], macKey: randomBytes(32), random }),
     get engine(): never {
       throw new Error('This test has no engine.')

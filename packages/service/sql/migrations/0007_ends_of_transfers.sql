@@ -17,3 +17,8 @@ alter table {{schema}}.address add column if not exists custody text;
 alter table {{schema}}.account add column if not exists wallets_at timestamptz;
 
 create index concurrently account_without_wallets on {{schema}}.account (wallets_at) where wallets_at is not null;
+
+-- When the reviewer is asked about an account; null once it has answered, or somebody has decided.
+alter table {{schema}}.account add column if not exists review_at timestamptz;
+
+create index concurrently account_to_review on {{schema}}.account (review_at) where review_at is not null;

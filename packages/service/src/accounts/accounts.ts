@@ -3,10 +3,11 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { PostalAddress } from '../addresses/addresses.ts'
 import { createWallets, type ProvisionedWallet, provisionWallets } from '../addresses/wallets.ts'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import type { NewAccount } from './input.ts'
+import type { AccountSubmission } from './reviewer.ts'
 
 /** An account as the API returns it: `ein` and each `ssn` are masked, except the last four digits. Specification: "Account". */
 export interface AccountResource {
@@ -52,7 +53,8 @@ export async function createAccount(
   account: NewAccount,
   { id, wallets }: PreparedAccount = { id: Id.generate(context.clock, context.random) },
 ): Promise<AccountResource> {
-  const status = context.kybReview?.({ businessName: account.business_name }) ?? 'complete'
+  const isComplete = context.completesAccounts === true && context.reviewer === undefined
+  const status = isComplete ? 'complete' : 'pending'
   const owners = account.ultimate_beneficial_owners.map((owner, at) => ({
     ...owner,
     ssn: context.secrets.seal(owner.ssn, ssnPlace(id, at)),
@@ -74,6 +76,7 @@ export async function createAccount(
       controller === undefined ? null : context.secrets.seal(JSON.stringify(controller), controllerPlace(id)),
     tos_attestation: account.tos_attestation ?? null,
     wallets_at: wallets === undefined ? now : null,
+    review_at: isComplete ? null : now,
     created_at: now,
     updated_at: now,
   }
@@ -97,8 +100,8 @@ export async function findAccount(
 }
 
 /**
- * Sets the result of the onboarding review, opens or closes the account's wallets accordingly, and records `account.updated`.
- * False when the account is unknown or already has that status.
+ * Sets the result of the onboarding review in the caller's transaction, opens or closes the account's wallets accordingly, and records
+ * `account.updated`. The reviewer's answer no longer counts then. False when the account is unknown or already has that status.
  */
 export async function setAccountStatus(
   tx: Tx,
@@ -147,6 +150,32 @@ function accountOf(context: ServiceContext, row: StoredAccount): AccountResource
   }
 }
 
+/** Reads what was submitted for an account from its row. */
+export function submissionOf(context: Pick<ServiceContext, 'secrets'>, row: Row): AccountSubmission {
+  const { ultimate_beneficial_owners: owners, ...account } = readAccount(row)
+  const { environment, business_controller: controller, tos_attestation: attestation } = readSubmitted(row)
+  const { id, status: _status, ein, ...rest } = account
+  const { secrets } = context
+  return {
+    ...rest,
+    accountId: id,
+    environment,
+    ein: secrets.open(ein, einPlace(id)),
+    ultimate_beneficial_owners: owners.map((owner, at) => ({
+      ...owner,
+      ssn: secrets.open(owner.ssn, ssnPlace(id, at)),
+    })),
+    ...(controller === null ? {} : { business_controller: JSON.parse(secrets.open(controller, controllerPlace(id))) }),
+    ...(attestation === null ? {} : { tos_attestation: attestation }),
+  }
+}
+
+const readSubmitted = rowDecoder('account', {
+  environment: Column.word<Environment>(),
+  business_controller: Column.nullable(Column.text),
+  tos_attestation: Column.nullable(Column.json<Readonly<Record<string, unknown>>>()),
+})
+
 function einPlace(accountId: string) {
   return { table: 'account', column: 'ein', row: accountId }
 }
@@ -175,7 +204,9 @@ const selectAccount = statement(
 
 const updateStatus = statement(
   'account_update_status',
-  `update {{schema}}.account set status = $2, updated_at = $3 where id = $1 and status <> $2 returning ${columns}`,
+  `update {{schema}}.account set status = $2, updated_at = $3, review_at = null
+    where id = $1 and status <> $2
+   returning ${columns}`,
   readAccount,
 )
 

@@ -124,7 +124,7 @@ it('names every broken member of an account without quoting it', async () => {
 })
 
 it('opens the wallets of an account once its review is done', async () => {
-  const review = testService(testContext({ pool, logger, kybReview: () => 'pending' }))
+  const review = testService(testContext({ pool, logger, completesAccounts: false }))
   const owner = await review.signIn()
   const accountId = await review.createAccount(owner.token)
   expect((await listWallets(accountId, owner.token)).map((one) => one.status)).not.toContain('active')
