@@ -1,8 +1,10 @@
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testAutomations } from '../../test/automations.ts'
 import { testCancellations } from '../../test/cancellations.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
+import { applyDeposit } from '../automations/deposits.ts'
 import { cancelTransfer } from './cancellation.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
@@ -145,6 +147,27 @@ describe('a refusal to cancel', () => {
     await api.call('POST', '/simulations/clock/advance', { body: { seconds: 60 } })
     await transfers.reaches(id, 'complete')
     expect((await transfers.cancel(id)).status).toBe(409)
+  })
+
+  it('is the answer for a deposit of an automation, whose money has arrived', async () => {
+    const automations = testAutomations(api)
+    const automation = await automations.open()
+    const { service } = api.sandbox
+    await service.stop()
+    const verdict = await applyDeposit(service.context, {
+      reference: '20261101OUTL0000900099',
+      transferType: 'wire',
+      routingNumber: automation.source.funding_instructions?.routing_number ?? '',
+      accountNumber: automations.accountNumberOf(automation),
+      amount: { value: '4', currency: 'USD' },
+      details: {},
+    })
+    const id = verdict.outcome === 'credited' ? verdict.transferId : 'none'
+    const refused = await transfers.cancel(id)
+    expect([refused.status, refused.body.code]).toEqual([409, 'transfer_not_cancelable'])
+    expect((await transfers.read(id)).status).toBe('pending')
+    await service.start()
+    await transfers.reaches(id, 'processing')
   })
 
   it('is a 404 for a transfer that is unknown, malformed or of another account', async () => {

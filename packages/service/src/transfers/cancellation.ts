@@ -56,6 +56,8 @@ async function cancelUnsent(
   const row = await lock(tx, context, accountId, transferId)
   if (row === undefined || row.status === 'canceled') return row
   if (row.status !== 'pending') throw notCancelable(`it is ${row.status}`)
+  // Of a deposit: only the mint is left, and without it the money would belong to nobody.
+  if (row.automation_id !== null) throw notCancelable('its money has arrived')
   const isUnsent = row.wire_instructions === null && (await cancelInEngine(tx, context, transferId))
   return isUnsent ? await writeEnd(tx, context, row) : row
 }
