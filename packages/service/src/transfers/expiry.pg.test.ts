@@ -4,6 +4,7 @@ import { testCancellations } from '../../test/cancellations.ts'
 import { inspect } from '../../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { keepHouse } from '../housekeeping.ts'
+import { expireTransfers } from './expiry.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
@@ -18,11 +19,11 @@ beforeAll(async () => {
 afterAll(() => api.stop())
 
 const days = 24 * 3_600_000
-/** Housekeeping at a later time; nothing but the time of the service is later. */
-const keepHouseIn = (ms: number, more: object = {}) => {
+/** Ends what is over time at a later time. */
+const expireIn = (ms: number, more: object = {}) => {
   const { context } = api.sandbox.service
   const now = () => new Date(Date.now() + ms)
-  return keepHouse({ ...context, ...more, clock: { now } })
+  return expireTransfers({ ...context, ...more, clock: { now } })
 }
 const expiryOf = async (id: string) => {
   const { pool, schema } = api.sandbox.service.context
@@ -33,14 +34,14 @@ it('an inbound wire that does not come within two weeks is canceled, and one tha
   const [late, came] = [await transfers.expectWire(), await transfers.expectWire()]
   expect((await transfers.arrive(came)).status).toBe(202)
   await transfers.reaches(came, 'processing')
-  await keepHouseIn(13 * days)
+  await expireIn(13 * days)
   expect((await transfers.read(late)).status).toBe('pending')
-  await keepHouseIn(15 * days)
+  await expireIn(15 * days)
   expect((await transfers.read(late)).status).toBe('canceled')
   expect(await transfers.events(late)).toEqual(['transfer.created', 'transfer.canceled'])
   expect((await transfers.arrive(late)).status).toBe(409)
   expect((await transfers.read(came)).status).toBe('processing')
-  await keepHouseIn(15 * days)
+  await expireIn(15 * days)
   expect([await expiryOf(late), await expiryOf(came)]).toEqual([null, null])
 })
 
@@ -54,9 +55,9 @@ it('what the rail does not cancel now stays pending, delays no other, and is can
       return await rails.cancel(...given)
     },
   }
-  await keepHouseIn(15 * days, { rails: failing })
+  await expireIn(15 * days, { rails: failing })
   expect([(await transfers.read(stuck)).status, (await transfers.read(other)).status]).toEqual(['pending', 'canceled'])
-  await keepHouseIn(15 * days)
+  await expireIn(15 * days)
   expect((await transfers.read(stuck)).status).toBe('canceled')
 })
 
@@ -68,8 +69,19 @@ it('the time is an option of each rail', async () => {
   options.transferExpiryHours = { wire: null }
   const never = await transfers.expectWire()
   delete options.transferExpiryHours
-  await keepHouseIn(2 * 3_600_000)
+  await expireIn(2 * 3_600_000)
   expect((await transfers.read(soon)).status).toBe('canceled')
-  await keepHouseIn(10_000 * days)
+  await expireIn(10_000 * days)
   expect([await expiryOf(never), (await transfers.read(never)).status]).toEqual([null, 'pending'])
+})
+
+it('is part of housekeeping', async () => {
+  const { context } = api.sandbox.service
+  const id = await transfers.expectWire()
+  await inspect(context.pool).query(
+    `update ${context.schema}.transfer set expires_at = now() - interval '1 minute' where id = $1`,
+    [id],
+  )
+  await keepHouse(context)
+  expect((await transfers.read(id)).status).toBe('canceled')
 })
