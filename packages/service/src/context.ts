@@ -4,6 +4,7 @@ import type { Pool, PoolClient } from 'pg'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
 import { beginAs, settingOf } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
+import type { AmountPolicy } from './rail-facts/fact-kind.ts'
 import type { Rails } from './rails/port.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -32,6 +33,8 @@ export interface ServiceContext {
   readonly isRunning?: (() => boolean) | undefined
   /** Uses named prepared statements; switch it off behind a pooler that does not track them. Default true. */
   readonly prepared?: boolean | undefined
+  /** What becomes of incoming money of another amount than its transfer asks for. Default `hold`. */
+  readonly amountPolicy?: AmountPolicy | undefined
   /** Decides the status of a new account. Default: every account is complete at once. */
   readonly kybReview?: KybReview | undefined
   /** Requests per second and burst that one client may send. Default 2,000 and 2,000. */

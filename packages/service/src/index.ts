@@ -25,6 +25,14 @@ export type {
 export type { Retention } from './housekeeping.ts'
 export { limitedServer, type ServerLimits } from './http/server-limits.ts'
 export { type Deposit, deposit, type NewDeposit } from './ledger/deposits.ts'
+export {
+  listRailExceptions,
+  type RailException,
+  type RailExceptionEnd,
+  type RailExceptionQuery,
+} from './rail-exceptions/rail-exceptions.ts'
+export { type RailResolution, resolveRailException } from './rail-exceptions/resolution.ts'
+export type { AmountPolicy, RailExceptionReason, RailFactKind } from './rail-facts/fact-kind.ts'
 export * from './rails/port.ts'
 export { achReturns, magicInputs, type Spell } from './rails/simulated/magic.ts'
 export {

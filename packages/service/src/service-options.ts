@@ -4,6 +4,7 @@ import type { Pool } from 'pg'
 import type { BankLinkingOptions } from './bank-links/linking.ts'
 import type { KybReview, ServiceContext } from './context.ts'
 import type { Retention } from './housekeeping.ts'
+import type { AmountPolicy } from './rail-facts/fact-kind.ts'
 import type { Rails } from './rails/port.ts'
 import type { WrappingKey } from './secrets.ts'
 import type { WebhookDeliveryOptions } from './webhooks/delivery-worker.ts'
@@ -38,6 +39,11 @@ export interface ServiceOptions {
   readonly telemetry?: Telemetry | undefined
   /** Default: every account is complete at once. */
   readonly kybReview?: KybReview | undefined
+  /**
+   * What becomes of a wire of another amount than its transfer asks for. `hold`: nothing is credited, and an exception waits for a
+   * person. `credit_received`: the transfer gets the amount that arrived. Default `hold`.
+   */
+  readonly amountPolicy?: AmountPolicy | undefined
   /** Allows webhooks to private addresses and over plain HTTP. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
   /** Per client. Default 2,000 a second, burst 2,000. */
@@ -61,12 +67,15 @@ const names = [
   'logger',
   'telemetry',
   'kybReview',
+  'amountPolicy',
   'allowPrivateWebhooks',
   'rateLimit',
   'engine',
   'webhooks',
   'retention',
 ]
+
+const amountPolicies: readonly AmountPolicy[] = ['hold', 'credit_received']
 
 /** Maximum number of days that a clock can be set back by. */
 const days: NumberRange = { min: 0, max: 100_000 }
@@ -87,7 +96,10 @@ const webhookRanges = {
  */
 export function checkServiceOptions(options: ServiceOptions): void {
   checkNames(options, names)
-  const { rateLimit, webhooks, retention, allowPrivateWebhooks } = options
+  const { rateLimit, webhooks, retention, allowPrivateWebhooks, amountPolicy } = options
+  if (amountPolicy !== undefined && !amountPolicies.includes(amountPolicy)) {
+    throw new Error(`The option amountPolicy is one of ${amountPolicies.join(', ')}.`)
+  }
   if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')

@@ -81,6 +81,16 @@ export function planDeposit(wallet: LedgerLeg, amount: string): readonly LedgerL
   return [systemLine('outside', wallet, `-${amount}`), credit]
 }
 
+/** Plans the receipt of money that arrived at a rail and is credited to nobody yet: it is in the rail's settlement account. */
+export function planReceipt(leg: LedgerLeg, amount: string): readonly LedgerLine[] {
+  return [systemLine('outside', leg, `-${amount}`), systemLine('settlement', leg, amount)]
+}
+
+/** The same lines with another amount. */
+export function withAmount(lines: readonly LedgerLine[], amount: string): readonly LedgerLine[] {
+  return lines.map((line) => ({ ...line, amount: line.amount.startsWith('-') ? `-${amount}` : amount }))
+}
+
 /** Plans the reversal of a posting. The value of the wallet becomes available again. */
 export function planReverse(post: readonly LedgerLine[]): readonly LedgerLine[] {
   return post.map((line) => ({
@@ -136,6 +146,22 @@ export async function book(
   return row.answer
 }
 
+/** One step to be booked. */
+export interface PostedStep {
+  readonly posting: string
+  readonly step: Exclude<LedgerStep, 'hold'>
+  readonly lines: readonly LedgerLine[]
+}
+
+/** Books steps as {@link book} does, in one statement for all. */
+export async function bookMany(
+  tx: Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  steps: readonly PostedStep[],
+): Promise<void> {
+  if (steps.length > 0) await run(tx, context, applySteps, [JSON.stringify(steps)])
+}
+
 const readLedgerAnswer = rowDecoder('ledger answer', { answer: Column.word<LedgerAnswer>() })
 
 const applyStep = statement(
@@ -143,3 +169,5 @@ const applyStep = statement(
   'select {{schema}}.ledger_apply($1, $2, $3::jsonb) as answer',
   readLedgerAnswer,
 )
+
+const applySteps = statement('ledger_apply_many', 'select {{schema}}.ledger_apply_many($1::jsonb)')

@@ -60,6 +60,18 @@ describe('submit', () => {
     })
   })
 
+  it('stores that a rail expects a wire before it answers, and answers nothing if it cannot', async () => {
+    const expected: unknown[] = []
+    const store = async (...given: unknown[]) => {
+      expected.push(given)
+      throw new Error('No connection.')
+    }
+    const wires = { expect: store, isAwaited: async () => true }
+    const gateway = railsGateway(railsOf({ outcome: 'expected', reference: 'R' }), async () => instruction, wires)
+    await expect(gateway.submit(submission, options)).rejects.toThrow('No connection')
+    expect(expected).toEqual([[instruction, 'R']])
+  })
+
   it.each([
     { outcome: 'throttled', detail: 'Later', retryAfterMs: 5 },
     { outcome: 'unknown', detail: 'Lost' },
@@ -129,6 +141,26 @@ describe('get', () => {
     expect(seen).toEqual({ remoteId: 'R', status: 'processing', failure: null, reachedAt })
     const failed = { status: 'failed', failure: { ...failure, retriable: true } } as const
     expect(seen && TransferStatus.advance(failed, seen)).toMatchObject({ status: 'processing' })
+  })
+
+  it.each(['accepted', 'settled'] as const)(
+    'a wire that is %s stays pending until its arrival was applied',
+    async (state) => {
+      let isAwaited = true
+      const wires = { expect: async () => undefined, isAwaited: async () => isAwaited }
+      const rails = railsOf({ outcome: 'unknown', detail: '' }, { reference: 'R', state, failure: null })
+      const gateway = railsGateway(rails, async () => instruction, wires)
+      expect(await gateway.get('A', 'R', options)).toEqual({ remoteId: 'R', status: 'pending', failure: null })
+      isAwaited = false
+      expect((await gateway.get('A', 'R', options))?.status).not.toBe('pending')
+    },
+  )
+
+  it('a wire that went back has failed although its arrival was not applied', async () => {
+    const wires = { expect: async () => undefined, isAwaited: async () => true }
+    const rails = railsOf({ outcome: 'unknown', detail: '' }, { reference: 'R', state: 'returned', failure })
+    const seen = await railsGateway(rails, async () => instruction, wires).get('A', 'R', options)
+    expect(seen).toEqual({ remoteId: 'R', status: 'failed', failure })
   })
 
   it('an unknown payment is undefined', async () => {

@@ -1,0 +1,38 @@
+-- Locks facts that were neither applied nor refused yet, and their transfers. Returns each with what is known of its transfer, in
+-- columns that are null where there is none. Facts are locked before transfers, and transfers in the order in which events of the engine
+-- lock them, so that nobody deadlocks. Each statement reads anew, since a lock may have waited for another fact of the same transfer.
+create or replace function {{schema}}.rail_fact_claim(p_ids text[]) returns table (
+  fact_id text, id text, account_id text, status text, failure jsonb, flow text, automation_id text, amount_value text,
+  amount_currency text, source_transfer_type text, destination_transfer_type text, post jsonb, awaits_wire boolean,
+  has_reference boolean, reference text, applied_kinds text[], held_kinds text[]
+) language plpgsql
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+begin
+  perform from {{schema}}.rail_fact f
+    where f.id = any (p_ids) and f.applied_at is null and f.exception_reason is null
+    order by f.id
+      for update;
+  perform from {{schema}}.transfer t
+    where t.id in (
+      select f.transfer_id from {{schema}}.rail_fact f
+       where f.id = any (p_ids) and f.applied_at is null and f.exception_reason is null
+    )
+    order by t.account_id, t.id
+      for no key update;
+  return query
+    select f.id, t.id, t.account_id, t.status, t.failure, t.flow, t.automation_id, t.amount_value::text, t.amount_currency,
+           t.source_transfer_type, t.destination_transfer_type, t.plan -> 'post', t.wire_instructions is not null,
+           t.reference is not null, coalesce(t.reference, e.expected), coalesce(e.applied, '{}'), coalesce(e.held, '{}')
+      from {{schema}}.rail_fact f
+      left join {{schema}}.transfer t on t.id = f.transfer_id
+      left join lateral (
+        select max(o.reference) filter (where o.kind = 'expected' and o.applied_at is not null) as expected,
+               array_agg(o.kind) filter (where o.applied_at is not null) as applied,
+               array_agg(o.kind) filter (where o.exception_reason = 'amount_mismatch' and o.resolved_at is null) as held
+          from {{schema}}.rail_fact o
+         where o.transfer_id = t.id
+           and not coalesce((o.payload #>> '{failure,retriable}')::boolean, false)
+      ) e on true
+     where f.id = any (p_ids) and f.applied_at is null and f.exception_reason is null;
+end
+$$;
