@@ -35,6 +35,8 @@ export interface ServiceContext {
   readonly prepared?: boolean | undefined
   /** What becomes of incoming money of another amount than its transfer asks for. Default `hold`. */
   readonly amountPolicy?: AmountPolicy | undefined
+  /** Whether an account that owes returned money may send before it has paid. Default `block`. */
+  readonly receivablePolicy?: 'block' | 'allow' | undefined
   /** Decides the status of a new account. Default: every account is complete at once. */
   readonly kybReview?: KybReview | undefined
   /** Requests per second and burst that one client may send. Default 2,000 and 2,000. */

@@ -44,6 +44,11 @@ export interface ServiceOptions {
    * person. `credit_received`: the transfer gets the amount that arrived. Default `hold`.
    */
   readonly amountPolicy?: AmountPolicy | undefined
+  /**
+   * What becomes of an account whose money was returned after it had spent it, from the return on. `block`: it sends nothing from its wallets
+   * until it has paid what it owes. `allow`: it only owes. Default `block`.
+   */
+  readonly receivablePolicy?: ServiceContext['receivablePolicy']
   /** Allows webhooks to private addresses and over plain HTTP. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
   /** Per client. Default 2,000 a second, burst 2,000. */
@@ -68,14 +73,13 @@ const names = [
   'telemetry',
   'kybReview',
   'amountPolicy',
+  'receivablePolicy',
   'allowPrivateWebhooks',
   'rateLimit',
   'engine',
   'webhooks',
   'retention',
 ]
-
-const amountPolicies: readonly AmountPolicy[] = ['hold', 'credit_received']
 
 /** Maximum number of days that a clock can be set back by. */
 const days: NumberRange = { min: 0, max: 100_000 }
@@ -96,10 +100,9 @@ const webhookRanges = {
  */
 export function checkServiceOptions(options: ServiceOptions): void {
   checkNames(options, names)
-  const { rateLimit, webhooks, retention, allowPrivateWebhooks, amountPolicy } = options
-  if (amountPolicy !== undefined && !amountPolicies.includes(amountPolicy)) {
-    throw new Error(`The option amountPolicy is one of ${amountPolicies.join(', ')}.`)
-  }
+  const { rateLimit, webhooks, retention, allowPrivateWebhooks, amountPolicy, receivablePolicy } = options
+  checkWord(amountPolicy, 'amountPolicy', ['hold', 'credit_received'])
+  checkWord(receivablePolicy, 'receivablePolicy', ['block', 'allow'])
   if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
@@ -107,4 +110,8 @@ export function checkServiceOptions(options: ServiceOptions): void {
   checkNumbers({ ...rateLimit }, rateRanges, 'rateLimit.')
   checkNumbers({ ...webhooks }, webhookRanges, 'webhooks.')
   checkNumbers({ ...retention }, retentionRanges, 'retention.')
+}
+
+function checkWord(given: string | undefined, name: string, words: readonly string[]): void {
+  if (given !== undefined && !words.includes(given)) throw new Error(`${name}: must be ${words.join(' or ')}`)
 }

@@ -200,6 +200,7 @@ function createContext(
     isRunning,
     kybReview: options.kybReview,
     amountPolicy: options.amountPolicy,
+    receivablePolicy: options.receivablePolicy,
     rateLimit: options.rateLimit,
     allowPrivateWebhooks: options.allowPrivateWebhooks,
   }

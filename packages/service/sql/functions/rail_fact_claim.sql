@@ -3,8 +3,8 @@
 -- lock them, so that nobody deadlocks. Each statement reads anew, since a lock may have waited for another fact of the same transfer.
 create or replace function {{schema}}.rail_fact_claim(p_ids text[]) returns table (
   fact_id text, id text, account_id text, status text, failure jsonb, flow text, automation_id text, amount_value text,
-  amount_currency text, source_transfer_type text, destination_transfer_type text, post jsonb, awaits_wire boolean,
-  has_reference boolean, reference text, applied_kinds text[], held_kinds text[]
+  amount_currency text, source_transfer_type text, destination_transfer_type text, destination_address_id text, post jsonb, awaits_wire boolean,
+  has_reference boolean, reference text, applied_kinds text[], held_kinds text[], returned_value text
 ) language plpgsql
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
@@ -21,8 +21,9 @@ begin
       for no key update;
   return query
     select f.id, t.id, t.account_id, t.status, t.failure, t.flow, t.automation_id, t.amount_value::text, t.amount_currency,
-           t.source_transfer_type, t.destination_transfer_type, t.plan -> 'post', t.wire_instructions is not null,
-           t.reference is not null, coalesce(t.reference, e.expected), coalesce(e.applied, '{}'), coalesce(e.held, '{}')
+           t.source_transfer_type, t.destination_transfer_type, t.destination_address_id, t.plan -> 'post', t.wire_instructions is not null,
+           t.reference is not null, coalesce(t.reference, e.expected), coalesce(e.applied, '{}'), coalesce(e.held, '{}'),
+           coalesce((select sum(r.amount_value) from {{schema}}.transfer_return r where r.transfer_id = t.id), 0)::text
       from {{schema}}.rail_fact f
       left join {{schema}}.transfer t on t.id = f.transfer_id
       left join lateral (

@@ -50,3 +50,48 @@ update {{schema}}.rail_payment p
    set route = p.route || jsonb_build_object('currency', t.amount_currency)
   from {{schema}}.transfer t
  where t.id = p.transfer_id and p.state in ('expected', 'accepted', 'settled') and not p.route ? 'currency';
+
+-- What came back of complete transfers. Its id is that of the fact, and of the posting.
+create table {{schema}}.transfer_return (
+  id text primary key,
+  transfer_id text not null,
+  account_id text not null,
+  code text not null,
+  amount_value numeric not null check (amount_value > 0),
+  amount_currency text not null,
+  occurred_at timestamptz not null,
+  created_at timestamptz not null
+);
+
+create index transfer_return_of_transfer on {{schema}}.transfer_return (transfer_id, id);
+
+-- What an account owes, because money came back that its wallet did not have any more. An address of the account for each.
+create table {{schema}}.receivable (
+  account_id text not null,
+  address_id text not null,
+  value_type text not null,
+  transfer_type text not null,
+  amount numeric not null check (amount >= 0),
+  -- True while the account may not send until it is paid.
+  blocks_sends boolean not null,
+  since timestamptz not null,
+  primary key (account_id, address_id, value_type, transfer_type)
+);
+
+alter table {{schema}}.ledger_account
+  drop constraint ledger_account_kind_check,
+  add constraint ledger_account_kind_check check (kind in ('custodial', 'issuer', 'settlement', 'outside', 'receivable')),
+  drop constraint ledger_account_has_owner,
+  add constraint ledger_account_has_owner
+    check ((kind in ('custodial', 'receivable')) = (account_id <> '' and address_id <> ''));
+
+alter table {{schema}}.transfer_return enable row level security, force row level security;
+create policy tenant on {{schema}}.transfer_return using (current_setting('outlay.system', true) = 'on' or (
+  select true from {{schema}}.client_account c
+   where c.client_id = current_setting('outlay.client_id', true) and c.account_id = transfer_return.account_id
+));
+alter table {{schema}}.receivable enable row level security, force row level security;
+create policy tenant on {{schema}}.receivable using (current_setting('outlay.system', true) = 'on' or (
+  select true from {{schema}}.client_account c
+   where c.client_id = current_setting('outlay.client_id', true) and c.account_id = receivable.account_id
+));

@@ -21,8 +21,6 @@ export type RailExceptionReason =
   | 'status_contradicted'
   /** The amount is not the one of the transfer. */
   | 'amount_mismatch'
-  /** Money came back after the transfer was complete, and the ledger cannot reverse it alone. */
-  | 'returned_after_completion'
   /** A deposit with this reference has another amount or another destination. */
   | 'reference_reused'
   /** The fact is not one that the port describes. */

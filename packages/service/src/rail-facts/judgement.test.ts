@@ -21,6 +21,7 @@ const transferOf = (fields: Partial<JudgedTransfer> = {}): JudgedTransfer => ({
   reference: 'R',
   appliedKinds: [],
   heldKinds: [],
+  returnedValue: '0',
   ...fields,
 })
 const factOf = (kind: RailFact['kind'], fields: Partial<RailFact> = {}): RailFact => ({
@@ -87,6 +88,23 @@ describe('of a transfer that has ended', () => {
     expect(judge(factOf('settled'), retried)).toEqual(applied)
     const fact = factOf('returned', { failure: { ...failure, retriable: true } })
     expect(afterFact(transferOf(), fact, { outcome: 'applied' }).appliedKinds).toEqual([])
+  })
+})
+
+describe('of money that comes back after completion', () => {
+  const complete = transferOf({ status: 'complete' })
+  const back = (value: string) => factOf('returned', { amount: usd(value) })
+
+  it('is reversed in parts, up to the whole', () => {
+    expect(judge(back('100'), complete)).toEqual({ outcome: 'returned_late' })
+    const rest = afterFact(complete, back('60'), { outcome: 'returned_late' })
+    expect(judge(back('40.00'), rest)).toEqual({ outcome: 'returned_late' })
+    expect(judge(back('40.01'), rest)).toEqual(exception('amount_mismatch'))
+    expect(judge(back('0'), complete)).toEqual(exception('amount_mismatch'))
+  })
+
+  it('waits until the completion is booked', () => {
+    expect(judge(back('100'), transferOf({ appliedKinds: ['settled'] }))).toEqual({ outcome: 'too_early' })
   })
 })
 

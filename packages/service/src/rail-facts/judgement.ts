@@ -17,13 +17,17 @@ export interface JudgedTransfer {
   readonly appliedKinds: readonly RailFactKind[]
   /** Kinds of its facts that wait for a person because of their amount. */
   readonly heldKinds: readonly RailFactKind[]
+  /** What came back of it after it was complete: a decimal string in its currency. */
+  readonly returnedValue: string
 }
 
 /** What becomes of a fact. With `received`, the transfer is changed to the amount that arrived. */
 export type Judgement =
   | { readonly outcome: 'applied'; readonly received?: Amount | undefined }
-  /** The money of a complete transfer came back. */
+  /** Money of a complete transfer came back. */
   | { readonly outcome: 'returned_late' }
+  /** Money came back of a transfer whose completion is not booked yet. The rail reports it again. */
+  | { readonly outcome: 'too_early' }
   /** With `receipt`, this money has arrived and is credited to nobody yet. */
   | { readonly outcome: 'exception'; readonly reason: RailExceptionReason; readonly receipt?: Amount | undefined }
 
@@ -61,7 +65,11 @@ export function afterFact<T extends JudgedTransfer>(transfer: T, fact: RailFact,
   if (judgement.outcome === 'exception') {
     return judgement.reason === 'amount_mismatch' ? { ...transfer, heldKinds: [...heldKinds, fact.kind] } : transfer
   }
-  if (judgement.outcome === 'returned_late' || fact.failure?.retriable === true) return transfer
+  if (judgement.outcome === 'returned_late') {
+    const returned = Amount.add({ ...amount, value: transfer.returnedValue }, fact.amount)
+    return { ...transfer, returnedValue: returned.value }
+  }
+  if (judgement.outcome === 'too_early' || fact.failure?.retriable === true) return transfer
   return { ...transfer, appliedKinds: [...appliedKinds, fact.kind], amount: judgement.received ?? amount }
 }
 
@@ -89,10 +97,13 @@ function contradicts(fact: RailFact, { failure }: JudgedTransfer, end: 'complete
   }
 }
 
-function judgeLateReturn(fact: RailFact, { flow, amount }: JudgedTransfer): Judgement {
-  if (!Amount.equals(fact.amount, amount)) return exception('amount_mismatch')
-  // The tokens that an offramp burned are in the wallet again. Those that an onramp minted may be spent.
-  return flow === 'offramp' ? { outcome: 'returned_late' } : exception('returned_after_completion')
+/** Parts may come back, one after the other, but no more than the whole. */
+function judgeLateReturn(fact: RailFact, { status, amount, returnedValue }: JudgedTransfer): Judgement {
+  const { value, currency } = fact.amount
+  if (currency !== amount.currency || !Amount.isPositive(fact.amount)) return exception('amount_mismatch')
+  const returned = Amount.add({ value: returnedValue, currency }, { value, currency })
+  if (Amount.compare(returned, amount) > 0) return exception('amount_mismatch')
+  return { outcome: status === 'complete' ? 'returned_late' : 'too_early' }
 }
 
 function judgeAmount(fact: RailFact, transfer: JudgedTransfer, rules: JudgementRules): Judgement {

@@ -10,13 +10,13 @@ export interface NewRailException {
   readonly reason: RailExceptionReason
 }
 
-/** Logs new exceptions as errors, and counts them. Call it after their commit. */
+/** Logs new exceptions as warnings, and counts them. Call it after their commit. */
 export function reportExceptions(
   { logger, telemetry }: Pick<ServiceContext, 'logger' | 'telemetry'>,
   exceptions: readonly NewRailException[],
 ): void {
   for (const { id, kind, rail, reason } of exceptions) {
-    logger.error({ factId: id, kind, rail, reason }, 'A fact of a rail was not applied; a person has to resolve it.')
+    logger.warn({ factId: id, kind, rail, reason }, 'A fact of a rail was not applied; a person has to resolve it.')
     countRailException(telemetry, { kind, rail: rail ?? undefined, reason })
   }
 }

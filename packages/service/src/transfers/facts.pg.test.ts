@@ -105,7 +105,7 @@ describe('a fact that contradicts what is known', () => {
       expect(added).toMatchObject([{ reason, reference: fact.reference, resolution: null }])
       expect(counted(reason)).toBe(before + 1)
       expect(logger.entries.filter(({ fields }) => fields['factId'] === added[0]?.id)).toMatchObject([
-        { level: 'error' },
+        { level: 'warn' },
       ])
       await report([await payments.factOf(transfer, 'settled')])
       await payments.reaches(transfer.id, 'complete')

@@ -1,7 +1,7 @@
 import type { Observation } from '@outlay/core'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
-import { bookMany, type PostedStep, planReceipt, planReverse } from '../ledger/ledger.ts'
+import { bookMany, type PostedStep, planReceipt } from '../ledger/ledger.ts'
 import { afterFact, type Judgement, judgeFact } from '../rail-facts/judgement.ts'
 import { storable } from '../rail-facts/payment-fact.ts'
 import { finishFacts, isFinished, type RailFactOutcome, recordFacts } from '../rail-facts/rail-facts.ts'
@@ -10,6 +10,7 @@ import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { type AppliedFact, writeDetails } from './details.ts'
 import { claimFacts, type KnownTransfer } from './known-transfer.ts'
+import { type NewReturn, writeReturns } from './returns.ts'
 
 /** A stored fact without an outcome. */
 export interface OpenFact {
@@ -89,7 +90,8 @@ export async function applyStored(
   const left = await observe(tx, context, judged)
   const decided = judged.filter(({ id }) => !left.has(id))
   await writeDetails(tx, context, decided.flatMap(detailsOf))
-  await bookMany(tx, context, decided.flatMap(postingsOf))
+  await bookMany(tx, context, decided.flatMap(receiptsOf))
+  await writeReturns(tx, context, decided.flatMap(returnsOf))
   const outcomes = decided.map(outcomeOf)
   await finishFacts(tx, context, outcomes)
   return { outcomes, left }
@@ -125,9 +127,12 @@ function judgeAll(
   return open.filter(({ id }) => known.has(id)).map(judge)
 }
 
-/** Gives outcomes to the engine. Returns the facts about payments that it does not know yet: the rail reports them again. */
+/**
+ * Gives outcomes to the engine. Returns the facts that come too early, such as those about payments that it does not know yet: the rail
+ * reports them again.
+ */
 async function observe(tx: Tx, context: ServiceContext, judged: readonly JudgedFact[]): Promise<ReadonlySet<string>> {
-  const left = new Set<string>()
+  const left = new Set(judged.flatMap(({ id, judgement }) => (judgement.outcome === 'too_early' ? [id] : [])))
   const applied = judged.filter(({ judgement }) => judgement.outcome === 'applied')
   const groups = Map.groupBy(applied, ({ fact, transfer }) => `${transfer?.hasReference} ${fact?.accountId}`)
   for (const group of groups.values()) {
@@ -149,21 +154,17 @@ function detailsOf({ fact, transfer, judgement }: JudgedFact): readonly AppliedF
   return [{ transferId: transfer.id, fact, post: transfer.post, received: judgement.received }]
 }
 
-/**
- * What the ledger records beside the end of a transfer. Incoming money that is held is in the settlement account until a person has
- * resolved it. Money that came back after an offramp was complete is in the wallet again.
- */
-function postingsOf({ id, fact, transfer, judgement }: JudgedFact): readonly PostedStep[] {
-  if (fact === undefined || transfer === undefined) return []
-  if (judgement.outcome === 'returned_late') {
-    return transfer.flow === 'offramp'
-      ? [{ posting: transfer.id, step: 'reverse', lines: planReverse(transfer.post) }]
-      : []
-  }
-  if (judgement.outcome !== 'exception' || judgement.receipt === undefined) return []
+/** Incoming money that is held is in the settlement account until a person has resolved its fact. */
+function receiptsOf({ id, transfer, judgement }: JudgedFact): readonly PostedStep[] {
+  if (transfer === undefined || judgement.outcome !== 'exception' || judgement.receipt === undefined) return []
   const { value, currency } = judgement.receipt
   const lines = planReceipt({ valueType: currency, transferType: transfer.rail }, value)
   return [{ posting: id, step: 'deposit', lines }]
+}
+
+function returnsOf({ id, fact, transfer, judgement }: JudgedFact): readonly NewReturn[] {
+  if (fact === undefined || transfer === undefined || judgement.outcome !== 'returned_late') return []
+  return [{ id, fact, transfer }]
 }
 
 function outcomeOf({ id, transfer, judgement }: JudgedFact): RailFactOutcome {

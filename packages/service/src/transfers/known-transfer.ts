@@ -12,6 +12,9 @@ export interface KnownTransfer extends JudgedTransfer {
   readonly id: string
   /** The rail or chain whose reference identifies its payment. */
   readonly rail: string
+  readonly destinationAddressId: string
+  /** The rail of the deposit that funded it; null for one that an automation has not created. */
+  readonly depositRail: string | null
   /** Ledger lines of its end. */
   readonly post: readonly LedgerLine[]
   /** True once the engine knows the reference. */
@@ -36,6 +39,7 @@ function knownOf(row: Row): KnownTransfer {
     ...transfer,
     amount: { value: amountValue, currency: amountCurrency },
     rail: isIncoming ? sourceTransferType : destinationTransferType,
+    depositRail: automationId === null ? null : sourceTransferType,
   }
 }
 
@@ -50,12 +54,14 @@ const readTransfer = rowDecoder('transfer', {
   amountCurrency: Column.text,
   sourceTransferType: Column.text,
   destinationTransferType: Column.text,
+  destinationAddressId: Column.text,
   post: Column.json<readonly LedgerLine[]>(),
   awaitsWire: Column.boolean,
   hasReference: Column.boolean,
   reference: Column.nullable(Column.text),
   appliedKinds: Column.words<RailFactKind>(),
   heldKinds: Column.words<RailFactKind>(),
+  returnedValue: Column.text,
 })
 
 const readFactId = rowDecoder('rail fact', { factId: Column.text })

@@ -51,5 +51,6 @@ export function newRow(transfer: {
     reference: null,
     created_at: now,
     updated_at: now,
+    returns: null,
   }
 }

@@ -31,6 +31,7 @@ const transfer: TransferRow = {
   reference: null,
   created_at: at,
   updated_at: at,
+  returns: null,
 }
 
 it('a row is read as it is, without columns of a later release', () => {
