@@ -95,6 +95,7 @@ export function createService(options: ServiceOptions): Service {
     running = false
     isStarted = false
     endGauges?.()
+    endGauges = undefined
     // What submits and orders stops before the rails that it needs.
     const stages = [
       [
