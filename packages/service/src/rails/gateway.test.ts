@@ -60,16 +60,33 @@ describe('submit', () => {
     })
   })
 
-  it('stores that a rail expects a wire before it answers, and answers nothing if it cannot', async () => {
-    const expected: unknown[] = []
-    const store = async (...given: unknown[]) => {
-      expected.push(given)
-      throw new Error('No connection.')
-    }
-    const wires = { expect: store, isAwaited: async () => true }
-    const gateway = railsGateway(railsOf({ outcome: 'expected', reference: 'R' }), async () => instruction, wires)
-    await expect(gateway.submit(submission, options)).rejects.toThrow('No connection')
-    expect(expected).toEqual([[instruction, 'R']])
+  describe('of an inbound wire', () => {
+    const wire = { ...instruction, flow: 'onramp', source: { ...leg, transferType: 'wire' } } as const
+
+    it.each(['expected', 'accepted'] as const)(
+      'that is %s is stored, and is pending until its arrival was applied',
+      async (outcome) => {
+        const expected: unknown[] = []
+        let isAwaited = true
+        const wires = {
+          expect: async (...given: unknown[]) => void expected.push(given),
+          isAwaited: async () => isAwaited,
+        }
+        const gateway = railsGateway(railsOf({ outcome, reference: 'R' }), async () => wire, wires)
+        expect(await gateway.submit(submission, options)).toMatchObject({ observation: { status: 'pending' } })
+        expect(expected).toEqual([[wire, 'R']])
+        isAwaited = false
+        const status = outcome === 'accepted' ? 'processing' : 'pending'
+        expect(await gateway.submit(submission, options)).toMatchObject({ observation: { status } })
+      },
+    )
+
+    it('that cannot be stored has no answer', async () => {
+      const fails = () => Promise.reject(new Error('No connection.'))
+      const wires = { expect: fails, isAwaited: async () => true }
+      const gateway = railsGateway(railsOf({ outcome: 'expected', reference: 'R' }), async () => wire, wires)
+      await expect(gateway.submit(submission, options)).rejects.toThrow('No connection')
+    })
   })
 
   it.each([

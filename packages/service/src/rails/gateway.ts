@@ -45,8 +45,11 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction, wir
       if (signal.aborted || mayBegin?.() === false)
         return { outcome: 'throttled', detail: 'not sent: it may not begin any more' }
       const answer = await rails.submit(instruction, { signal })
-      if (answer.outcome === 'expected') await wires?.expect(instruction, answer.reference)
-      return resultOf(answer)
+      if (wires === undefined || !isInboundWire(instruction) || !('reference' in answer)) return resultOf(answer)
+      const { reference } = answer
+      await wires.expect(instruction, reference)
+      // The wire may have come before, and its fact may be held.
+      return resultOf((await wires.isAwaited(reference)) ? { outcome: 'expected', reference } : answer)
     },
     async get(_accountId, remoteId, { signal }) {
       const payment = await rails.get(remoteId, { signal })
@@ -56,6 +59,10 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction, wir
       return observationOf(isAwaited ? { reference: payment.reference, state: 'expected' } : payment)
     },
   }
+}
+
+function isInboundWire({ flow, source, deposit }: RailInstruction): boolean {
+  return flow === 'onramp' && source.addressId === undefined && deposit === undefined
 }
 
 function resultOf(answer: RailAnswer): SubmitResult {

@@ -1,5 +1,5 @@
 import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { inspect } from '../../test/inspection.ts'
 import { type TestPayments, testPayments } from '../../test/payments.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
@@ -10,6 +10,7 @@ import { createInboundWires } from '../rail-facts/inbound-wires.ts'
 import { railsGateway } from '../rails/gateway.ts'
 import type { RailFactListener } from '../rails/port.ts'
 import { applyFacts } from './facts.ts'
+import type { TransferResource } from './view.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
@@ -113,6 +114,39 @@ it('a wire that is held leaves the settlement account when a person dismisses it
   await resolve(exception?.id, 'dismiss')
   expect([await payments.balance(), await settlement()]).toEqual([before, dollars])
   await expectSoundLedger(context)
+})
+
+it('a wire that comes before the engine submits its transfer is held, too', async () => {
+  const before = await payments.balance()
+  const source = { value_type: 'USD', transfer_type: 'wire' }
+  const destination = { address_id: api.walletId, value_type: 'USDC', transfer_type: 'base' }
+  const { submit } = context.rails
+  const arrived = Promise.withResolvers<void>()
+  Object.assign(context.rails, {
+    submit: async (...given: Parameters<typeof submit>) => {
+      await arrived.promise
+      return await submit(...given)
+    },
+  })
+  const { body: transfer } = await api.call<TransferResource>('POST', `/accounts/${api.accountId}/transfers`, {
+    body: { amount: usd('100.00'), source, destination },
+  })
+  await arrive(transfer.id, '90.00')
+  await advance(60)
+  arrived.resolve()
+  Object.assign(context.rails, { submit })
+  const exceptions = await vi.waitFor(async () => {
+    await advance(60)
+    const found = await payments.exceptions({ transferId: transfer.id })
+    expect(found).toMatchObject([{ kind: 'accepted' }, { kind: 'settled' }])
+    return found
+  }, 30_000)
+  await payments.factOf(transfer, 'accepted')
+  expect(await poll(transfer.id)).toBe('pending')
+  expect((await payments.read(transfer.id)).status).toBe('pending')
+  await resolve(exceptions[0]?.id, 'apply')
+  await payments.reaches(transfer.id, 'complete')
+  expect(await payments.balance()).toBe(before + 90)
 })
 
 it('a wire finer than its currency is held by either policy', async () => {
