@@ -54,10 +54,18 @@ begin
 
   update {{schema}}.rail_fact f
      set applied_at = null, exception_reason = 'status_contradicted'
-    from unnest(v_changed) c
-   where c.status in ('complete', 'failed', 'canceled') and f.transfer_id = c.id and f.applied_at is not null and f.exception_reason is null
-     and f.kind = any (case c.status when 'complete' then array['rejected', 'returned'] else array['settled'] end)
-     and not coalesce((coalesce(c.failure, f.payload -> 'failure') ->> 'retriable')::boolean, false);
+   where f.id = any (array(
+     select o.id
+       from unnest(v_changed) c
+      cross join lateral (
+        select a.id, a.kind, a.payload from {{schema}}.rail_fact a
+         where a.transfer_id = c.id and a.applied_at is not null and a.exception_reason is null
+        offset 0
+      ) o
+      where c.status in ('complete', 'failed', 'canceled')
+        and o.kind = any (case c.status when 'complete' then array['rejected', 'returned'] else array['settled'] end)
+        and not coalesce((coalesce(c.failure, o.payload -> 'failure') ->> 'retriable')::boolean, false)
+   ));
   return query select c.* from unnest(v_changed) c;
 end
 $$;

@@ -9,12 +9,12 @@ declare
   v_lines jsonb;
 begin
   perform from {{schema}}.ledger_account a
-    where a.kind = 'custodial' and a.address_id in (
+    where a.kind = 'custodial' and a.address_id = any (array(
       select l.address
         from jsonb_to_recordset(p_returns) as r(lines jsonb)
        cross join jsonb_to_recordset(r.lines) as l(kind text, address text)
        where l.kind = 'custodial'
-    )
+    ))
     order by a.address_id, a.value_type, a.transfer_type
       for no key update;
 
@@ -42,6 +42,6 @@ begin
 
   update {{schema}}.transfer t
      set updated_at = greatest(p_now, t.updated_at + interval '1 millisecond')
-   where t.id in (select r.transfer_id from jsonb_to_recordset(p_returns) as r(transfer_id text));
+   where t.id = any (array(select r.transfer_id from jsonb_to_recordset(p_returns) as r(transfer_id text)));
 end
 $$;

@@ -89,12 +89,10 @@ export async function finishFacts(
   outcomes: readonly RailFactOutcome[],
 ): Promise<void> {
   if (outcomes.length === 0) return
-  const given = outcomes.map(({ id, rail, transferId, accountId, reason }) => ({
-    ...{ id, rail, reason },
-    transfer_id: transferId,
-    account_id: accountId,
-  }))
-  await run(executor, context, finish, [JSON.stringify(given), context.clock.now()])
+  const given = outcomes.map(({ id, rail, transferId, accountId, reason }) => {
+    return [id, { rail, transfer_id: transferId, account_id: accountId, reason }]
+  })
+  await run(executor, context, finish, [JSON.stringify(Object.fromEntries(given)), context.clock.now()])
 }
 
 /** True when nothing is left to do for the report of a fact: it was applied, or is an exception. */
