@@ -8,6 +8,7 @@ import { sampleBankAddress } from '../../test/service.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import { inTransaction, type ServiceContext } from '../context.ts'
 import { collectReceivables, listReceivables } from '../ledger/receivables.ts'
+import { resolveRailException } from '../rail-exceptions/resolution.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { applyFacts } from './facts.ts'
 import type { TransferResource } from './view.ts'
@@ -130,6 +131,28 @@ describe('money that comes back after a transfer was complete', () => {
     await inTransaction(context, (tx) => context.engine.transfers.observe(tx, api.accountId, [observed]))
     await payments.reaches(body.id, 'complete')
     expect(await report([fact])).toEqual(new Set([fact.reference]))
+    expect(await payments.balance()).toBe(before)
+    await expectSoundLedger(context)
+  })
+
+  it('as a poll of the engine completes the transfer is an exception, and is reversed when a person applies it', async () => {
+    const before = await payments.balance()
+    const destination = { address_id: bankId, value_type: 'USD', transfer_type: 'ach_credit' }
+    const { body } = await create({ amount: usd('20'), source: wallet(), destination })
+    const fact = await returned(await payments.reaches(body.id, 'processing'))
+    const observed = { remoteId: fact.reference, status: 'complete', failure: null } as const
+    const observe: typeof context.engine.transfers.observe = async (_, accountId) => {
+      await inTransaction(context, (tx) => context.engine.transfers.observe(tx, accountId, [observed]))
+      return 0
+    }
+    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe } }
+    await applyFacts({ ...context, engine })([fact])
+    await payments.reaches(body.id, 'complete')
+    const [exception] = await payments.exceptions({ transferId: body.id })
+    expect(exception).toMatchObject({ kind: 'returned', reason: 'status_contradicted' })
+    const decision = { action: 'apply', by: 'ops@example.com' } as const
+    await inTransaction(context, (tx) => resolveRailException(tx, context, exception?.id ?? '', decision))
+    expect((await payments.read(body.id)).returns).toMatchObject([{ amount: usd('20') }])
     expect(await payments.balance()).toBe(before)
     await expectSoundLedger(context)
   })
