@@ -166,7 +166,14 @@ describe('when the service answers', async () => {
     const fund = async ({ stage }: Scene) => {
       const { context } = sandbox.service
       const { accountId, walletId: addressId } = stage
-      const given = { accountId, addressId, valueType: 'USDC', transferType: 'base', amount: '100' }
+      const given = {
+        accountId,
+        addressId,
+        valueType: 'USDC',
+        transferType: 'base',
+        amount: '100',
+        reference: crypto.randomUUID(),
+      }
       await inTransaction(context, (tx) => deposit(tx, context, given))
     }
 

@@ -30,6 +30,7 @@ const webhookMeanings: Readonly<Record<string, string>> = {
   'transfer.completed': 'Money has arrived. Final.',
   'transfer.failed': 'It failed; `data.failure` says why.',
   'transfer.canceled': 'It ended without an effect. Final.',
+  'transfer.returned': 'Money of a complete transfer came back; `data.returns` has all of it. The status stays.',
   'account.updated': 'The status of an account changed.',
   'automation.active': 'An automation has its virtual bank account and accepts deposits.',
   'financial_institution.login_required': 'The owner of a linked bank account has to log in again.',

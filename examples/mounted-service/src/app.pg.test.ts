@@ -52,7 +52,7 @@ it('lets a partner that signed up make a payment, below its prefix', async () =>
   const addressId = items.find(({ transferTypes }) => transferTypes.includes('base'))?.id ?? ''
   const usdc = { valueType: 'USDC', transferType: 'base' }
   await inTransaction(service.context, (tx) =>
-    deposit(tx, service.context, { accountId, addressId, ...usdc, amount: '100' }),
+    deposit(tx, service.context, { accountId, addressId, ...usdc, amount: '100', reference: '0x1' }),
   )
   const payee = { name: 'Bo', address: '0xdE7A1aDc88C706C062A742F4419AA4903c0FebAf', transferTypes: ['base'] }
   const { id: payeeId } = await client.addresses.createExternal(accountId, payee)

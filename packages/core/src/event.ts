@@ -33,6 +33,7 @@ export const webhookEventTypes = [
   'transfer.completed',
   'transfer.failed',
   'transfer.canceled',
+  'transfer.returned',
   'account.updated',
   'automation.active',
   'financial_institution.login_required',

@@ -6,6 +6,7 @@ import type { WalletCustody } from './addresses/custody.ts'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
 import { beginAs, settingOf } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
+import type { AmountPolicy } from './rail-facts/fact-kind.ts'
 import type { Rails } from './rails/port.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -45,6 +46,10 @@ export interface ServiceContext {
   readonly reviewTimeoutMs?: number | undefined
   /** True where new accounts are complete at once if nobody reviews them: with simulated rails. Default false. */
   readonly completesAccounts?: boolean | undefined
+  /** What becomes of incoming money of another amount than its transfer asks for. Default `hold`. */
+  readonly amountPolicy?: AmountPolicy | undefined
+  /** Whether an account that owes returned money may send before it has paid. Default `block`. */
+  readonly receivablePolicy?: 'block' | 'allow' | undefined
   /** Requests per second and burst that one client may send. Default 2,000 and 2,000. */
   readonly rateLimit?: { readonly perSecond: number; readonly burst: number } | undefined
   /** How long a request waits for another one with its idempotency key, in milliseconds. Default 10,000. */

@@ -29,6 +29,15 @@ export type {
 export type { Retention } from './housekeeping.ts'
 export { limitedServer, type ServerLimits } from './http/server-limits.ts'
 export { type Deposit, deposit, type NewDeposit } from './ledger/deposits.ts'
+export { collectReceivables, listReceivables, type Receivable } from './ledger/receivables.ts'
+export {
+  listRailExceptions,
+  type RailException,
+  type RailExceptionEnd,
+  type RailExceptionQuery,
+} from './rail-exceptions/rail-exceptions.ts'
+export { type RailResolution, resolveRailException } from './rail-exceptions/resolution.ts'
+export type { AmountPolicy, RailExceptionReason, RailFactKind } from './rail-facts/fact-kind.ts'
 export * from './rails/port.ts'
 export { achReturns, magicInputs, type Spell } from './rails/simulated/magic.ts'
 export {
@@ -41,4 +50,4 @@ export { type Caller, type Environment, type Scope, scopes } from './schema/call
 export type { Secrets, WrappingKey } from './secrets.ts'
 export { createService, type Service } from './service.ts'
 export type { EncryptionKeys, ServiceOptions } from './service-options.ts'
-export type { TransferEndpointResource, TransferResource } from './transfers/view.ts'
+export type { TransferEndpointResource, TransferResource, TransferReturnResource } from './transfers/view.ts'

@@ -25,3 +25,8 @@ it('a service refuses a text for true or false: "false" would let webhooks reach
     expect(make({ allowPrivateWebhooks })).toThrow('allowPrivateWebhooks: must be true or false')
   }
 })
+
+it('a service refuses a policy that it does not have', () => {
+  expect(make({ amountPolicy: 'credit' })).toThrow('amountPolicy: must be hold or credit_received')
+  expect(make({ receivablePolicy: true })).toThrow('receivablePolicy: must be block or allow')
+})

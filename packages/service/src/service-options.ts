@@ -6,6 +6,7 @@ import type { WalletCustody } from './addresses/custody.ts'
 import type { BankLinkingOptions } from './bank-links/linking.ts'
 import type { ServiceContext, TransferExpiry } from './context.ts'
 import type { Retention } from './housekeeping.ts'
+import type { AmountPolicy } from './rail-facts/fact-kind.ts'
 import type { Rails } from './rails/port.ts'
 import type { WrappingKey } from './secrets.ts'
 import type { WebhookDeliveryOptions } from './webhooks/delivery-worker.ts'
@@ -48,6 +49,16 @@ export interface ServiceOptions {
    * otherwise it is pending until `setAccountStatus`.
    */
   readonly reviewer?: AccountReviewer | undefined
+  /**
+   * What becomes of a wire of another amount than its transfer asks for. `hold`: nothing is credited, and an exception waits for a
+   * person. `credit_received`: the transfer gets the amount that arrived. Default `hold`.
+   */
+  readonly amountPolicy?: AmountPolicy | undefined
+  /**
+   * What becomes of an account whose money was returned after it had spent it, from the return on. `block`: it sends nothing from its wallets
+   * until it has paid what it owes. `allow`: it only owes. Default `block`.
+   */
+  readonly receivablePolicy?: ServiceContext['receivablePolicy']
   /** Allows webhooks to private addresses and over plain HTTP. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
   /** Per client. Default 2,000 a second, burst 2,000. */
@@ -77,6 +88,8 @@ const names = [
   'logger',
   'telemetry',
   'reviewer',
+  'amountPolicy',
+  'receivablePolicy',
   'allowPrivateWebhooks',
   'rateLimit',
   'engine',
@@ -107,6 +120,9 @@ const webhookRanges = {
 export function checkServiceOptions(options: ServiceOptions): void {
   checkNames(options, names)
   const { rateLimit, webhooks, retention, allowPrivateWebhooks, catalog = defaultCatalog } = options
+  const { amountPolicy, receivablePolicy } = options
+  checkWord(amountPolicy, 'amountPolicy', ['hold', 'credit_received'])
+  checkWord(receivablePolicy, 'receivablePolicy', ['block', 'allow'])
   if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
@@ -123,4 +139,8 @@ function checkExpiry(expiry: TransferExpiry, { transferTypes }: Catalog): void {
   const given = Object.entries(expiry).filter(([, value]) => value !== null)
   const ranges = Object.fromEntries(rails.map((name) => [name, hours]))
   checkNumbers(Object.fromEntries(given) as Readonly<Record<string, number>>, ranges, 'transferExpiryHours.')
+}
+
+function checkWord(given: string | undefined, name: string, words: readonly string[]): void {
+  if (given !== undefined && !words.includes(given)) throw new Error(`${name}: must be ${words.join(' or ')}`)
 }

@@ -20,6 +20,8 @@ import { healthRoutes } from './health/routes.ts'
 import { migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
 import type { RouteModule } from './http/request.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
+import { countOpenExceptions } from './rail-exceptions/rail-exceptions.ts'
+import { createInboundWires } from './rail-facts/inbound-wires.ts'
 import { railsGateway } from './rails/gateway.ts'
 import { startRails, stopRails } from './rails/life.ts'
 import type { Rails } from './rails/port.ts'
@@ -29,6 +31,7 @@ import { createSecrets, type Secrets } from './secrets.ts'
 import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
 import { simulationsRoutes } from './simulations/routes.ts'
 import { type Part, stopInStages } from './stopping.ts'
+import { gaugeRailExceptions } from './telemetry.ts'
 import { applyFacts } from './transfers/facts.ts'
 import { instructionReader } from './transfers/instructions.ts'
 import { subscribeToEngine } from './transfers/progress.ts'
@@ -89,10 +92,13 @@ export function createService(options: ServiceOptions): Service {
   let opening: AutomationOpening | undefined
   let onboarding: Onboarding | undefined
   let housekeeping: { stop(): Promise<void> } | undefined
+  let endGauges: (() => void) | undefined
   const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
   const stop = async () => {
     running = false
     isStarted = false
+    endGauges?.()
+    endGauges = undefined
     // What submits and orders stops before the rails that it needs.
     const stages = [
       [
@@ -139,6 +145,7 @@ export function createService(options: ServiceOptions): Service {
         onboarding = startOnboarding(context)
         delivery = startWebhookDelivery(context, options.webhooks)
         housekeeping = await startHousekeeping(context, options.retention)
+        endGauges = context.telemetry && gaugeRailExceptions(context.telemetry, () => countOpenExceptions(context))
       } catch (error) {
         await stop().catch(() => undefined)
         throw error
@@ -183,7 +190,8 @@ function createContext(
   const clock = options.clock ?? backend.runtime.clock
   const secrets = secretsOf(options.encryptionKey, random)
   const rails = options.rails === 'simulated' ? createSimulatedRails({ pool, schema, clock, logger }) : options.rails
-  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets }))
+  const wires = createInboundWires({ pool, schema, clock, random })
+  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets }), wires)
   const engine = createEngine({ backend, gateway, catalog, runtime: { clock }, telemetry: options.telemetry })
   const context: ServiceContext = {
     pool,
@@ -200,6 +208,8 @@ function createContext(
     isRunning,
     reviewer: options.reviewer,
     completesAccounts: options.rails === 'simulated',
+    amountPolicy: options.amountPolicy,
+    receivablePolicy: options.receivablePolicy,
     rateLimit: options.rateLimit,
     transferExpiryHours: options.transferExpiryHours,
     allowPrivateWebhooks: options.allowPrivateWebhooks,

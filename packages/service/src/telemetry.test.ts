@@ -1,6 +1,6 @@
 import { recordingTelemetry } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
-import { traceDelivery, traceRequest } from './telemetry.ts'
+import { countRailException, gaugeRailExceptions, traceDelivery, traceRequest } from './telemetry.ts'
 
 const theirs = `00-${'b'.repeat(32)}-00f067aa0ba902b7-01`
 const inTheirs = `00-${'b'.repeat(32)}-b7ad6b7169203331-01`
@@ -59,5 +59,27 @@ describe('a delivery of a webhook', () => {
       return { status: 204 }
     })
     expect(answer).toEqual({ status: 204 })
+  })
+})
+
+describe('a fact of a rail that could not be applied', () => {
+  it('is counted by its kind, its rail and the reason', () => {
+    const telemetry = recordingTelemetry()
+    countRailException(telemetry, { kind: 'settled', rail: 'wire', reason: 'amount_mismatch' })
+    countRailException(undefined, { kind: 'settled', rail: 'wire', reason: 'amount_mismatch' })
+    const attributes = { 'outlay.fact': 'settled', 'outlay.rail': 'wire', 'outlay.reason': 'amount_mismatch' }
+    expect(telemetry.values).toMatchObject([{ instrument: 'outlay.rail.exceptions', value: 1, attributes }])
+  })
+
+  it('is in a gauge until a person has resolved it', async () => {
+    const telemetry = recordingTelemetry()
+    gaugeRailExceptions(telemetry, async () => [{ reason: 'other_account', count: 2 }])
+    expect(await telemetry.readGauges()).toMatchObject([
+      {
+        instrument: { name: 'outlay.rail.exceptions.open' },
+        value: 2,
+        attributes: { 'outlay.reason': 'other_account' },
+      },
+    ])
   })
 })

@@ -17,6 +17,18 @@ const deliveryDuration: Instrument = {
   boundaries,
 }
 
+const railExceptions: Instrument = {
+  name: 'outlay.rail.exceptions',
+  unit: '{fact}',
+  description: 'Facts of rails that could not be applied.',
+}
+
+const openRailExceptions: Instrument = {
+  name: 'outlay.rail.exceptions.open',
+  unit: '{fact}',
+  description: 'Facts of rails that could not be applied and wait for a person.',
+}
+
 /** The result of a request: its route instead of its path, because a path contains ids. */
 export interface AnsweredRequest {
   /** Undefined for a path without a route. */
@@ -72,4 +84,27 @@ export function traceDelivery<T extends { readonly status: number }>(
     span.measure(deliveryDuration, { 'http.response.status_code': status })
     return answer
   })
+}
+
+/** Counts a fact of a rail that could not be applied. */
+export function countRailException(
+  telemetry: Telemetry | undefined,
+  { kind, rail, reason }: { readonly kind: string; readonly rail: string | undefined; readonly reason: string },
+): void {
+  const attributes = { 'outlay.fact': kind, 'outlay.rail': rail, 'outlay.reason': reason }
+  telemetry?.count(railExceptions, 1, attributes)
+}
+
+/** Starts a gauge of the facts that wait for a person, by reason. Returns a function that ends it. */
+export function gaugeRailExceptions(
+  telemetry: Telemetry,
+  count: () => Promise<readonly { readonly reason: string; readonly count: number }[]>,
+): () => void {
+  return telemetry.gauges([openRailExceptions], async () =>
+    (await count()).map(({ reason, count: value }) => ({
+      instrument: openRailExceptions,
+      value,
+      attributes: { 'outlay.reason': reason },
+    })),
+  )
 }

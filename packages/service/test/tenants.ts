@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../src/context.ts'
-import { testAutomations } from './automations.ts'
+import { type TestAutomations, testAutomations } from './automations.ts'
 import { testBankLinking } from './bank-link.ts'
 import { inspect } from './inspection.ts'
 import { type TestSandbox, testSandbox } from './sandbox.ts'
@@ -45,10 +45,32 @@ async function useEverything(api: TestSandbox): Promise<string> {
   const automations = testAutomations(api)
   const automation = await automations.open()
   await automations.wire(automation, { amount: '5' })
+  await oweReturn(api, automations)
   await testBankLinking(api).link(undefined, { customer_webhook_url: 'http://127.0.0.1:9/' })
   const { pool, schema } = api.sandbox.service.context
   const owner = await inspect(pool).query(`select client_id from ${schema}.client_account where account_id = $1`, [
     api.accountId,
   ])
   return owner.rows[0].client_id
+}
+
+/** An onramp to an outside wallet whose money comes back: the account owes it. */
+async function oweReturn(api: TestSandbox, automations: TestAutomations): Promise<void> {
+  const path = `/accounts/${api.accountId}`
+  const bank = { ...sampleBankAddress, transfer_types: ['ach_debit'] }
+  const { body: source } = await api.call<{ id: string }>('POST', `${path}/addresses/external`, { body: bank })
+  const body = {
+    amount: { value: '10', currency: 'USD' },
+    source: { address_id: source.id, value_type: 'USD', transfer_type: 'ach_debit' },
+    destination: {
+      address_id: await automations.addWallet('0x27b1fdb04752bbc536007a920d24acb045561c26'),
+      value_type: 'USDC',
+      transfer_type: 'base',
+    },
+  }
+  const { body: transfer } = await api.call<{ id: string }>('POST', `${path}/transfers`, { body })
+  await automations.transferReaches(transfer.id, 'processing')
+  await api.call('POST', `/simulations/transfers/${transfer.id}/settle`, { body: {} })
+  await automations.transferReaches(transfer.id, 'complete')
+  await api.call('POST', `/simulations/transfers/${transfer.id}/return`, { body: { code: 'R10' } })
 }

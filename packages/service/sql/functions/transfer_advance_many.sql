@@ -1,6 +1,7 @@
 -- Moves transfers forward and moves their money. A step is {id, from, to, failure, reference}. Returns the rows afterwards of those that
 -- exist and whose status was in `from`. While a failure is retriable, the transfer may leave it and keeps its hold. The status after a
 -- failure gets a later time than the failure, even if the rails use another clock, so the two times show a reader which one was last.
+-- A fact of a rail that was applied before, and says that the transfer ended otherwise, is an exception from then on.
 create or replace function {{schema}}.transfer_advance_many(p_steps jsonb, p_now timestamptz)
 returns setof {{schema}}.transfer language plpgsql
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -50,6 +51,21 @@ begin
       ) e
      where e.step is not null
   ));
+
+  update {{schema}}.rail_fact f
+     set applied_at = null, exception_reason = 'status_contradicted'
+   where f.id = any (array(
+     select o.id
+       from unnest(v_changed) c
+      cross join lateral (
+        select a.id, a.kind, a.payload from {{schema}}.rail_fact a
+         where a.transfer_id = c.id and a.applied_at is not null and a.exception_reason is null
+        offset 0
+      ) o
+      where c.status in ('complete', 'failed', 'canceled')
+        and o.kind = any (case c.status when 'complete' then array['rejected', 'returned', 'canceled'] else array['settled'] end)
+        and not coalesce((coalesce(c.failure, o.payload -> 'failure') ->> 'retriable')::boolean, false)
+   ));
   return query select c.* from unnest(v_changed) c;
 end
 $$;

@@ -1,4 +1,5 @@
--- Writes a transfer and holds its money. Fails with the constraint ledger_hold_covered when the wallet does not cover the hold.
+-- Writes a transfer and holds its money. Fails with the constraint ledger_hold_covered when the wallet does not cover the hold, and with
+-- receivable_blocks_sends when the account owes money that it has to pay first.
 -- The caller has read the parties before the transaction, so that a rail could check them. When one of them has become
 -- unusable since, the transaction fails as in a conflict with another one: the caller reads them again.
 create or replace function {{schema}}.transfer_hold(p_transfer jsonb, p_hold jsonb) returns void language plpgsql as $$
@@ -10,6 +11,13 @@ declare
   v_usable int;
 begin
   insert into {{schema}}.transfer select * from jsonb_populate_record(null::{{schema}}.transfer, p_transfer);
+  if jsonb_array_length(p_hold) > 0 and exists (
+    select from {{schema}}.receivable r
+     where r.account_id = p_transfer ->> 'account_id' and r.blocks_sends and r.amount > 0
+  ) then
+    raise exception 'The account of % owes money.', v_id
+      using errcode = 'check_violation', constraint = 'receivable_blocks_sends';
+  end if;
   if jsonb_array_length(p_hold) > 0 and not {{schema}}.ledger_hold(v_id, p_hold) then
     raise exception 'The wallet does not cover the hold of %.', v_id
       using errcode = 'check_violation', constraint = 'ledger_hold_covered';

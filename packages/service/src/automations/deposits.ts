@@ -3,6 +3,9 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { type Executor, type Row, run, type Statement, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
+import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
+import { finishFacts, type NewRailFact, recordFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import { reportExceptions } from '../rail-facts/reporting.ts'
 import type { DepositFact, DepositVerdict } from '../rails/port.ts'
 import { type AutomationRow, readAutomation, virtualAccountIndex } from './automations.ts'
 import { type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './transfers.ts'
@@ -26,8 +29,9 @@ export interface AutomationDeposit {
 }
 
 /**
- * Accepts a deposit. It takes effect once per rail and bank reference: fact, transfer and ledger commit together. A deposit that
- * cannot become a transfer is recorded as returned, and mints nothing. A repeat gets the first verdict.
+ * Accepts a deposit. Its fact is stored first, and takes effect once per rail and bank reference: transfer and ledger commit together. A
+ * deposit that cannot become a transfer is recorded as returned, and mints nothing. A repeat gets the first verdict. One that has another
+ * amount or account than the first with its reference is held as an exception.
  *
  * Reasons of a return: `unknown_account`, `automation_disabled`, `automation_archived`, `currency_mismatch`,
  * `ach_limit_exceeded`, or the code with which the transfer would have been refused, such as `address_archived`.
@@ -35,10 +39,21 @@ export interface AutomationDeposit {
  * Rejects, and records nothing, when the rail cannot be asked or a party changes meanwhile: the bank reports the deposit again.
  */
 export async function applyDeposit(context: ServiceContext, fact: DepositFact): Promise<DepositVerdict> {
+  const stored = await recordFact(asSystem(context), context, storable(context, fact))
+  if (stored.exceptionReason === null) return await applyStored(context, fact, stored)
+  if (stored.isNew) report(context, stored, stored.exceptionReason)
+  return { outcome: 'held', reason: stored.exceptionReason }
+}
+
+async function applyStored(
+  context: ServiceContext,
+  fact: DepositFact,
+  stored: StoredRailFact,
+): Promise<DepositVerdict> {
   const system = asSystem(context)
-  const known = await findDeposit(system, context, fact)
-  if (known !== undefined) return verdictOf(known)
   const automation = await findByAccount(system, context, selectByAccount, fact)
+  const known = await findDeposit(system, context, fact)
+  if (known !== undefined) return await repeatVerdict(context, fact, stored, { automation, known })
   const transferId = Id.generate(context.clock, context.random)
   const transfer = await prepareOrRefuse(system, context, automation, fact, transferId)
   const verdict = await inTransaction(context, async (tx) => {
@@ -47,9 +62,41 @@ export async function applyDeposit(context: ServiceContext, fact: DepositFact): 
     if (locked?.status !== automation?.status) return undefined
     const depositId = await claimDeposit(tx, context, automation, fact, transferId)
     if (depositId === undefined) return verdictOf(await findDeposit(tx, context, fact))
-    return await writeVerdict(tx, context, transfer, { depositId, transferId, automationId: automation?.id })
+    const given = { depositId, transferId, automationId: automation?.id }
+    const written = await writeVerdict(tx, context, transfer, given)
+    const credited = written.outcome === 'credited' ? { transferId } : {}
+    await finishFacts(tx, context, [{ id: stored.id, accountId: automation?.account_id, ...credited }])
+    return written
   })
-  return verdict ?? (await applyDeposit(context, fact))
+  return verdict ?? (await applyStored(context, fact, stored))
+}
+
+/** The first verdict, for a deposit that was applied already: with this fact, or before facts were stored. */
+async function repeatVerdict(
+  context: ServiceContext,
+  fact: DepositFact,
+  stored: StoredRailFact,
+  { automation, known }: { readonly automation: AutomationRow | undefined; readonly known: AutomationDeposit },
+): Promise<DepositVerdict> {
+  if (stored.appliedAt !== null) return verdictOf(known)
+  const { amount_value: value, amount_currency: currency, automation_id: automationId } = known
+  const isSame = Amount.equals(fact.amount, { value, currency }) && (automation?.id ?? null) === automationId
+  const reason = isSame ? undefined : 'reference_reused'
+  await finishFacts(asSystem(context), context, [{ id: stored.id, reason }])
+  if (reason === undefined) return verdictOf(known)
+  report(context, stored, reason)
+  return { outcome: 'held', reason }
+}
+
+function report(context: ServiceContext, { id, kind, rail }: StoredRailFact, reason: RailExceptionReason): void {
+  reportExceptions(context, [{ id, kind, rail, reason }])
+}
+
+/** The fact in the form that is stored: the number of the virtual account only as its digest and its last four digits. */
+function storable(context: ServiceContext, fact: DepositFact): NewRailFact {
+  const { transferType, reference, amount, accountNumber, routingNumber, details } = fact
+  const account = { index: virtualAccountIndex(context, fact), last4: accountNumber.slice(-4), routingNumber }
+  return { kind: 'deposit', rail: transferType, reference, amount, payload: { account }, details: { details } }
 }
 
 async function writeVerdict(

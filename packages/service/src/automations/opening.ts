@@ -1,7 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { inTransaction, type ServiceContext } from '../context.ts'
+import { Column, rowDecoder } from '@outlay/core/adapter'
+import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
+import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
+import { finishFacts, isFinished, type NewRailFact, recordFact } from '../rail-facts/rail-facts.ts'
+import { reportExceptions } from '../rail-facts/reporting.ts'
 import type { VirtualAccountBank, VirtualAccountFact } from '../rails/port.ts'
 import { callWithin } from '../time-limit.ts'
 import { recordEvent } from '../webhooks/events.ts'
@@ -83,26 +87,55 @@ function report(context: ServiceContext, error: Error, automationId?: string): f
 }
 
 /**
- * Accepts the fact that a virtual account is open. The automation gets its funding instructions and becomes active, and
- * `automation.active` is recorded with the account number masked. Takes effect once. An automation that was archived in the
- * meantime gets the number, so that its deposits are recognized, and stays archived.
+ * Accepts the fact that a virtual account is open, which is stored first. The automation gets its funding instructions and becomes active,
+ * and `automation.active` is recorded with the account number masked. Takes effect once. An automation that was archived in the
+ * meantime gets the number, so that its deposits are recognized, and stays archived. Another number for the same automation is an
+ * exception.
  */
 export async function applyOpened(context: ServiceContext, fact: VirtualAccountFact): Promise<void> {
-  const { automationId, instructions } = fact
-  await inTransaction(context, async (tx) => {
-    const [row] = await run(tx, context, setInstructions, [
-      automationId,
-      instructions.bankName,
-      instructions.bankAddress,
-      instructions.routingNumber,
-      context.secrets.seal(instructions.accountNumber, virtualAccountPlace(automationId)),
-      virtualAccountIndex(context, instructions),
-      instructions.memo,
-      context.clock.now(),
-    ])
-    if (row?.status !== 'active') return
-    await recordEvent(tx, context, { accountId: row.account_id, type: 'automation.active', data: masked(context, row) })
+  const index = virtualAccountIndex(context, fact.instructions)
+  const stored = await recordFact(asSystem(context), context, storable(fact, index))
+  if (isFinished(stored)) return
+  const reason = await inTransaction(context, async (tx) => {
+    const problem = await open(tx, context, fact, index)
+    await finishFacts(tx, context, [{ id: stored.id, reason: problem }])
+    return problem
   })
+  if (reason !== undefined) reportExceptions(context, [{ id: stored.id, kind: 'opened', reason }])
+}
+
+function storable({ automationId, instructions }: VirtualAccountFact, index: string): NewRailFact {
+  const { accountNumber, ...rest } = instructions
+  const payload = { account: { index, last4: accountNumber.slice(-4) }, instructions: rest }
+  return { kind: 'opened', reference: automationId, payload }
+}
+
+/** Writes the instructions of an automation that has none. Returns why the fact cannot be applied. */
+async function open(
+  tx: Tx,
+  context: ServiceContext,
+  { automationId, instructions }: VirtualAccountFact,
+  index: string,
+): Promise<RailExceptionReason | undefined> {
+  const [row] = await run(tx, context, setInstructions, [
+    automationId,
+    instructions.bankName,
+    instructions.bankAddress,
+    instructions.routingNumber,
+    context.secrets.seal(instructions.accountNumber, virtualAccountPlace(automationId)),
+    index,
+    instructions.memo,
+    context.clock.now(),
+  ])
+  if (row === undefined) {
+    const [automation] = await run(tx, context, selectIndex, [automationId])
+    if (automation === undefined) return 'unknown_automation'
+    return automation.accountNumberIndex === index ? undefined : 'other_virtual_account'
+  }
+  if (row.status === 'active') {
+    await recordEvent(tx, context, { accountId: row.account_id, type: 'automation.active', data: masked(context, row) })
+  }
+  return undefined
 }
 
 /** An event is stored as it is sent, so it has only the last four digits. The API returns all of them. */
@@ -148,4 +181,10 @@ const setInstructions = statement(
     where id = $1 and account_number is null
    returning *`,
   readAutomation,
+)
+
+const selectIndex = statement(
+  'automation_select_index',
+  'select account_number_index from {{schema}}.automation where id = $1',
+  rowDecoder('automation', { accountNumberIndex: Column.nullable(Column.text) }),
 )

@@ -24,6 +24,7 @@ const ownerless = ['migration', 'simulation_clock']
 const hidden = new Set([
   'client',
   'client_secret',
+  'rail_fact',
   'rail_virtual_account',
   'rail_deposit',
   'simulated_bank_flow',

@@ -34,6 +34,8 @@ test('besides them, only workers, simulated sides and functions for deployers ru
     'bank-links/simulated.ts',
     'database/tenant.ts',
     'housekeeping.ts',
+    'rail-exceptions/rail-exceptions.ts',
+    'rail-facts/inbound-wires.ts',
     'rails/simulated/fact-ticker.ts',
     'rails/simulated/simulated-rails.ts',
     'rails/simulated/virtual-accounts.ts',

@@ -1,6 +1,8 @@
-import { Amount, Id, OutlayError } from '@outlay/core'
+import { Amount, OutlayError } from '@outlay/core'
 import { findAddress } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
+import { amountOf, finishFacts, recordFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import { reportExceptions } from '../rail-facts/reporting.ts'
 import { book, planDeposit } from './ledger.ts'
 
 /** Value that a custodial wallet receives from an external address, on one of its chains. */
@@ -11,19 +13,63 @@ export interface NewDeposit {
   readonly transferType: string
   /** Decimal string. */
   readonly amount: string
+  /**
+   * The chain's own reference, 1 to 255 characters, unique on the chain: the hash of the transaction, followed by the index of the
+   * output where one transaction pays several wallets. A deposit is booked once for each.
+   */
+  readonly reference: string
 }
 
-/** A booked deposit. */
+/** A deposit, as it was booked or not. */
 export interface Deposit extends NewDeposit {
+  /** ULID; that of the exception where it was not credited. */
   readonly id: string
+  /**
+   * `credited`: it is in the wallet, by this call or an earlier one. `exception`: an earlier deposit of this reference has another amount or
+   * another wallet; nothing was credited, and `resolveRailException` decides.
+   */
+  readonly outcome: 'credited' | 'exception'
 }
 
 /**
- * Books a deposit in the caller's transaction.
+ * Books a deposit in the caller's transaction, once for each chain and reference. Commit the transaction whatever the outcome is: an
+ * exception is stored in it.
  * @throws OutlayError `invalid_address` when it is not a wallet of the account, `transfer_type_not_supported`,
- *   `invalid_amount` and the other codes of an amount, `amount_not_positive`.
+ *   `invalid_amount` and the other codes of an amount, `amount_not_positive`, `missing_field` for the reference.
  */
 export async function deposit(tx: Tx, context: ServiceContext, given: NewDeposit): Promise<Deposit> {
+  const { accountId, addressId, valueType, transferType, amount, reference } = await checkDeposit(tx, context, given)
+  const fact = await recordFact(tx, context, {
+    ...{ kind: 'deposit', rail: transferType, reference, accountId },
+    amount: { value: amount, currency: valueType },
+    payload: { addressId },
+  })
+  const { id } = fact
+  const checked = { id, accountId, addressId, valueType, transferType, amount, reference }
+  if (fact.exceptionReason !== null) {
+    if (fact.isNew) reportExceptions(context, [{ ...fact, reason: fact.exceptionReason }])
+    return { ...checked, outcome: 'exception' }
+  }
+  if (fact.appliedAt === null) {
+    await creditDeposit(tx, context, fact)
+    await finishFacts(tx, context, [{ id }])
+  }
+  return { ...checked, outcome: 'credited' }
+}
+
+/** Books a stored deposit to its wallet. Takes effect once for each fact. */
+export async function creditDeposit(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<void> {
+  const { id, accountId, rail, payload } = fact
+  const amount = amountOf(fact)
+  const addressId = payload['addressId']
+  if (accountId === null || rail === null || amount === undefined || typeof addressId !== 'string') {
+    throw new Error('The stored deposit has no wallet.')
+  }
+  const wallet = { valueType: amount.currency, transferType: rail, custodial: { accountId, addressId } }
+  await book(tx, context, id, 'deposit', planDeposit(wallet, amount.value))
+}
+
+async function checkDeposit(tx: Tx, context: ServiceContext, given: NewDeposit): Promise<NewDeposit> {
   const valueType = context.catalog.valueType(given.valueType)
   if (valueType === undefined) {
     throw new OutlayError('unknown_value_type', 'The value type does not exist.', { field: 'valueType' })
@@ -41,9 +87,10 @@ export async function deposit(tx: Tx, context: ServiceContext, given: NewDeposit
   if (!Amount.isPositive(amount)) {
     throw new OutlayError('amount_not_positive', 'A deposit must be more than zero.', { field: 'amount.value' })
   }
-  const id = Id.generate(context.clock, context.random)
-  const custodial = { accountId: given.accountId, addressId: given.addressId }
-  const lines = planDeposit({ valueType: valueType.name, transferType, custodial }, amount.value)
-  await book(tx, context, id, 'deposit', lines)
-  return { ...given, id, valueType: valueType.name, transferType, amount: amount.value }
+  const { reference } = given
+  if (typeof reference !== 'string' || reference === '' || reference.length > 255) {
+    const message = 'A deposit has the reference of its chain, in 1 to 255 characters.'
+    throw new OutlayError('missing_field', message, { field: 'reference' })
+  }
+  return { ...given, valueType: valueType.name, transferType, amount: amount.value }
 }

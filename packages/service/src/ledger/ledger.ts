@@ -10,8 +10,9 @@ import type { RailFlow } from '../rails/port.ts'
  * - `issuer`: the issuer that mints and burns a token, one per value type
  * - `settlement`: the service's own money at a rail, in transit
  * - `outside`: external accounts at a rail or a chain
+ * - `receivable`: what an account owes, as an amount below zero
  */
-export type LedgerAccountKind = 'custodial' | 'issuer' | 'settlement' | 'outside'
+export type LedgerAccountKind = 'custodial' | 'issuer' | 'settlement' | 'outside' | 'receivable'
 
 /** One step of a posting. `hold` ends in `post` or `void`; `reverse` undoes a `post`. */
 export type LedgerStep = 'hold' | 'post' | 'void' | 'deposit' | 'reverse'
@@ -81,6 +82,16 @@ export function planDeposit(wallet: LedgerLeg, amount: string): readonly LedgerL
   return [systemLine('outside', wallet, `-${amount}`), credit]
 }
 
+/** Plans the receipt of money that arrived at a rail and is credited to nobody yet: it is in the rail's settlement account. */
+export function planReceipt(leg: LedgerLeg, amount: string): readonly LedgerLine[] {
+  return [systemLine('outside', leg, `-${amount}`), systemLine('settlement', leg, amount)]
+}
+
+/** The same lines with another amount. */
+export function withAmount(lines: readonly LedgerLine[], amount: string): readonly LedgerLine[] {
+  return lines.map((line) => ({ ...line, amount: line.amount.startsWith('-') ? `-${amount}` : amount }))
+}
+
 /** Plans the reversal of a posting. The value of the wallet becomes available again. */
 export function planReverse(post: readonly LedgerLine[]): readonly LedgerLine[] {
   return post.map((line) => ({
@@ -88,6 +99,29 @@ export function planReverse(post: readonly LedgerLine[]): readonly LedgerLine[] 
     bucket: 'available',
     amount: line.amount.startsWith('-') ? line.amount.slice(1) : `-${line.amount}`,
   }))
+}
+
+/** A transfer of which money comes back. */
+export interface ReturnedTransfer {
+  readonly accountId: string
+  readonly flow: RailFlow
+  readonly destinationAddressId: string
+  readonly post: readonly LedgerLine[]
+  /** The leg of the dollars that a deposit brought, where they were booked apart from the end. */
+  readonly receipt?: LedgerLeg | undefined
+}
+
+/**
+ * Plans what comes back of a complete transfer: the reversal of its end with this amount. Tokens that were minted to an outside wallet do
+ * not come back, so the account owes them.
+ */
+export function planReturn(transfer: ReturnedTransfer, amount: string): readonly LedgerLine[] {
+  const { accountId: account, destinationAddressId: address, flow, post, receipt } = transfer
+  const dollars = receipt === undefined ? [] : planReceipt(receipt, amount)
+  const lines = withAmount(planReverse([...dollars, ...post]), amount)
+  const last = lines.at(-1)
+  if (flow !== 'onramp' || last?.kind !== 'outside') return lines
+  return [...lines.slice(0, -1), { ...last, kind: 'receivable', account, address }]
 }
 
 function walletLine(leg: LedgerLeg, bucket: LedgerLine['bucket'], amount: string): LedgerLine | undefined {
@@ -136,6 +170,22 @@ export async function book(
   return row.answer
 }
 
+/** One step to be booked. */
+export interface PostedStep {
+  readonly posting: string
+  readonly step: Exclude<LedgerStep, 'hold'>
+  readonly lines: readonly LedgerLine[]
+}
+
+/** Books steps as {@link book} does, in one statement for all. */
+export async function bookMany(
+  tx: Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  steps: readonly PostedStep[],
+): Promise<void> {
+  if (steps.length > 0) await run(tx, context, applySteps, [JSON.stringify(steps)])
+}
+
 const readLedgerAnswer = rowDecoder('ledger answer', { answer: Column.word<LedgerAnswer>() })
 
 const applyStep = statement(
@@ -143,3 +193,5 @@ const applyStep = statement(
   'select {{schema}}.ledger_apply($1, $2, $3::jsonb) as answer',
   readLedgerAnswer,
 )
+
+const applySteps = statement('ledger_apply_many', 'select {{schema}}.ledger_apply_many($1::jsonb)')

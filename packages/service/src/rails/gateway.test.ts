@@ -61,6 +61,35 @@ describe('submit', () => {
     })
   })
 
+  describe('of an inbound wire', () => {
+    const wire = { ...instruction, flow: 'onramp', source: { ...leg, transferType: 'wire' } } as const
+
+    it.each(['expected', 'accepted'] as const)(
+      'that is %s is stored, and is pending until its arrival was applied',
+      async (outcome) => {
+        const expected: unknown[] = []
+        let isAwaited = true
+        const wires = {
+          expect: async (...given: unknown[]) => void expected.push(given),
+          isAwaited: async () => isAwaited,
+        }
+        const gateway = railsGateway(railsOf({ outcome, reference: 'R' }), async () => wire, wires)
+        expect(await gateway.submit(submission, options)).toMatchObject({ observation: { status: 'pending' } })
+        expect(expected).toEqual([[wire, 'R']])
+        isAwaited = false
+        const status = outcome === 'accepted' ? 'processing' : 'pending'
+        expect(await gateway.submit(submission, options)).toMatchObject({ observation: { status } })
+      },
+    )
+
+    it('that cannot be stored has no answer', async () => {
+      const fails = () => Promise.reject(new Error('No connection.'))
+      const wires = { expect: fails, isAwaited: async () => true }
+      const gateway = railsGateway(railsOf({ outcome: 'expected', reference: 'R' }), async () => wire, wires)
+      await expect(gateway.submit(submission, options)).rejects.toThrow('No connection')
+    })
+  })
+
   it.each([
     { outcome: 'throttled', detail: 'Later', retryAfterMs: 5 },
     { outcome: 'unknown', detail: 'Lost' },
@@ -130,6 +159,26 @@ describe('get', () => {
     expect(seen).toEqual({ remoteId: 'R', status: 'processing', failure: null, reachedAt })
     const failed = { status: 'failed', failure: { ...failure, retriable: true } } as const
     expect(seen && TransferStatus.advance(failed, seen)).toMatchObject({ status: 'processing' })
+  })
+
+  it.each(['accepted', 'settled'] as const)(
+    'a wire that is %s stays pending until its arrival was applied',
+    async (state) => {
+      let isAwaited = true
+      const wires = { expect: async () => undefined, isAwaited: async () => isAwaited }
+      const rails = railsOf({ outcome: 'unknown', detail: '' }, { reference: 'R', state, failure: null })
+      const gateway = railsGateway(rails, async () => instruction, wires)
+      expect(await gateway.get('A', 'R', options)).toEqual({ remoteId: 'R', status: 'pending', failure: null })
+      isAwaited = false
+      expect((await gateway.get('A', 'R', options))?.status).not.toBe('pending')
+    },
+  )
+
+  it('a wire that went back has failed although its arrival was not applied', async () => {
+    const wires = { expect: async () => undefined, isAwaited: async () => true }
+    const rails = railsOf({ outcome: 'unknown', detail: '' }, { reference: 'R', state: 'returned', failure })
+    const seen = await railsGateway(rails, async () => instruction, wires).get('A', 'R', options)
+    expect(seen).toEqual({ remoteId: 'R', status: 'failed', failure })
   })
 
   it('an unknown payment is undefined', async () => {

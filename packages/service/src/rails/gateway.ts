@@ -4,6 +4,14 @@ import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
 /** Reads what a rail needs to know about a transfer that the engine submits; `undefined` when there is no such transfer. */
 export type ReadInstruction = (transferId: string) => Promise<RailInstruction | undefined>
 
+/** What the gateway asks about wires that rails wait for. Only a fact with its amount moves such a transfer, never a poll. */
+export interface InboundWires {
+  /** Stores that a rail waits for the wire of a transfer under a reference. */
+  expect(instruction: RailInstruction, reference: string): Promise<void>
+  /** True while no fact about the arrival of the wire was applied. False for every other payment. */
+  isAwaited(reference: string): Promise<boolean>
+}
+
 const statuses: Readonly<Record<RailPayment['state'], TransferStatus>> = {
   expected: 'pending',
   accepted: 'processing',
@@ -24,8 +32,11 @@ export function observationOf(payment: Pick<RailPayment, 'reference' | 'state'> 
   }
 }
 
-/** Makes the engine's gateway of a set of rails. */
-export function railsGateway(rails: Rails, readInstruction: ReadInstruction): Gateway {
+/**
+ * Makes the engine's gateway of a set of rails. A wire that the rails wait for stays pending in polls until a fact about its arrival was
+ * applied, because only a fact has the amount.
+ */
+export function railsGateway(rails: Rails, readInstruction: ReadInstruction, wires?: InboundWires): Gateway {
   return {
     keyLifetimeMs: rails.keyLifetimeMs ?? Number.POSITIVE_INFINITY,
     async submit(submission, { signal, mayBegin }) {
@@ -34,13 +45,25 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction): Ga
       // Reading may have waited for a connection, for as long as a stop or another worker needs.
       if (signal.aborted || mayBegin?.() === false)
         return { outcome: 'throttled', detail: 'not sent: it may not begin any more' }
-      return resultOf(await rails.submit(instruction, { signal }))
+      const answer = await rails.submit(instruction, { signal })
+      if (wires === undefined || !isInboundWire(instruction) || !('reference' in answer)) return resultOf(answer)
+      const { reference } = answer
+      await wires.expect(instruction, reference)
+      // The wire may have come before, and its fact may be held.
+      return resultOf((await wires.isAwaited(reference)) ? { outcome: 'expected', reference } : answer)
     },
     async get(_accountId, remoteId, { signal }) {
       const payment = await rails.get(remoteId, { signal })
-      return payment && observationOf(payment)
+      if (payment === undefined) return undefined
+      const hasArrived = payment.state === 'accepted' || payment.state === 'settled'
+      const isAwaited = hasArrived && (await wires?.isAwaited(remoteId)) === true
+      return observationOf(isAwaited ? { reference: payment.reference, state: 'expected' } : payment)
     },
   }
+}
+
+function isInboundWire({ flow, source, deposit }: RailInstruction): boolean {
+  return flow === 'onramp' && source.addressId === undefined && deposit === undefined
 }
 
 function resultOf(answer: RailAnswer): SubmitResult {

@@ -110,7 +110,8 @@ it('what the rails report while they stop is applied, although the engine has st
   await service.start()
   const reference = await waitUntil(async () => (await engine.transfers.get(id))?.remoteId ?? undefined)
   const account = (await engine.transfers.get(id))?.accountId ?? ''
-  last.push({ kind: 'accepted', reference, transferId: id, accountId: account, failure: null })
+  const amount = { value: '10', currency: 'USD' }
+  last.push({ kind: 'accepted', reference, transferId: id, accountId: account, amount, failure: null })
   await service.stop()
   const transfer = await engine.transfers.get(id)
   expect({ accepted, status: transfer?.status }).toEqual({ accepted: [reference], status: 'processing' })

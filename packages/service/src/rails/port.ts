@@ -65,7 +65,10 @@ export interface RailLegDetails {
   readonly paymentDetails?: PaymentDetails | undefined
 }
 
-/** One fact about one payment. A rail reports the facts of a payment in order, each at least once. */
+/**
+ * One fact about one payment. A rail reports the facts of a payment in order, each at least once. The service stores it before it
+ * applies it; one that contradicts what is known becomes an exception, which a person resolves.
+ */
 export interface RailFact {
   /**
    * `accepted`: in progress; `settled`: final; `rejected` and `returned`: failed, with `failure`; `canceled`: nothing was paid, and
@@ -75,6 +78,11 @@ export interface RailFact {
   readonly reference: string
   readonly transferId: string
   readonly accountId: string
+  /**
+   * The money that the fact is about, in the currency of the instruction: what has arrived, was sent or came back. It may differ from
+   * what the instruction says, as when a sender underpays a wire.
+   */
+  readonly amount: Amount
   readonly failure: TransferFailure | null
   /**
    * When it happened, ISO 8601. Required for `accepted` after a retriable failure, when the rail retries automatically; it must be
@@ -107,8 +115,8 @@ export interface RailCancellation {
 }
 
 /**
- * Accepts a batch of facts and resolves with the references that it has accepted. The rail reports the others again later.
- * A rejection means that none was accepted.
+ * Accepts a batch of facts and resolves with the references that it has accepted: their facts are stored, and were applied or wait for a
+ * person. The rail reports the others again later. A rejection means that none was accepted.
  */
 export type RailFactListener = (facts: readonly RailFact[]) => Promise<ReadonlySet<string>>
 
@@ -145,6 +153,8 @@ export interface DepositFact {
 export type DepositVerdict =
   | { readonly outcome: 'credited'; readonly transferId: string }
   | { readonly outcome: 'returned'; readonly reason: string }
+  /** An earlier deposit with this reference differs from it. Nothing was credited; the rail keeps the money until a person decides. */
+  | { readonly outcome: 'held'; readonly reason: string }
 
 /** Accepts a bank's facts about virtual accounts. A rejection means that the fact was not accepted: report it again later. */
 export interface VirtualAccountListener {

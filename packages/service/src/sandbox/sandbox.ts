@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type ServerType, serve } from '@hono/node-server'
-import type { Catalog, Logger, Telemetry, WorkOptions } from '@outlay/core'
+import { type Catalog, Id, type Logger, type Telemetry, type WorkOptions } from '@outlay/core'
 import { Pool } from 'pg'
 import { createAccount, prepareAccount } from '../accounts/accounts.ts'
 import { type NewAccount, parseNewAccount } from '../accounts/input.ts'
@@ -173,7 +173,8 @@ async function depositInto(
 ): Promise<void> {
   const wallet = wallets.find(({ transferTypes }) => transferTypes.includes(funds.transferType))
   if (wallet === undefined) throw new Error(`The account has no wallet on ${funds.transferType}.`)
-  await deposit(tx, context, { ...funds, accountId, addressId: wallet.addressId })
+  const reference = Id.generate(context.clock, context.random)
+  await deposit(tx, context, { ...funds, accountId, addressId: wallet.addressId, reference })
 }
 
 function seedAccount(businessName: string): NewAccount {

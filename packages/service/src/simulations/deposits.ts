@@ -57,7 +57,8 @@ export async function receiveDeposit(
   return c.json(answer, 202)
 }
 
-function dollarsOf(body: Body): string {
+/** The amount of a request in US dollars. */
+export function dollarsOf(body: Body): string {
   const amount = Amount.parse({ value: amountOf(body['amount']), currency: 'USD' }, { scale: 2 })
   if (Amount.isPositive(amount)) return amount.value
   throw new OutlayError('amount_not_positive', 'A deposit must be more than zero.', { field: 'amount.value' })

@@ -29,12 +29,6 @@ export function amountOf(amount: unknown): string {
   })
 }
 
-/** True when two plain decimals are the same number. */
-export function sameNumber(left: string, right: string): boolean {
-  const normal = (value: string) => (value.includes('.') ? value.replace(/\.?0+$/, '') : value)
-  return normal(left) === normal(right)
-}
-
 /** The refusal of one member. */
 export function refusal(field: string, message: string): OutlayError {
   return new OutlayError('invalid_request', message, { field })

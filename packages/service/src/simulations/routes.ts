@@ -1,3 +1,4 @@
+import { Id, OutlayError } from '@outlay/core'
 import { setAccountStatus } from '../accounts/accounts.ts'
 import { isId, notFound, requireClient } from '../clients/authenticate.ts'
 import { isAccountOfClient } from '../clients/clients.ts'
@@ -11,8 +12,8 @@ import type { Caller } from '../schema/caller.ts'
 import type { TransferRow } from '../transfers/row.ts'
 import { findByWireInstructions, findTransferOfAnyone } from '../transfers/transfers.ts'
 import { transferView } from '../transfers/view.ts'
-import { receiveDeposit } from './deposits.ts'
-import { amountOf, optionalText, refusal, sameNumber, text } from './input.ts'
+import { dollarsOf, receiveDeposit } from './deposits.ts'
+import { amountOf, optionalText, refusal, text } from './input.ts'
 
 /** Mounts the routes that only a sandbox has: incoming money, the clock, and outcomes. Scope `transfers:write`. */
 export function simulationsRoutes(simulation: RailSimulation): RouteModule {
@@ -41,8 +42,14 @@ export function simulationsRoutes(simulation: RailSimulation): RouteModule {
         valueType: text(body, 'value_type'),
         transferType: text(body, 'transfer_type'),
         amount: amountOf(body['amount']),
+        reference: optionalText(body, 'reference') ?? Id.generate(context.clock, context.random),
       }
       const booked = await inTransaction(context, (tx) => deposit(tx, context, given))
+      if (booked.outcome === 'exception') {
+        const message =
+          'An earlier deposit of this reference has another amount or another wallet; nothing was credited.'
+        throw new OutlayError('conflict', message, { field: 'reference' })
+      }
       return c.json(
         {
           id: booked.id,
@@ -105,10 +112,8 @@ async function receiveWire(c: ServiceRequest, context: ServiceContext, simulatio
       ? await findByWireInstructions(asClient(context, caller.clientId), context, { memo, accountNumber })
       : await findTransferOfAnyone(asClient(context, caller.clientId), context, transferId)
   const row = await own(context, caller, found)
-  if (body['amount'] !== undefined && !sameNumber(amountOf(body['amount']), row.amount_value)) {
-    throw refusal('amount.value', `The transfer waits for ${row.amount_value} ${row.amount_currency}.`)
-  }
   await simulation.receiveWire(row.id, {
+    amount: body['amount'] == null ? undefined : dollarsOf(body),
     senderName: optionalText(body, 'sender_name') ?? null,
     senderBankName: optionalText(body, 'sender_bank_name') ?? null,
   })

@@ -35,6 +35,10 @@ const newDeposit = component(
     value_type: z.string(),
     transfer_type: z.string(),
     amount: money,
+    reference: text.meta({
+      description:
+        'The reference of the chain. A repeat changes nothing; with another amount or wallet it is answered with 409. Default: a new one.',
+    }),
   }),
   {
     description: 'Tokens that arrive at a custodial wallet from an external address.',
@@ -85,7 +89,9 @@ const newWire = component(
     sender_bank_name: text,
   }),
   {
-    description: 'An incoming wire, identified by its memo, the account number of its instructions or the transfer.',
+    description:
+      'An incoming wire, identified by its memo, the account number of its instructions or the transfer. Another amount than the ' +
+      'transfer waits for is not credited until a person has decided, unless the service credits what it receives.',
     examples: [{ transfer_id: sample.transferId, sender_name: 'Roe Supplies LLC' }],
   },
 )

@@ -45,7 +45,14 @@ beforeAll(async () => {
   await migrate()
   payer = await open()
   const { accountId, wallet } = payer
-  const funds = { accountId, addressId: wallet.id, valueType: 'USDC', transferType: 'base', amount: '100' }
+  const funds = {
+    accountId,
+    addressId: wallet.id,
+    valueType: 'USDC',
+    transferType: 'base',
+    amount: '100',
+    reference: 'funds',
+  }
   await inTransaction(context, (tx) => deposit(tx, context, funds))
 })
 beforeEach(async () => {

@@ -79,7 +79,12 @@ async function writeTransfer(tx: Tx, context: ServiceContext, { row, hold }: New
   try {
     await run(tx, context, insertTransfer, [JSON.stringify(row), JSON.stringify(hold)])
   } catch (error) {
-    if ((error as { constraint?: unknown }).constraint !== 'ledger_hold_covered') throw error
+    const { constraint } = error as { constraint?: unknown }
+    if (constraint === 'receivable_blocks_sends') {
+      const message = 'Money came back that the account had spent; it sends again when it has paid what it owes.'
+      throw new OutlayError('insufficient_balance', message, { field: 'amount.value' })
+    }
+    if (constraint !== 'ledger_hold_covered') throw error
     const message = `The wallet does not have ${row.amount_value} ${row.source_value_type} on ${row.source_transfer_type} available.`
     throw new OutlayError('insufficient_balance', message, { field: 'amount.value' })
   }

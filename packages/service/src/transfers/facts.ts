@@ -1,113 +1,178 @@
-import { type Observation, type TransferFailure, TransferStatus } from '@outlay/core'
-import { Column, rowDecoder } from '@outlay/core/adapter'
+import { type Observation, TransferStatus } from '@outlay/core'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
-import { book, type LedgerLine, planReverse } from '../ledger/ledger.ts'
+import { asSystem } from '../database/tenant.ts'
+import { bookMany, type PostedStep, planReceipt } from '../ledger/ledger.ts'
+import { afterFact, type Judgement, judgeFact } from '../rail-facts/judgement.ts'
+import { storable } from '../rail-facts/payment-fact.ts'
+import { finishFacts, isFinished, type RailFactOutcome, recordFacts } from '../rail-facts/rail-facts.ts'
+import { type NewRailException, reportExceptions } from '../rail-facts/reporting.ts'
 import { observationOf } from '../rails/gateway.ts'
-import type { RailFact, RailFactListener, RailFlow } from '../rails/port.ts'
+import type { RailFact, RailFactListener } from '../rails/port.ts'
+import { type AppliedFact, writeDetails } from './details.ts'
+import { claimFacts, type KnownTransfer } from './known-transfer.ts'
+import { type NewReturn, writeReturns } from './returns.ts'
+
+/** A stored fact without an outcome. */
+export interface OpenFact {
+  readonly id: string
+  /** `undefined` for one that cannot be read. */
+  readonly fact: RailFact | undefined
+  /** The reference of its payment, where the engine knows it and the transfer does not have it yet. */
+  readonly reference?: string | undefined
+  /** A person has accepted the amount, whatever the transfer says. */
+  readonly acceptsAmount?: boolean | undefined
+}
 
 /**
- * Makes the listener for facts of the rails. In one transaction per batch, it writes the facts about legs to the transfers and
- * gives the outcomes to the engine.
+ * Makes the listener for facts of the rails. It stores a batch, and then applies what is new of it in one transaction: details of legs are
+ * written to the transfers, outcomes go to the engine, and what contradicts the transfers becomes an exception.
  *
- * A fact about a payment whose reference the engine does not know yet is not accepted. The rail reports it again.
+ * A fact about a payment whose reference the engine does not know yet is stored but not accepted. The rail reports it again.
  */
 export function applyFacts(context: ServiceContext): RailFactListener {
-  return (facts) => inTransaction(context, (tx) => applyBatch(tx, context, facts))
+  return async (facts) => {
+    const stored = await recordFacts(asSystem(context), context, facts.map(storable))
+    const open = stored.flatMap((one, index) =>
+      isFinished(one) ? [] : [{ id: one.id, fact: one.kind === 'unreadable' ? undefined : facts[index] }],
+    )
+    const left = open.length === 0 ? none : await applyOpen(context, open)
+    const references = facts.map(({ reference }) => reference)
+    const waiting = new Set(references.filter((_, index) => left.has(stored[index]?.id ?? '')))
+    return new Set(references.filter((reference) => !waiting.has(reference)))
+  }
 }
 
-async function applyBatch(tx: Tx, context: ServiceContext, facts: readonly RailFact[]): Promise<ReadonlySet<string>> {
-  const known = new Map((await writeDetails(tx, context, facts)).map((row) => [row.id, row]))
-  const accepted = new Set<string>()
-  const sure: RailFact[] = []
-  const unsure: RailFact[] = []
-  for (const fact of facts) {
-    const row = known.get(fact.transferId)
-    if (row === undefined || TransferStatus.isFinal(row.status, row.failure)) {
-      accepted.add(fact.reference)
-      if (row?.status === 'complete' && fact.kind === 'returned') await applyLateReturn(tx, context, row)
-    } else {
-      const group = row.hasReference ? sure : unsure
-      group.push(fact)
+const none: ReadonlySet<string> = new Set()
+
+/** Applies stored facts. Resolves with the ids of those that have no outcome yet. */
+async function applyOpen(context: ServiceContext, open: readonly OpenFact[]): Promise<ReadonlySet<string>> {
+  const { outcomes, left } = await inTransaction(context, (tx) => applyStored(tx, context, open))
+  reportExceptions(context, exceptionsOf(open, outcomes))
+  const known = await findReferences(
+    context,
+    open.filter(({ id }) => left.has(id)),
+  )
+  if (known.length === 0) return left
+  const again = await applyOpen(context, known)
+  const isKnown = new Set(known.map(({ id }) => id))
+  return new Set([...left].filter((id) => !isKnown.has(id) || again.has(id)))
+}
+
+/** The facts whose payments the engine knows by now, each with the reference that it knows. It may not have delivered its event yet. */
+async function findReferences(context: ServiceContext, left: readonly OpenFact[]): Promise<readonly OpenFact[]> {
+  const found: OpenFact[] = []
+  for (const one of left) {
+    const stored = await context.engine.transfers.get(one.fact?.transferId ?? '')
+    if (stored?.remoteId != null && one.reference === undefined) found.push({ ...one, reference: stored.remoteId })
+  }
+  return found
+}
+
+/** The exceptions among the outcomes of facts. */
+function exceptionsOf(open: readonly OpenFact[], outcomes: readonly RailFactOutcome[]): readonly NewRailException[] {
+  const kinds = new Map(open.map(({ id, fact }) => [id, fact?.kind ?? 'unreadable'] as const))
+  return outcomes.flatMap(({ id, rail, reason }) =>
+    reason === undefined ? [] : [{ id, rail, reason, kind: kinds.get(id) ?? 'unreadable' }],
+  )
+}
+
+/**
+ * Applies stored facts in the caller's transaction, and writes their outcomes. In `left` are those whose payment the engine does not know
+ * yet.
+ */
+export async function applyStored(
+  tx: Tx,
+  context: ServiceContext,
+  open: readonly OpenFact[],
+): Promise<{ readonly outcomes: readonly RailFactOutcome[]; readonly left: ReadonlySet<string> }> {
+  const ids = open.map(({ id }) => id)
+  const judged = judgeAll(context, open, await claimFacts(tx, context, ids))
+  const left = await observe(tx, context, judged)
+  const decided = judged.filter(({ id }) => !left.has(id))
+  await writeDetails(tx, context, decided.flatMap(detailsOf))
+  await bookMany(tx, context, decided.flatMap(receiptsOf))
+  await writeReturns(tx, context, decided.flatMap(returnsOf))
+  const outcomes = decided.map(outcomeOf)
+  await finishFacts(tx, context, outcomes)
+  return { outcomes, left }
+}
+
+/** A fact, the transfer that it found, and what becomes of it. */
+interface JudgedFact {
+  readonly id: string
+  readonly fact: RailFact | undefined
+  readonly transfer: KnownTransfer | undefined
+  readonly judgement: Judgement
+}
+
+/** Judges facts in their order: each finds its transfer as the ones before it leave it. */
+function judgeAll(
+  context: ServiceContext,
+  open: readonly OpenFact[],
+  known: ReadonlyMap<string, KnownTransfer | undefined>,
+): readonly JudgedFact[] {
+  const latest = new Map<string, KnownTransfer>()
+  const judge = ({ id, fact, reference, acceptsAmount }: OpenFact): JudgedFact => {
+    if (fact === undefined) {
+      return { id, fact, transfer: undefined, judgement: { outcome: 'exception', reason: 'unreadable' } }
     }
+    const found = latest.get(fact.transferId) ?? known.get(id)
+    const transfer = found && reference !== undefined ? { ...found, reference, hasReference: true } : found
+    const policy = context.amountPolicy ?? 'hold'
+    const scale = context.catalog.valueType(transfer?.amount.currency ?? '')?.scale ?? 0
+    const judgement = judgeFact(fact, transfer, { policy, scale, acceptsAmount })
+    if (transfer !== undefined) latest.set(transfer.id, afterFact(transfer, fact, judgement))
+    return { id, fact, transfer, judgement }
   }
-  for (const [accountId, group] of Map.groupBy(sure, (fact) => fact.accountId)) {
-    await context.engine.transfers.observe(tx, accountId, group.map(observe))
-    for (const { reference } of group) accepted.add(reference)
-  }
-  for (const [accountId, group] of Map.groupBy(unsure, (fact) => fact.accountId)) {
-    const changed = await context.engine.transfers.observe(tx, accountId, group.map(observe))
-    // If the engine does not know one of them yet, the rail reports all of them again; by then the engine knows each.
-    if (changed === group.length) for (const { reference } of group) accepted.add(reference)
-  }
-  return accepted
+  return open.filter(({ id }) => known.has(id)).map(judge)
 }
 
-function observe(fact: RailFact): Observation {
+/**
+ * Gives outcomes to the engine. Returns the facts that come too early, such as those about payments that it does not know yet: the rail
+ * reports them again.
+ */
+async function observe(tx: Tx, context: ServiceContext, judged: readonly JudgedFact[]): Promise<ReadonlySet<string>> {
+  const left = new Set(judged.flatMap(({ id, judgement }) => (judgement.outcome === 'too_early' ? [id] : [])))
+  const applied = judged.filter(({ judgement }) => judgement.outcome === 'applied')
+  const groups = Map.groupBy(applied, ({ fact, transfer }) => `${needsNoEngine(transfer)} ${fact?.accountId}`)
+  for (const group of groups.values()) {
+    const observations = group.flatMap(({ fact }) => (fact === undefined ? [] : [observationFrom(fact)]))
+    const changed = await context.engine.transfers.observe(tx, group[0]?.fact?.accountId ?? '', observations)
+    // If the engine does not know one of them yet, the rail reports all of them again; by then the engine knows each.
+    const isSure = needsNoEngine(group[0]?.transfer) || changed === group.length
+    if (!isSure) for (const { id } of group) left.add(id)
+  }
+  return left
+}
+
+/** True for a transfer whose payment the engine knows, and for one that has ended, by a cancellation before it was sent, say. */
+function needsNoEngine(transfer: KnownTransfer | undefined): boolean {
+  return transfer !== undefined && (transfer.hasReference || TransferStatus.isFinal(transfer.status, transfer.failure))
+}
+
+function observationFrom(fact: RailFact): Observation {
   return observationOf({ ...fact, state: fact.kind })
 }
 
-/**
- * The money of a complete transfer was returned. `complete` is final, so only the ledger records it. The tokens that an offramp
- * burned are in the wallet again. The tokens that an onramp minted may be spent, so a person has to decide.
- */
-async function applyLateReturn(tx: Tx, context: ServiceContext, { id, flow, post }: KnownTransfer): Promise<void> {
-  if (flow === 'offramp') await book(tx, context, id, 'reverse', planReverse(post))
-  const report = flow === 'offramp' ? 'the wallet got it back.' : 'a person has to decide.'
-  context.logger.warn({ transferId: id, flow }, `The money of a complete transfer was returned; ${report}`)
+function detailsOf({ fact, transfer, judgement }: JudgedFact): readonly AppliedFact[] {
+  if (judgement.outcome !== 'applied' || fact === undefined || transfer === undefined) return []
+  return [{ transferId: transfer.id, fact, post: transfer.post, received: judgement.received }]
 }
 
-type KnownTransfer = ReturnType<typeof readKnown>
-
-function writeDetails(tx: Tx, context: ServiceContext, facts: readonly RailFact[]): Promise<readonly KnownTransfer[]> {
-  const given = facts.map(({ transferId, source, destination }) => ({
-    id: transferId,
-    affected: source !== undefined || destination !== undefined,
-    source_transaction_id: source?.transactionId,
-    source_payment_details: source?.paymentDetails,
-    destination_transaction_id: destination?.transactionId,
-    destination_payment_details: destination?.paymentDetails,
-  }))
-  return run(tx, context, updateDetails, [JSON.stringify(given)])
+/** Incoming money that is held is in the settlement account until a person has resolved its fact. */
+function receiptsOf({ id, transfer, judgement }: JudgedFact): readonly PostedStep[] {
+  if (transfer === undefined || judgement.outcome !== 'exception' || judgement.receipt === undefined) return []
+  const { value, currency } = judgement.receipt
+  const lines = planReceipt({ valueType: currency, transferType: transfer.rail }, value)
+  return [{ posting: id, step: 'deposit', lines }]
 }
 
-const readKnown = rowDecoder('transfer', {
-  id: Column.text,
-  status: Column.word<TransferStatus>(),
-  failure: Column.nullable(Column.json<TransferFailure>()),
-  flow: Column.word<RailFlow>(),
-  post: Column.json<readonly LedgerLine[]>(),
-  hasReference: Column.boolean,
-})
+function returnsOf({ id, fact, transfer, judgement }: JudgedFact): readonly NewReturn[] {
+  if (fact === undefined || transfer === undefined || judgement.outcome !== 'returned_late') return []
+  return [{ id, fact, transfer }]
+}
 
-const updateDetails = statement(
-  'transfer_update_details',
-  `with given as (
-     select * from jsonb_to_recordset($1::jsonb) as g(
-       id text, affected boolean,
-       source_transaction_id text, source_payment_details jsonb,
-       destination_transaction_id text, destination_payment_details jsonb
-     )
-   ), locked as materialized (
-     -- In the order in which events of the engine lock these rows, so that the two never deadlock.
-     select t.id
-       from {{schema}}.transfer t
-       join given g on g.id = t.id
-      where g.affected
-      order by t.account_id, t.id
-        for update of t
-   ), updated as (
-     update {{schema}}.transfer t
-        set source_transaction_id = coalesce(g.source_transaction_id, t.source_transaction_id),
-            source_payment_details = coalesce(g.source_payment_details, t.source_payment_details),
-            destination_transaction_id = coalesce(g.destination_transaction_id, t.destination_transaction_id),
-            destination_payment_details = coalesce(g.destination_payment_details, t.destination_payment_details)
-       from given g
-       join locked l on l.id = g.id
-      where t.id = g.id
-   )
-   select t.id, t.status, t.failure, t.flow, t.plan -> 'post' as post, t.reference is not null as has_reference
-     from {{schema}}.transfer t
-    where t.id in (select id from given)`,
-  readKnown,
-)
+function outcomeOf({ id, transfer, judgement }: JudgedFact): RailFactOutcome {
+  const rail = transfer?.rail
+  return judgement.outcome === 'exception' ? { id, rail, reason: judgement.reason } : { id, rail }
+}

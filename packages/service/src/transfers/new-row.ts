@@ -53,5 +53,6 @@ export function newRow(transfer: {
     expires_at: expiresAt ?? null,
     created_at: now,
     updated_at: now,
+    returns: null,
   }
 }

@@ -32,6 +32,7 @@ const transfer: TransferRow = {
   created_at: at,
   expires_at: null,
   updated_at: at,
+  returns: null,
 }
 
 it('a row is read as it is, without columns of a later release', () => {

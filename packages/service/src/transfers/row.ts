@@ -1,4 +1,4 @@
-import type { PaymentDetails, TransferFailure, TransferStatus, WireInstructions } from '@outlay/core'
+import type { Amount, PaymentDetails, TransferFailure, TransferStatus, WireInstructions } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Row } from '../database/statement.ts'
 import type { LedgerPlan } from '../ledger/ledger.ts'
@@ -40,6 +40,17 @@ export interface TransferRow {
   readonly expires_at: Date | null
   readonly created_at: Date
   readonly updated_at: Date
+  /** What came back after it was complete, oldest first; null for nothing, and where the statement does not read it. */
+  readonly returns: readonly TransferReturn[] | null
+}
+
+/** Money of a complete transfer that came back. */
+export interface TransferReturn {
+  /** The rail's code, such as `R10`. */
+  readonly code: string
+  readonly amount: Amount
+  /** ISO 8601. */
+  readonly occurredAt: string
 }
 
 /** Reads a row of the table `transfer`. */
@@ -73,4 +84,5 @@ export const readTransfer: (row: Row) => TransferRow = rowDecoder('transfer', {
   expires_at: Column.nullable(Column.date),
   created_at: Column.date,
   updated_at: Column.date,
+  returns: Column.or(Column.json<readonly TransferReturn[]>(), null),
 })

@@ -142,6 +142,19 @@ const failureSchema = component(
   { description: 'Why a transfer failed.' },
 )
 
+const returnSchema = component(
+  'TransferReturn',
+  z.object({
+    code: z.string().meta({ description: 'Return code of the rail.' }),
+    amount: amountSchema,
+    occurred_at: timestampSchema,
+  }),
+  {
+    description: 'Money that came back after the transfer was complete. Its status stays complete.',
+    examples: [{ code: 'R10', amount: { value: '1250.00', currency: 'USD' }, occurred_at: sample.time }],
+  },
+)
+
 /** A transfer in an answer. Specification: "Transfer". */
 export const transferSchema = component(
   'Transfer',
@@ -157,9 +170,11 @@ export const transferSchema = component(
     updated_at: timestampSchema,
     automation_id: idSchema.optional(),
     wire_instructions: instructionsSchema.optional(),
+    returns: z.array(returnSchema).optional(),
   }),
   {
-    description: 'A movement of money from a source to a destination. `updated_at` is when the status last changed.',
+    description:
+      'A movement of money from a source to a destination. `updated_at` is when the status last changed, or money came back.',
     examples: [
       {
         id: sample.transferId,

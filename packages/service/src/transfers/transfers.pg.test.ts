@@ -148,7 +148,6 @@ describe('an onramp', () => {
     expect(body.wire_instructions).toMatchObject({ beneficiary_name: 'Acme Payments LLC', memo: body.id })
     expect(body.status).toBe('pending')
     const wire = { memo: body.id, amount: '500', sender_name: 'Globex' }
-    expect((await api.call('POST', '/simulations/wires', { body: { ...wire, amount: '499' } })).status).toBe(422)
     expect((await api.call('POST', '/simulations/wires', { body: wire })).status).toBe(202)
     const processing = await reaches(body.id, 'processing')
     expect(processing.source.payment_details).toMatchObject({ sender_name: 'Globex' })

@@ -65,6 +65,15 @@ export function listTransfers(
   return run(executor, context, lists[direction].byTransaction, [...values, filters.transaction_id])
 }
 
+/** Transfers of any tenant, with what came back of them. */
+export function findTransfersOfAnyone(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  transferIds: readonly string[],
+): Promise<readonly TransferRow[]> {
+  return run(executor, context, selectTransfersOfAnyone, [transferIds])
+}
+
 /** The newest transfer that waits for an inbound wire with this memo or to this account number. */
 export async function findByWireInstructions(
   executor: Executor | Tx,
@@ -76,15 +85,29 @@ export async function findByWireInstructions(
   return row
 }
 
+/** A transfer with what came back of it. */
+const withReturns = `select t.*, (
+      select jsonb_agg(jsonb_build_object(
+               'code', r.code,
+               'amount', jsonb_build_object('value', r.amount_value::text, 'currency', r.amount_currency),
+               'occurredAt', r.occurred_at
+             ) order by r.id)
+        from {{schema}}.transfer_return r
+       where r.transfer_id = t.id
+    ) as returns
+  from {{schema}}.transfer t`
+
 const selectTransfer = statement(
   'transfer_select',
-  'select * from {{schema}}.transfer where account_id = $1 and id = $2',
+  `${withReturns} where t.account_id = $1 and t.id = $2`,
   readTransfer,
 )
 
-const selectTransferOfAnyone = statement(
-  'transfer_select_of_anyone',
-  'select * from {{schema}}.transfer where id = $1',
+const selectTransferOfAnyone = statement('transfer_select_of_anyone', `${withReturns} where t.id = $1`, readTransfer)
+
+const selectTransfersOfAnyone = statement(
+  'transfer_select_many_of_anyone',
+  `${withReturns} where t.id = any ($1)`,
   readTransfer,
 )
 
@@ -102,7 +125,7 @@ function list(name: string, direction: TransferQuery['direction'], extra: string
   const [comparison, order] = direction === 'forward' ? ['<', 'desc'] : ['>', 'asc']
   return statement(
     name,
-    `select * from {{schema}}.transfer
+    `${withReturns}
       where account_id = $1
         and ($2::text is null or id ${comparison} $2)
         and ($4::text is null or automation_id = $4)

@@ -1,5 +1,5 @@
 import type { PaymentDetails, TransferFailure, WireInstructions } from '@outlay/core'
-import type { TransferRow } from './row.ts'
+import type { TransferReturn, TransferRow } from './row.ts'
 
 /** One leg of a transfer as the API returns it. Specification: "TransferEndpoint". */
 export interface TransferEndpointResource {
@@ -38,6 +38,15 @@ export interface TransferResource {
   readonly updated_at: string
   readonly automation_id?: string
   readonly wire_instructions?: WireInstructionsResource
+  /** What came back after it was complete, oldest first. */
+  readonly returns?: readonly TransferReturnResource[]
+}
+
+/** Money of a complete transfer that came back, as the API returns it. */
+export interface TransferReturnResource {
+  readonly code: string
+  readonly amount: { readonly value: string; readonly currency: string }
+  readonly occurred_at: string
 }
 
 /** Writes a transfer as the API returns it. */
@@ -68,11 +77,17 @@ export function transferView(row: TransferRow): TransferResource {
     updated_at: row.updated_at.toISOString(),
     ...given('automation_id', row.automation_id),
     ...given('wire_instructions', row.wire_instructions && instructionsView(row.wire_instructions)),
+    ...given('returns', row.returns === null ? null : row.returns.map(returnView)),
   }
 }
 
 function given<Name extends string, Value>(name: Name, value: Value | null): { readonly [K in Name]?: Value } {
   return (value === null ? {} : { [name]: value }) as { readonly [K in Name]?: Value }
+}
+
+function returnView({ code, amount, occurredAt }: TransferReturn): TransferReturnResource {
+  const { value, currency } = amount
+  return { code, amount: { value, currency }, occurred_at: new Date(occurredAt).toISOString() }
 }
 
 function failureView(failure: TransferFailure): Readonly<Record<string, unknown>> {

@@ -1,3 +1,4 @@
+import { Amount } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
 import type { RailFact, RailInstruction } from '../port.ts'
 import { acceptAll, eventually, type RailsProcess, startProcess } from './rails-process.ts'
@@ -14,12 +15,14 @@ export function describeFacts(subject: RailsSubject): void {
 }
 
 function describeOutcomes(subject: RailsSubject): void {
-  it('report that a payment has settled, with the transfer and the account', async () => {
+  it('report that a payment has settled, with the transfer, the account and the amount', async () => {
     const process = await startProcess(subject)
-    const { transferId, accountId, reference } = await submitOne(process, subject.instruct())
+    const instruction = subject.instruct()
+    const { transferId, accountId, reference } = await submitOne(process, instruction)
     await subject.settle(transferId)
     const fact = await process.waitFor(transferId, 'settled')
     expect(fact).toMatchObject({ reference, transferId, accountId, failure: null })
+    expect(Amount.equals(Amount.parse(fact.amount), instruction.amount)).toBe(true)
     await reads(subject, process, fact)
   })
 

@@ -107,11 +107,13 @@ export function reportPayments(
 function factOf(payment: StoredRailPayment): RailFact {
   const kind = payment.next_state
   if (kind === null) throw new Error('A payment is due but has no next step.')
+  const { amount, currency, received } = payment.route
   return {
     kind,
     reference: payment.reference,
     transferId: payment.transfer_id,
     accountId: payment.account_id,
+    amount: { value: received ?? amount, currency },
     failure: kind === 'rejected' || kind === 'returned' ? payment.failure : null,
     reachedAt: kind === 'accepted' ? payment.represented_at?.toISOString() : undefined,
     source: payment.source ?? undefined,

@@ -37,6 +37,7 @@ export function planPayment(instruction: RailInstruction, now: Date, sequence: n
       destination: destination.transferType,
       settleMs: settlesAt(destination.transferType, now).getTime() - now.getTime(),
       amount: instruction.amount.value,
+      currency: instruction.amount.currency,
       ...bouncesOf(instruction),
     },
     destination: destinationDetails(instruction),

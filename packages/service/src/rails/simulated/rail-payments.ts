@@ -13,6 +13,10 @@ export interface Route {
   /** Time from an arrival of money to the end, in milliseconds. */
   readonly settleMs: number
   readonly amount: string
+  /** Of the instruction. */
+  readonly currency: string
+  /** What a wire brought, where that differs from the amount. */
+  readonly received?: string | undefined
   /** How many presentments are returned, and with which code; none when absent. */
   readonly bounces?: { readonly code: string; readonly times: number } | undefined
 }
@@ -117,10 +121,12 @@ export async function reschedulePayment(
     readonly at: Date
     readonly failure: TransferFailure | null
     readonly source?: RailLegDetails | undefined
+    /** What the wire of the payment brought. */
+    readonly received?: string | undefined
   },
 ): Promise<boolean> {
-  const { from, next, at, failure, source } = change
-  const values = [transferId, from, next, at, jsonOf(failure), jsonOf(source)]
+  const { from, next, at, failure, source, received } = change
+  const values = [transferId, from, next, at, jsonOf(failure), jsonOf(source), received ?? null]
   return (await run(executor, context, reschedule, values)).length > 0
 }
 
@@ -233,7 +239,8 @@ const advance = statement(
 const reschedule = statement(
   'rail_payment_reschedule',
   `update {{schema}}.rail_payment
-      set next_state = $3, next_at = $4, failure = $5::jsonb, source = coalesce($6::jsonb, source)
+      set next_state = $3, next_at = $4, failure = $5::jsonb, source = coalesce($6::jsonb, source),
+          route = case when $7::text is null then route else route || jsonb_build_object('received', $7::text) end
     where transfer_id = $1 and state = any ($2)
    returning transfer_id`,
 )

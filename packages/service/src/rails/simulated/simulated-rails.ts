@@ -46,8 +46,11 @@ export interface RailSimulation {
   findStatementLine(transferId: string): Promise<(StatementLine & { readonly traceNumber: string }) | undefined>
   /** Accepts a transfer as the Canton party that receives the offer. */
   acceptOffer(transferId: string): Promise<void>
-  /** Simulates the arrival of the wire that a transfer waits for. */
-  receiveWire(transferId: string, sender: Pick<PaymentDetails, 'senderName' | 'senderBankName'>): Promise<void>
+  /** Simulates the arrival of the wire that a transfer waits for. Default amount: what it waits for. */
+  receiveWire(
+    transferId: string,
+    wire: Pick<PaymentDetails, 'senderName' | 'senderBankName'> & { readonly amount?: string | undefined },
+  ): Promise<void>
   /** The automation whose virtual account has this number; `undefined` when there is none. */
   findVirtualAccount(accountNumber: string): Promise<string | undefined>
   /** Simulates a payment to a virtual account. Resolves with the bank's reference: an IMAD or a trace number. */
@@ -202,19 +205,19 @@ function createSimulation(parts: SimulationParts): RailSimulation {
       return { ...payment.statement_line, traceNumber }
     },
     acceptOffer: (transferId) => change(transferId, { from: ['accepted'], next: 'settled', failure: null }),
-    async receiveWire(transferId, sender) {
+    async receiveWire(transferId, { amount: received, senderName, senderBankName }) {
       const now = virtualClock.now()
       const reference = imad(toEastern(now).date, await nextSequence())
       const paymentDetails: PaymentDetails = {
         receivedAt: now.toISOString(),
-        senderName: sender.senderName ?? null,
-        senderBankName: sender.senderBankName ?? null,
+        senderName: senderName ?? null,
+        senderBankName: senderBankName ?? null,
         senderBankRoutingNumber: null,
         paymentReference: transferId,
         imad: reference,
       }
       const source = { transactionId: reference, paymentDetails }
-      await change(transferId, { from: ['expected'], next: 'accepted', failure: null, source })
+      await change(transferId, { from: ['expected'], next: 'accepted', failure: null, source, received })
     },
     findVirtualAccount: (accountNumber) => virtualAccounts.findOwner(accountNumber),
     async receiveDeposit(deposit) {

@@ -1,0 +1,50 @@
+-- Pays what an account owes from its wallets of the same value on the same chain, as far as they have it available, in one posting.
+create or replace function {{schema}}.receivable_collect(p_account_id text, p_posting_id text) returns void language plpgsql as $$
+declare
+  v_owed record;
+  v_wallet record;
+  v_lines jsonb := '[]';
+  v_rest numeric;
+  v_paid numeric;
+begin
+  perform from {{schema}}.ledger_account a
+    where a.kind = 'custodial' and a.account_id = p_account_id
+    order by a.address_id, a.value_type, a.transfer_type
+      for no key update;
+  for v_owed in
+    select * from {{schema}}.receivable r
+     where r.account_id = p_account_id and r.amount > 0
+     order by r.since, r.address_id
+       for update
+  loop
+    v_rest := v_owed.amount;
+    for v_wallet in
+      select a.address_id, a.available - coalesce((
+               select -sum(l.amount) from jsonb_to_recordset(v_lines) as l(kind text, address text, value text, rail text, amount numeric)
+                where l.kind = 'custodial' and l.address = a.address_id and l.value = a.value_type and l.rail = a.transfer_type
+             ), 0) as available
+        from {{schema}}.ledger_account a
+       where a.kind = 'custodial' and a.account_id = p_account_id
+         and a.value_type = v_owed.value_type and a.transfer_type = v_owed.transfer_type
+       order by a.address_id
+    loop
+      v_paid := least(v_rest, v_wallet.available);
+      continue when v_paid <= 0;
+      v_rest := v_rest - v_paid;
+      v_lines := v_lines || (
+        select jsonb_agg(jsonb_build_object(
+                 'kind', l.kind, 'account', p_account_id, 'address', l.address, 'value', v_owed.value_type,
+                 'rail', v_owed.transfer_type, 'bucket', 'available', 'amount', l.amount
+               ))
+          from (values ('custodial', v_wallet.address_id, -v_paid), ('receivable', v_owed.address_id, v_paid))
+                 as l(kind, address, amount)
+      );
+    end loop;
+    update {{schema}}.receivable r
+       set amount = v_rest
+     where r.account_id = p_account_id and r.address_id = v_owed.address_id and r.value_type = v_owed.value_type
+       and r.transfer_type = v_owed.transfer_type;
+  end loop;
+  perform {{schema}}.ledger_apply(p_posting_id, 'deposit', v_lines);
+end
+$$;

@@ -1,0 +1,119 @@
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestAutomations, testAutomations } from '../../test/automations.ts'
+import { inspect } from '../../test/inspection.ts'
+import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
+import { inTransaction, type ServiceContext } from '../context.ts'
+import { listRailExceptions } from '../rail-exceptions/rail-exceptions.ts'
+import type { DepositFact } from '../rails/port.ts'
+import type { AutomationResource } from './automations.ts'
+import { applyDeposit } from './deposits.ts'
+import { applyOpened } from './opening.ts'
+
+const database = await testDatabase({ role: 'ordinary' })
+let api: TestSandbox
+let automations: TestAutomations
+let automation: AutomationResource
+let context: ServiceContext
+beforeAll(async () => {
+  api = await testSandbox(database.url)
+  context = api.sandbox.service.context
+  automations = testAutomations(api)
+  automation = await automations.open()
+})
+afterAll(() => api.stop())
+
+const settlement = async (): Promise<number> => {
+  const { rows } = await inspect(context.pool).query(
+    `select coalesce(sum(entries_available), 0) as usd from ${context.schema}.ledger_balance
+      where kind = 'settlement' and value_type = 'USD'`,
+  )
+  return Number(rows[0]?.usd)
+}
+const factOf = (reference: string, fields: Partial<DepositFact> = {}): DepositFact => ({
+  reference,
+  transferType: 'wire',
+  routingNumber: automation.source.funding_instructions?.routing_number ?? '',
+  accountNumber: automations.accountNumberOf(automation),
+  amount: { value: '75.00', currency: 'USD' },
+  details: { imad: reference },
+  ...fields,
+})
+const exceptions = () => inTransaction(context, (tx) => listRailExceptions(tx, context))
+
+describe('a deposit with the reference of another one', () => {
+  it.each<[string, string, () => Promise<Partial<DepositFact>>]>([
+    ['amount', '20261101OUTL0000900011', async () => ({ amount: { value: '76.00', currency: 'USD' } })],
+    [
+      'account',
+      '20261101OUTL0000900012',
+      async () => ({ accountNumber: automations.accountNumberOf(await automations.open()) }),
+    ],
+  ])('and another %s is held as an exception, and mints nothing', async (_, reference, fields) => {
+    const first = await applyDeposit(context, factOf(reference))
+    const [before, open] = [await settlement(), await exceptions()]
+    const other = factOf(reference, await fields())
+    const held = { outcome: 'held', reason: 'reference_reused' }
+    expect([await applyDeposit(context, other), await applyDeposit(context, other)]).toEqual([held, held])
+    expect(await applyDeposit(context, factOf(reference))).toEqual(first)
+    expect(await settlement()).toBe(before)
+    const added = (await exceptions()).filter(({ id }) => !open.some((one) => one.id === id))
+    expect(added).toMatchObject([{ kind: 'deposit', rail: 'wire', reference, reason: 'reference_reused' }])
+    expect(JSON.stringify(added)).not.toContain(other.accountNumber)
+  })
+
+  it('that the service accepted before it stored facts is held too', async () => {
+    const reference = '20261101OUTL0000900013'
+    const first = await applyDeposit(context, factOf(reference))
+    const { query } = inspect(context.pool)
+    await query(`delete from ${context.schema}.rail_fact where reference = $1`, [reference])
+    expect(await applyDeposit(context, factOf(reference, { amount: { value: '1', currency: 'USD' } }))).toMatchObject({
+      outcome: 'held',
+    })
+    expect(await applyDeposit(context, factOf(reference))).toEqual(first)
+  })
+
+  it('is the same deposit when only its details differ', async () => {
+    const reference = '20261101OUTL0000900014'
+    const first = await applyDeposit(context, factOf(reference))
+    expect(
+      await applyDeposit(context, factOf(reference, { details: { imad: reference, senderName: 'Globex' } })),
+    ).toEqual(first)
+  })
+})
+
+describe('an opened virtual account', () => {
+  const instructions = () => {
+    const { funding_instructions: given } = automation.source
+    if (given === null) throw new Error('The automation is not open.')
+    return {
+      accountNumber: given.account_number,
+      routingNumber: given.routing_number,
+      bankName: given.bank_name,
+      bankAddress: given.bank_address,
+      memo: null,
+    }
+  }
+  const reasons = async (automationId: string) =>
+    (await exceptions()).filter(({ reference }) => reference === automationId).map(({ reason }) => reason)
+
+  it('that is reported again changes nothing', async () => {
+    await applyOpened(context, { automationId: automation.id, instructions: instructions() })
+    expect(await automations.read(automation.id)).toEqual(automation)
+    expect(await reasons(automation.id)).toEqual([])
+  })
+
+  it('with another number than the automation has is an exception', async () => {
+    await applyOpened(context, {
+      automationId: automation.id,
+      instructions: { ...instructions(), accountNumber: '111122223333' },
+    })
+    expect(await automations.read(automation.id)).toEqual(automation)
+    expect(await reasons(automation.id)).toEqual(['other_virtual_account'])
+  })
+
+  it('of an unknown automation is an exception', async () => {
+    await applyOpened(context, { automationId: '0'.repeat(26), instructions: instructions() })
+    expect(await reasons('0'.repeat(26))).toEqual(['unknown_automation'])
+  })
+})

@@ -1,0 +1,72 @@
+import type { TransferFailure, TransferStatus } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Row, run, statement } from '../database/statement.ts'
+import type { LedgerLine } from '../ledger/ledger.ts'
+import type { RailFactKind } from '../rail-facts/fact-kind.ts'
+import type { JudgedTransfer } from '../rail-facts/judgement.ts'
+import type { RailFlow } from '../rails/port.ts'
+
+/** What is known of the transfer of a fact. */
+export interface KnownTransfer extends JudgedTransfer {
+  readonly id: string
+  /** The rail or chain whose reference identifies its payment. */
+  readonly rail: string
+  readonly destinationAddressId: string
+  /** The rail of the deposit that funded it; null for one that an automation has not created. */
+  readonly depositRail: string | null
+  /** Ledger lines of its end. */
+  readonly post: readonly LedgerLine[]
+  /** True once the engine knows the reference. */
+  readonly hasReference: boolean
+}
+
+/** Locks facts that have no outcome yet, and their transfers. Those that are missing in the answer have an outcome. */
+export async function claimFacts(
+  tx: Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, KnownTransfer | undefined>> {
+  const rows = await run(tx, context, claim, [ids])
+  return new Map(rows.map((row) => [row.factId, row.transfer]))
+}
+
+function knownOf(row: Row): KnownTransfer {
+  const { amountValue, amountCurrency, automationId, sourceTransferType, destinationTransferType, ...transfer } =
+    readTransfer(row)
+  const isIncoming = transfer.flow === 'onramp' && automationId === null
+  return {
+    ...transfer,
+    amount: { value: amountValue, currency: amountCurrency },
+    rail: isIncoming ? sourceTransferType : destinationTransferType,
+    depositRail: automationId === null ? null : sourceTransferType,
+  }
+}
+
+const readTransfer = rowDecoder('transfer', {
+  id: Column.text,
+  accountId: Column.text,
+  status: Column.word<TransferStatus>(),
+  failure: Column.nullable(Column.json<TransferFailure>()),
+  flow: Column.word<RailFlow>(),
+  automationId: Column.nullable(Column.text),
+  amountValue: Column.text,
+  amountCurrency: Column.text,
+  sourceTransferType: Column.text,
+  destinationTransferType: Column.text,
+  destinationAddressId: Column.text,
+  post: Column.json<readonly LedgerLine[]>(),
+  awaitsWire: Column.boolean,
+  hasReference: Column.boolean,
+  reference: Column.nullable(Column.text),
+  appliedKinds: Column.words<RailFactKind>(),
+  heldKinds: Column.words<RailFactKind>(),
+  returnedValue: Column.text,
+})
+
+const readFactId = rowDecoder('rail fact', { factId: Column.text })
+
+const claim = statement('rail_fact_claim', 'select * from {{schema}}.rail_fact_claim($1)', (row) => ({
+  ...readFactId(row),
+  transfer: row['id'] === null ? undefined : knownOf(row),
+}))
