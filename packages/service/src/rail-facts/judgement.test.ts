@@ -55,6 +55,7 @@ describe('of a transfer that has ended', () => {
     failed: transferOf({ status: 'failed', failure }),
     rejected: transferOf({ appliedKinds: ['rejected'] }),
     canceled: transferOf({ status: 'canceled' }),
+    'a canceled payment': transferOf({ appliedKinds: ['canceled'] }),
   }
   const contradicted = exception('status_contradicted')
 
@@ -73,6 +74,12 @@ describe('of a transfer that has ended', () => {
     ['canceled', 'rejected', applied],
     ['canceled', 'returned', contradicted],
     ['canceled', 'settled', contradicted],
+    ['canceled', 'canceled', applied],
+    ['complete', 'canceled', contradicted],
+    ['settled', 'canceled', contradicted],
+    ['failed', 'canceled', applied],
+    ['a canceled payment', 'settled', contradicted],
+    ['a canceled payment', 'canceled', applied],
   ] as const)('by %s, a fact of the kind %s', (end, kind, judgement) => {
     expect(judge(factOf(kind), ends[end])).toEqual(judgement)
   })
@@ -139,6 +146,7 @@ describe('of another amount', () => {
 
   it('matters not where nothing moved', () => {
     expect(judge(factOf('rejected', { amount: less }), transferOf())).toEqual(applied)
+    expect(judge(factOf('canceled', { amount: less }), wire)).toEqual(applied)
     expect(judge(factOf('returned', { amount: less }), wire)).toEqual(applied)
   })
 })

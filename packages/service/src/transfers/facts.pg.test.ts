@@ -82,6 +82,32 @@ describe('a fact that a rail reports', () => {
   })
 })
 
+describe('a fact about a wire that its client has canceled', () => {
+  const cancel = async () => {
+    const { id } = await payments.wireOnramp('25')
+    expect((await api.call('POST', `/accounts/${api.accountId}/transfers/${id}/cancel`)).status).toBe(200)
+    return await payments.reaches(id, 'canceled')
+  }
+
+  it('is accepted when it says the same, and changes nothing', async () => {
+    const transfer = await cancel()
+    const fact = await payments.factOf(transfer, 'canceled')
+    expect(await report([fact, fact])).toEqual(new Set([fact.reference]))
+    expect(await payments.exceptions({ transferId: transfer.id })).toEqual([])
+    expect((await payments.read(transfer.id)).status).toBe('canceled')
+  })
+
+  it('is an exception when it says that the money was paid, which is credited to nobody', async () => {
+    const transfer = await cancel()
+    const before = await payments.balance()
+    await report([await payments.factOf(transfer, 'settled')])
+    expect(await payments.exceptions({ transferId: transfer.id })).toMatchObject([{ reason: 'status_contradicted' }])
+    expect((await payments.read(transfer.id)).status).toBe('canceled')
+    expect(await payments.balance()).toBe(before)
+    await expectSoundLedger(context)
+  })
+})
+
 describe('a fact that contradicts what is known', () => {
   const cases: readonly [string, string, (fact: RailFact) => RailFact][] = [
     ['of an unknown transfer', 'unknown_transfer', (fact) => ({ ...fact, transferId: '0'.repeat(26) })],
