@@ -88,32 +88,13 @@ export function createService(options: ServiceOptions): Service {
   const { context, engine, rails } = createContext(options, () => running)
   const app = createApp(context, routesOf(context, rails, options.bankLinking))
   subscribeToEngine(context)
-  let delivery: WebhookDelivery | undefined
-  let opening: AutomationOpening | undefined
-  let onboarding: Onboarding | undefined
-  let housekeeping: { stop(): Promise<void> } | undefined
-  let endGauges: (() => void) | undefined
+  const parts: Parts = {}
   const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
   const stop = async () => {
     running = false
     isStarted = false
-    endGauges?.()
-    endGauges = undefined
-    // What submits and orders stops before the rails that it needs.
-    const stages = [
-      [
-        named('housekeeping', housekeeping),
-        named('automations', opening),
-        named('accounts', onboarding),
-        named('engine', engine, options.engine?.stopTimeoutMs),
-      ],
-      [named('rails', { stop: () => stopRails(context) }, context.railTimeoutMs)],
-      [named('webhooks', delivery, options.webhooks?.timeoutMs)],
-    ]
-    housekeeping = undefined
-    opening = undefined
-    onboarding = undefined
-    delivery = undefined
+    const stages = stagesOf(context, engine, options, parts)
+    Object.assign(parts, stopped)
     try {
       await stopInStages(context, stages)
     } finally {
@@ -141,11 +122,7 @@ export function createService(options: ServiceOptions): Service {
           deposited: (fact) => applyDeposit(context, fact),
         })
         await engine.start(options.engine)
-        opening = startAutomationOpening(context)
-        onboarding = startOnboarding(context)
-        delivery = startWebhookDelivery(context, options.webhooks)
-        housekeeping = await startHousekeeping(context, options.retention)
-        endGauges = context.telemetry && gaugeRailExceptions(context.telemetry, () => countOpenExceptions(context))
+        await startParts(context, options, parts)
       } catch (error) {
         await stop().catch(() => undefined)
         throw error
@@ -154,6 +131,51 @@ export function createService(options: ServiceOptions): Service {
     },
     stop,
   }
+}
+
+/** What runs beside the rails and the engine, as far as it has started. */
+interface Parts {
+  delivery?: WebhookDelivery | undefined
+  opening?: AutomationOpening | undefined
+  onboarding?: Onboarding | undefined
+  housekeeping?: { stop(): Promise<void> } | undefined
+  endGauges?: (() => void) | undefined
+}
+
+const stopped = {
+  delivery: undefined,
+  opening: undefined,
+  onboarding: undefined,
+  housekeeping: undefined,
+  endGauges: undefined,
+} satisfies Parts
+
+async function startParts(context: ServiceContext, options: ServiceOptions, parts: Parts): Promise<void> {
+  parts.opening = startAutomationOpening(context)
+  parts.onboarding = startOnboarding(context)
+  parts.delivery = startWebhookDelivery(context, options.webhooks)
+  parts.housekeeping = await startHousekeeping(context, options.retention)
+  parts.endGauges = context.telemetry && gaugeRailExceptions(context.telemetry, () => countOpenExceptions(context))
+}
+
+/** In the order in which they stop: what submits and orders stops before the rails that it needs. */
+function stagesOf(
+  context: ServiceContext,
+  engine: Engine<Tx>,
+  options: ServiceOptions,
+  { housekeeping, opening, onboarding, delivery, endGauges }: Parts,
+): readonly (readonly (Part | undefined)[])[] {
+  return [
+    [
+      named('gauges', endGauges && { stop: async () => endGauges() }),
+      named('housekeeping', housekeeping),
+      named('automations', opening),
+      named('accounts', onboarding),
+      named('engine', engine, options.engine?.stopTimeoutMs),
+    ],
+    [named('rails', { stop: () => stopRails(context) }, context.railTimeoutMs)],
+    [named('webhooks', delivery, options.webhooks?.timeoutMs)],
+  ]
 }
 
 const named = (name: string, part: { stop(): Promise<void> } | undefined, waitMs?: number): Part | undefined =>
