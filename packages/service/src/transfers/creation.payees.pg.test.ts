@@ -99,7 +99,7 @@ it.each([
   const before = await written()
   const { status, json } = await pay()
   expect([status, json['code']]).toEqual([422, 'payee_not_ready'])
-  expect(json['errors']).toMatchObject([{ source: { pointer: '/destination/addressId' } }])
+  expect(json['errors']).toMatchObject([{ source: { pointer: '/destination/address_id' } }])
   expect(await written()).toEqual(before)
 })
 
