@@ -93,8 +93,8 @@ export const bugs: readonly Bug[] = [
     sql: {
       on: 'service',
       name: 'ledger_apply_many',
-      from: `where jsonb_array_length(g.value -> 'lines') > 0`,
-      to: `where jsonb_array_length(g.value -> 'lines') > 0 and g.value ->> 'step' <> 'void'`,
+      from: 'where jsonb_array_length(g.lines) > 0',
+      to: `where jsonb_array_length(g.lines) > 0 and g.step <> 'void'`,
     },
   },
   {
@@ -104,7 +104,7 @@ export const bugs: readonly Bug[] = [
     sql: {
       on: 'service',
       name: 'ledger_hold',
-      from: 'and a.available >= l.amount',
+      from: 'and a.available >= v_amount',
       to: '',
     },
   },
