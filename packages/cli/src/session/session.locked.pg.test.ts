@@ -1,65 +1,75 @@
 import type { PoolClient } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { outlay, testHost } from '../../test/outbox.ts'
+import { type Host, outlay, testHost } from '../../test/outbox.ts'
 
-type Work = (tx: PoolClient) => Promise<unknown>
+type Work = (tx: PoolClient, host: Host) => Promise<unknown>
 
-describe('a command behind a transaction that stays open', async () => {
-  const host = await testHost()
-  const { accounts, stops, fence, transfers } = host.engine
-  const run = (...args: string[]) => outlay(args, { DATABASE_URL: host.database.url })
+const run = (host: Host, ...args: string[]) => outlay(args, { DATABASE_URL: host.database.url })
 
-  /** Runs a command while a host's transaction stays open, and rolls that back. */
-  async function runBehind(work: Work, ...args: string[]) {
-    const client = await host.pool.connect()
-    try {
-      await client.query('begin')
-      await work(client)
-      return await run(...args)
-    } finally {
-      await client.query('rollback')
-      client.release()
-    }
+/** Runs a command while a host's transaction stays open, and rolls that back. */
+async function runBehind(host: Host, work: Work, ...args: string[]) {
+  const client = await host.pool.connect()
+  try {
+    await client.query('begin')
+    await work(client, host)
+    return await run(host, ...args)
+  } finally {
+    await client.query('rollback')
+    client.release()
   }
+}
 
-  const limit: Work = (tx) => accounts.configure(tx, 'acme', { ratePerSecond: 5 })
-  it.each<[string, Work, string[]]>([
-    ['stop', (tx) => stops.add(tx, { scope: 'all' }), ['stop', '--all']],
-    ['fence', (tx) => fence(tx, {}), ['fence']],
-    ['accounts pause', limit, ['accounts', 'pause', 'acme']],
-    ['accounts limit', limit, ['accounts', 'limit', 'acme', '--rate', '3']],
-  ])('says that nothing was changed, and how to find who holds the lock: %s', async (_, work, args) => {
-    await host.enqueue({ accountId: 'acme' })
-    const { code, stdout, stderr } = await runBehind(work, ...args)
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain('NOTHING was stopped')
-    expect(stderr).toContain('pg_blocking_pids(pid) from pg_stat_activity')
-    const { rows } = await host.pool.query(
-      `select (select count(*)::integer from outlay.stop) as stops,
-        (select count(*)::integer from outlay.account where paused or rate_per_second is not null) as held,
-        (select count(*)::integer from outlay.known_database where fenced_since is not null) as fenced`,
-    )
-    expect(rows).toEqual([{ stops: 0, held: 0, fenced: 0 }])
+/** Runs a command while another session has a table locked, even for readers. */
+const runBehindLock = (host: Host, table: string, ...args: string[]) =>
+  runBehind(host, (tx) => tx.query(`lock table outlay.${table} in access exclusive mode`), ...args)
+
+/** A test with a database of its own: each waits for some seconds, and they wait side by side. */
+const test = (command: string, says: string, work: (host: Host) => Promise<void>) =>
+  describe(command, async () => {
+    const host = await testHost()
+    it(says, () => work(host))
   })
 
-  it('resumes nothing, and cancels nothing', async () => {
+const limit: Work = (tx, { engine }) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 5 })
+
+describe.concurrent('behind a transaction that stays open', () => {
+  const changes: readonly (readonly [string, Work, readonly string[]])[] = [
+    ['stop', (tx, { engine }) => engine.stops.add(tx, { scope: 'all' }), ['stop', '--all']],
+    ['fence', (tx, { engine }) => engine.fence(tx, {}), ['fence']],
+    ['accounts pause', limit, ['accounts', 'pause', 'acme']],
+    ['accounts limit', limit, ['accounts', 'limit', 'acme', '--rate', '3']],
+  ]
+  for (const [command, work, args] of changes) {
+    test(command, 'says that nothing was changed, and how to find who holds the lock', async (host) => {
+      await host.enqueue({ accountId: 'acme' })
+      const { code, stdout, stderr } = await runBehind(host, work, ...args)
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toContain('NOTHING was stopped')
+      expect(stderr).toContain('pg_blocking_pids(pid) from pg_stat_activity')
+      const { rows } = await host.pool.query(
+        `select (select count(*)::integer from outlay.stop) as stops,
+          (select count(*)::integer from outlay.account where paused or rate_per_second is not null) as held,
+          (select count(*)::integer from outlay.known_database where fenced_since is not null) as fenced`,
+      )
+      expect(rows).toEqual([{ stops: 0, held: 0, fenced: 0 }])
+    })
+  }
+
+  test('accounts resume, transfers cancel', 'change nothing', async (host) => {
     const { id } = await host.enqueue({ accountId: 'acme' })
-    await run('accounts', 'pause', 'acme')
-    const resumed = await runBehind(limit, 'accounts', 'resume', 'acme', '--json')
-    const canceled = await runBehind((tx) => transfers.cancel(tx, id), 'transfers', 'cancel', id, '--json')
+    await run(host, 'accounts', 'pause', 'acme')
+    const resumed = await runBehind(host, limit, 'accounts', 'resume', 'acme', '--json')
+    const cancel: Work = (tx, { engine }) => engine.transfers.cancel(tx, id)
+    const canceled = await runBehind(host, cancel, 'transfers', 'cancel', id, '--json')
     for (const { code, stderr } of [resumed, canceled]) {
       expect([code, JSON.parse(stderr).error.code]).toEqual([1, '55P03'])
     }
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'queued', status: 'pending' })
   })
 
-  /** Runs a command while another session has a table locked, even for readers. */
-  const runBehindLock = (table: string, ...args: string[]) =>
-    runBehind((tx) => tx.query(`lock table outlay.${table} in access exclusive mode`), ...args)
-
-  it.each<[string, RegExp, string, string[]]>([
+  const committed: readonly (readonly [string, RegExp, string, readonly string[]])[] = [
     ['stop', /^Stopped: everything\..* could not be read/s, 'transfer', ['stop', '--all']],
-    ['stop', /^Stopped: the account acme\..* could not be read/s, 'account', ['stop', '--account', 'acme']],
+    ['stop --account', /^Stopped: the account acme\..* could not be read/s, 'account', ['stop', '--account', 'acme']],
     ['start-sending', /^There is no stop.* could not be read/s, 'known_database', ['start-sending', '--all']],
     ['fence', /^Fenced\..* could not be read/s, 'transfer', ['fence']],
     ['adopt-database', /^Adopted, and fenced.* could not be read/s, 'transfer', ['adopt-database']],
@@ -77,33 +87,36 @@ describe('a command behind a transaction that stays open', async () => {
       'stop',
       ['accounts', 'funds-arrived', 'acme'],
     ],
-  ])('says first what it has committed, then what could not be read: %s', async (_, says, table, args) => {
-    await host.engine.start()
-    await host.engine.stop()
-    await host.enqueue({ accountId: 'acme' })
-    await host.pool.query(`update outlay.transfer set stage = 'awaiting_funds', reason = 'insufficient_balance'`)
-    const { code, stdout, stderr } = await runBehindLock(table, ...args)
-    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(says), ''])
-  })
+  ]
+  for (const [command, says, table, args] of committed) {
+    test(command, 'says first what it has committed, then what could not be read', async (host) => {
+      await host.engine.start()
+      await host.engine.stop()
+      await host.enqueue({ accountId: 'acme' })
+      await host.pool.query(`update outlay.transfer set stage = 'awaiting_funds', reason = 'insufficient_balance'`)
+      const { code, stdout, stderr } = await runBehindLock(host, table, ...args)
+      expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(says), ''])
+    })
+  }
 
-  it('releases a transfer and says that what else holds it could not be read', async () => {
+  test('transfers release', 'releases a transfer and says that what else holds it could not be read', async (host) => {
     const { id } = await host.enqueue()
     await host.pool.query(`update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown'`)
-    const { code, stdout } = await runBehindLock('stop', 'transfers', 'release', id)
+    const { code, stdout } = await runBehindLock(host, 'stop', 'transfers', 'release', id)
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^1 transfer released.* could not be read/)])
     expect(stdout).toMatch(/blocked\/pending \(outcome_unknown\) → queued\/pending/)
   })
 
-  it('stops although it cannot read which migrations have run', async () => {
-    const { code, stdout } = await runBehindLock('migration', 'stop', '--all')
+  test('stop', 'stops although it cannot read which migrations have run', async (host) => {
+    const { code, stdout } = await runBehindLock(host, 'migration', 'stop', '--all')
     expect([code, stdout]).toEqual([
       0,
       expect.stringContaining('Whether the schema is that of this release could not be read.'),
     ])
-    expect(await stops.list()).toHaveLength(1)
+    expect(await host.engine.stops.list()).toHaveLength(1)
   })
 
-  it.each<[string, string[]]>([
+  const waiting: readonly (readonly [string, readonly string[]])[] = [
     ['transfer', ['status']],
     ['transfer', ['transfers', 'list']],
     ['account', ['accounts', 'list']],
@@ -112,9 +125,12 @@ describe('a command behind a transaction that stays open', async () => {
     ['transfer', ['archive', '--older-than', '1s']],
     ['transfer', ['roles']],
     ['migration', ['migrate']],
-  ])('waits for %s no longer than for another lock: outlay %j', async (table, args) => {
-    await host.enqueue()
-    const { code, stderr } = await runBehindLock(table, ...args, '--json')
-    expect([code, JSON.parse(stderr).error.code]).toEqual([1, '55P03'])
-  })
+  ]
+  for (const [table, args] of waiting) {
+    test(args.join(' '), `waits for ${table} no longer than for another lock`, async (host) => {
+      await host.enqueue()
+      const { code, stderr } = await runBehindLock(host, table, ...args, '--json')
+      expect([code, JSON.parse(stderr).error.code]).toEqual([1, '55P03'])
+    })
+  }
 })
