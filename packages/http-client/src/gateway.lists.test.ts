@@ -32,3 +32,13 @@ test.each([
   exchange.server.script(answer(404, body))
   await expect(list()).rejects.toMatchObject({ code: 'not_found' })
 })
+
+test('a transfer that somebody else does not find is not unknown to the service', async () => {
+  const get = () => exchange.gateway.get(accountId, transfer.id, { signal: new AbortController().signal })
+  for (const body of ['<html>not here</html>', '', { message: 'no Route matched' }]) {
+    exchange.server.script(answer(404, body))
+    await expect(get()).rejects.toMatchObject({ code: 'not_found' })
+  }
+  exchange.server.script(answer(404, { code: 'not_found' }))
+  expect(await get()).toBeUndefined()
+})
