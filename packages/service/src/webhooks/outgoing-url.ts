@@ -61,6 +61,8 @@ export function parseOutgoingUrl(text: unknown, field: string, policy: OutgoingP
   const refuse = (message: string) => new OutlayError('invalid_request', message, { field })
   if (typeof text !== 'string' || text.length > 2_048 || !URL.canParse(text)) throw refuse('must be a URL')
   const url = new URL(text)
+  // A fragment is never sent, so URLs that differ in it are the same.
+  url.hash = ''
   if (url.protocol !== 'https:' && !(policy.allowPrivate && url.protocol === 'http:'))
     throw refuse('must be an https URL')
   if (url.username !== '' || url.password !== '') throw refuse('must not hold credentials')

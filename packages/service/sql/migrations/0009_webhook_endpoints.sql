@@ -1,0 +1,29 @@
+-- Webhooks that fail share what is sent to their endpoint: every registration with its URL, and every URL of its host.
+
+alter table {{schema}}.webhook_registration
+  -- The URL without its query: what a failure counts against.
+  add column endpoint text not null generated always as (regexp_replace(url, '[?#].*$', '')) stored,
+  add column host text not null generated always as (coalesce(substring(url from '^[^:]+://[^/?#]+'), url)) stored,
+  -- Whether a delivery has ever succeeded. Other URLs that fail on its host do not hold such a registration.
+  add column proven boolean not null default false;
+
+update {{schema}}.webhook_registration r
+   set proven = true
+ where exists (
+   select from {{schema}}.webhook_delivery d where d.registration_id = r.id and d.status = 'delivered'
+ );
+
+-- What fails now. A success deletes the row.
+create table {{schema}}.webhook_endpoint (
+  -- An endpoint or a host.
+  key text primary key,
+  -- From which failure on it is held.
+  tolerance smallint not null,
+  longest_hold_ms integer not null,
+  failures smallint not null,
+  -- Until then nothing is sent to it. Afterwards one delivery is, as a probe, before all others.
+  held_until timestamptz not null
+) with (fillfactor = 70);
+
+alter table {{schema}}.webhook_endpoint enable row level security, force row level security;
+create policy system on {{schema}}.webhook_endpoint using (current_setting('outlay.system', true) = 'on');
