@@ -63,6 +63,11 @@ export interface ServiceOptions {
   readonly allowPrivateWebhooks?: boolean | undefined
   /** Per client. Default 2,000 a second, burst 2,000. */
   readonly rateLimit?: ServiceContext['rateLimit']
+  /**
+   * How many proxies in front of the process add an address to `X-Forwarded-For`. Wrong credentials are throttled by the address that the
+   * outermost of them has added. Default 0: by the address of the connection, and the header is not read.
+   */
+  readonly trustedProxies?: number | undefined
   /** Options of the engine's workers in this process. */
   readonly engine?: WorkOptions | undefined
   /** Options of webhook delivery. */
@@ -92,6 +97,7 @@ const names = [
   'receivablePolicy',
   'allowPrivateWebhooks',
   'rateLimit',
+  'trustedProxies',
   'engine',
   'webhooks',
   'retention',
@@ -124,6 +130,7 @@ export function checkServiceOptions(options: ServiceOptions): void {
   checkWord(amountPolicy, 'amountPolicy', ['hold', 'credit_received'])
   checkWord(receivablePolicy, 'receivablePolicy', ['block', 'allow'])
   if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')
+  checkNumbers({ trustedProxies: options.trustedProxies }, { trustedProxies: { min: 0, max: 10, integer: true } })
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
   checkExpiry(options.transferExpiryHours ?? {}, catalog)

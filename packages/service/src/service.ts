@@ -18,6 +18,7 @@ import { reportUnboundRole } from './database/row-security.ts'
 import { financialInstitutionsRoutes } from './financial-institutions/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
+import type { Connection } from './http/client-address.ts'
 import type { RouteModule } from './http/request.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
 import { countOpenExceptions } from './rail-exceptions/rail-exceptions.ts'
@@ -41,8 +42,11 @@ import { webhooksRoutes } from './webhooks/routes.ts'
 
 /** The service, to be mounted in a server. */
 export interface Service {
-  /** Answers one request. Mount it in any server. Without {@link Service.start}, it works and transfers wait. */
-  readonly fetch: (request: Request) => Promise<Response>
+  /**
+   * Answers one request. Mount it in any server, which also gives the connection if it can: wrong credentials are throttled by its
+   * address. Without {@link Service.start}, it works and transfers wait.
+   */
+  readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
   /** The mounted routes. */
   readonly routes: readonly MountedRoute[]
   /** Migrates the tables of the service and its engine to this release. */
@@ -233,6 +237,7 @@ function createContext(
     amountPolicy: options.amountPolicy,
     receivablePolicy: options.receivablePolicy,
     rateLimit: options.rateLimit,
+    trustedProxies: options.trustedProxies,
     transferExpiryHours: options.transferExpiryHours,
     allowPrivateWebhooks: options.allowPrivateWebhooks,
   }
