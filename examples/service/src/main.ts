@@ -7,8 +7,12 @@ import { pinoLogger } from '@outlay/service/logging'
 import { startSandbox } from '@outlay/service/sandbox'
 import { provideCredentials } from './credentials.ts'
 import { openDatabase } from './database.ts'
+import { provideKey } from './encryption-key.ts'
 import { writeGreeting } from './greeting.ts'
 import { type Options, readOptions, usage } from './options.ts'
+
+const keyWarning =
+  'A key for encryption at rest was made. Who has it and the database reads bank accounts, tax ids and secrets of webhooks; without it nobody does. Back it up apart from the database.'
 
 const interrupted = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -22,6 +26,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 try {
   const options = readOptions(process.argv.slice(2), {
     databaseUrl: process.env['DATABASE_URL'],
+    encryptionKey: process.env['OUTLAY_ENCRYPTION_KEY'],
     repository: join(import.meta.dirname, '../../..'),
     uid: process.getuid?.(),
   })
@@ -34,10 +39,22 @@ try {
 
 async function run(options: Options): Promise<void> {
   await using running = new AsyncDisposableStack()
+  // Before the database, whose directory tells whether there are data from before.
+  const key = await provideKey(options)
   const database = await openDatabase(options)
   running.defer(() => database.stop())
   const logger = pinoLogger({ level: options.logLevel, destination: process.stderr })
-  const sandbox = running.use(await startSandbox({ databaseUrl: database.url, port: options.port, logger }))
+  if (key?.isNew === true) logger.warn({ path: key.path }, keyWarning)
+  const { port, allowPrivateWebhooks } = options
+  const sandbox = running.use(
+    await startSandbox({
+      databaseUrl: database.url,
+      port,
+      logger,
+      allowPrivateWebhooks,
+      encryptionKey: key?.key,
+    }),
+  )
   const { credentials, isNew } = await provideCredentials(sandbox, options)
   process.stdout.write(writeGreeting(sandbox.url, credentials, { isNew, dataDir: options.dataDir }))
   if (!interrupted.signal.aborted)
