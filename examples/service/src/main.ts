@@ -45,13 +45,14 @@ async function run(options: Options): Promise<void> {
   running.defer(() => database.stop())
   const logger = pinoLogger({ level: options.logLevel, destination: process.stderr })
   if (key?.isNew === true) logger.warn({ path: key.path }, keyWarning)
-  const { port, allowPrivateWebhooks } = options
+  const { port, allowPrivateWebhooks, publicUrl } = options
   const sandbox = running.use(
     await startSandbox({
       databaseUrl: database.url,
       port,
       logger,
       allowPrivateWebhooks,
+      publicUrl,
       encryptionKey: key?.key,
     }),
   )

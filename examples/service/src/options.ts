@@ -13,6 +13,8 @@ export interface Options {
   readonly encryptionKey: string | undefined
   /** Whether webhooks may go to private addresses. */
   readonly allowPrivateWebhooks: boolean
+  /** Base URL for clients; `undefined` for the address that listens. */
+  readonly publicUrl: string | undefined
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
 }
 
@@ -22,6 +24,7 @@ export const usage = `Runs the money-movement service on this machine, with simu
   --port <number>         default 4010
   --data-dir <directory>  where the data stay; default .outlay/service in the repository
   --database-url <url>    a PostgreSQL of your own, instead of the embedded one; default DATABASE_URL
+  --public-url <url>      base URL for clients, such as behind a proxy; default the address that listens
   --private-webhooks      webhooks may go to private addresses and over plain HTTP; always so with the embedded database
   --log-level <level>     debug, info, warn, error or silent; default info
 
@@ -52,6 +55,7 @@ export function readOptions(
       port: { type: 'string', default: '4010' },
       'data-dir': { type: 'string' },
       'database-url': { type: 'string' },
+      'public-url': { type: 'string' },
       'private-webhooks': { type: 'boolean', default: false },
       'log-level': { type: 'string', default: 'info' },
     },
@@ -67,6 +71,7 @@ export function readOptions(
     logLevel,
     dataDir: values['data-dir'] ?? defaultDataDir(variables),
     databaseUrl,
+    publicUrl: values['public-url'],
     encryptionKey: variables.encryptionKey || undefined,
     allowPrivateWebhooks: values['private-webhooks'] || databaseUrl === undefined,
   }

@@ -64,6 +64,11 @@ export interface ServiceOptions {
   /** Per client. Default 2,000 a second, burst 2,000. */
   readonly rateLimit?: ServiceContext['rateLimit']
   /**
+   * Base URL at which clients reach the API, such as `https://api.acme.example/payouts`. Answers that have a URL of the service begin with
+   * it. Default: the address that the connection came to, since clients write the Host header.
+   */
+  readonly publicUrl?: string | undefined
+  /**
    * How many proxies in front of the process add an address to `X-Forwarded-For`. Wrong credentials are throttled by the address that the
    * outermost of them has added. Default 0: by the address of the connection, and the header is not read.
    */
@@ -98,6 +103,7 @@ const names = [
   'allowPrivateWebhooks',
   'rateLimit',
   'trustedProxies',
+  'publicUrl',
   'engine',
   'webhooks',
   'retention',
@@ -131,6 +137,7 @@ export function checkServiceOptions(options: ServiceOptions): void {
   checkWord(receivablePolicy, 'receivablePolicy', ['block', 'allow'])
   if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')
   checkNumbers({ trustedProxies: options.trustedProxies }, { trustedProxies: { min: 0, max: 10, integer: true } })
+  checkPublicUrl(options.publicUrl)
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
   checkExpiry(options.transferExpiryHours ?? {}, catalog)
@@ -146,6 +153,13 @@ function checkExpiry(expiry: TransferExpiry, { transferTypes }: Catalog): void {
   const given = Object.entries(expiry).filter(([, value]) => value !== null)
   const ranges = Object.fromEntries(rails.map((name) => [name, hours]))
   checkNumbers(Object.fromEntries(given) as Readonly<Record<string, number>>, ranges, 'transferExpiryHours.')
+}
+
+function checkPublicUrl(given: unknown): void {
+  if (given === undefined) return
+  const url = typeof given === 'string' ? URL.parse(given) : null
+  const isBase = url !== null && /^https?:$/.test(url.protocol) && url.username + url.search + url.hash === ''
+  if (!isBase) throw new Error('publicUrl: must be an http or https URL without credentials, query and fragment')
 }
 
 function checkWord(given: string | undefined, name: string, words: readonly string[]): void {

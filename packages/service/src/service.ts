@@ -18,7 +18,7 @@ import { reportUnboundRole } from './database/row-security.ts'
 import { financialInstitutionsRoutes } from './financial-institutions/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
-import type { Connection } from './http/client-address.ts'
+import type { Connection } from './http/connection.ts'
 import type { RouteModule } from './http/request.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
 import { countOpenExceptions } from './rail-exceptions/rail-exceptions.ts'
@@ -238,6 +238,7 @@ function createContext(
     receivablePolicy: options.receivablePolicy,
     rateLimit: options.rateLimit,
     trustedProxies: options.trustedProxies,
+    publicUrl: options.publicUrl,
     transferExpiryHours: options.transferExpiryHours,
     allowPrivateWebhooks: options.allowPrivateWebhooks,
   }

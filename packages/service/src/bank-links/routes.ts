@@ -5,6 +5,7 @@ import { asClient } from '../database/tenant.ts'
 import { findFinancialInstitution } from '../financial-institutions/financial-institutions.ts'
 import { institutionIdOf } from '../financial-institutions/routes.ts'
 import { readJson } from '../http/body.ts'
+import { baseUrlOf } from '../http/connection.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { answerOnce } from '../idempotency/idempotent.ts'
 import { parseOutgoingUrl } from '../webhooks/outgoing-url.ts'
@@ -46,7 +47,7 @@ async function linkToken(c: ServiceRequest, context: ServiceContext, linking: Ba
   return c.json({
     link_token: flow.linkToken,
     expiration: flow.expiration,
-    callback_url: linking.callbackUrl(accountId, new URL(c.req.url).origin),
+    callback_url: linking.callbackUrl(accountId, baseUrlOf(c.env, context.publicUrl)),
   })
 }
 

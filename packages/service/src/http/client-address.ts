@@ -1,12 +1,5 @@
 import { isIP, SocketAddress } from 'node:net'
-
-/** What a server knows of the connection of a request. `serve()` of `@hono/node-server` gives it by itself. */
-export interface Connection {
-  /** Address of the client, for servers that do not give `incoming`. */
-  readonly address?: string | undefined
-  /** The request of `node:http`. */
-  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } | undefined } | undefined
-}
+import type { Connection } from './connection.ts'
 
 /**
  * The address that a request counts for: that of the connection, or behind `trustedProxies` proxies the one that the outermost of

@@ -3,7 +3,7 @@ import type { CredentialChecks } from '../clients/credential-checks.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Operation } from '../schema/operation.ts'
 import type { CallerCache } from './caller-cache.ts'
-import type { Connection } from './client-address.ts'
+import type { Connection } from './connection.ts'
 import type { InFlight } from './in-flight.ts'
 import type { RateLimiter } from './rate-limit.ts'
 

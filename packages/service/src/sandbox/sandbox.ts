@@ -38,6 +38,10 @@ export interface SandboxOptions {
   /** Default: none. */
   readonly telemetry?: Telemetry | undefined
   readonly rateLimit?: ServiceContext['rateLimit']
+  /** Base URL at which clients reach the sandbox. Default: the address that the connection came to. */
+  readonly publicUrl?: string | undefined
+  /** Number of proxies in front of it. Default 0. */
+  readonly trustedProxies?: number | undefined
   /** Options of the engine's workers. */
   readonly engine?: WorkOptions | undefined
   /** Time limits and maximum number of connections. Default: those of {@link limitedServer}. */
@@ -108,6 +112,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     logger: options.logger,
     telemetry: options.telemetry,
     rateLimit: options.rateLimit,
+    publicUrl: options.publicUrl,
+    trustedProxies: options.trustedProxies,
     engine: options.engine,
     allowPrivateWebhooks: options.allowPrivateWebhooks ?? isLocal,
   })
