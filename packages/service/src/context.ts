@@ -70,6 +70,8 @@ export interface ServiceContext {
   readonly tokenCacheMs?: number | undefined
   /** Allows webhooks to private and loopback addresses and over plain HTTP, for local development. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
+  /** Ports that webhooks may go to. Default 443 and 8443. */
+  readonly webhookPorts?: readonly number[] | undefined
 }
 
 /**

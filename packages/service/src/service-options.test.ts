@@ -41,3 +41,8 @@ it('refuses a public URL that is no base, and a number of proxies that is none',
     expect(make({ publicUrl })).toThrow('publicUrl: must be an http or https URL')
   for (const trustedProxies of [-1, 1.5, true]) expect(make({ trustedProxies })).toThrow('trustedProxies')
 })
+
+it('refuses ports of webhooks that are none', () => {
+  for (const webhookPorts of [[], [0], [65_536], ['443'], 443])
+    expect(make({ webhookPorts })).toThrow('webhookPorts: must be a list of ports from 1 to 65535')
+})

@@ -61,6 +61,8 @@ export interface ServiceOptions {
   readonly receivablePolicy?: ServiceContext['receivablePolicy']
   /** Allows webhooks to private addresses and over plain HTTP. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
+  /** Ports of public hosts that webhooks may go to. Private addresses, if they are allowed, have every port. Default 443 and 8443. */
+  readonly webhookPorts?: readonly number[] | undefined
   /** Per client. Default 2,000 a second, burst 2,000. */
   readonly rateLimit?: ServiceContext['rateLimit']
   /**
@@ -101,6 +103,7 @@ const names = [
   'amountPolicy',
   'receivablePolicy',
   'allowPrivateWebhooks',
+  'webhookPorts',
   'rateLimit',
   'trustedProxies',
   'publicUrl',
@@ -138,6 +141,7 @@ export function checkServiceOptions(options: ServiceOptions): void {
   if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')
   checkNumbers({ trustedProxies: options.trustedProxies }, { trustedProxies: { min: 0, max: 10, integer: true } })
   checkPublicUrl(options.publicUrl)
+  checkPorts(options.webhookPorts)
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
   checkExpiry(options.transferExpiryHours ?? {}, catalog)
@@ -160,6 +164,12 @@ function checkPublicUrl(given: unknown): void {
   const url = typeof given === 'string' ? URL.parse(given) : null
   const isBase = url !== null && /^https?:$/.test(url.protocol) && url.username + url.search + url.hash === ''
   if (!isBase) throw new Error('publicUrl: must be an http or https URL without credentials, query and fragment')
+}
+
+function checkPorts(given: unknown): void {
+  const isPort = (port: unknown) => typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536
+  if (given !== undefined && !(Array.isArray(given) && given.length > 0 && given.every(isPort)))
+    throw new Error('webhookPorts: must be a list of ports from 1 to 65535')
 }
 
 function checkWord(given: string | undefined, name: string, words: readonly string[]): void {

@@ -241,6 +241,7 @@ function createContext(
     publicUrl: options.publicUrl,
     transferExpiryHours: options.transferExpiryHours,
     allowPrivateWebhooks: options.allowPrivateWebhooks,
+    webhookPorts: options.webhookPorts,
   }
   return { context, engine, rails }
 }

@@ -13,7 +13,7 @@ import { type ClaimedDelivery, claimDeliveries } from './delivery-claim.ts'
 import { type EndpointReport, reportEndpoints } from './delivery-endpoints.ts'
 import { createShares, type Shares } from './delivery-shares.ts'
 import { type DeliveryOutcome, settleDeliveries } from './delivery-store.ts'
-import { createOutgoingAgent } from './outgoing-url.ts'
+import { createOutgoingAgent, outgoingPolicyOf } from './outgoing-url.ts'
 
 /** Options of webhook delivery. Every member has a default. */
 export interface WebhookDeliveryOptions {
@@ -49,7 +49,7 @@ const mostSlow = 3
 /** Starts to deliver webhooks in this process. Several processes share the work. */
 export function startWebhookDelivery(context: ServiceContext, options: WebhookDeliveryOptions = {}): WebhookDelivery {
   const timeoutMs = options.timeoutMs ?? 15_000
-  const agent = createOutgoingAgent({ allowPrivate: context.allowPrivateWebhooks ?? false }, timeoutMs)
+  const agent = createOutgoingAgent(outgoingPolicyOf(context), timeoutMs)
   const clock = options.clock ?? { now: () => new Date() }
   const disabler = createDisabler(context, () => {
     round.nothingDue = false

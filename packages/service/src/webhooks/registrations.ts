@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import { patternsFor } from './events.ts'
-import { parseOutgoingUrl } from './outgoing-url.ts'
+import { outgoingPolicyOf, parseOutgoingUrl } from './outgoing-url.ts'
 import { newWebhookSecret } from './signature.ts'
 
 /** A webhook as the API returns it. */
@@ -47,7 +47,7 @@ export async function createWebhook(
   body: unknown,
 ): Promise<WebhookResource & { readonly secret: string }> {
   const { url, event_types: eventTypes } = parse(newWebhookSchema, body)
-  const target = parseOutgoingUrl(url, 'url', { allowPrivate: context.allowPrivateWebhooks ?? false })
+  const target = parseOutgoingUrl(url, 'url', outgoingPolicyOf(context))
   const id = Id.generate(context.clock, context.random)
   const secret = newWebhookSecret(context.random)
   const sealed = context.secrets.seal(secret, webhookSecretPlace(id))
@@ -92,7 +92,7 @@ export async function changeWebhook(
   body: unknown,
 ): Promise<WebhookResource | undefined> {
   const change = parse(webhookChangeSchema, body)
-  const policy = { allowPrivate: context.allowPrivateWebhooks ?? false }
+  const policy = outgoingPolicyOf(context)
   const url = change.url === undefined ? null : parseOutgoingUrl(change.url, 'url', policy).href
   if (url !== null) {
     await run(tx, context, lockAccount, [accountId])
