@@ -46,6 +46,7 @@ async function run(options: Options): Promise<void> {
   const logger = pinoLogger({ level: options.logLevel, destination: process.stderr })
   if (key?.isNew === true) logger.warn({ path: key.path }, keyWarning)
   const { port, allowPrivateWebhooks, publicUrl } = options
+  let ownClient: string | undefined
   const sandbox = running.use(
     await startSandbox({
       databaseUrl: database.url,
@@ -53,10 +54,13 @@ async function run(options: Options): Promise<void> {
       logger,
       allowPrivateWebhooks,
       publicUrl,
+      // One clock moves the payments of all clients, so that only the client of this command moves it.
+      mayMoveClock: (clientId) => clientId === ownClient,
       encryptionKey: key?.key,
     }),
   )
   const { credentials, isNew } = await provideCredentials(sandbox, options)
+  ownClient = credentials.clientId
   process.stdout.write(writeGreeting(sandbox.url, credentials, { isNew, dataDir: options.dataDir }))
   if (!interrupted.signal.aborted)
     await new Promise((ended) => interrupted.signal.addEventListener('abort', ended, { once: true }))

@@ -63,6 +63,11 @@ export interface ServiceOptions {
   readonly allowPrivateWebhooks?: boolean | undefined
   /** Ports of public hosts that webhooks may go to. Private addresses, if they are allowed, have every port. Default 443 and 8443. */
   readonly webhookPorts?: readonly number[] | undefined
+  /**
+   * With simulated rails, whether a client may move their clock, which is one for the payments of all clients. Default: every client may,
+   * which fits a service of one tenant.
+   */
+  readonly mayMoveClock?: ((clientId: string) => boolean) | undefined
   /** Per client. Default 2,000 a second, burst 2,000. */
   readonly rateLimit?: ServiceContext['rateLimit']
   /**
@@ -104,6 +109,7 @@ const names = [
   'receivablePolicy',
   'allowPrivateWebhooks',
   'webhookPorts',
+  'mayMoveClock',
   'rateLimit',
   'trustedProxies',
   'publicUrl',

@@ -8,7 +8,7 @@ import { applyDeposit } from './automations/deposits.ts'
 import { type AutomationOpening, applyOpened, startAutomationOpening } from './automations/opening.ts'
 import { automationsRoutes } from './automations/routes.ts'
 import { balancesRoutes } from './balances/routes.ts'
-import { type BankLinkingOptions, createBankLinking } from './bank-links/linking.ts'
+import { createBankLinking } from './bank-links/linking.ts'
 import { bankLinkRoutes } from './bank-links/routes.ts'
 import { bankLinkSimulationsRoutes } from './bank-links/simulation-routes.ts'
 import { oauthRoutes } from './clients/oauth-routes.ts'
@@ -90,7 +90,7 @@ export function createService(options: ServiceOptions): Service {
   let running = false
   let isStarted = false
   const { context, engine, rails } = createContext(options, () => running)
-  const app = createApp(context, routesOf(context, rails, options.bankLinking))
+  const app = createApp(context, routesOf(context, rails, options))
   subscribeToEngine(context)
   const parts: Parts = {}
   const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
@@ -188,10 +188,10 @@ const named = (name: string, part: { stop(): Promise<void> } | undefined, waitMs
 function routesOf(
   context: ServiceContext,
   rails: Rails | SimulatedRails,
-  bankLinking: BankLinkingOptions | undefined,
+  { bankLinking, mayMoveClock }: ServiceOptions,
 ): readonly RouteModule[] {
   const simulation = 'simulation' in rails ? rails.simulation : undefined
-  const routes = simulation === undefined ? [...shell] : [...shell, simulationsRoutes(simulation)]
+  const routes = simulation === undefined ? [...shell] : [...shell, simulationsRoutes(simulation, mayMoveClock)]
   const options = bankLinking ?? (simulation === undefined ? undefined : { provider: 'simulated' as const })
   if (options === undefined) return routes
   const links = createBankLinking(options, context, simulation ?? context.clock)

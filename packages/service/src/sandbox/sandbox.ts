@@ -10,6 +10,7 @@ import { limitedServer, type ServerLimits } from '../http/server-limits.ts'
 import { deposit } from '../ledger/deposits.ts'
 import type { Environment, Scope } from '../schema/caller.ts'
 import { createService, type Service } from '../service.ts'
+import type { ServiceOptions } from '../service-options.ts'
 import { listWallets, type WalletId } from './wallets.ts'
 
 /** Options of {@link startSandbox}. */
@@ -38,6 +39,8 @@ export interface SandboxOptions {
   /** Default: none. */
   readonly telemetry?: Telemetry | undefined
   readonly rateLimit?: ServiceContext['rateLimit']
+  /** Whether a client may move the clock, which is one for all clients. Default: every client may. */
+  readonly mayMoveClock?: ServiceOptions['mayMoveClock']
   /** Base URL at which clients reach the sandbox. Default: the address that the connection came to. */
   readonly publicUrl?: string | undefined
   /** Number of proxies in front of it. Default 0. */
@@ -112,6 +115,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     logger: options.logger,
     telemetry: options.telemetry,
     rateLimit: options.rateLimit,
+    mayMoveClock: options.mayMoveClock,
     publicUrl: options.publicUrl,
     trustedProxies: options.trustedProxies,
     engine: options.engine,

@@ -15,22 +15,31 @@ import { transferView } from '../transfers/view.ts'
 import { dollarsOf, receiveDeposit } from './deposits.ts'
 import { amountOf, optionalText, refusal, text } from './input.ts'
 
-/** Mounts the routes that only a sandbox has: incoming money, the clock, and outcomes. Scope `transfers:write`. */
-export function simulationsRoutes(simulation: RailSimulation): RouteModule {
+/**
+ * Mounts the routes that only a sandbox has: incoming money, the clock, and outcomes. Scope `transfers:write`. There is one clock, so
+ * that `mayMoveClock` decides by its id which client moves the payments of all.
+ */
+export function simulationsRoutes(
+  simulation: RailSimulation,
+  mayMoveClock: (clientId: string) => boolean = () => true,
+): RouteModule {
+  const clock = (now: Date) => ({ now: now.toISOString(), applies_to: 'all_clients' })
   return (app, context) => {
     app.get('/simulations/clock', async (c) => {
       await requireClient(c, context, 'transfers:write')
-      return c.json({ now: simulation.now().toISOString() })
+      return c.json(clock(simulation.now()))
     })
 
     app.post('/simulations/clock/advance', async (c) => {
-      await requireClient(c, context, 'transfers:write')
+      const { clientId } = await requireClient(c, context, 'transfers:write')
+      if (!mayMoveClock(clientId))
+        throw new OutlayError('forbidden', 'The clock is that of all clients, and this one may not move it.')
       const { seconds } = asObject(await readJson(c))
       if (typeof seconds !== 'number' || !(seconds >= 0) || seconds > maxAdvanceSeconds) {
         throw refusal('seconds', `The clock can go forward by 0 to ${maxAdvanceSeconds} seconds.`)
       }
       const now = await simulation.advance(Math.round(seconds * 1000))
-      return c.json({ now: now.toISOString() })
+      return c.json(clock(now))
     })
 
     app.post('/simulations/deposits', async (c) => {
