@@ -39,7 +39,7 @@ try {
 
 async function run(options: Options): Promise<void> {
   await using running = new AsyncDisposableStack()
-  // Before the database, whose directory tells whether there are data from before.
+  // Before the database: whether its directory exists shows whether there are data from before.
   const key = await provideKey(options)
   const database = await openDatabase(options)
   running.defer(() => database.stop())

@@ -2,27 +2,10 @@ import { OutlayError } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 import { batch } from '../database/batch.ts'
 import { asSystem } from '../database/tenant.ts'
+import type { CredentialChecks } from '../http/credentials.ts'
 import { createTokenBuckets, type TokenBuckets } from '../http/token-buckets.ts'
-import type { Caller } from '../schema/caller.ts'
 import { digestOf } from '../secrets.ts'
 import { findCaller, findCallers, findClientBySecret, findClientsBySecret } from './clients.ts'
-
-/** A client, without a token. */
-export type Client = Omit<Caller, 'expiresAt'>
-
-/** Looks up credentials, and throttles who sends wrong ones. */
-export interface CredentialChecks {
-  /**
-   * The client with this id and secret; `undefined` when the pair is wrong.
-   * @throws OutlayError `rate_limited` instead, after many wrong ones of the address or of the client id.
-   */
-  findClient(address: string | undefined, clientId: string, clientSecret: string): Promise<Client | undefined>
-  /**
-   * The caller with this token; `undefined` for a wrong one.
-   * @throws OutlayError `rate_limited` instead, after many wrong ones of the address.
-   */
-  findCaller(address: string | undefined, tokenDigest: Buffer): Promise<Caller | undefined>
-}
 
 const limits = { address: { burst: 50, perSecond: 1 }, client: { burst: 20, perSecond: 0.2 } }
 
@@ -46,7 +29,7 @@ export function createCredentialChecks(context: ServiceContext): CredentialCheck
     (digests: readonly Buffer[]) => findCallers(asSystem(context), context, digests),
     throttledBatch,
   )
-  // All whose address the server does not tell have one budget.
+  // All clients whose address is not known have one budget.
   const addressBudget = (address: string | undefined): Budget => ({ buckets: addresses, key: address ?? '' })
   return {
     findClient(address, clientId, clientSecret) {

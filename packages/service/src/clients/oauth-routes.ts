@@ -1,9 +1,9 @@
 import { asClient } from '../database/tenant.ts'
 import { readForm } from '../http/body.ts'
+import type { Client } from '../http/credentials.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import type { Scope } from '../schema/caller.ts'
 import { digestOf } from '../secrets.ts'
-import type { Client } from './credential-checks.ts'
 import { issueToken, revokeToken } from './tokens.ts'
 
 type OAuthErrorCode = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope'

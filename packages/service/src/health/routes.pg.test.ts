@@ -61,7 +61,7 @@ it('logs one line per request, by its route and without ids or bodies', async ()
   for (const secret of [accountId, token, '0xabc']) expect(JSON.stringify(logger.entries)).not.toContain(secret)
 })
 
-it('answers many probes from one statement, and tells at once that the engine has stopped', async () => {
+it('answers many probes from one statement, and shows at once that the engine has stopped', async () => {
   let running = true
   const query = vi.spyOn(pool, 'query')
   onTestFinished(() => query.mockRestore())

@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts'
 
 /**
  * The address that a request counts for: that of the connection, or behind `trustedProxies` proxies the one that the outermost of
- * them has added to `X-Forwarded-For`. A network of 64 bits is one address in IPv6. `undefined` when the server does not tell it.
+ * them has added to `X-Forwarded-For`. A network of 64 bits is one address in IPv6. `undefined` when the server does not give it.
  */
 export function clientAddressOf(
   connection: Connection | undefined,

@@ -19,7 +19,7 @@ export interface ConnectionSocket {
 
 /**
  * The base URL of this service, without a slash at the end: the configured one, or the address that the connection came to. Never from
- * a header, which the client writes. Empty when the server does not tell the address.
+ * a header, which the client writes. Empty when the server does not give the address.
  */
 export function baseUrlOf(connection: Connection | undefined, publicUrl: string | undefined): string {
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')

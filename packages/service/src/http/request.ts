@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono'
-import type { CredentialChecks } from '../clients/credential-checks.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Operation } from '../schema/operation.ts'
 import type { CallerCache } from './caller-cache.ts'
 import type { Connection } from './connection.ts'
+import type { CredentialChecks } from './credentials.ts'
 import type { InFlight } from './in-flight.ts'
 import type { RateLimiter } from './rate-limit.ts'
 
@@ -12,7 +12,7 @@ export interface ServiceEnv {
   readonly Bindings: Connection
   readonly Variables: {
     readonly requestId: string
-    /** What the request counts for before it is authenticated; `undefined` when the server does not tell it. */
+    /** What the request counts for before it is authenticated; `undefined` when the server does not give it. */
     readonly clientAddress: string | undefined
     readonly callers: CallerCache
     readonly credentials: CredentialChecks

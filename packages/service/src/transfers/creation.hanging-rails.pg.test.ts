@@ -198,7 +198,7 @@ it.each([
   expect((await everything()).slice(0, 2)).toEqual([transfers, events])
 })
 
-it('a rail that hangs has a limited number of calls, and creates over other rails and /ready keep their pace', async () => {
+it('a rail that hangs has a limited number of calls, and creates over other rails and /ready stay quick', async () => {
   const { calls, release } = hang('validate')
   rails = {
     ...rails,

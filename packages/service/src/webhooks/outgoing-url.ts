@@ -52,12 +52,12 @@ export function isPrivateAddress(address: string): boolean {
 export interface OutgoingPolicy {
   /** Allows plain HTTP and private addresses, for local development. */
   readonly allowPrivate: boolean
-  /** Ports of public hosts. Default: {@link webhookPorts}. */
+  /** Ports of public hosts. Default 443 and 8443. */
   readonly ports?: readonly number[] | undefined
 }
 
 /** Ports that receivers of webhooks listen on. On any other one, a tenant could have requests sent to mail servers and databases. */
-export const webhookPorts: readonly number[] = [443, 8443]
+const webhookPorts: readonly number[] = [443, 8443]
 
 /** The policy of a service. */
 export function outgoingPolicyOf(
