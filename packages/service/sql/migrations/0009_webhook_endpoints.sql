@@ -17,10 +17,14 @@ update {{schema}}.webhook_registration r
 create table {{schema}}.webhook_endpoint (
   -- An endpoint or a host.
   key text primary key,
-  -- From which failure on it is held.
+  -- From how many failures in a row on it is held.
   tolerance smallint not null,
   longest_hold_ms integer not null,
-  failures smallint not null,
+  failures integer not null,
+  -- How often it was held since.
+  holds smallint not null,
+  -- True while a probe is under way.
+  probing boolean not null default false,
   -- Until then nothing is sent to it. Afterwards one delivery is, as a probe, before all others.
   held_until timestamptz not null
 ) with (fillfactor = 70);

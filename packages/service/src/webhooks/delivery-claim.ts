@@ -144,7 +144,7 @@ const leased = `target as materialized (
       where e.key in (select gate from target where held_until <= $1) and e.held_until <= $1
         for no key update skip locked
    ), probing as (
-     update {{schema}}.webhook_endpoint e set held_until = $4 from gate where e.key = gate.key
+     update {{schema}}.webhook_endpoint e set held_until = $4, probing = true from gate where e.key = gate.key
    ), decided as materialized (
      select t.*,
             case when t.gate is null then null

@@ -151,7 +151,7 @@ it('sends one probe when the time is over, and everything once it has succeeded'
   expect(await statuses(accountId)).toEqual({ delivered: 100 })
 }, 60_000)
 
-it('one failure holds nothing, and neither do failures between successes', async () => {
+it('a few failures hold nothing, and neither do failures between successes', async () => {
   const accountId = await seed([`${host.base}/moody`])
   let count = 0
   answers.set('/moody', (response) => {

@@ -16,17 +16,17 @@ export interface EndpointReport {
 }
 
 /**
- * From which failure in a row on deliveries are held, and the longest hold in milliseconds: of one URL, and of a host. A host may serve
- * many receivers, so that the first delivery to a new one does not wait long for the others.
+ * From how many failures in a row on deliveries are held, and the longest hold in milliseconds: of one URL, and of a host. A host may
+ * serve many receivers, so that the first delivery to a new one does not wait long for the others.
  */
-const rules = { endpoint: { tolerance: 2, longestMs: 3_600_000 }, host: { tolerance: 5, longestMs: 300_000 } }
+const rules = { endpoint: { tolerance: 8, longestMs: 3_600_000 }, host: { tolerance: 32, longestMs: 300_000 } }
 
 const firstHoldMs = 5_000
 
 /**
- * Writes what the attempts of one flush say about their endpoints. Those of one endpoint count as one failure if none of them succeeded.
- * From the second failure in a row on, everything to that URL is held, for 5 seconds and twice as long each time, up to an hour; from the fifth
- * one on its host is, up to 5 minutes, except for registrations that have worked. Writes nothing for an endpoint that works.
+ * Writes what the attempts of one flush say about their endpoints; a success outweighs failures beside it. From the eighth failure in a
+ * row on, everything to that URL is held, for 5 seconds and twice as long after each probe that fails, up to an hour. From the 32nd one on its
+ * host is, up to 5 minutes, except for registrations that have worked. Writes nothing for an endpoint that works.
  */
 export async function reportEndpoints(
   executor: Executor,
@@ -36,11 +36,14 @@ export async function reportEndpoints(
 ): Promise<void> {
   const succeeded = reports.filter((report) => report.succeeded)
   const working = new Set(succeeded.flatMap(({ endpoint, host }) => [endpoint, host]))
-  const failed = new Map<string, { readonly key: string; readonly tolerance: number; readonly longestMs: number }>()
+  const failed = new Map<string, Failures>()
+  const count = (key: string, rule: (typeof rules)[keyof typeof rules]): void => {
+    if (!working.has(key)) failed.set(key, { ...rule, key, failures: (failed.get(key)?.failures ?? 0) + 1 })
+  }
   for (const { endpoint, host, succeeded } of reports) {
     if (succeeded) continue
-    if (!working.has(endpoint)) failed.set(endpoint, { key: endpoint, ...rules.endpoint })
-    if (!working.has(host)) failed.set(host, { key: host, ...rules.host })
+    count(endpoint, rules.endpoint)
+    count(host, rules.host)
   }
   const recovered = [...new Set(succeeded.filter(({ failing }) => failing).flatMap((one) => [one.endpoint, one.host]))]
   const proven = [...new Set(succeeded.filter((one) => !one.proven).map(({ registrationId }) => registrationId))]
@@ -50,6 +53,13 @@ export async function reportEndpoints(
     const values = [JSON.stringify([...failed.values()]), now, firstHoldMs]
     await run(executor, context, countFailures, values)
   }
+}
+
+interface Failures {
+  readonly key: string
+  readonly failures: number
+  readonly tolerance: number
+  readonly longestMs: number
 }
 
 /** Deletes what is known of endpoints that were not tried again since `before`. Returns how many. */
@@ -75,18 +85,26 @@ const deleteRecovered = statement(
    delete from {{schema}}.webhook_endpoint e using chosen where e.key = chosen.key`,
 )
 
+// What fails while its endpoint is held was sent before, and holds it no longer.
 const countFailures = statement(
   'webhook_endpoint_fail',
-  `insert into {{schema}}.webhook_endpoint as e (key, tolerance, longest_hold_ms, failures, held_until)
-   select key, tolerance, "longestMs", 1, $2
-     from jsonb_to_recordset($1::jsonb) as given (key text, tolerance smallint, "longestMs" integer)
+  `insert into {{schema}}.webhook_endpoint as e (key, tolerance, longest_hold_ms, failures, holds, held_until)
+   select key, tolerance, "longestMs", failures,
+          case when failures >= tolerance then 1 else 0 end,
+          case when failures >= tolerance then $2 + $3 * interval '1 millisecond' else $2 end
+     from jsonb_to_recordset($1::jsonb) as given (key text, failures integer, tolerance smallint, "longestMs" integer)
     order by key
    on conflict (key) do update
-      set failures = least(e.failures + 1, 100),
-          held_until = case
-            when e.failures + 1 < e.tolerance then $2
-            else $2 + least($3 * power(2, least(e.failures + 1 - e.tolerance, 20)), e.longest_hold_ms) * interval '1 millisecond'
-          end`,
+      set (failures, holds, held_until, probing) = (
+        select least(e.failures + excluded.failures, 1000000),
+               case when is_over then least(e.holds + 1, 100) else e.holds end,
+               case when is_over then $2 + least($3 * power(2, least(e.holds, 20)), e.longest_hold_ms) * interval '1 millisecond'
+                    else e.held_until end,
+               e.probing and not is_over
+          from (
+            select e.failures + excluded.failures >= e.tolerance and (e.probing or e.held_until <= $2) as is_over
+          ) decision
+      )`,
 )
 
 const deleteForgotten = statement(
