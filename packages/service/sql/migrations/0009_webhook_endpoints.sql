@@ -1,9 +1,9 @@
 -- Webhooks that fail share what is sent to their endpoint: every registration with its URL, and every URL of its host.
 
 alter table {{schema}}.webhook_registration
-  -- The URL without its query: what a failure counts against.
-  add column endpoint text not null generated always as (regexp_replace(url, '[?#].*$', '')) stored,
-  add column host text not null generated always as (coalesce(substring(url from '^[^:]+://[^/?#]+'), url)) stored,
+  -- The URL without its query: what a failure counts against. Cut off, since it is a key of an index.
+  add column endpoint text not null generated always as (left(regexp_replace(url, '[?#].*$', ''), 500)) stored,
+  add column host text not null generated always as (left(coalesce(substring(url from '^[^:]+://[^/?#]+'), url), 500)) stored,
   -- Whether a delivery has ever succeeded. Other URLs that fail on its host do not hold such a registration.
   add column proven boolean not null default false;
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { manualClock } from '@outlay/testing'
 import { beforeEach, expect, it } from 'vitest'
@@ -99,7 +100,7 @@ it.each([
       }
     })
     const sent = host.received.length - before
-    expect(sent).toBeLessThan(300)
+  expect(sent).toBeLessThan(300)
     expect(await statuses(accountId)).toEqual({ pending: 500 })
   },
   120_000,
@@ -205,3 +206,22 @@ it('what waits for an endpoint that never works ends when a delivery that was se
     20 * deliverySchedule.length,
   )
 }, 60_000)
+
+it('the longest URL that may be registered fails like any other', async () => {
+  const { token: fresh } = await service.signIn()
+  const accountId = await service.createAccount(fresh)
+  const path = `/${randomBytes(900).toString('hex').replaceAll(/[0-7]/g, 'é')}`
+  const { status } = await service.call(`/accounts/${accountId}/webhooks`, {
+    token: fresh,
+    key: 'long',
+    body: { url: host.base + path },
+  })
+  expect(status).toBe(201)
+  answers.set(new URL(host.base + path).pathname, fail)
+  await delivering(async (drain) => {
+    for (let count = 0; count < 10; count += 1) await record(accountId)
+    await drain()
+  })
+  const { rows } = await query(`select key, failures from ${testSchema}.webhook_endpoint order by length(key) desc`)
+  expect([rows[0]?.key.length, rows[0]?.failures]).toEqual([500, 10])
+})

@@ -91,18 +91,18 @@ const countFailures = statement(
   `insert into {{schema}}.webhook_endpoint as e (key, tolerance, longest_hold_ms, failures, holds, held_until)
    select key, tolerance, "longestMs", failures,
           case when failures >= tolerance then 1 else 0 end,
-          case when failures >= tolerance then $2 + $3 * interval '1 millisecond' else $2 end
+          case when failures >= tolerance then $2::timestamptz + $3 * interval '1 millisecond' else $2 end
      from jsonb_to_recordset($1::jsonb) as given (key text, failures integer, tolerance smallint, "longestMs" integer)
     order by key
    on conflict (key) do update
       set (failures, holds, held_until, probing) = (
         select least(e.failures + excluded.failures, 1000000),
                case when is_over then least(e.holds + 1, 100) else e.holds end,
-               case when is_over then $2 + least($3 * power(2, least(e.holds, 20)), e.longest_hold_ms) * interval '1 millisecond'
+               case when is_over then $2::timestamptz + least($3 * power(2, least(e.holds, 20)), e.longest_hold_ms) * interval '1 millisecond'
                     else e.held_until end,
                e.probing and not is_over
           from (
-            select e.failures + excluded.failures >= e.tolerance and (e.probing or e.held_until <= $2) as is_over
+            select e.failures + excluded.failures >= e.tolerance and (e.probing or e.held_until <= $2::timestamptz) as is_over
           ) decision
       )`,
 )

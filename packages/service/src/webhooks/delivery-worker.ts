@@ -215,10 +215,10 @@ function giveUpShare(round: Round): { end(): void } {
 /** Writes the results since the last time, in one statement, with those that were locked then. */
 async function flush(round: Round): Promise<void> {
   const { context, clock } = round.courier
-  // Before the results: the next claim reads what is held now.
-  const { length } = round.reports
-  await reportEndpoints(asSystem(context), context, round.reports.slice(0, length), clock.now())
-  round.reports.splice(0, length)
+  // Before the results: the next claim reads what is held now. Results must not wait for what is only known for later.
+  await reportEndpoints(asSystem(context), context, round.reports.splice(0), clock.now()).catch((error) =>
+    context.logger.warn({ error: nameOf(error) }, 'Failures of endpoints of webhooks cannot be counted now.'),
+  )
   const settlements = [...round.settled, ...round.locked]
   if (settlements.length === 0) return
   round.settled = []
