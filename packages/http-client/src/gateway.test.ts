@@ -355,7 +355,7 @@ test('list reads one page of at most a hundred and follows its cursor', async ()
 
 test('an id that would change the path is refused or encoded', async () => {
   await expect(exchange.gateway.get('..', 'x', { signal: never })).rejects.toMatchObject({ code: 'invalid_id' })
-  exchange.server.script(answer(404))
+  exchange.server.script(answer(404, { code: 'not_found' }))
   await exchange.gateway.get(accountId, '../x?y', { signal: never })
   expect(exchange.server.requests[0]?.url).toBe(`/accounts/${accountId}/transfers/..%2Fx%3Fy`)
 })
