@@ -6,12 +6,20 @@ import process from 'node:process'
 /** Absolute path of the repository. */
 export const root = join(import.meta.dirname, '..')
 
+/** One way into a package. */
+export interface Target {
+  readonly types: string
+  readonly default: string
+}
+
 /** The members of a package.json that programs here read. */
 export interface Manifest {
   readonly name: string
   readonly version: string
   readonly description: string
-  readonly exports: Readonly<Record<string, string | { readonly types: string }>>
+  readonly exports: Readonly<Record<string, string | Target | { readonly import: Target }>>
+  readonly license?: string
+  readonly peerDependencies?: Readonly<Record<string, string>>
   readonly repository: { readonly url: string }
   readonly dependencies?: Readonly<Record<string, string>>
 }

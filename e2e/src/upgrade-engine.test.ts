@@ -1,11 +1,10 @@
-import { pathToFileURL } from 'node:url'
-import { applyMigrations, pgDriver, postgres, readMigrations } from '@outlay/adapters-pg'
+import { applyMigrations, engineMigrations, pgDriver, postgres } from '@outlay/adapters-pg'
 import { waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { migrateHost } from './host.ts'
-import { readFunctions, sqlOf } from './migration-files.ts'
+import { readFunctions } from './migration-files.ts'
 import { readQueueTokens } from './queue.ts'
 import { openStageHost, type Stage, seedClient, setStage, settleAll, startService } from './stage.ts'
 
@@ -150,8 +149,7 @@ async function goBack(url: string, last: string): Promise<void> {
   await client.connect()
   try {
     await client.query('drop schema outlay cascade')
-    const all = await readMigrations(pathToFileURL(`${sqlOf('adapters-pg')}/`))
-    const migrations = all.filter(({ name, repeatable }) => !repeatable && name <= last)
+    const migrations = engineMigrations.filter(({ name, repeatable }) => !repeatable && name <= last)
     const tokens = { ...(await readQueueTokens(client)), channel: 'outlay_wake' }
     await applyMigrations(client, { schema: 'outlay', migrations, tokens })
     await client.query(await readFunctions(last))

@@ -1,18 +1,17 @@
-import { pathToFileURL } from 'node:url'
-import { applyMigrations, readMigrations } from '@outlay/adapters-pg'
+import { applyMigrations } from '@outlay/adapters-pg'
 import { createClient } from '@outlay/http-client'
+import { serviceMigrations } from '@outlay/service'
 import { type SeededClient, startSandbox } from '@outlay/service/sandbox'
 import { usBankAccount, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { sqlOf } from './migration-files.ts'
 import { copyRows, describeTables, serviceSchema } from './rows.ts'
 import { type Stage, seedClient, setStage } from './stage.ts'
 
 describe('an upgrade of the service', { timeout: 300_000 }, async () => {
   const databases = await testDatabase()
-  const all = await readMigrations(pathToFileURL(`${sqlOf('service')}/`))
+  const all = serviceMigrations
   const migrations = all.filter(({ repeatable }) => !repeatable)
   // Functions of triggers exist before all tables.
   const before = all.slice(

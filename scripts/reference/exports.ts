@@ -11,7 +11,12 @@ function entriesOf(folder: string, manifest: Manifest): readonly (readonly [stri
   return Object.entries(manifest.exports).flatMap(([path, target]) =>
     typeof target === 'string'
       ? []
-      : [[`${manifest.name}${path.slice(1)}`, readExports(sourceOf(folder, target.types))] as const],
+      : [
+          [
+            `${manifest.name}${path.slice(1)}`,
+            readExports(sourceOf(folder, 'import' in target ? target.import.types : target.types)),
+          ] as const,
+        ],
   )
 }
 

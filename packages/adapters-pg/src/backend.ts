@@ -37,12 +37,12 @@ import {
   queueTrimSql,
 } from './queue/queue-schema.ts'
 import { startQueueSupervision } from './queue/queue-supervision.ts'
-import { resolveNames, sqlFolder } from './schema/database-names.ts'
+import { resolveNames } from './schema/database-names.ts'
 import {
   applyMigrations,
+  engineMigrations,
   type Migration,
   migrationScript,
-  readMigrationsSync,
   retryWhileLocked,
   unknownNumbered,
   withMigrationLock,
@@ -110,7 +110,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     submissions: createSubmissionStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
-  const plan = () => ({ schema, tokens, migrations: readMigrationsSync(sqlFolder) })
+  const plan = () => ({ schema, tokens, migrations: engineMigrations })
 
   const checkIdentity = createIdentityCheck(driver, tokens)
 

@@ -13,12 +13,13 @@ export type { SchemaDifference } from './inspection/schema-differences.ts'
 export * from './inspection/schema-state.ts'
 export type { TableLock } from './inspection/table-locks.ts'
 export * from './inspection/transfer-reads.ts'
+export { queueSchemaVersion } from './queue/queue-schema.ts'
 export {
   applyMigrations,
+  engineMigrations,
   type MigrateOptions,
   type Migration,
-  readMigrations,
-  readMigrationsSync,
+  toMigrations,
 } from './schema/migrate.ts'
 export { type RoleNames, type RolesOptions, rolesSql } from './schema/roles.ts'
 export { dumpSchema, type RunStatement } from './schema/schema-dump.ts'

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { pgDriver, postgres, readMigrations } from '@outlay/adapters-pg'
-import { createService } from '@outlay/service'
+import { engineMigrations, pgDriver, postgres, queueSchemaVersion } from '@outlay/adapters-pg'
+import { createService, serviceMigrations } from '@outlay/service'
 import { createTemplate, type Postgres, startPostgres } from '@outlay/testing'
 import pg from 'pg'
 
@@ -23,7 +22,7 @@ export async function openDatabases(url?: string): Promise<Databases> {
   const server: Postgres = await startPostgres(url === undefined ? { durable: false } : { url })
   const made: string[] = []
   const clone = async (name: string, prepare: (url: string) => Promise<void>) => {
-    const template = await createTemplate(server, `outlay_${name}_${await fingerprint()}`, prepare)
+    const template = await createTemplate(server, `outlay_${name}_${fingerprint()}`, prepare)
     const copy = await template.clone()
     made.push(copy)
     return copy
@@ -51,13 +50,9 @@ async function withPool(url: string, work: (pool: pg.Pool) => Promise<void>): Pr
   }
 }
 
-/** Changes with the SQL and the dependencies of the packages that have tables. */
-async function fingerprint(): Promise<string> {
-  const hash = createHash('sha256')
-  for (const name of ['@outlay/adapters-pg', '@outlay/service']) {
-    const manifest = new URL(import.meta.resolve(`${name}/package.json`))
-    hash.update(await readFile(manifest))
-    for (const { name: file, sql } of await readMigrations(new URL('sql/', manifest))) hash.update(file).update(sql)
-  }
+/** Changes with the SQL of the packages that have tables, and with the queue's. */
+function fingerprint(): string {
+  const hash = createHash('sha256').update(`${queueSchemaVersion}`)
+  for (const { name, sql } of [...engineMigrations, ...serviceMigrations]) hash.update(name).update(sql)
   return hash.digest('hex').slice(0, 12)
 }

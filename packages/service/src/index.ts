@@ -22,6 +22,7 @@ export {
   rotateClientSecret,
 } from './clients/clients.ts'
 export { inTransaction, type ServiceContext, type TransferExpiry, type Tx } from './context.ts'
+export { serviceMigrations } from './database/migrations.ts'
 export type {
   FinancialInstitutionResource,
   FinancialInstitutionStateResource,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { fillTokens, type Row } from '../database/statement.ts'
-import { type DatabaseNames, sqlFolder } from '../schema/database-names.ts'
-import { readMigrations } from '../schema/migrate.ts'
+import { schemaDump } from '../generated/sql.ts'
+import type { DatabaseNames } from '../schema/database-names.ts'
+import { engineMigrations } from '../schema/migrate.ts'
 import { dumpSchema } from '../schema/schema-dump.ts'
 import { type ObjectKind, readSchemaObjects, type SchemaObject } from '../schema/schema-objects.ts'
 
@@ -25,9 +25,6 @@ export interface SchemaDifference {
   readonly file: string | null
 }
 
-/** The dump of the schema that this release makes. */
-const expectedDump = new URL('../schema.txt', sqlFolder)
-
 /**
  * Compares the objects of the schema with those that this release makes, by the catalogs alone. What a host has added is no difference,
  * nor is how it stores tables and indexes. The text of a view is not compared, since each version of Postgres writes it otherwise.
@@ -36,7 +33,7 @@ export async function readSchemaDifferences<Tx>(
   driver: Driver<Tx>,
   names: DatabaseNames,
 ): Promise<readonly SchemaDifference[]> {
-  const expected = readSchemaObjects(await readFile(expectedDump, 'utf8'))
+  const expected = readSchemaObjects(schemaDump)
   const { dump, sources } = await readCatalogs(driver, names.schema)
   const actual = readSchemaObjects(dump)
   const found = new Map(actual.map((object) => [keyOf(object), object]))
@@ -59,7 +56,7 @@ export async function readSchemaDifferences<Tx>(
       add(describe(object, problem, names))
     }
   }
-  for (const [name, source] of await readSources(names)) {
+  for (const [name, source] of readSources(names)) {
     const isMissing = differences.get(keyOf({ kind: 'function', name, table: null }))?.problem === 'missing'
     if (!isMissing && sources.get(name)?.has(source) !== true)
       add(describe({ kind: 'function', name, table: null, definition: '' }, 'changed', names))
@@ -153,8 +150,8 @@ const readSource: (row: Row) => { readonly name: string; readonly source: string
 })
 
 /** The texts of the functions of this release, by name. */
-async function readSources({ tokens }: DatabaseNames): Promise<ReadonlyMap<string, string>> {
-  const files = (await readMigrations(sqlFolder)).filter(({ name }) => name.startsWith('functions/'))
+function readSources({ tokens }: DatabaseNames): ReadonlyMap<string, string> {
+  const files = engineMigrations.filter(({ name }) => name.startsWith('functions/'))
   return new Map(
     files.map(({ name, sql }) => [name.slice('functions/'.length), trim(fillTokens(sql, tokens).split('$$')[1] ?? '')]),
   )

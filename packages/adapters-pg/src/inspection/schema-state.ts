@@ -2,8 +2,8 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { hasTable } from '../database/tables.ts'
 import { queueSchemaVersion, readQueueState } from '../queue/queue-schema.ts'
-import { type DatabaseNames, sqlFolder } from '../schema/database-names.ts'
-import { checksum, readMigrations, unknownNumbered } from '../schema/migrate.ts'
+import type { DatabaseNames } from '../schema/database-names.ts'
+import { checksum, engineMigrations, unknownNumbered } from '../schema/migrate.ts'
 
 /** How one migration of this release stands. */
 export interface MigrationState {
@@ -43,7 +43,7 @@ export async function readSchemaState<Tx>(driver: Driver<Tx>, databaseNames: Dat
     const { rows } = await driver.run(`select name, checksum from "${schema}".migration`)
     for (const row of rows) applied.set(readName(row).name, row['checksum'])
   }
-  const known = await readMigrations(sqlFolder)
+  const known = engineMigrations
   const isAhead = unknownNumbered(applied.keys(), known).length > 0
   const migrations = known.map((migration): MigrationState => {
     const { name, repeatable } = migration

@@ -11,9 +11,6 @@ export interface DatabaseNames {
   readonly tokens: Readonly<Record<string, string>>
 }
 
-/** The folder of the engine's SQL. */
-export const sqlFolder = new URL('../../sql/', import.meta.url)
-
 /** Makes the names of an engine; the schema is `outlay` and the queue's has `_queue` behind it unless they are given. */
 export function resolveNames(names: {
   readonly schema?: string | undefined

@@ -6,8 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { queueSchema, setQueueVersion } from '../../test/queue.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
-import { sqlFolder } from './database-names.ts'
-import { applyMigrations, type Migration, readMigrations } from './migrate.ts'
+import { applyMigrations, engineMigrations, type Migration } from './migrate.ts'
 
 describe('migrations', async () => {
   const database = await testDatabase()
@@ -29,7 +28,7 @@ describe('migrations', async () => {
     await backend().migrate()
     await expect(backend().check()).resolves.toBeUndefined()
     const { rows } = await pool.query('select name from payments.migration order by name')
-    expect(rows.map((row) => row.name).sort()).toEqual((await readMigrations(sqlFolder)).map(({ name }) => name).sort())
+    expect(rows.map((row) => row.name).sort()).toEqual(engineMigrations.map(({ name }) => name).sort())
   })
 
   it('come as SQL text too, which makes the same schema', async () => {

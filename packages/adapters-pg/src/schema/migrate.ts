@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { SqlSession } from '../database/driver.ts'
 import { fillTokens } from '../database/statement.ts'
+import { sqlFiles } from '../generated/sql.ts'
 import { asOneTransaction, isConcurrent, runConcurrently } from './migrate-statements.ts'
 
 /**
@@ -19,31 +17,18 @@ export interface Migration {
   readonly repeatable: boolean
 }
 
-/** Reads the SQL of a folder, in the order in which it runs: `migrations/`, `functions/` and `views/` below it. */
-export async function readMigrations(folder: URL): Promise<readonly Migration[]> {
-  const files = listFiles(await readdir(folder, { recursive: true }))
-  return arrange(
-    await Promise.all(files.map(async (file) => [file, await readFile(new URL(file, folder), 'utf8')] as const)),
-  )
-}
-
-/** The same, at once, for callers that cannot wait. */
-export function readMigrationsSync(folder: URL): readonly Migration[] {
-  const files = listFiles(readdirSync(fileURLToPath(folder), { recursive: true, encoding: 'utf8' }))
-  return arrange(files.map((file) => [file, readFileSync(new URL(file, folder), 'utf8')] as const))
-}
-
-const listFiles = (names: readonly string[]): readonly string[] =>
-  names.filter((name) => name.endsWith('.sql')).map((name) => name.replaceAll('\\', '/'))
-
-function arrange(files: readonly (readonly [file: string, sql: string])[]): readonly Migration[] {
-  return files
+/** Makes migrations of files of SQL, given by their paths below `migrations/`, `functions/` and `views/`, in the order in which they run. */
+export function toMigrations(files: Readonly<Record<string, string>>): readonly Migration[] {
+  return Object.entries(files)
     .map(([file, sql]) => {
       const name = file.slice(0, -'.sql'.length).replace(/^migrations\//, '')
       return { name, sql, repeatable: !/^\d/.test(name) }
     })
     .sort((a, b) => rankOf(a) - rankOf(b) || (a.name < b.name ? -1 : 1))
 }
+
+/** The migrations of the engine's schema in this release. */
+export const engineMigrations: readonly Migration[] = toMigrations(sqlFiles)
 
 /**
  * Functions of triggers come before the tables with those triggers. All others come after the tables, so that no worker runs a

@@ -1,6 +1,6 @@
-import { readMigrations } from '@outlay/adapters-pg'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext } from '../context.ts'
+import { serviceMigrations } from '../database/migrations.ts'
 
 /** Whether each dependency of a process is available. */
 export interface Readiness {
@@ -23,14 +23,9 @@ export function createReadiness(
   realTimeMs: () => number = () => performance.now(),
 ): () => Promise<Readiness> {
   const readOnce = cached(() => readApplied(context), context.readinessCacheMs ?? 1_000, realTimeMs)
-  const known = readMigrations(new URL('../../sql/', import.meta.url)).then((all) => all.map(({ name }) => name))
-  known.catch(() => {})
   return async () => {
     const { database, applied } = await readOnce()
-    const migrated = await known.then(
-      (names) => names.every((name) => applied.has(name)),
-      () => false,
-    )
+    const migrated = serviceMigrations.every(({ name }) => applied.has(name))
     const engine = context.isRunning?.() ?? false
     return { ready: database && migrated && engine, database, migrated, engine }
   }

@@ -1,0 +1,3 @@
+const { payInvoice } = require('./payout.js')
+
+payInvoice(process.argv[2]).then((type) => console.log(type))

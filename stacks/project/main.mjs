@@ -1,0 +1,3 @@
+import { payInvoice } from './payout.mjs'
+
+console.log(await payInvoice(process.argv[2]))

@@ -1,0 +1,87 @@
+/** A tool that hosts build or test with, and what it must do with the packed packages. */
+export interface Stack {
+  readonly name: string
+  /** A command of a POSIX shell, run in the folder of the project with its programs in the path. */
+  readonly command: string
+  /** True for one that stands for the others where there is little time. */
+  readonly isEssential?: boolean
+}
+
+/** What the project installs from npm beside the packed packages. */
+export const dependencies: Readonly<Record<string, string>> = {
+  pg: '8.23.1',
+  postgres: '3.4.9',
+  '@types/node': '24.19.2',
+  '@types/pg': '8.23.1',
+  esbuild: '0.28.2',
+  jest: '30.5.2',
+  'typescript-5.4': 'npm:typescript@5.4.5',
+  'typescript-7.0': 'npm:typescript@7.0.2',
+}
+
+/** What it installs for all stacks, not for the essential ones alone. */
+export const moreDependencies: Readonly<Record<string, string>> = {
+  rollup: '4.68.8',
+  '@rollup/plugin-commonjs': '29.0.3',
+  '@rollup/plugin-json': '6.1.0',
+  '@rollup/plugin-node-resolve': '16.0.3',
+  vitest: '5.1.1',
+  webpack: '5.112.2',
+  'webpack-cli': '7.3.1',
+  'typescript-5.9': 'npm:typescript@5.9.3',
+  'typescript-6.0': 'npm:typescript@6.0.3',
+}
+
+/** Compiles a host. Other libraries' declarations may have errors of their own; those of the packed packages may not. */
+function compile(version: string, module: string, moduleResolution: string, more = ''): Stack {
+  const options = `--strict --target es2022 --lib es2023,esnext.disposable --types node --esModuleInterop --module ${module} --moduleResolution ${moduleResolution} ${more}`
+  const tsc = `node node_modules/typescript-${version}/bin/tsc --noEmit ${options}`
+  return {
+    name: `TypeScript ${version}, --module ${module} --moduleResolution ${moduleResolution}`,
+    command: `${tsc} --skipLibCheck host.ts; ! ${tsc} host.ts | grep @outlay`,
+  }
+}
+
+/** Runs a bundle where nothing is installed, and checks that it is below 3 MB when compressed. */
+const runBundle = (file: string) =>
+  `cd ../bundles && node ${file} "$INVOICE" && test "$(gzip -c ${file} | wc -c)" -lt 3000000`
+
+const requireOfBundles = `import{createRequire}from"node:module";const require=createRequire(import.meta.url);`
+
+/** Every stack, in the order in which they run. */
+export const stacks: readonly Stack[] = [
+  { name: 'require()', command: 'node main.js "$INVOICE"', isEssential: true },
+  { name: 'import', command: 'node main.mjs "$INVOICE"' },
+  {
+    name: 'esbuild, CommonJS',
+    command: `esbuild main.js --bundle --platform=node --log-level=error --outfile=../bundles/esbuild.cjs && ${runBundle('esbuild.cjs')}`,
+    isEssential: true,
+  },
+  {
+    name: 'esbuild, ES modules',
+    command: `esbuild main.mjs --bundle --platform=node --format=esm --log-level=error --banner:js='${requireOfBundles}' --outfile=../bundles/esbuild.mjs && ${runBundle('esbuild.mjs')}`,
+  },
+  { name: 'Rollup', command: `rollup --silent -c rollup.config.mjs && ${runBundle('rollup.mjs')}` },
+  { name: 'webpack', command: `webpack -c webpack.config.cjs --stats errors-only && ${runBundle('webpack.cjs')}` },
+  { name: 'Jest, CommonJS', command: 'jest --ci payout.test.js', isEssential: true },
+  {
+    name: 'Jest, ES modules',
+    command: 'NODE_OPTIONS=--experimental-vm-modules jest --ci --testMatch "**/payout.test.mjs"',
+  },
+  { name: 'Vitest', command: 'vitest run --globals payout.test.mjs' },
+  { name: "Node's test runner", command: 'node --test payout.node-test.mjs' },
+  { ...compile('5.4', 'commonjs', 'node10'), isEssential: true },
+  compile('5.4', 'node16', 'node16'),
+  compile('5.4', 'esnext', 'bundler'),
+  compile('5.9', 'commonjs', 'node10'),
+  compile('5.9', 'node16', 'node16'),
+  compile('5.9', 'nodenext', 'nodenext'),
+  compile('5.9', 'esnext', 'bundler'),
+  compile('6.0', 'commonjs', 'node10', '--ignoreDeprecations 6.0'),
+  compile('6.0', 'commonjs', 'bundler'),
+  compile('6.0', 'node16', 'node16'),
+  compile('6.0', 'nodenext', 'nodenext'),
+  compile('7.0', 'commonjs', 'bundler'),
+  { ...compile('7.0', 'node16', 'node16'), isEssential: true },
+  compile('7.0', 'nodenext', 'nodenext'),
+]
