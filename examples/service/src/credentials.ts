@@ -35,13 +35,18 @@ export async function provideCredentials(
 }
 
 /** One file per database. The secret protects only play money. */
-function pathOf({ dataDir, databaseUrl }: Options): string {
-  if (databaseUrl === undefined) return join(dataDir, 'credentials.json')
+function pathOf(options: Options): string {
+  return join(options.dataDir, `credentials${suffixOf(options)}.json`)
+}
+
+/** What the names of the files of one database end with: nothing for the embedded one. */
+export function suffixOf({ databaseUrl }: Pick<Options, 'databaseUrl'>): string {
+  if (databaseUrl === undefined) return ''
   const { host, pathname } = new URL(databaseUrl)
   const digest = createHash('sha256')
     .update(host + pathname)
     .digest('hex')
-  return join(dataDir, `credentials-${digest.slice(0, 8)}.json`)
+  return `-${digest.slice(0, 8)}`
 }
 
 async function readCredentials(path: string): Promise<Credentials | undefined> {

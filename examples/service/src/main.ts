@@ -7,8 +7,12 @@ import { pinoLogger } from '@outlay/service/logging'
 import { startSandbox } from '@outlay/service/sandbox'
 import { provideCredentials } from './credentials.ts'
 import { openDatabase } from './database.ts'
+import { provideKey } from './encryption-key.ts'
 import { writeGreeting } from './greeting.ts'
 import { type Options, readOptions, usage } from './options.ts'
+
+const keyWarning =
+  'A key for encryption at rest was made. Who has it and the database reads bank accounts, tax ids and secrets of webhooks; without it nobody does. Back it up apart from the database.'
 
 const interrupted = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -22,6 +26,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 try {
   const options = readOptions(process.argv.slice(2), {
     databaseUrl: process.env['DATABASE_URL'],
+    encryptionKey: process.env['OUTLAY_ENCRYPTION_KEY'],
     repository: join(import.meta.dirname, '../../..'),
     uid: process.getuid?.(),
   })
@@ -34,11 +39,28 @@ try {
 
 async function run(options: Options): Promise<void> {
   await using running = new AsyncDisposableStack()
+  // Before the database: whether its directory exists shows whether there are data from before.
+  const key = await provideKey(options)
   const database = await openDatabase(options)
   running.defer(() => database.stop())
   const logger = pinoLogger({ level: options.logLevel, destination: process.stderr })
-  const sandbox = running.use(await startSandbox({ databaseUrl: database.url, port: options.port, logger }))
+  if (key?.isNew === true) logger.warn({ path: key.path }, keyWarning)
+  const { port, allowPrivateWebhooks, publicUrl } = options
+  let ownClient: string | undefined
+  const sandbox = running.use(
+    await startSandbox({
+      databaseUrl: database.url,
+      port,
+      logger,
+      allowPrivateWebhooks,
+      publicUrl,
+      // One clock moves the payments of all clients, so that only the client of this command moves it.
+      mayMoveClock: (clientId) => clientId === ownClient,
+      encryptionKey: key?.key,
+    }),
+  )
   const { credentials, isNew } = await provideCredentials(sandbox, options)
+  ownClient = credentials.clientId
   process.stdout.write(writeGreeting(sandbox.url, credentials, { isNew, dataDir: options.dataDir }))
   if (!interrupted.signal.aborted)
     await new Promise((ended) => interrupted.signal.addEventListener('abort', ended, { once: true }))

@@ -9,6 +9,12 @@ export interface Options {
   readonly dataDir: string
   /** URL of an external database; `undefined` for the embedded one. */
   readonly databaseUrl: string | undefined
+  /** 32 octets in base64; `undefined` for the key that the data directory keeps. */
+  readonly encryptionKey: string | undefined
+  /** Whether webhooks may go to private addresses. */
+  readonly allowPrivateWebhooks: boolean
+  /** Base URL for clients; `undefined` for the address that listens. */
+  readonly publicUrl: string | undefined
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
 }
 
@@ -18,7 +24,12 @@ export const usage = `Runs the money-movement service on this machine, with simu
   --port <number>         default 4010
   --data-dir <directory>  where the data stay; default .outlay/service in the repository
   --database-url <url>    a PostgreSQL of your own, instead of the embedded one; default DATABASE_URL
+  --public-url <url>      base URL for clients, such as behind a proxy; default the address that listens
+  --private-webhooks      webhooks may go to private addresses and over plain HTTP; always so with the embedded database
   --log-level <level>     debug, info, warn, error or silent; default info
+
+OUTLAY_ENCRYPTION_KEY has the key for what is encrypted at rest, 32 octets in base64. Without it, the service makes one and keeps it in
+the data directory.
 `
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -31,6 +42,7 @@ export function readOptions(
   args: readonly string[],
   variables: {
     readonly databaseUrl: string | undefined
+    readonly encryptionKey: string | undefined
     readonly repository: string
     /** User id of this process; `undefined` where there are none. */
     readonly uid: number | undefined
@@ -43,6 +55,8 @@ export function readOptions(
       port: { type: 'string', default: '4010' },
       'data-dir': { type: 'string' },
       'database-url': { type: 'string' },
+      'public-url': { type: 'string' },
+      'private-webhooks': { type: 'boolean', default: false },
       'log-level': { type: 'string', default: 'info' },
     },
   })
@@ -51,11 +65,15 @@ export function readOptions(
   if (port > 65_535) throw new Error('--port must be a number from 0 to 65535.')
   const logLevel = levels.find((level) => level === values['log-level'])
   if (logLevel === undefined) throw new Error(`--log-level must be one of ${levels.join(', ')}.`)
+  const databaseUrl = values['database-url'] ?? (variables.databaseUrl || undefined)
   return {
     port,
     logLevel,
     dataDir: values['data-dir'] ?? defaultDataDir(variables),
-    databaseUrl: values['database-url'] ?? (variables.databaseUrl || undefined),
+    databaseUrl,
+    publicUrl: values['public-url'],
+    encryptionKey: variables.encryptionKey || undefined,
+    allowPrivateWebhooks: values['private-webhooks'] || databaseUrl === undefined,
   }
 }
 

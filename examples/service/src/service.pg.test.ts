@@ -79,6 +79,8 @@ it('greets with commands that work, and keeps its data and its credentials over 
   expect(first.log()).not.toContain(secret)
   expect(first.log()).not.toContain(fieldOf(first.text, 'account id'))
   expect((await stat(join(dataDir, 'credentials.json'))).mode & 0o077).toBe(0)
+  expect((await stat(join(dataDir, 'encryption-key'))).mode & 0o077).toBe(0)
+  expect(first.log()).toContain('A key for encryption at rest was made.')
   expect(await end(first.child, 'SIGTERM')).toBe(0)
 
   const second = await start(['--log-level', 'silent'])

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Credentials } from '@outlay/http-client'
 import { type Sandbox, type SeededClient, startSandbox } from '@outlay/service/sandbox'
 import { waitUntil } from '@outlay/testing'
@@ -15,7 +16,13 @@ export interface Simulations {
 
 /** Starts the service on its database. */
 export async function startSimulations(databaseUrl: string): Promise<Simulations> {
-  const sandbox = await startSandbox({ databaseUrl, engine: { pollIntervalMs: 50 } })
+  const sandbox = await startSandbox({
+    databaseUrl,
+    // The database ends with the harness, wherever it is.
+    encryptionKey: randomBytes(32),
+    allowPrivateWebhooks: true,
+    engine: { pollIntervalMs: 50 },
+  })
   const tokens = new Map<string, Promise<string>>()
   const token = (credentials: Credentials) => {
     const known = tokens.get(credentials.clientId) ?? requestToken(sandbox.url, credentials)

@@ -2,8 +2,11 @@ import { OutlayError, type Telemetry } from '@outlay/core'
 import { Hono } from 'hono'
 import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { createCredentialChecks } from './clients/credential-checks.ts'
 import type { ServiceContext } from './context.ts'
 import { createCallerCache } from './http/caller-cache.ts'
+import { clientAddressOf } from './http/client-address.ts'
+import type { Connection } from './http/connection.ts'
 import { createInFlight } from './http/in-flight.ts'
 import { problemOf } from './http/problem.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
@@ -21,14 +24,17 @@ export interface MountedRoute {
 export function createApp(
   context: ServiceContext,
   routes: readonly RouteModule[],
-): { fetch(request: Request): Promise<Response>; readonly routes: readonly MountedRoute[] } {
+): { fetch(request: Request, connection?: Connection): Promise<Response>; readonly routes: readonly MountedRoute[] } {
   const app: ServiceApp = new Hono<ServiceEnv>({ strict: false })
   const callers = createCallerCache(context.tokenCacheMs ?? 3_000)
   const rateLimiter = createRateLimiter(context.rateLimit ?? { perSecond: 2_000, burst: 2_000 })
+  const credentials = createCredentialChecks(context)
   const inFlight = createInFlight(context.idempotencyWaitMs ?? 10_000)
   app.use(async (c, next) => {
     c.set('requestId', requestIdOf(c, context))
+    c.set('clientAddress', clientAddressOf(c.env, c.req.header('x-forwarded-for'), context.trustedProxies ?? 0))
     c.set('callers', callers)
+    c.set('credentials', credentials)
     c.set('rateLimiter', rateLimiter)
     c.set('inFlight', inFlight)
     c.set('findOperation', findOperation)
@@ -42,7 +48,7 @@ export function createApp(
   for (const mount of routes) mount(app, context)
   app.notFound((c) => answerProblem(c, context, new OutlayError('not_found', 'Nothing exists at this path.')))
   app.onError((error, c) => answerProblem(c, context, error))
-  return { fetch: async (request) => app.fetch(request), routes: routesOf(app) }
+  return { fetch: async (request, connection) => app.fetch(request, connection), routes: routesOf(app) }
 }
 
 /** The mounted routes of an application, in order, without the middleware that runs before them. */

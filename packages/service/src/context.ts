@@ -52,6 +52,12 @@ export interface ServiceContext {
   readonly receivablePolicy?: 'block' | 'allow' | undefined
   /** Requests per second and burst that one client may send. Default 2,000 and 2,000. */
   readonly rateLimit?: { readonly perSecond: number; readonly burst: number } | undefined
+  /** Base URL of the API for clients. Default: the address that a connection came to. */
+  readonly publicUrl?: string | undefined
+  /** How many proxies in front of the process add the client's address to `X-Forwarded-For`. Default 0: the address of the connection. */
+  readonly trustedProxies?: number | undefined
+  /** How long an answer of the database about its state serves `/ready`, in milliseconds. Default 1,000. */
+  readonly readinessCacheMs?: number | undefined
   /** How long a request waits for another one with its idempotency key, in milliseconds. Default 10,000. */
   readonly idempotencyWaitMs?: number | undefined
   /** How long a create waits for one answer of the rails, in milliseconds. Default 10,000. */
@@ -64,6 +70,8 @@ export interface ServiceContext {
   readonly tokenCacheMs?: number | undefined
   /** Allows webhooks to private and loopback addresses and over plain HTTP, for local development. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
+  /** Ports that webhooks may go to. Default 443 and 8443. */
+  readonly webhookPorts?: readonly number[] | undefined
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ServiceContext } from './context.ts'
 import { asSystem } from './database/tenant.ts'
 import { pruneKeys } from './idempotency/keys.ts'
 import { expireTransfers } from './transfers/expiry.ts'
+import { pruneEndpoints } from './webhooks/delivery-endpoints.ts'
 import { pruneEvents } from './webhooks/delivery-store.ts'
 import { prunePreviousSecrets } from './webhooks/secret-rotation.ts'
 
@@ -21,6 +22,9 @@ export interface Retention {
 const queue = 'housekeeping'
 const dayMs = 24 * 3_600_000
 
+/** How long a failing endpoint to which nothing is sent any more is remembered. Deliveries are retried for less. */
+const endpointDays = 7
+
 /**
  * Deletes expired keys, tokens, events, exchanges of public tokens and replaced webhook secrets, and cancels transfers that are pending
  * for too long.
@@ -30,6 +34,7 @@ export async function keepHouse(context: ServiceContext, retention: Retention = 
   await pruneTokens(asSystem(context), context, daysAgo(0))
   await pruneKeys(asSystem(context), context, daysAgo(retention.idempotencyKeyDays ?? 30))
   await pruneEvents(asSystem(context), context, daysAgo(retention.webhookEventDays ?? 30))
+  await pruneEndpoints(asSystem(context), context, new Date(Date.now() - endpointDays * dayMs))
   await pruneExchanges(asSystem(context), context, daysAgo(retention.bankLinkExchangeDays ?? 30))
   await prunePreviousSecrets(asSystem(context), context, daysAgo(0))
   await expireTransfers(context)

@@ -27,6 +27,7 @@ export type {
   FinancialInstitutionStateResource,
 } from './financial-institutions/financial-institutions.ts'
 export type { Retention } from './housekeeping.ts'
+export type { Connection, ConnectionSocket } from './http/connection.ts'
 export { limitedServer, type ServerLimits } from './http/server-limits.ts'
 export { type Deposit, deposit, type NewDeposit } from './ledger/deposits.ts'
 export { collectReceivables, listReceivables, type Receivable } from './ledger/receivables.ts'

@@ -30,3 +30,19 @@ it('a service refuses a policy that it does not have', () => {
   expect(make({ amountPolicy: 'credit' })).toThrow('amountPolicy: must be hold or credit_received')
   expect(make({ receivablePolicy: true })).toThrow('receivablePolicy: must be block or allow')
 })
+
+it('refuses a public URL that is no base, and a number of proxies that is none', () => {
+  for (const publicUrl of [
+    'api.acme.example',
+    'ftp://acme.example',
+    'https://acme.example/?a=1',
+    'https://a@acme.example',
+  ])
+    expect(make({ publicUrl })).toThrow('publicUrl: must be an http or https URL')
+  for (const trustedProxies of [-1, 1.5, true]) expect(make({ trustedProxies })).toThrow('trustedProxies')
+})
+
+it('refuses ports of webhooks that are none', () => {
+  for (const webhookPorts of [[], [0], [65_536], ['443'], 443])
+    expect(make({ webhookPorts })).toThrow('webhookPorts: must be a list of ports from 1 to 65535')
+})

@@ -61,8 +61,25 @@ export interface ServiceOptions {
   readonly receivablePolicy?: ServiceContext['receivablePolicy']
   /** Allows webhooks to private addresses and over plain HTTP. Default false. */
   readonly allowPrivateWebhooks?: boolean | undefined
+  /** Ports of public hosts that webhooks may go to. Private addresses, if they are allowed, have every port. Default 443 and 8443. */
+  readonly webhookPorts?: readonly number[] | undefined
+  /**
+   * With simulated rails, whether a client may move their clock, which is one for the payments of all clients. Default: every client may,
+   * which fits a service of one tenant.
+   */
+  readonly mayMoveClock?: ((clientId: string) => boolean) | undefined
   /** Per client. Default 2,000 a second, burst 2,000. */
   readonly rateLimit?: ServiceContext['rateLimit']
+  /**
+   * Base URL at which clients reach the API, such as `https://api.acme.example/payouts`. Answers that have a URL of the service begin with
+   * it. Default: the address that the connection came to, since clients write the Host header.
+   */
+  readonly publicUrl?: string | undefined
+  /**
+   * How many proxies in front of the process add an address to `X-Forwarded-For`. Wrong credentials are throttled by the address that the
+   * outermost of them has added. Default 0: by the address of the connection, and the header is not read.
+   */
+  readonly trustedProxies?: number | undefined
   /** Options of the engine's workers in this process. */
   readonly engine?: WorkOptions | undefined
   /** Options of webhook delivery. */
@@ -91,7 +108,11 @@ const names = [
   'amountPolicy',
   'receivablePolicy',
   'allowPrivateWebhooks',
+  'webhookPorts',
+  'mayMoveClock',
   'rateLimit',
+  'trustedProxies',
+  'publicUrl',
   'engine',
   'webhooks',
   'retention',
@@ -124,6 +145,9 @@ export function checkServiceOptions(options: ServiceOptions): void {
   checkWord(amountPolicy, 'amountPolicy', ['hold', 'credit_received'])
   checkWord(receivablePolicy, 'receivablePolicy', ['block', 'allow'])
   if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')
+  checkNumbers({ trustedProxies: options.trustedProxies }, { trustedProxies: { min: 0, max: 10, integer: true } })
+  checkPublicUrl(options.publicUrl)
+  checkPorts(options.webhookPorts)
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
   checkExpiry(options.transferExpiryHours ?? {}, catalog)
@@ -139,6 +163,19 @@ function checkExpiry(expiry: TransferExpiry, { transferTypes }: Catalog): void {
   const given = Object.entries(expiry).filter(([, value]) => value !== null)
   const ranges = Object.fromEntries(rails.map((name) => [name, hours]))
   checkNumbers(Object.fromEntries(given) as Readonly<Record<string, number>>, ranges, 'transferExpiryHours.')
+}
+
+function checkPublicUrl(given: unknown): void {
+  if (given === undefined) return
+  const url = typeof given === 'string' ? URL.parse(given) : null
+  const isBase = url !== null && /^https?:$/.test(url.protocol) && url.username + url.search + url.hash === ''
+  if (!isBase) throw new Error('publicUrl: must be an http or https URL without credentials, query and fragment')
+}
+
+function checkPorts(given: unknown): void {
+  const isPort = (port: unknown) => typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536
+  if (given !== undefined && !(Array.isArray(given) && given.length > 0 && given.every(isPort)))
+    throw new Error('webhookPorts: must be a list of ports from 1 to 65535')
 }
 
 function checkWord(given: string | undefined, name: string, words: readonly string[]): void {

@@ -8,7 +8,7 @@ import { applyDeposit } from './automations/deposits.ts'
 import { type AutomationOpening, applyOpened, startAutomationOpening } from './automations/opening.ts'
 import { automationsRoutes } from './automations/routes.ts'
 import { balancesRoutes } from './balances/routes.ts'
-import { type BankLinkingOptions, createBankLinking } from './bank-links/linking.ts'
+import { createBankLinking } from './bank-links/linking.ts'
 import { bankLinkRoutes } from './bank-links/routes.ts'
 import { bankLinkSimulationsRoutes } from './bank-links/simulation-routes.ts'
 import { oauthRoutes } from './clients/oauth-routes.ts'
@@ -18,6 +18,7 @@ import { reportUnboundRole } from './database/row-security.ts'
 import { financialInstitutionsRoutes } from './financial-institutions/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
+import type { Connection } from './http/connection.ts'
 import type { RouteModule } from './http/request.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
 import { countOpenExceptions } from './rail-exceptions/rail-exceptions.ts'
@@ -41,8 +42,11 @@ import { webhooksRoutes } from './webhooks/routes.ts'
 
 /** The service, to be mounted in a server. */
 export interface Service {
-  /** Answers one request. Mount it in any server. Without {@link Service.start}, it works and transfers wait. */
-  readonly fetch: (request: Request) => Promise<Response>
+  /**
+   * Answers one request. Mount it in any server, which also gives the connection if it can: wrong credentials are throttled by its
+   * address. Without {@link Service.start}, it works and transfers wait.
+   */
+  readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
   /** The mounted routes. */
   readonly routes: readonly MountedRoute[]
   /** Migrates the tables of the service and its engine to this release. */
@@ -86,7 +90,7 @@ export function createService(options: ServiceOptions): Service {
   let running = false
   let isStarted = false
   const { context, engine, rails } = createContext(options, () => running)
-  const app = createApp(context, routesOf(context, rails, options.bankLinking))
+  const app = createApp(context, routesOf(context, rails, options))
   subscribeToEngine(context)
   const parts: Parts = {}
   const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
@@ -184,10 +188,10 @@ const named = (name: string, part: { stop(): Promise<void> } | undefined, waitMs
 function routesOf(
   context: ServiceContext,
   rails: Rails | SimulatedRails,
-  bankLinking: BankLinkingOptions | undefined,
+  { bankLinking, mayMoveClock }: ServiceOptions,
 ): readonly RouteModule[] {
   const simulation = 'simulation' in rails ? rails.simulation : undefined
-  const routes = simulation === undefined ? [...shell] : [...shell, simulationsRoutes(simulation)]
+  const routes = simulation === undefined ? [...shell] : [...shell, simulationsRoutes(simulation, mayMoveClock)]
   const options = bankLinking ?? (simulation === undefined ? undefined : { provider: 'simulated' as const })
   if (options === undefined) return routes
   const links = createBankLinking(options, context, simulation ?? context.clock)
@@ -233,8 +237,11 @@ function createContext(
     amountPolicy: options.amountPolicy,
     receivablePolicy: options.receivablePolicy,
     rateLimit: options.rateLimit,
+    trustedProxies: options.trustedProxies,
+    publicUrl: options.publicUrl,
     transferExpiryHours: options.transferExpiryHours,
     allowPrivateWebhooks: options.allowPrivateWebhooks,
+    webhookPorts: options.webhookPorts,
   }
   return { context, engine, rails }
 }

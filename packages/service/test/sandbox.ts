@@ -48,7 +48,9 @@ export async function testSandbox(
   if (first === undefined || second === undefined || wallet === undefined || otherWallet === undefined) {
     throw new Error('The sandbox has not created the requested client.')
   }
-  const fetch = checkedFetch(sandbox.service.fetch)
+  const { hostname: localAddress, port } = new URL(sandbox.url)
+  const connection = { incoming: { socket: { localAddress, localPort: Number(port) } } }
+  const fetch = checkedFetch((request) => sandbox.service.fetch(request, connection))
   const token = await signIn(sandbox, client.clientId, client.clientSecret)
   return {
     sandbox,

@@ -32,7 +32,8 @@ async function useEverything(api: TestSandbox): Promise<string> {
     if (status !== 201) throw new Error(`${what} was refused: ${JSON.stringify(answer)}`)
     return answer.id
   }
-  await create('webhooks', { url: 'http://127.0.0.1:9/', event_types: ['*'] })
+  // Nothing listens there, so that its failures are counted.
+  await create('webhooks', { url: `http://127.0.0.1:9${path}`, event_types: ['*'] })
   const bank = await create('addresses/external', sampleBankAddress)
   const amount = { value: '10', currency: 'USD' }
   const wallet = { address_id: api.walletId, value_type: 'USDC', transfer_type: 'base' }

@@ -12,10 +12,10 @@ export interface BankLinkingOptions {
   /** Additional segments for the same endpoints. Default: none. */
   readonly pathAliases?: readonly string[] | undefined
   /**
-   * URL that receives the public token of an account after the flow. `origin` is that of the request. Default: the endpoint that
-   * registers it, `<origin>/accounts/<id>/financial-institutions/register-account`.
+   * URL that receives the public token of an account after the flow. `baseUrl` is the option `publicUrl`, or without it the address that
+   * the connection came to. Default: the endpoint that registers it, `<baseUrl>/accounts/<id>/financial-institutions/register-account`.
    */
-  readonly callbackUrl?: ((accountId: string, origin: string) => string) | undefined
+  readonly callbackUrl?: ((accountId: string, baseUrl: string) => string) | undefined
 }
 
 /** Makes the dependencies of the bank-linking routes. Only the simulated provider has `simulation`. */
@@ -38,6 +38,6 @@ export function createBankLinking(
   return { linking: { provider: simulated, segments, callbackUrl }, simulation: simulated.simulation }
 }
 
-function registrationUrl(accountId: string, origin: string): string {
-  return `${origin}/accounts/${accountId}/financial-institutions/register-account`
+function registrationUrl(accountId: string, baseUrl: string): string {
+  return `${baseUrl}/accounts/${accountId}/financial-institutions/register-account`
 }

@@ -59,6 +59,6 @@ export interface BankLinking {
   readonly provider: BankLinkProvider
   /** Path segments of the endpoints, the main one first. */
   readonly segments: readonly [string, ...string[]]
-  /** URL that receives the public token of an account after the flow. The origin is that of the request. */
-  readonly callbackUrl: (accountId: string, origin: string) => string
+  /** URL that receives the public token of an account after the flow. The base URL is that of the service. */
+  readonly callbackUrl: (accountId: string, baseUrl: string) => string
 }

@@ -5,9 +5,10 @@ import { asClient } from '../database/tenant.ts'
 import { findFinancialInstitution } from '../financial-institutions/financial-institutions.ts'
 import { institutionIdOf } from '../financial-institutions/routes.ts'
 import { readJson } from '../http/body.ts'
+import { baseUrlOf } from '../http/connection.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { answerOnce } from '../idempotency/idempotent.ts'
-import { parseOutgoingUrl } from '../webhooks/outgoing-url.ts'
+import { outgoingPolicyOf, parseOutgoingUrl } from '../webhooks/outgoing-url.ts'
 import { openLinkFlow, openUpdateFlow, registerAccounts } from './bank-links.ts'
 import { exchangePublicToken } from './exchanges.ts'
 import type { BankLinking } from './port.ts'
@@ -46,7 +47,7 @@ async function linkToken(c: ServiceRequest, context: ServiceContext, linking: Ba
   return c.json({
     link_token: flow.linkToken,
     expiration: flow.expiration,
-    callback_url: linking.callbackUrl(accountId, new URL(c.req.url).origin),
+    callback_url: linking.callbackUrl(accountId, baseUrlOf(c.env, context.publicUrl)),
   })
 }
 
@@ -73,6 +74,6 @@ function parse(context: ServiceContext, body: unknown): RegisterAccountRequest {
   const request = parseRegisterAccountRequest(body, { spelling: 'snake' })
   const { customerWebhookUrl: url } = request
   if (url === undefined) return request
-  const policy = { allowPrivate: context.allowPrivateWebhooks ?? false }
+  const policy = outgoingPolicyOf(context)
   return { ...request, customerWebhookUrl: parseOutgoingUrl(url, 'customer_webhook_url', policy).href }
 }

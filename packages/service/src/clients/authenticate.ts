@@ -1,11 +1,11 @@
 import { OutlayError } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
-import { asClient, asSystem } from '../database/tenant.ts'
+import { asClient } from '../database/tenant.ts'
 import type { CachedCaller } from '../http/caller-cache.ts'
 import type { ServiceRequest } from '../http/request.ts'
 import type { Caller, Scope } from '../schema/caller.ts'
 import { digestOf } from '../secrets.ts'
-import { findCaller, isAccountOfClient } from './clients.ts'
+import { isAccountOfClient } from './clients.ts'
 
 /** A caller and the account in the request's path. */
 export type AccountCaller = Caller & { readonly accountId: string }
@@ -77,7 +77,7 @@ async function authenticate(c: ServiceRequest, context: ServiceContext, scope: S
   const cache = c.get('callers')
   let cached = cache.get(key)
   if (cached === undefined) {
-    const caller = await findCaller(asSystem(context), context, digest)
+    const caller = await c.get('credentials').findCaller(c.get('clientAddress'), digest)
     if (caller !== undefined) cached = cache.set(key, caller)
   }
   if (cached === undefined || Date.parse(cached.caller.expiresAt) <= context.clock.now().getTime())

@@ -78,6 +78,29 @@ export async function findClientBySecret(
   return client
 }
 
+/** The clients with these ids and secrets, in the order given; `undefined` for a pair that is wrong. One statement. */
+export async function findClientsBySecret(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  pairs: readonly { readonly clientId: string; readonly digest: Buffer }[],
+): Promise<readonly (Omit<Caller, 'expiresAt'> | undefined)[]> {
+  const values = [pairs.map(({ clientId }) => clientId), pairs.map(({ digest }) => digest.toString('hex'))]
+  const rows = await run(executor, context, selectClientsBySecret, values)
+  const found = new Map(rows.map(({ position, ...client }) => [position, client]))
+  return pairs.map((_, at) => found.get(at + 1))
+}
+
+/** The callers whose tokens have these digests, as {@link findCaller} finds one. One statement. */
+export async function findCallers(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  tokenDigests: readonly Buffer[],
+): Promise<readonly (Caller | undefined)[]> {
+  const rows = await run(executor, context, selectCallers, [tokenDigests.map((one) => one.toString('hex'))])
+  const found = new Map(rows.map(({ position, ...caller }) => [position, caller]))
+  return tokenDigests.map((_, at) => found.get(at + 1))
+}
+
 /** The caller whose token has this digest, expired or not; `undefined` for an unknown or revoked token. */
 export async function findCaller(
   executor: Executor | Tx,
@@ -118,7 +141,10 @@ const clientColumns = {
   scopes: Column.words<Scope>(),
 }
 const readClient = rowDecoder('client', clientColumns)
-const readCaller = rowDecoder('access token', { ...clientColumns, expiresAt: Column.isoTime })
+const callerColumns = { ...clientColumns, expiresAt: Column.isoTime }
+const readCaller = rowDecoder('access token', callerColumns)
+const readPlacedClient = rowDecoder('client', { ...clientColumns, position: Column.integer })
+const readPlacedCaller = rowDecoder('access token', { ...callerColumns, position: Column.integer })
 const readAccountId = rowDecoder('account of a client', { accountId: Column.text })
 
 const insertClient = statement(
@@ -158,6 +184,24 @@ const selectClientBySecret = statement(
      join {{schema}}.client_secret s on s.client_id = c.id
     where c.id = $1 and s.digest = $2`,
   readClient,
+)
+
+const selectClientsBySecret = statement(
+  'client_select_by_secrets',
+  `select c.id as client_id, c.environment, c.scopes, given.position::int as position
+     from unnest($1::text[], $2::text[]) with ordinality as given (client_id, digest, position)
+     join {{schema}}.client c on c.id = given.client_id
+     join {{schema}}.client_secret s on s.client_id = c.id and s.digest = decode(given.digest, 'hex')`,
+  readPlacedClient,
+)
+
+const selectCallers = statement(
+  'client_select_by_tokens',
+  `select c.id as client_id, c.environment, t.scopes, t.expires_at, given.position::int as position
+     from unnest($1::text[]) with ordinality as given (digest, position)
+     join {{schema}}.access_token t on t.digest = decode(given.digest, 'hex')
+     join {{schema}}.client c on c.id = t.client_id`,
+  readPlacedCaller,
 )
 
 const selectCaller = statement(

@@ -1,13 +1,10 @@
-import type { ServiceContext } from '../context.ts'
-import { asClient, asSystem } from '../database/tenant.ts'
+import { asClient } from '../database/tenant.ts'
 import { readForm } from '../http/body.ts'
+import type { Client } from '../http/credentials.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
-import type { Caller, Scope } from '../schema/caller.ts'
+import type { Scope } from '../schema/caller.ts'
 import { digestOf } from '../secrets.ts'
-import { findClientBySecret } from './clients.ts'
 import { issueToken, revokeToken } from './tokens.ts'
-
-type Client = Omit<Caller, 'expiresAt'>
 
 type OAuthErrorCode = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope'
 
@@ -16,7 +13,7 @@ export const oauthRoutes: RouteModule = (app, context) => {
   app.post('/oauth2/token', async (c) => {
     const form = await readOAuthForm(c)
     if (form === undefined) return refuse(c, 'invalid_request', 'Send the parameters form-encoded, each of them once.')
-    const client = await authenticateClient(c, context, form)
+    const client = await authenticateClient(c, form)
     if (client === undefined) return refuseClient(c)
     c.get('rateLimiter').spend(client.clientId)
     const grantType = form.get('grant_type')
@@ -38,7 +35,7 @@ export const oauthRoutes: RouteModule = (app, context) => {
   app.post('/oauth2/revoke', async (c) => {
     const form = await readOAuthForm(c)
     if (form === undefined) return refuse(c, 'invalid_request', 'Send the parameters form-encoded, each of them once.')
-    const client = await authenticateClient(c, context, form)
+    const client = await authenticateClient(c, form)
     if (client === undefined) return refuseClient(c)
     const token = form.get('token')
     if (token === null) return refuse(c, 'invalid_request', 'token is required.')
@@ -58,17 +55,13 @@ async function readOAuthForm(c: ServiceRequest): Promise<URLSearchParams | undef
   return new Set(names).size === names.length ? form : undefined
 }
 
-async function authenticateClient(
-  c: ServiceRequest,
-  context: ServiceContext,
-  form: URLSearchParams,
-): Promise<Client | undefined> {
+async function authenticateClient(c: ServiceRequest, form: URLSearchParams): Promise<Client | undefined> {
   const header = c.req.header('authorization')
   const credentials = header === undefined ? bodyCredentials(form) : basicCredentials(header)
   if (credentials === undefined) return undefined
   const { clientId, clientSecret } = credentials
   if (!/^[\x21-\x7e]{1,255}$/.test(clientId)) return undefined
-  return await findClientBySecret(asSystem(context), context, clientId, clientSecret)
+  return await c.get('credentials').findClient(c.get('clientAddress'), clientId, clientSecret)
 }
 
 interface Credentials {

@@ -29,6 +29,7 @@ const hidden = new Set([
   'rail_deposit',
   'simulated_bank_flow',
   'simulated_bank_item',
+  'webhook_endpoint',
 ])
 
 const tables = await listTables(pool)
@@ -36,6 +37,8 @@ const tables = await listTables(pool)
 interface Table {
   readonly name: string
   readonly columns: readonly string[]
+  /** Those that an insert may name. */
+  readonly written: readonly string[]
   /** One that an update may name. */
   readonly column: string
 }
@@ -43,6 +46,7 @@ interface Table {
 async function listTables(on: Pool | PoolClient): Promise<readonly Table[]> {
   const { rows } = await on.query<Table>(
     `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns,
+            array_agg(a.attname::text order by a.attnum) filter (where a.attgenerated = '') as written,
             (array_agg(a.attname::text order by a.attnum) filter (where a.attidentity = ''))[1] as "column"
        from pg_class c
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -59,6 +63,10 @@ function ownerOf({ name, columns }: Table): string {
     `(select client_id from ${schema}.client_account where account_id = ${account})`
   const ofAutomation = ofAccount(`(select account_id from ${schema}.automation where id = t.automation_id)`)
   if (name === 'client') return 't.id'
+  if (name === 'webhook_endpoint')
+    return ofAccount(
+      `(select account_id from ${schema}.webhook_registration where endpoint = t.key and kind = 'webhook')`,
+    )
   if (name === 'account') return ofAccount('t.id')
   if (name === 'ledger_entry')
     return ofAccount(`(select account_id from ${schema}.ledger_account where id = t.ledger_account_id)`)
@@ -184,8 +192,8 @@ describe.each(tables)('the table $name', (table) => {
     return async (tx: PoolClient) => {
       const [row] = await rowsOf(inspect(pool), table, client)
       await tx.query(
-        `insert into ${schema}.${name} overriding system value
-         select * from jsonb_populate_record(null::${schema}.${name}, $1)`,
+        `insert into ${schema}.${name} (${table.written}) overriding system value
+         select ${table.written} from jsonb_populate_record(null::${schema}.${name}, $1)`,
         [row],
       )
     }

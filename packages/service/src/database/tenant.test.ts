@@ -11,14 +11,16 @@ const filesWith = (pattern: RegExp, among: readonly string[]) =>
 
 /** Files that run while a request is answered, except the stores that they call. */
 const answering = files.filter(
-  (path) => /^(http|idempotency)\//.test(path) || /routes\.ts$/.test(path) || path === 'clients/authenticate.ts',
+  (path) =>
+    /^(http|idempotency)\//.test(path) ||
+    /routes\.ts$/.test(path) ||
+    /^clients\/(authenticate|credential-checks)\.ts$/.test(path),
 )
 
 test('requests run as the system only to authenticate the caller, and to add play money', () => {
   expect(answering.length).toBeGreaterThan(20)
   expect(filesWith(/\b(asSystem|inTransaction)\(/, answering)).toEqual([
-    'clients/authenticate.ts',
-    'clients/oauth-routes.ts',
+    'clients/credential-checks.ts',
     'simulations/routes.ts',
   ])
   expect(filesWith(/\bpool\b/, answering)).toEqual([])

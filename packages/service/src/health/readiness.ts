@@ -14,20 +14,39 @@ export interface Readiness {
   readonly engine: boolean
 }
 
-/** Makes a function that checks whether this process is ready. It never throws. */
+/**
+ * Makes a function that checks whether this process is ready. It never throws. Anybody may ask, so that the database is asked once for
+ * all who ask within a second.
+ */
 export function createReadiness(
-  context: Pick<ServiceContext, 'pool' | 'schema' | 'isRunning'>,
+  context: Pick<ServiceContext, 'pool' | 'schema' | 'isRunning' | 'readinessCacheMs'>,
+  realTimeMs: () => number = () => performance.now(),
 ): () => Promise<Readiness> {
+  const readOnce = cached(() => readApplied(context), context.readinessCacheMs ?? 1_000, realTimeMs)
   const known = readMigrations(new URL('../../sql/', import.meta.url)).then((all) => all.map(({ name }) => name))
   known.catch(() => {})
   return async () => {
-    const { database, applied } = await readApplied(context)
+    const { database, applied } = await readOnce()
     const migrated = await known.then(
       (names) => names.every((name) => applied.has(name)),
       () => false,
     )
     const engine = context.isRunning?.() ?? false
     return { ready: database && migrated && engine, database, migrated, engine }
+  }
+}
+
+/** Shares one call of `read`, which never rejects, while it is under way and for `lifetimeMs` after it has ended. */
+function cached<T>(read: () => Promise<T>, lifetimeMs: number, realTimeMs: () => number): () => Promise<T> {
+  let current: Promise<T> | undefined
+  let untilMs = Number.POSITIVE_INFINITY
+  return () => {
+    if (current !== undefined && realTimeMs() < untilMs) return current
+    untilMs = Number.POSITIVE_INFINITY
+    current = read().finally(() => {
+      untilMs = realTimeMs() + lifetimeMs
+    })
+    return current
   }
 }
 

@@ -1,7 +1,7 @@
 import { manualClock, recordingLogger } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest'
 import { testContext, testService } from '../../test/service.ts'
 import { migrateService } from '../database/migrations.ts'
 
@@ -11,8 +11,12 @@ const nowhere = new Pool({ connectionString: 'postgres://127.0.0.1:1/none', conn
 afterAll(() => Promise.all([pool.end(), nowhere.end()]))
 
 const logger = recordingLogger()
-const serviceWith = (parts: { readonly pool: Pool; readonly schema?: string; readonly isRunning?: () => boolean }) =>
-  testService(testContext({ clock: manualClock(), logger, ...parts }))
+const serviceWith = (parts: {
+  readonly pool: Pool
+  readonly schema?: string
+  readonly isRunning?: () => boolean
+  readonly readinessCacheMs?: number
+}) => testService(testContext({ clock: manualClock(), logger, readinessCacheMs: 0, ...parts }))
 
 it('is alive even if the database is down', async () => {
   const answer = await serviceWith({ pool: nowhere }).call('/health')
@@ -55,4 +59,28 @@ it('logs one line per request, by its route and without ids or bodies', async ()
   expect(lines[0]?.fields['requestId']).toBe(answer.headers.get('x-request-id'))
   expect(lines[0]?.fields['durationMs']).toBeGreaterThan(0)
   for (const secret of [accountId, token, '0xabc']) expect(JSON.stringify(logger.entries)).not.toContain(secret)
+})
+
+it('answers many probes from one statement, and shows at once that the engine has stopped', async () => {
+  let running = true
+  const query = vi.spyOn(pool, 'query')
+  onTestFinished(() => query.mockRestore())
+  const service = serviceWith({ pool, schema: 'requests', isRunning: () => running, readinessCacheMs: 60_000 })
+  const answers = await Promise.all(Array.from({ length: 500 }, () => service.call('/ready')))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(query).toHaveBeenCalledTimes(1)
+  running = false
+  expect((await service.call('/ready')).status).toBe(503)
+  expect(query).toHaveBeenCalledTimes(1)
+})
+
+it('asks again when the answer is older', async () => {
+  const service = serviceWith({ pool, schema: 'requests', isRunning: () => true, readinessCacheMs: 20 })
+  await service.call('/ready')
+  const query = vi.spyOn(pool, 'query')
+  onTestFinished(() => query.mockRestore())
+  await vi.waitFor(async () => {
+    await service.call('/ready')
+    expect(query).toHaveBeenCalled()
+  })
 })

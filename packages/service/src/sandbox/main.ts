@@ -4,12 +4,13 @@ import { type SeedClient, startSandbox } from './sandbox.ts'
 /*
  * Runs a sandbox as a separate process.
  *
- * Reads DATABASE_URL (required), PORT (default any), HOST (default 127.0.0.1), and SEED: a JSON array of clients to make,
+ * Reads DATABASE_URL (required), ENCRYPTION_KEY (32 octets in base64; required for a database on another machine), PORT (default any),
+ * HOST (default 127.0.0.1), and SEED: a JSON array of clients to make,
  * each `{name, accounts: [{businessName, funds?: [{valueType, transferType, amount}]}]}`. Prints one line of JSON once it
  * listens: `{"ready": true, "url", "pid", "clients"}`. Errors are lines of JSON on standard error. SIGTERM and SIGINT stop it
  * gracefully; SIGKILL loses nothing.
  */
-const { DATABASE_URL: databaseUrl, PORT: port, HOST: host, SEED: seed } = process.env
+const { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: key, PORT: port, HOST: host, SEED: seed } = process.env
 if (databaseUrl === undefined) throw new Error('Set DATABASE_URL to the database of the sandbox.')
 
 const write = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) => {
@@ -20,6 +21,7 @@ const logger = { debug() {}, info() {}, warn: write('warn'), error: write('error
 const sandbox = await startSandbox({
   databaseUrl,
   logger,
+  ...(key === undefined ? {} : { encryptionKey: Buffer.from(key, 'base64') }),
   ...(port === undefined ? {} : { port: Number(port) }),
   ...(host === undefined ? {} : { host }),
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type ServerType, serve } from '@hono/node-server'
 import { type Catalog, Id, type Logger, type Telemetry, type WorkOptions } from '@outlay/core'
-import { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import { createAccount, prepareAccount } from '../accounts/accounts.ts'
 import { type NewAccount, parseNewAccount } from '../accounts/input.ts'
 import { type ClientCredentials, registerClient } from '../clients/clients.ts'
@@ -10,6 +10,7 @@ import { limitedServer, type ServerLimits } from '../http/server-limits.ts'
 import { deposit } from '../ledger/deposits.ts'
 import type { Environment, Scope } from '../schema/caller.ts'
 import { createService, type Service } from '../service.ts'
+import type { ServiceOptions } from '../service-options.ts'
 import { listWallets, type WalletId } from './wallets.ts'
 
 /** Options of {@link startSandbox}. */
@@ -22,8 +23,13 @@ export interface SandboxOptions {
   readonly host?: string | undefined
   /** Default `outlay_service`. */
   readonly schema?: string | undefined
-  /** 32 octets. Default: a fixed key that protects nothing. */
+  /**
+   * 32 octets. Default: a key that is published and protects nothing, with a warning in the log; there is no default for a database on
+   * another machine.
+   */
   readonly encryptionKey?: Uint8Array | undefined
+  /** Allows webhooks to private addresses and over plain HTTP. Default: true for a database on this machine, otherwise false. */
+  readonly allowPrivateWebhooks?: boolean | undefined
   /** Value types and transfer types. Default: the built-in ones. */
   readonly catalog?: Catalog | undefined
   /** Maximum number of connections to the database. Default 20. */
@@ -33,6 +39,12 @@ export interface SandboxOptions {
   /** Default: none. */
   readonly telemetry?: Telemetry | undefined
   readonly rateLimit?: ServiceContext['rateLimit']
+  /** Whether a client may move the clock, which is one for all clients. Default: every client may. */
+  readonly mayMoveClock?: ServiceOptions['mayMoveClock']
+  /** Base URL at which clients reach the sandbox. Default: the address that the connection came to. */
+  readonly publicUrl?: string | undefined
+  /** Number of proxies in front of it. Default 0. */
+  readonly trustedProxies?: number | undefined
   /** Options of the engine's workers. */
   readonly engine?: WorkOptions | undefined
   /** Time limits and maximum number of connections. Default: those of {@link limitedServer}. */
@@ -81,12 +93,16 @@ export interface Sandbox extends AsyncDisposable {
 
 /**
  * Starts the whole service over HTTP with simulated rails on a virtual clock. Everything is in Postgres: a sandbox that is
- * killed continues when it is started on the same database again. Webhooks may use loopback addresses.
+ * killed continues when it is started on the same database again.
+ *
+ * @throws Error for a database on another machine without `encryptionKey`.
  *
  * @example
  * await using sandbox = await startSandbox({ databaseUrl })
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const isLocal = isOnThisMachine(options.databaseUrl)
+  const encryptionKey = options.encryptionKey ?? publishedKey(isLocal, options.logger)
   const pool = new Pool({ connectionString: options.databaseUrl, max: options.poolSize ?? 20 })
   // A closing connection can still receive the error that the database stops. While the service runs, it logs such errors.
   pool.on('error', () => {})
@@ -94,13 +110,16 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     pool,
     schema: options.schema,
     rails: 'simulated',
-    encryptionKey: options.encryptionKey ?? createHash('sha256').update('outlay sandbox').digest(),
+    encryptionKey,
     catalog: options.catalog,
     logger: options.logger,
     telemetry: options.telemetry,
     rateLimit: options.rateLimit,
+    mayMoveClock: options.mayMoveClock,
+    publicUrl: options.publicUrl,
+    trustedProxies: options.trustedProxies,
     engine: options.engine,
-    allowPrivateWebhooks: true,
+    allowPrivateWebhooks: options.allowPrivateWebhooks ?? isLocal,
   })
   try {
     await service.migrate()
@@ -120,6 +139,22 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     await pool.end()
     throw error
   }
+}
+
+function isOnThisMachine(databaseUrl: string): boolean {
+  const { host } = new Client({ connectionString: databaseUrl })
+  return host.startsWith('/') || /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/i.test(host)
+}
+
+function publishedKey(isLocal: boolean, logger: Logger | undefined): Uint8Array {
+  const stake = 'it reads bank accounts, tax ids and secrets of webhooks that are stored'
+  if (!isLocal)
+    throw new Error(`Give the sandbox an encryptionKey: everybody knows its default, and with the database ${stake}.`)
+  logger?.warn(
+    {},
+    `The sandbox encrypts with a key that everybody knows: with the database ${stake}. Give it only test data.`,
+  )
+  return createHash('sha256').update('outlay sandbox').digest()
 }
 
 function listen(

@@ -5,7 +5,7 @@ import { isAccountOfClient } from '../clients/clients.ts'
 import { inClientTransaction, inTransaction, type ServiceContext } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
 import { asObject, readJson } from '../http/body.ts'
-import type { RouteModule, ServiceRequest } from '../http/request.ts'
+import type { RouteModule, ServiceApp, ServiceRequest } from '../http/request.ts'
 import { deposit } from '../ledger/deposits.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
 import type { Caller } from '../schema/caller.ts'
@@ -15,23 +15,16 @@ import { transferView } from '../transfers/view.ts'
 import { dollarsOf, receiveDeposit } from './deposits.ts'
 import { amountOf, optionalText, refusal, text } from './input.ts'
 
-/** Mounts the routes that only a sandbox has: incoming money, the clock, and outcomes. Scope `transfers:write`. */
-export function simulationsRoutes(simulation: RailSimulation): RouteModule {
+/**
+ * Mounts the routes that only a sandbox has: incoming money, the clock, and outcomes. Scope `transfers:write`. There is one clock, so
+ * that `mayMoveClock` decides by its id which client moves the payments of all.
+ */
+export function simulationsRoutes(
+  simulation: RailSimulation,
+  mayMoveClock: (clientId: string) => boolean = () => true,
+): RouteModule {
   return (app, context) => {
-    app.get('/simulations/clock', async (c) => {
-      await requireClient(c, context, 'transfers:write')
-      return c.json({ now: simulation.now().toISOString() })
-    })
-
-    app.post('/simulations/clock/advance', async (c) => {
-      await requireClient(c, context, 'transfers:write')
-      const { seconds } = asObject(await readJson(c))
-      if (typeof seconds !== 'number' || !(seconds >= 0) || seconds > maxAdvanceSeconds) {
-        throw refusal('seconds', `The clock can go forward by 0 to ${maxAdvanceSeconds} seconds.`)
-      }
-      const now = await simulation.advance(Math.round(seconds * 1000))
-      return c.json({ now: now.toISOString() })
-    })
+    mountClock(app, context, simulation, mayMoveClock)
 
     app.post('/simulations/deposits', async (c) => {
       const caller = await requireClient(c, context, 'transfers:write')
@@ -85,6 +78,31 @@ export function simulationsRoutes(simulation: RailSimulation): RouteModule {
     for (const ending of endings)
       app.post(`/simulations/transfers/:transfer_id/${ending}`, (c) => endTransfer(c, context, simulation, ending))
   }
+}
+
+function mountClock(
+  app: ServiceApp,
+  context: ServiceContext,
+  simulation: RailSimulation,
+  mayMove: (clientId: string) => boolean,
+): void {
+  const view = (now: Date) => ({ now: now.toISOString(), applies_to: 'all_clients' })
+
+  app.get('/simulations/clock', async (c) => {
+    await requireClient(c, context, 'transfers:write')
+    return c.json(view(simulation.now()))
+  })
+
+  app.post('/simulations/clock/advance', async (c) => {
+    const { clientId } = await requireClient(c, context, 'transfers:write')
+    if (!mayMove(clientId))
+      throw new OutlayError('forbidden', 'The clock is that of all clients, and this one may not move it.')
+    const { seconds } = asObject(await readJson(c))
+    if (typeof seconds !== 'number' || !(seconds >= 0) || seconds > maxAdvanceSeconds) {
+      throw refusal('seconds', `The clock can go forward by 0 to ${maxAdvanceSeconds} seconds.`)
+    }
+    return c.json(view(await simulation.advance(Math.round(seconds * 1000))))
+  })
 }
 
 const accountStatuses = ['complete', 'pending', 'rejected'] as const

@@ -17,10 +17,17 @@ const money = z
   .meta({ description: 'Decimal string, or an object with a decimal string as `value`.' })
 const text = z.string().nullish()
 
-const clockSchema = component('Clock', z.object({ now: timestampSchema }), {
-  description: 'The time in the sandbox.',
-  examples: [{ now: sample.time }],
-})
+const clockSchema = component(
+  'Clock',
+  z.object({
+    now: timestampSchema,
+    applies_to: z.literal('all_clients').meta({ description: 'Whose payments the clock moves.' }),
+  }),
+  {
+    description: 'The time in the sandbox. It is one for all clients.',
+    examples: [{ now: sample.time, applies_to: 'all_clients' }],
+  },
+)
 
 const advance = component('ClockAdvance', z.object({ seconds: z.number() }), {
   description: 'How far to move the clock forward.',
@@ -183,6 +190,8 @@ export const simulationsOperations: readonly Operation[] = [
     method: 'post',
     path: '/simulations/clock/advance',
     summary: 'Move the clock forward',
+    description:
+      'The payments of all clients move with it. The operator of the sandbox may restrict who moves it; others are answered with 403.',
     body: { schema: advance },
     answers: { 200: { description: 'The new time.', schema: clockSchema } },
   },

@@ -2,7 +2,7 @@ import { OutlayError } from '@outlay/core'
 import { inClientTransaction, inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { afterConflicts } from '../database/conflict.ts'
 import { run, statement } from '../database/statement.ts'
-import { askRail } from '../rails/rail-call.ts'
+import { askRail, railOf } from '../rails/rail-call.ts'
 import { advanceTransfers } from './progress.ts'
 import { readTransfer, type TransferRow } from './row.ts'
 
@@ -40,7 +40,13 @@ export async function cancelTransfer(
   if (found.wire_instructions === null && (await readSent())?.stage !== 'submitted') {
     throw notCancelable('its money may have moved')
   }
-  const { outcome } = await askRail(context, (options) => context.rails.cancel(transferId, options))
+  const ends = {
+    source: { transferType: found.source_transfer_type },
+    destination: { transferType: found.destination_transfer_type },
+  }
+  const { outcome } = await askRail(context, railOf(found.flow, ends), (options) =>
+    context.rails.cancel(transferId, options),
+  )
   if (outcome !== 'canceled') throw notCancelable('its rail does not cancel it any more')
   const sent = await readSent()
   return await transact((tx) => writeCanceled(tx, context, found, sent?.remoteId ?? undefined))

@@ -197,3 +197,45 @@ it.each([
   expect(refused.headers.get('idempotency-key-evaluated')).toBe(evaluated)
   expect((await everything()).slice(0, 2)).toEqual([transfers, events])
 })
+
+it('a rail that hangs has a limited number of calls, and creates over other rails and /ready stay quick', async () => {
+  const { calls, release } = hang('validate')
+  rails = {
+    ...rails,
+    validate: (...given) =>
+      given[0].source.transferType === 'ach_debit' ? hanging(...given) : simulated.validate(...given),
+  }
+  async function hanging(...given: Parameters<Rails['validate']>) {
+    calls()
+    await released
+    return await simulated.validate(...given)
+  }
+  const { promise: released, resolve } = Promise.withResolvers<void>()
+  const process = processWith(5_000)
+  const quick = async <T>(ask: Promise<T>, limitMs: number): Promise<T> => {
+    const began = performance.now()
+    const answer = await ask
+    expect(performance.now() - began).toBeLessThan(limitMs)
+    return answer
+  }
+  await quick(create(process, wire), 1_000)
+  const hung = Array.from({ length: 600 }, async () => {
+    const began = performance.now()
+    const { status, json, headers } = await create(process)
+    return { status, code: json['code'], retryAfter: headers.get('retry-after'), tookMs: performance.now() - began }
+  })
+  await vi.waitFor(() => expect(calls.mock.calls.length).toBeGreaterThan(0))
+  for (let round = 0; round < 5; round += 1) {
+    expect((await quick(create(process, wire), 1_500)).status).toBe(201)
+    expect((await quick(process.call('/ready'), 1_500)).json).toHaveProperty('database', true)
+  }
+  expect(calls.mock.calls.length).toBeLessThanOrEqual(32)
+  const answers = await Promise.all(hung)
+  expect(new Set(answers.map(({ status, code, retryAfter }) => `${status} ${code} ${retryAfter}`))).toEqual(
+    new Set(['503 service_unavailable 5']),
+  )
+  resolve()
+  release()
+  rails = simulated
+  expect((await create(process)).status).toBe(201)
+}, 30_000)

@@ -4,6 +4,7 @@ import type { ServiceContext, TransferExpiry } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { RailFlow } from '../rails/port.ts'
+import { railOf } from '../rails/rail-call.ts'
 import { cancelTransfer } from './cancellation.ts'
 
 const defaults: TransferExpiry = { wire: 14 * 24 }
@@ -14,10 +15,10 @@ const hourMs = 3_600_000
 export function findExpiry(
   { transferExpiryHours = {} }: Pick<ServiceContext, 'transferExpiryHours'>,
   flow: RailFlow,
-  { source, destination }: Pick<TransferRequest, 'source' | 'destination'>,
+  ends: Pick<TransferRequest, 'source' | 'destination'>,
   now: Date,
 ): Date | undefined {
-  const rail = flow === 'onramp' ? source.transferType : destination.transferType
+  const rail = railOf(flow, ends)
   const hours = transferExpiryHours[rail] === undefined ? defaults[rail] : transferExpiryHours[rail]
   return hours == null ? undefined : new Date(now.getTime() + hours * hourMs)
 }

@@ -2,7 +2,7 @@ import { OutlayError, type TransferRequest, type WireInstructions } from '@outla
 import type { PostalAddress } from '../addresses/addresses.ts'
 import type { ServiceContext } from '../context.ts'
 import type { RailInstruction, RailLeg } from '../rails/port.ts'
-import { askRail } from '../rails/rail-call.ts'
+import { askRail, railOf } from '../rails/rail-call.ts'
 import type { Party, TransferParties } from './parties.ts'
 
 /** The rail's instruction for a transfer that does not exist yet. */
@@ -47,7 +47,9 @@ function railLeg(
  * @throws OutlayError the code of its refusal, or `service_unavailable`.
  */
 export async function validateWithRail(context: ServiceContext, instruction: RailInstruction): Promise<void> {
-  const refusal = await askRail(context, (options) => context.rails.validate(instruction, options))
+  const refusal = await askRail(context, railOf(instruction.flow, instruction), (options) =>
+    context.rails.validate(instruction, options),
+  )
   if (refusal !== undefined) throw new OutlayError(refusal.code, refusal.detail, { field: refusal.field })
 }
 
@@ -63,7 +65,9 @@ export async function findWireInstructions(
   const { flow, source } = instruction
   if (flow !== 'onramp' || context.catalog.transferType(source.transferType)?.wire !== true) return null
   const beneficiary = { name: businessName, address: oneLine(businessAddress) }
-  return await askRail(context, (options) => context.rails.wireInstructions(instruction, beneficiary, options))
+  return await askRail(context, railOf(flow, instruction), (options) =>
+    context.rails.wireInstructions(instruction, beneficiary, options),
+  )
 }
 
 /** A postal address on one line, for bank instructions. */

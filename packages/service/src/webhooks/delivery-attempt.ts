@@ -47,6 +47,12 @@ export const deliverySchedule: readonly number[] = [
   24 * hours,
 ]
 
+/** From the first attempt of a delivery to its last, in milliseconds. */
+export const longestRetryMs: number = deliverySchedule.reduce((sum, pauseMs) => sum + pauseMs, 0)
+
+/** The status with which an endpoint asks never to be sent anything again. */
+export const goneStatus = 410
+
 const longestRetryAfterMs = 24 * hours
 
 /** Sends one delivery and returns its result. 2xx is success, 410 disables the webhook. Never rejects. */
@@ -66,7 +72,7 @@ export async function attemptDelivery(courier: Courier, delivery: ClaimedDeliver
     const { status, retryAfterMs } = await traceDelivery(telemetry, delivery, (trace) => send(courier, delivery, trace))
     if (status >= 200 && status < 300)
       return { id, attempt, status: 'delivered', nextAttemptAt: null, lastStatus: status, lastError: null }
-    if (status === 410) courier.disabler.disable(delivery.registrationId)
+    if (status === goneStatus) courier.disabler.disable(delivery.registrationId)
     return retryOf(courier, delivery, { status, error: `The endpoint answered ${status}.`, retryAfterMs })
   } catch (error) {
     return retryOf(courier, delivery, { status: null, error: nameOf(error), retryAfterMs: 0 })
@@ -121,7 +127,8 @@ function retryOf(
 ): DeliveryOutcome {
   const result = { id, attempt, lastStatus: outcome.status, lastError: outcome.error }
   const pauseMs = deliverySchedule[attempt]
-  if (pauseMs === undefined || outcome.status === 410) return { ...result, status: 'failed', nextAttemptAt: null }
+  if (pauseMs === undefined || outcome.status === goneStatus)
+    return { ...result, status: 'failed', nextAttemptAt: null }
   const jittered = pauseMs * (1 + courier.context.random.fraction() / 10)
   const at = courier.clock.now().getTime() + Math.max(jittered, outcome.retryAfterMs)
   return { ...result, status: 'pending', nextAttemptAt: new Date(at).toISOString() }

@@ -18,6 +18,14 @@ export interface ClaimedDelivery {
   readonly previousSecret: string | null
   readonly previousSecretUntil: Date | null
   readonly active: boolean
+  /** The URL without its query, whose failures all registrations with it share. */
+  readonly endpoint: string
+  /** Scheme, host and port of the URL. */
+  readonly host: string
+  /** Whether a delivery to the registration has ever succeeded. */
+  readonly proven: boolean
+  /** Whether the endpoint or its host has failed since its last success. */
+  readonly failing: boolean
   /** The exact text to send. */
   readonly body: string
   /** W3C context of the trace of the event. */
@@ -29,8 +37,14 @@ export interface DeliveryClaim {
   readonly now: Date
   readonly leaseUntil: Date
   readonly limit: number
-  /** Registrations at their limit of deliveries in flight. */
+  /** Until when the deliveries to an endpoint that is failing wait while one of them is sent as a probe. */
+  readonly probeUntil: Date
+  /** A delivery that was created before, by the clock of the service, fails rather than wait for its endpoint any longer. */
+  readonly heldSince: Date
+  /** Registrations that get nothing now. */
   readonly exceptRegistrations: readonly string[]
+  /** Endpoints at their limit of deliveries in flight. */
+  readonly exceptEndpoints: readonly string[]
   /** Clients at theirs. */
   readonly exceptClients: readonly string[]
   /** The `after` of the previous claim; empty for the first one. */
@@ -43,6 +57,16 @@ const frontSize = 500
 /** Maximum number of registrations that one claim visits when too few of the longest waiting deliveries are free. */
 export const turnSize = 500
 
+/** Result of a claim. */
+export interface DeliveriesClaimed {
+  /** What is to be sent. */
+  readonly deliveries: readonly ClaimedDelivery[]
+  /** How many due deliveries there were, with those that wait for an endpoint that is failing. */
+  readonly taken: number
+  /** Where the next claim continues. */
+  readonly after: string
+}
+
 /**
  * Claims due deliveries, longest waiting first, for this process alone until `leaseUntil`. One statement, which commits at once:
  * nothing is locked while they are sent.
@@ -50,21 +74,24 @@ export const turnSize = 500
  * What it reads is bounded, however many are due. When too few of the {@link frontSize} that wait longest are free, it visits
  * registrations in the order of their ids, {@link turnSize} at a time, and claims what waits longest at these. The next claim
  * continues after the last one of them, `after`. It is empty when no registration remains.
+ *
+ * A delivery whose endpoint or host is failing is put off without an attempt: see `reportEndpoints`. Once the endpoint is no longer held,
+ * the first claim sends one of them as a probe.
  */
 export async function claimDeliveries(
   executor: Executor,
   context: ServiceContext,
   claim: DeliveryClaim,
-): Promise<{ readonly deliveries: readonly ClaimedDelivery[]; readonly after: string }> {
-  const { now, leaseUntil, limit, exceptRegistrations, exceptClients } = claim
-  if (exceptRegistrations.length === 0 && exceptClients.length === 0) {
-    const deliveries = await run(executor, context, claimFirst, [now, leaseUntil, limit])
-    return { deliveries, after: '' }
-  }
-  const values = [now, leaseUntil, limit, exceptRegistrations, exceptClients, frontSize, claim.after, turnSize]
-  const rows = await run(executor, context, claimFree, values)
+): Promise<DeliveriesClaimed> {
+  const { exceptRegistrations, exceptEndpoints, exceptClients } = claim
+  const common = [claim.now, claim.leaseUntil, claim.limit, claim.probeUntil, claim.heldSince]
+  const isFree = exceptRegistrations.length + exceptEndpoints.length + exceptClients.length === 0
+  const limits = [exceptRegistrations, exceptEndpoints, exceptClients, frontSize, claim.after, turnSize]
+  const rows = isFree
+    ? await run(executor, context, claimFirst, common)
+    : await run(executor, context, claimFree, [...common, ...limits])
   const deliveries = rows.flatMap(({ delivery }) => delivery ?? [])
-  return { deliveries, after: rows[0]?.after ?? '' }
+  return { deliveries, taken: rows[0]?.taken ?? 0, after: rows[0]?.after ?? '' }
 }
 
 const readDelivery: (row: Row) => ClaimedDelivery = rowDecoder('claimed delivery', {
@@ -78,52 +105,99 @@ const readDelivery: (row: Row) => ClaimedDelivery = rowDecoder('claimed delivery
   previousSecret: Column.nullable(Column.text),
   previousSecretUntil: Column.nullable(Column.date),
   active: Column.boolean,
+  endpoint: Column.text,
+  host: Column.text,
+  proven: Column.boolean,
+  failing: Column.boolean,
   body: Column.text,
   traceparent: Column.nullable(Column.text),
 })
 
-const readVisited = rowDecoder('visited registrations', { after: Column.text })
+const readSummary = rowDecoder('claim', { taken: Column.integer, after: Column.text })
 
-/** There is one row without a delivery when nothing was claimed. */
-function readFree(row: Row) {
-  return { ...readVisited(row), delivery: row['id'] === null ? undefined : readDelivery(row) }
+/** There is one row without a delivery when nothing is to be sent. */
+function readClaim(row: Row) {
+  return { ...readSummary(row), delivery: row['id'] === null ? undefined : readDelivery(row) }
 }
 
-/** Leases the deliveries of `due` and reads what to send. */
-const leased = `claimed as (
-     update {{schema}}.webhook_delivery d
-        set attempts = d.attempts + 1, last_attempt_at = $1, next_attempt_at = $2
+/**
+ * Leases the deliveries of `due` and reads what to send. What cannot be sent to an endpoint that is failing waits instead. A row of
+ * `webhook_endpoint` that another claim has locked is that claim's to probe, so no claim waits for another.
+ */
+const leased = `target as materialized (
+     select d.id, d.created_at, r.endpoint, r.host, r.proven, e.key is not null or h.key is not null as failing,
+            case when r.status <> 'active' then null
+                 when h.failures >= h.tolerance and not r.proven then h.key
+                 when e.failures >= e.tolerance then e.key
+            end as gate,
+            greatest(
+              case when h.failures >= h.tolerance and not r.proven then h.held_until end,
+              case when e.failures >= e.tolerance then e.held_until end
+            ) as held_until
        from due
-      where d.id = due.id
-     returning d.id, d.registration_id, d.account_id, d.event_id, d.attempts
+       join {{schema}}.webhook_delivery d on d.id = due.id
+       join {{schema}}.webhook_registration r on r.id = d.registration_id
+       left join {{schema}}.webhook_endpoint e on e.key = r.endpoint
+       left join {{schema}}.webhook_endpoint h on h.key = r.host
+   ), gate as materialized (
+     select e.key from {{schema}}.webhook_endpoint e
+      where e.key in (select gate from target where held_until <= $1) and e.held_until <= $1
+        for no key update skip locked
+   ), probing as (
+     update {{schema}}.webhook_endpoint e set held_until = $4, probing = true from gate where e.key = gate.key
+   ), decided as materialized (
+     select t.*,
+            case when t.gate is null then null
+                 when t.held_until > $1 then t.held_until
+                 when row_number() over (partition by t.gate, t.held_until <= $1 order by t.id) = 1
+                      and t.gate in (select key from gate) then null
+                 else $4
+            end as waits_until
+       from target t
+   ), claimed as (
+     update {{schema}}.webhook_delivery d
+        set attempts = case when t.waits_until is null then d.attempts + 1 else d.attempts end,
+            last_attempt_at = case when t.waits_until is null then $1 else d.last_attempt_at end,
+            next_attempt_at = coalesce(t.waits_until, $2),
+            status = case when t.waits_until is not null and t.created_at < $5 then 'failed' else d.status end,
+            last_error = case when t.waits_until is not null then 'The endpoint fails; nothing is sent to it now.' else d.last_error end
+       from decided t
+      where d.id = t.id
+     returning d.id, d.registration_id, d.account_id, d.event_id, d.attempts,
+               t.endpoint, t.host, t.proven, t.failing, t.waits_until
    ), leased as (
      select c.id::text as id, c.registration_id,
             (select min(a.client_id) from {{schema}}.client_account a where a.account_id = c.account_id) as client_id,
             c.event_id, c.attempts as attempt,
             r.url, r.secret, r.previous_secret, r.previous_secret_until,
-            r.status = 'active' as active, e.body, e.traceparent
+            r.status = 'active' as active, c.endpoint, c.host, c.proven, c.failing, e.body, e.traceparent
        from claimed c
        join {{schema}}.webhook_registration r on r.id = c.registration_id
        join {{schema}}.webhook_event e on e.id = c.event_id
+      where c.waits_until is null
    )`
 
 const claimFirst = statement(
   'webhook_delivery_claim_first',
-  `with due as (
+  `with due as materialized (
      select id from {{schema}}.webhook_delivery
       where status = 'pending' and next_attempt_at <= $1
       order by next_attempt_at, id
       limit $3
       for update skip locked
-   ), ${leased}
-   select * from leased order by id::bigint`,
-  readDelivery,
+   ), ${leased}, summary as (
+     select (select count(*) from due)::int as taken, '' as after
+   )
+   select * from summary left join leased on true order by id::bigint`,
+  readClaim,
 )
 
-/** A row `d` of no registration and no client at its limit. The scalar subquery probes an index for each row. */
-const isFree = `d.registration_id <> all ($4::text[])
+/** A row `d` of no registration, endpoint and client at its limit. The scalar subqueries probe an index for each row. */
+const isFree = `d.registration_id <> all ($6::text[])
+        and (cardinality($7::text[]) = 0 or (select true from {{schema}}.webhook_registration r
+              where r.id = d.registration_id and r.endpoint = any ($7::text[]) limit 1) is null)
         and (select true from {{schema}}.client_account a
-              where a.client_id = any ($5::text[]) and a.account_id = d.account_id limit 1) is null`
+              where a.client_id = any ($8::text[]) and a.account_id = d.account_id limit 1) is null`
 
 // The first row of a registration in the order of the index `webhook_delivery_pending` is the one that waits longest. `between` and the
 // order by registration keep the planner to that index: for an equality it may read the queue of all registrations instead. `chosen`
@@ -134,13 +208,13 @@ const claimFree = statement(
      select id, registration_id, account_id, next_attempt_at from {{schema}}.webhook_delivery
       where status = 'pending' and next_attempt_at <= $1
       order by next_attempt_at, id
-      limit $6
+      limit $9
    ), free as materialized (
      select d.id, d.next_attempt_at from front d where ${isFree} order by d.next_attempt_at, d.id limit 4 * $3
    ), head (registration_id, account_id, next_attempt_at, id, number) as (
      (select registration_id, account_id, next_attempt_at, id, 1 from {{schema}}.webhook_delivery
-       where status = 'pending' and registration_id > $7
-         and (select count(*) from front) = $6 and (select count(*) from free) < $3
+       where status = 'pending' and registration_id > $10
+         and (select count(*) from front) = $9 and (select count(*) from free) < $3
        order by registration_id, next_attempt_at, id
        limit 1)
      union all
@@ -151,7 +225,7 @@ const claimFree = statement(
           order by d.registration_id, d.next_attempt_at, d.id
           limit 1
        ) next
-      where head.number < $8
+      where head.number < $11
    ), turn as (
      select d.registration_id from head d where d.next_attempt_at <= $1 and ${isFree}
       order by d.next_attempt_at, d.id
@@ -169,16 +243,17 @@ const claimFree = statement(
        ) d
       order by next_attempt_at, id
       limit 4 * $3
-   ), due as (
+   ), due as materialized (
      select d.id from chosen join {{schema}}.webhook_delivery d using (id, next_attempt_at)
       where d.status = 'pending'
       order by chosen.next_attempt_at, chosen.id
       limit $3
       for update of d skip locked
-   ), ${leased}, visited as (
-     select case when (select count(*) from free) >= $3 then $7
-                 else coalesce((select max(registration_id) from head having count(*) = $8), '') end as after
+   ), ${leased}, summary as (
+     select (select count(*) from due)::int as taken,
+            case when (select count(*) from free) >= $3 then $10
+                 else coalesce((select max(registration_id) from head having count(*) = $11), '') end as after
    )
-   select * from visited left join leased on true order by id::bigint`,
-  readFree,
+   select * from summary left join leased on true order by id::bigint`,
+  readClaim,
 )

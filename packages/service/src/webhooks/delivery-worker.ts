@@ -1,11 +1,19 @@
 import type { Clock } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
-import { attemptDelivery, type Courier, createDisabler, nameOf } from './delivery-attempt.ts'
+import {
+  attemptDelivery,
+  type Courier,
+  createDisabler,
+  goneStatus,
+  longestRetryMs,
+  nameOf,
+} from './delivery-attempt.ts'
 import { type ClaimedDelivery, claimDeliveries } from './delivery-claim.ts'
+import { type EndpointReport, reportEndpoints } from './delivery-endpoints.ts'
 import { createShares, type Shares } from './delivery-shares.ts'
 import { type DeliveryOutcome, settleDeliveries } from './delivery-store.ts'
-import { createOutgoingAgent } from './outgoing-url.ts'
+import { createOutgoingAgent, outgoingPolicyOf } from './outgoing-url.ts'
 
 /** Options of webhook delivery. Every member has a default. */
 export interface WebhookDeliveryOptions {
@@ -41,7 +49,7 @@ const mostSlow = 3
 /** Starts to deliver webhooks in this process. Several processes share the work. */
 export function startWebhookDelivery(context: ServiceContext, options: WebhookDeliveryOptions = {}): WebhookDelivery {
   const timeoutMs = options.timeoutMs ?? 15_000
-  const agent = createOutgoingAgent({ allowPrivate: context.allowPrivateWebhooks ?? false }, timeoutMs)
+  const agent = createOutgoingAgent(outgoingPolicyOf(context), timeoutMs)
   const clock = options.clock ?? { now: () => new Date() }
   const disabler = createDisabler(context, () => {
     round.nothingDue = false
@@ -51,7 +59,7 @@ export function startWebhookDelivery(context: ServiceContext, options: WebhookDe
     courier: { context, clock, agent, timeoutMs, disabler },
     concurrency: options.concurrency ?? 128,
     pollIntervalMs: options.pollIntervalMs ?? 250,
-    registrations: createShares(() => batchOf(round)),
+    endpoints: createShares(() => batchOf(round)),
     clients: createShares(() => Math.ceil(round.concurrency / 2)),
     underWay: 0,
     slow: 0,
@@ -59,6 +67,7 @@ export function startWebhookDelivery(context: ServiceContext, options: WebhookDe
     after: '',
     nothingDue: false,
     settled: [],
+    reports: [],
     locked: [],
     drains: [],
     ended: false,
@@ -87,8 +96,8 @@ interface Round {
   readonly courier: Courier
   readonly concurrency: number
   readonly pollIntervalMs: number
-  /** Use of the capacity by registration: an endpoint that hangs fills a share of it, not all. */
-  readonly registrations: Shares
+  /** Use of the capacity by endpoint: one that hangs fills a share of it, not all, however many webhooks name it. */
+  readonly endpoints: Shares
   /** Nor do all endpoints of one client together. */
   readonly clients: Shares
   /** Deliveries in flight, slow ones included. */
@@ -101,6 +110,8 @@ interface Round {
   /** True after a claim that was not full, until there is a reason to claim again. */
   nothingDue: boolean
   settled: DeliveryOutcome[]
+  /** What the attempts since the last writing say about their endpoints. */
+  reports: EndpointReport[]
   /** Results whose deliveries another transaction had locked at the last writing. */
   locked: DeliveryOutcome[]
   drains: { readonly since: number; readonly resolve: () => void }[]
@@ -147,33 +158,37 @@ async function claim(round: Round): Promise<void> {
   const began = round.claims
   round.claims += 1
   round.nothingDue = true
-  const { deliveries, after } = await claimDeliveries(asSystem(context), context, {
+  const { deliveries, taken, after } = await claimDeliveries(asSystem(context), context, {
     now,
     leaseUntil,
     limit,
-    exceptRegistrations: [...new Set([...round.registrations.full(), ...disabler.underWay()])],
+    probeUntil: new Date(now.getTime() + timeoutMs + 1_000),
+    heldSince: new Date(context.clock.now().getTime() - longestRetryMs),
+    exceptRegistrations: disabler.underWay(),
+    exceptEndpoints: round.endpoints.full(),
     exceptClients: round.clients.full(),
     after: round.after,
   })
   round.after = after
-  if (deliveries.length === limit || after !== '' || round.drains.some((drain) => drain.since > began))
-    round.nothingDue = false
+  if (taken === limit || after !== '' || round.drains.some((drain) => drain.since > began)) round.nothingDue = false
   for (const delivery of deliveries) void carry(round, delivery)
   const isQuiet = round.underWay === 0 && disabler.underWay().length === 0
-  if (deliveries.length === 0 && isQuiet && round.settled.length + round.locked.length === 0) endDrains(round, began)
+  if (taken === 0 && isQuiet && round.settled.length + round.locked.length === 0) endDrains(round, began)
 }
 
 async function carry(round: Round, delivery: ClaimedDelivery): Promise<void> {
-  const { registrationId, clientId } = delivery
+  const { endpoint, clientId } = delivery
   round.underWay += 1
-  round.registrations.change(registrationId, 1)
+  round.endpoints.change(endpoint, 1)
   round.clients.change(clientId ?? '', 1)
   const slowTimer = giveUpShare(round)
   const settlement = await attemptDelivery(round.courier, delivery)
   slowTimer.end()
   round.settled.push(settlement)
+  if (settlement.status !== 'canceled' && settlement.lastStatus !== goneStatus)
+    round.reports.push({ ...delivery, succeeded: settlement.status === 'delivered' })
   round.underWay -= 1
-  const isFree = round.registrations.change(registrationId, -1)
+  const isFree = round.endpoints.change(endpoint, -1)
   if (round.clients.change(clientId ?? '', -1) || isFree) round.nothingDue = false
   // The last one claims again, so that a drain ends.
   if (round.underWay === 0) round.nothingDue = false
@@ -199,12 +214,17 @@ function giveUpShare(round: Round): { end(): void } {
 
 /** Writes the results since the last time, in one statement, with those that were locked then. */
 async function flush(round: Round): Promise<void> {
+  const { context, clock } = round.courier
+  // Before the results: the next claim reads what is held now. Results must not wait for what is only known for later.
+  await reportEndpoints(asSystem(context), context, round.reports.splice(0), clock.now()).catch((error) =>
+    context.logger.warn({ error: nameOf(error) }, 'Failures of endpoints of webhooks cannot be counted now.'),
+  )
   const settlements = [...round.settled, ...round.locked]
   if (settlements.length === 0) return
   round.settled = []
   round.locked = []
   try {
-    const locked = await settleDeliveries(asSystem(round.courier.context), round.courier.context, settlements)
+    const locked = await settleDeliveries(asSystem(context), context, settlements)
     round.locked = settlements.filter(({ id }) => locked.has(id))
   } catch (error) {
     round.settled.unshift(...settlements)

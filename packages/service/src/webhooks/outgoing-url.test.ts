@@ -144,6 +144,31 @@ it('accepts a public https URL, and a private plain one where that is allowed', 
   expect(parseOutgoingUrl('http://localhost:1/a', 'url', { allowPrivate: true }).port).toBe('1')
 })
 
+it.each([22, 25, 80, 3306, 5432, 6379, 9200])('refuses port %i, which receivers of webhooks do not have', (other) => {
+  const read = () => parseOutgoingUrl(`https://example.com:${other}/a`, 'url', { allowPrivate: false })
+  expect(read).toThrow('must have one of the ports 443, 8443')
+})
+
+it('accepts the ports of the list, and every port of a private address where that is allowed', () => {
+  const portOf = (url: string, ports?: readonly number[], allowPrivate = false) =>
+    parseOutgoingUrl(url, 'url', { allowPrivate, ports }).port
+  expect([portOf('https://example.com/a'), portOf('https://example.com:8443/a')]).toEqual(['', '8443'])
+  expect(portOf('https://example.com:9000/a', [9000])).toBe('9000')
+  expect(() => portOf('https://example.com/a', [9000])).toThrow('must have one of the ports 9000')
+  expect(portOf('http://127.0.0.1:5432/a', undefined, true)).toBe('5432')
+  expect(portOf('http://example.com/a', undefined, true)).toBe('')
+  expect(() => portOf('http://example.com:8080/a', undefined, true)).toThrow('must have one of the ports')
+})
+
+it('makes no connection to another port, not even for a URL that was registered earlier', async () => {
+  const { asked, resolve } = names(['127.0.0.1'])
+  const agent = createOutgoingAgent({ allowPrivate: false }, 2_000, { resolve, isPrivate: () => false })
+  const before = hits
+  await expect(request(`http://hook.example:${port}/`, { dispatcher: agent })).rejects.toThrow('port')
+  expect([asked, hits]).toEqual([[], before])
+  await agent.close()
+})
+
 it.each([
   '127.0.0.1',
   'localhost',
@@ -189,7 +214,8 @@ it.each([
   [],
 ])('makes no connection to a name that resolves to %s and %s', async (...addresses) => {
   const { asked, resolve } = names(addresses)
-  const agent = createOutgoingAgent({ allowPrivate: false }, 2_000, { resolve, isPrivate: isPrivateAddress })
+  const policy = { allowPrivate: false, ports: [port] }
+  const agent = createOutgoingAgent(policy, 2_000, { resolve, isPrivate: isPrivateAddress })
   const before = hits
   await expect(request(`http://hook.example:${port}/`, { dispatcher: agent })).rejects.toThrow('private address')
   expect([asked, hits]).toEqual([['hook.example'], before])
@@ -199,7 +225,7 @@ it.each([
 describe('where 127.0.0.1 stands for the internet', () => {
   const isPrivate = (address: string) => address !== '127.0.0.1'
   const open = (resolve: OutgoingNetwork['resolve']) =>
-    createOutgoingAgent({ allowPrivate: false }, 2_000, { resolve, isPrivate })
+    createOutgoingAgent({ allowPrivate: false, ports: [port] }, 2_000, { resolve, isPrivate })
   const ask = (agent: ReturnType<typeof open>, path = '/') =>
     request(`http://hook.example:${port}${path}`, { dispatcher: agent, headers: { connection: 'close' } })
 

@@ -2,6 +2,7 @@ import { type LookupAddress, type LookupAllOptions, Resolver } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { OutlayError } from '@outlay/core'
 import { Agent, buildConnector } from 'undici'
+import type { ServiceContext } from '../context.ts'
 
 const blocked = new BlockList()
 for (const [network, prefix] of [
@@ -51,20 +52,35 @@ export function isPrivateAddress(address: string): boolean {
 export interface OutgoingPolicy {
   /** Allows plain HTTP and private addresses, for local development. */
   readonly allowPrivate: boolean
+  /** Ports of public hosts. Default 443 and 8443. */
+  readonly ports?: readonly number[] | undefined
+}
+
+/** Ports that receivers of webhooks listen on. On any other one, a tenant could have requests sent to mail servers and databases. */
+const webhookPorts: readonly number[] = [443, 8443]
+
+/** The policy of a service. */
+export function outgoingPolicyOf(
+  context: Pick<ServiceContext, 'allowPrivateWebhooks' | 'webhookPorts'>,
+): OutgoingPolicy {
+  return { allowPrivate: context.allowPrivateWebhooks ?? false, ports: context.webhookPorts }
 }
 
 /**
- * Reads a tenant's URL for outgoing requests: `https`, no credentials, no private address.
+ * Reads a tenant's URL for outgoing requests: `https`, no credentials, no private address, a port of the list.
  * @throws OutlayError `invalid_request` with the field.
  */
 export function parseOutgoingUrl(text: unknown, field: string, policy: OutgoingPolicy): URL {
   const refuse = (message: string) => new OutlayError('invalid_request', message, { field })
   if (typeof text !== 'string' || text.length > 2_048 || !URL.canParse(text)) throw refuse('must be a URL')
   const url = new URL(text)
+  // A fragment is never sent, so URLs that differ in it are the same.
+  url.hash = ''
   if (url.protocol !== 'https:' && !(policy.allowPrivate && url.protocol === 'http:'))
     throw refuse('must be an https URL')
   if (url.username !== '' || url.password !== '') throw refuse('must not hold credentials')
   if (!policy.allowPrivate && isPrivateHost(url.hostname)) throw refuse('must not be a private address')
+  if (!isOpenPort(url, policy)) throw refuse(`must have one of the ports ${portsOf(policy).join(', ')}`)
   return url
 }
 
@@ -125,6 +141,10 @@ export function createOutgoingAgent(
         callback(new PrivateAddressError(options.hostname), null)
         return
       }
+      if (!isOpenPort(options, policy)) {
+        callback(new PortError(options.port), null)
+        return
+      }
       connect(options, callback)
     },
   })
@@ -137,6 +157,28 @@ class PrivateAddressError extends Error {
   constructor(host: string) {
     super(`${host} is or resolves to a private address.`)
   }
+}
+
+/** The connection was to a port that is not in the list. */
+class PortError extends Error {
+  override readonly name = 'PortError'
+
+  constructor(port: string) {
+    super(`The port ${port} is not open for webhooks.`)
+  }
+}
+
+const portsOf = ({ ports = webhookPorts }: OutgoingPolicy): readonly number[] => ports
+
+/** Where private addresses are allowed, they have every port, and plain HTTP to public hosts has its own. */
+function isOpenPort(
+  target: { readonly protocol: string; readonly hostname: string; readonly port: string },
+  policy: OutgoingPolicy,
+): boolean {
+  if (policy.allowPrivate && isPrivateHost(target.hostname)) return true
+  const standard = target.protocol === 'http:' ? 80 : 443
+  const port = target.port === '' ? standard : Number(target.port)
+  return portsOf(policy).includes(port) || (policy.allowPrivate && port === 80)
 }
 
 function guardedLookup({ resolve, isPrivate }: OutgoingNetwork): LookupFunction {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, type Row, run, statement } from '../database/statement.ts'
 import { patternsFor } from './events.ts'
-import { parseOutgoingUrl } from './outgoing-url.ts'
+import { outgoingPolicyOf, parseOutgoingUrl } from './outgoing-url.ts'
 import { newWebhookSecret } from './signature.ts'
 
 /** A webhook as the API returns it. */
@@ -38,7 +38,7 @@ export const webhookChangeSchema = z.object({
 
 /**
  * Registers a webhook in the caller's transaction. Only this answer contains its secret.
- * @throws OutlayError `invalid_request` with the member, `conflict` when the account has as many as it may have.
+ * @throws OutlayError `invalid_request` with the member, `conflict` when the account has one with this URL or as many as it may have.
  */
 export async function createWebhook(
   tx: Tx,
@@ -47,12 +47,13 @@ export async function createWebhook(
   body: unknown,
 ): Promise<WebhookResource & { readonly secret: string }> {
   const { url, event_types: eventTypes } = parse(newWebhookSchema, body)
-  const target = parseOutgoingUrl(url, 'url', { allowPrivate: context.allowPrivateWebhooks ?? false })
+  const target = parseOutgoingUrl(url, 'url', outgoingPolicyOf(context))
   const id = Id.generate(context.clock, context.random)
   const secret = newWebhookSecret(context.random)
   const sealed = context.secrets.seal(secret, webhookSecretPlace(id))
   // Another transaction that registers one for the account commits before this one counts.
   await run(tx, context, lockAccount, [accountId])
+  await refuseUsedUrl(tx, context, { accountId, url: target.href })
   const values = [id, accountId, target.href, eventTypes, sealed, context.clock.now(), Limits.webhooksPerAccount]
   const [webhook] = await run(tx, context, insertWebhook, values)
   if (webhook === undefined) throw tooManyWebhooks()
@@ -81,7 +82,7 @@ export async function findWebhook(
 
 /**
  * Changes URL, event types or status. Disabling a webhook cancels its pending deliveries. `undefined` when there is none.
- * @throws OutlayError `invalid_request` with the member.
+ * @throws OutlayError `invalid_request` with the member, `conflict` when another webhook of the account has the URL.
  */
 export async function changeWebhook(
   tx: Tx,
@@ -91,8 +92,12 @@ export async function changeWebhook(
   body: unknown,
 ): Promise<WebhookResource | undefined> {
   const change = parse(webhookChangeSchema, body)
-  const policy = { allowPrivate: context.allowPrivateWebhooks ?? false }
+  const policy = outgoingPolicyOf(context)
   const url = change.url === undefined ? null : parseOutgoingUrl(change.url, 'url', policy).href
+  if (url !== null) {
+    await run(tx, context, lockAccount, [accountId])
+    await refuseUsedUrl(tx, context, { accountId, url, exceptId: webhookId })
+  }
   const values = [accountId, webhookId, url, change.event_types ?? null, change.status ?? null, context.clock.now()]
   const [webhook] = await run(tx, context, updateWebhook, values)
   if (webhook?.status === 'disabled') await run(tx, context, cancelDeliveries, [webhookId])
@@ -146,6 +151,22 @@ export const readWebhook: (row: Row) => WebhookResource = rowDecoder('webhook', 
   updated: Column.from('updated_at', Column.isoTime),
 })
 
+/** Refuses a URL that a webhook of the account has. The caller has locked the account. */
+async function refuseUsedUrl(
+  tx: Tx,
+  context: ServiceContext,
+  {
+    accountId,
+    url,
+    exceptId = null,
+  }: { readonly accountId: string; readonly url: string; readonly exceptId?: string | null },
+): Promise<void> {
+  const [used] = await run(tx, context, selectByUrl, [accountId, url, exceptId])
+  if (used === undefined) return
+  const message = `The webhook ${used.id} has this URL. Change that one, or remove it and send the request with a new key.`
+  throw new OutlayError('conflict', message, { field: 'url' })
+}
+
 function tooManyWebhooks(): OutlayError {
   const message = `The account has ${Limits.webhooksPerAccount} webhooks, which is the limit. Remove one, then send the request with a new key.`
   return new OutlayError('conflict', message)
@@ -190,6 +211,15 @@ const selectWebhooks = statement(
 const selectWebhook = statement(
   'webhook_registration_select',
   `select ${webhookColumns} from {{schema}}.webhook_registration where account_id = $1 and id = $2 and kind = 'webhook'`,
+  readWebhook,
+)
+
+// Earlier releases let an account register a URL more than once, so no index forbids it.
+const selectByUrl = statement(
+  'webhook_registration_select_by_url',
+  `select ${webhookColumns} from {{schema}}.webhook_registration
+    where account_id = $1 and url = $2 and kind = 'webhook' and id is distinct from $3
+    order by id limit 1`,
   readWebhook,
 )
 

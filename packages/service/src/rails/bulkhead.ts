@@ -1,0 +1,89 @@
+/** Limits the simultaneous calls of each rail, so that one that hangs does not take everything that a process has. */
+export interface Bulkhead {
+  /**
+   * Does `work` when the rail has a place for it. Rejects with the reason of the signal when that fires first, and at once when too
+   * many wait. A call leaves its place when the signal fires, even if its work goes on.
+   */
+  enter<T>(rail: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>
+}
+
+/** Limits of each rail. */
+export interface BulkheadLimits {
+  readonly mostCalls: number
+  readonly mostWaiting: number
+}
+
+interface Places {
+  calls: number
+  /** In order of arrival. */
+  readonly waiting: Set<() => void>
+}
+
+/** Makes a {@link Bulkhead}. It knows as many rails as the catalog has. */
+export function createBulkhead({ mostCalls, mostWaiting }: BulkheadLimits): Bulkhead {
+  const rails = new Map<string, Places>()
+  const placesOf = (rail: string): Places => {
+    const places = rails.get(rail) ?? { calls: 0, waiting: new Set() }
+    rails.set(rail, places)
+    return places
+  }
+  return {
+    async enter(rail, signal, work) {
+      const places = placesOf(rail)
+      if (places.calls < mostCalls) places.calls += 1
+      else {
+        if (places.waiting.size >= mostWaiting) throw new BulkheadFullError(rail)
+        await queueFor(places, signal)
+      }
+      try {
+        return await Promise.race([work(), aborted(signal)])
+      } finally {
+        leave(places)
+      }
+    },
+  }
+}
+
+/** Waits for a place that another call hands over. */
+function queueFor(places: Places, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const enter = () => {
+      signal.removeEventListener('abort', giveUp)
+      resolve()
+    }
+    const giveUp = () => {
+      places.waiting.delete(enter)
+      reject(signal.reason)
+    }
+    if (signal.aborted) return giveUp()
+    places.waiting.add(enter)
+    signal.addEventListener('abort', giveUp, { once: true })
+  })
+}
+
+/** Hands the place to the call that waits longest. */
+function leave(places: Places): void {
+  const [next] = places.waiting
+  if (next === undefined) {
+    places.calls -= 1
+    return
+  }
+  places.waiting.delete(next)
+  next()
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+/** Too many calls wait for the rail. */
+class BulkheadFullError extends Error {
+  override readonly name = 'BulkheadFullError'
+
+  constructor(rail: string) {
+    super(`Too many calls wait for ${rail}.`)
+  }
+}
