@@ -30,7 +30,6 @@ create table {{schema}}.rail_fact (
 ) with (fillfactor = 85);
 
 create index rail_fact_of_transfer on {{schema}}.rail_fact (transfer_id, id) where transfer_id is not null;
-create index rail_fact_expected on {{schema}}.rail_fact (reference) where kind = 'expected';
 create index rail_fact_open_exception on {{schema}}.rail_fact (id) where exception_reason is not null and resolved_at is null;
 
 -- A payment that arrives at a wallet or a virtual account is credited once.

@@ -1,0 +1,87 @@
+import { testDatabase } from '@outlay/testing/vitest'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { turnBack } from '../../test/earlier-release.ts'
+import { type TestPayments, testPayments } from '../../test/payments.ts'
+import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
+import { expectSoundLedger } from '../../test/sound-ledger.ts'
+import type { TransferResource } from '../transfers/view.ts'
+
+// A database that an earlier release has written, migrated to this one: what was under way continues.
+
+const database = await testDatabase({ role: 'ordinary' })
+const schema = 'outlay_service'
+const patience = { timeout: 60_000, interval: 50 }
+let api: TestSandbox
+let payments: TestPayments
+const before: Record<'underpaid' | 'paid' | 'canceled' | 'payout', TransferResource> = {} as never
+let balance = 0
+
+const advance = (seconds: number) => api.call('POST', '/simulations/clock/advance', { body: { seconds } })
+const arrive = (transfer_id: string, amount: string) =>
+  api.call('POST', '/simulations/wires', { body: { transfer_id, amount } })
+
+beforeAll(async () => {
+  api = await testSandbox(database.url, [{ valueType: 'USDC', transferType: 'base', amount: '50000' }])
+  payments = testPayments(api)
+  before.underpaid = await payments.wireOnramp('100.00')
+  before.paid = await payments.wireOnramp('70.00')
+  before.canceled = await payments.wireOnramp('30.00')
+  before.payout = await payments.payout()
+  balance = await payments.balance()
+  await api.restart(async () => {
+    const pool = new Pool({ connectionString: database.url, max: 1 })
+    await turnBack(pool, schema)
+    await pool.end()
+  })
+  payments = testPayments(api)
+})
+afterAll(() => api.stop())
+
+it('a wire that was awaited before is held when it is underpaid', async () => {
+  await arrive(before.underpaid.id, '60.00')
+  await vi.waitFor(async () => {
+    await advance(3_600)
+    expect(await payments.exceptions({ transferId: before.underpaid.id })).toMatchObject([
+      { kind: 'accepted', reason: 'amount_mismatch' },
+      { kind: 'settled', reason: 'amount_mismatch' },
+    ])
+  }, patience)
+  const { remoteId } = (await api.sandbox.service.context.engine.transfers.get(before.underpaid.id)) ?? {}
+  expect(remoteId).toEqual(expect.any(String))
+  // A while, in which the engine polls the rail.
+  const polled = await countPolls(before.underpaid.id)
+  await vi.waitFor(async () => {
+    await advance(3_600)
+    expect(await countPolls(before.underpaid.id)).toBeGreaterThan(polled)
+  }, patience)
+  expect((await payments.read(before.underpaid.id)).status).toBe('pending')
+  expect(await payments.balance()).toBe(balance)
+})
+
+it('a wire that was awaited before is credited when it is paid in full', async () => {
+  await arrive(before.paid.id, '70.00')
+  await payments.reaches(before.paid.id, 'processing')
+  await advance(3_600)
+  await payments.reaches(before.paid.id, 'complete')
+  expect(await payments.balance()).toBe(balance + 70)
+})
+
+it('a wire that was awaited before is canceled', async () => {
+  const path = `/accounts/${api.accountId}/transfers/${before.canceled.id}/cancel`
+  expect((await api.call('POST', path)).status).toBe(200)
+  await payments.reaches(before.canceled.id, 'canceled')
+})
+
+it('a payout that was under way is in progress, and the ledger is sound', async () => {
+  expect(await payments.read(before.payout.id)).toEqual(before.payout)
+  await expectSoundLedger(api.sandbox.service.context)
+})
+
+async function countPolls(transferId: string): Promise<number> {
+  const { rows } = await api.sandbox.service.context.pool.query(
+    `select polls from ${schema}_engine.transfer where id = $1`,
+    [transferId],
+  )
+  return Number(rows[0]?.polls)
+}
