@@ -3,7 +3,7 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { PostalAddress } from '../addresses/addresses.ts'
 import { createWallets, type ProvisionedWallet, provisionWallets } from '../addresses/wallets.ts'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, type Row, run, statement } from '../database/statement.ts'
+import { type Executor, listOf, type Row, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import type { NewAccount } from './input.ts'
@@ -188,7 +188,10 @@ function controllerPlace(accountId: string) {
   return { table: 'account', column: 'business_controller', row: accountId }
 }
 
-const columns = `id, status, business_name, ein, address, phone_number, email, website, ultimate_beneficial_owners`
+const columns = listOf(readAccount)
+
+/** The columns of the table from which {@link submissionOf} reads. */
+export const submissionColumns: readonly string[] = [...readAccount.columns, ...readSubmitted.columns]
 
 const registerAccount = statement(
   'account_register',

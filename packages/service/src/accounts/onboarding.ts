@@ -3,11 +3,11 @@ import { type AccountStatus, accountStatuses } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import { createWallets, type ProvisionedWallet, provisionWallets } from '../addresses/wallets.ts'
 import { inTransaction, type ServiceContext } from '../context.ts'
-import { type Row, run, statement } from '../database/statement.ts'
+import { listOf, type Row, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { Environment } from '../schema/caller.ts'
 import { callWithin } from '../time-limit.ts'
-import { setAccountStatus, submissionOf } from './accounts.ts'
+import { setAccountStatus, submissionColumns, submissionOf } from './accounts.ts'
 import type { AccountReviewer } from './reviewer.ts'
 
 /** The running worker that completes accounts. */
@@ -172,7 +172,7 @@ const leaseReviews = statement(
    update {{schema}}.account a set review_at = $2
      from due
     where a.id = due.id
-   returning a.*`,
+   returning ${listOf({ columns: submissionColumns }, 'a')}`,
   (row: Row) => ({ ...readId(row), row }),
 )
 
