@@ -4,15 +4,21 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
+import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import type { WalletCustody } from '../addresses/custody.ts'
 import type { AddressResource } from '../addresses/routes.ts'
+import { listBalances } from '../balances/balances.ts'
 import { inTransaction, type ServiceContext } from '../context.ts'
+import { asSystem } from '../database/tenant.ts'
+import { deposit } from '../ledger/deposits.ts'
 import { createSimulatedCustody } from '../rails/simulated/custody.ts'
 import { createSimulatedRails } from '../rails/simulated/simulated-rails.ts'
 import { createService } from '../service.ts'
 import { setAccountStatus } from './accounts.ts'
+import { moveToCustody } from './custody-moves.ts'
 import { onboardDue } from './onboarding.ts'
 
+const usdc = (value: string) => ({ value, currency: 'USDC' })
 const { pool } = await serviceDatabase()
 const logger = recordingLogger()
 const simulated = createSimulatedCustody()
@@ -129,6 +135,60 @@ it.each([
   clock.advance(61_000)
   await onboardDue(context)
   expect(asked()).toBe(3)
+})
+
+it('an account whose wallets nobody keeps gets others once it is complete, and its money moves there', async () => {
+  const { create, wallets, context, clock } = await open({ custody: simulated })
+  const accountId = await create()
+  const setStatus = (status: 'complete' | 'pending') =>
+    inTransaction(context, (tx) => setAccountStatus(tx, context, accountId, status))
+  const [first] = await wallets(accountId)
+  await inTransaction(context, (tx) =>
+    deposit(tx, context, {
+      ...{ accountId, addressId: first?.id ?? '', valueType: 'USDC', transferType: 'base', amount: '40.25' },
+      reference: `old ${accountId}`,
+    }),
+  )
+  // As an earlier release has left it: other addresses, and no custodian.
+  await inspect(pool).query(
+    `update ${testSchema}.address set custody = null, address = 'old ' || address, address_normal = 'old ' || address_normal
+      where account_id = $1`,
+    [accountId],
+  )
+  await setStatus('pending')
+  await onboardDue(context)
+  expect((await wallets(accountId)).map(({ status }) => status)).toEqual(Array(5).fill('pending'))
+  const move = () => inTransaction(context, (tx) => moveToCustody(tx, context, accountId))
+  await setStatus('complete')
+  const left = { addressId: first?.id, transferType: 'base', available: usdc('40.25'), held: usdc('0') }
+  expect(await move()).toEqual([left])
+  await onboardDue(testContext({ pool, logger, clock, custody: simulated }))
+  const active = (await wallets(accountId)).filter(({ status }) => status === 'active')
+  expect(active.length).toBe(5)
+  const kept = active.find(({ transfer_types: types }) => types.includes('base'))
+  await Promise.all([move(), move()])
+  expect(await move()).toEqual([])
+  const balances = await listBalances(asSystem(context), context, [accountId])
+  expect(balances.map((one) => [one.address.id, one.available.value])).toEqual(
+    expect.arrayContaining([
+      [first?.id, '0.00'],
+      [kept?.id, '40.25'],
+    ]),
+  )
+  await expectSoundLedger(context)
+})
+
+it('a wallet that the custodian keeps after all is its own, and active', async () => {
+  const { create, wallets, context } = await open({ custody: simulated })
+  const accountId = await create()
+  const given = await wallets(accountId)
+  await inspect(pool).query(`update ${testSchema}.address set custody = null where account_id = $1`, [accountId])
+  const setStatus = (status: 'complete' | 'pending') =>
+    inTransaction(context, (tx) => setAccountStatus(tx, context, accountId, status))
+  await setStatus('pending')
+  await setStatus('complete')
+  await onboardDue(context)
+  expect(await wallets(accountId)).toEqual(given)
 })
 
 it('a wallet whose keys nobody keeps is not active again', async () => {

@@ -55,7 +55,10 @@ export interface ProvisionedWallet extends WalletPlan {
   readonly address: string
 }
 
-/** Writes the account's custodial wallets in the caller's transaction. One statement. */
+/**
+ * Writes the account's custodial wallets in the caller's transaction. A wallet that the account has at such an address is the custodian's from
+ * then on. One statement.
+ */
 export async function createWallets(
   tx: Tx,
   context: ServiceContext,
@@ -85,10 +88,19 @@ export async function createWallets(
 
 const insertWallets = statement(
   'address_insert_wallets',
-  `insert into {{schema}}.address
+  `with given as (
+     select w.* from jsonb_to_recordset($4::jsonb) as w
+       (id text, kind text, family text, name text, address text, address_normal text, transfer_types text[])
+   ), kept as (
+     update {{schema}}.address a set custody = $6, status = $3, updated_at = $5
+       from given w
+      where a.account_id = $1 and a.environment = $2 and a.type = 'internal' and a.address_normal = w.address_normal
+     returning a.address_normal
+   )
+   insert into {{schema}}.address
      (id, account_id, environment, type, kind, family, status, name, address, address_normal, transfer_types,
       created_at, updated_at, custody)
    select w.id, $1, $2, 'internal', w.kind, w.family, $3, w.name, w.address, w.address_normal, w.transfer_types, $5, $5, $6
-     from jsonb_to_recordset($4::jsonb) as w
-       (id text, kind text, family text, name text, address text, address_normal text, transfer_types text[])`,
+     from given w
+    where w.address_normal not in (select address_normal from kept)`,
 )

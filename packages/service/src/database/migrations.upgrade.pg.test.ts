@@ -2,9 +2,12 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { turnBack } from '../../test/earlier-release.ts'
+import { inspect } from '../../test/inspection.ts'
 import { type TestPayments, testPayments } from '../../test/payments.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
+import { onboardDue } from '../accounts/onboarding.ts'
+import type { AddressResource } from '../addresses/routes.ts'
 import type { TransferResource } from '../transfers/view.ts'
 
 // A database that an earlier release has written, migrated to this one: what was under way continues.
@@ -29,9 +32,15 @@ beforeAll(async () => {
   before.canceled = await payments.wireOnramp('30.00')
   before.payout = await payments.payout()
   balance = await payments.balance()
+  await api.call('POST', `/simulations/accounts/${api.otherAccountId}/status`, { body: { status: 'pending' } })
   await api.restart(async () => {
     const pool = new Pool({ connectionString: database.url, max: 1 })
     await turnBack(pool, schema)
+    // The wallets of that release had addresses of their own.
+    await inspect(pool).query(
+      `update ${schema}.address set address = 'w' || address, address_normal = 'w' || address_normal where account_id = $1`,
+      [api.otherAccountId],
+    )
     await pool.end()
   })
   payments = testPayments(api)
@@ -76,6 +85,20 @@ it('a wire that was awaited before is canceled', async () => {
 it('a payout that was under way is in progress, and the ledger is sound', async () => {
   expect(await payments.read(before.payout.id)).toEqual(before.payout)
   await expectSoundLedger(api.sandbox.service.context)
+})
+
+it('an account that was pending gets wallets of the custodian once it is complete', async () => {
+  const { service } = api.sandbox
+  await api.call('POST', `/simulations/accounts/${api.otherAccountId}/status`, { body: { status: 'complete' } })
+  await onboardDue(service.context)
+  const { body } = await api.call<{ addresses: readonly AddressResource[] }>(
+    'GET',
+    `/accounts/${api.otherAccountId}/addresses`,
+  )
+  expect(body.addresses.map(({ status }) => status).toSorted()).toEqual([
+    ...Array(5).fill('active'),
+    ...Array(5).fill('pending'),
+  ])
 })
 
 async function countPolls(transferId: string): Promise<number> {
