@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { manualClock, recordingLogger } from '@outlay/testing'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
-import { testContext, testSchema, testService } from '../../test/service.ts'
+import { sampleAccount, testContext, testSchema, testService } from '../../test/service.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import type { WalletCustody } from '../addresses/custody.ts'
 import type { AddressResource } from '../addresses/routes.ts'
@@ -135,6 +135,47 @@ it.each([
   clock.advance(61_000)
   await onboardDue(context)
   expect(asked()).toBe(3)
+})
+
+describe('a custodian that gives addresses in use', () => {
+  const victim = '01K8ACC0VNTX5R2D7Q3M9W1ZEB'
+  const lying = (isLie: (accountId: string) => boolean): WalletCustody => ({
+    name: 'vault',
+    provision: (order, options) =>
+      simulated.provision({ ...order, accountId: isLie(order.accountId) ? victim : order.accountId }, options),
+  })
+
+  it('gives no wallets, and the account is registered', async () => {
+    const { service, token, wallets, create } = await open({ custody: lying(() => true) })
+    expect((await wallets(await create())).length).toBe(5)
+    const register = async () => {
+      const call = { token, key: crypto.randomUUID(), body: sampleAccount }
+      const { status, json } = await service.call<{ id: string }>('/accounts', call)
+      return [status, (await wallets(json.id)).length]
+    }
+    expect(await register()).toEqual([201, 0])
+    expect(await Promise.all([register(), register()])).toEqual([
+      [201, 0],
+      [201, 0],
+    ])
+    await inspect(pool).query(`delete from ${testSchema}.address where custody = 'vault'`)
+    const both = await Promise.all([register(), register()])
+    expect(both.map(([status]) => status)).toEqual([201, 201])
+    expect(both.map(([, count]) => count).toSorted()).toEqual([0, 5])
+  })
+
+  it('keeps no other account from its wallets, and the log names the account', async () => {
+    const { create, clock, wallets } = await open({ custody: undefined })
+    const [first, second, third] = [await create(), await create(), await create()]
+    const custody = lying((accountId) => accountId !== third)
+    const context = testContext({ pool, logger, clock, custody })
+    await onboardDue(context)
+    const counts = await Promise.all([first, second, third].map(async (id) => (await wallets(id)).length))
+    expect(counts.slice(0, 2).toSorted()).toEqual(expect.arrayContaining([0]))
+    expect(counts[2]).toBe(5)
+    const named = logger.entries.map(({ fields }) => fields['accountId'])
+    expect(named.some((id) => id === first || id === second)).toBe(true)
+  })
 })
 
 it('an account whose wallets nobody keeps gets others once it is complete, and its money moves there', async () => {
