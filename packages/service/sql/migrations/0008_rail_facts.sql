@@ -44,12 +44,6 @@ alter table {{schema}}.rail_deposit
   drop constraint rail_deposit_verdict_check,
   add constraint rail_deposit_verdict_check check (verdict in ('credited', 'returned', 'held'));
 
--- Simulated payments under way report amounts from now on.
-update {{schema}}.rail_payment p
-   set route = p.route || jsonb_build_object('currency', t.amount_currency)
-  from {{schema}}.transfer t
- where t.id = p.transfer_id and p.state in ('expected', 'accepted', 'settled') and not p.route ? 'currency';
-
 -- What came back of complete transfers. Its id is that of the fact, and of the posting.
 create table {{schema}}.transfer_return (
   id text primary key,

@@ -5,6 +5,7 @@ import { turnBack } from '../../test/earlier-release.ts'
 import { inspect } from '../../test/inspection.ts'
 import { type TestPayments, testPayments } from '../../test/payments.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
+import { sampleBankAddress } from '../../test/service.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import { onboardDue } from '../accounts/onboarding.ts'
 import type { AddressResource } from '../addresses/routes.ts'
@@ -17,7 +18,7 @@ const schema = 'outlay_service'
 const patience = { timeout: 60_000, interval: 50 }
 let api: TestSandbox
 let payments: TestPayments
-const before: Record<'underpaid' | 'paid' | 'canceled' | 'payout', TransferResource> = {} as never
+const before: Record<'underpaid' | 'paid' | 'canceled' | 'payout' | 'debit', TransferResource> = {} as never
 let balance = 0
 
 const advance = (seconds: number) => api.call('POST', '/simulations/clock/advance', { body: { seconds } })
@@ -31,11 +32,14 @@ beforeAll(async () => {
   before.paid = await payments.wireOnramp('70.00')
   before.canceled = await payments.wireOnramp('30.00')
   before.payout = await payments.payout()
+  before.debit = await createBouncedDebit()
   balance = await payments.balance()
   await api.call('POST', `/simulations/accounts/${api.otherAccountId}/status`, { body: { status: 'pending' } })
   await api.restart(async () => {
     const pool = new Pool({ connectionString: database.url, max: 1 })
     await turnBack(pool, schema)
+    // Its payments did not say in which currency they are.
+    await forgetCurrencies(pool)
     // The wallets of that release had addresses of their own.
     await inspect(pool).query(
       `update ${schema}.address set address = 'w' || address, address_normal = 'w' || address_normal where account_id = $1`,
@@ -82,6 +86,24 @@ it('a wire that was awaited before is canceled', async () => {
   await payments.reaches(before.canceled.id, 'canceled')
 })
 
+it('a debit that waited for its second presentment completes, by its facts', async () => {
+  await vi.waitFor(async () => {
+    await advance(6 * 3_600)
+    expect((await payments.read(before.debit.id)).status).toBe('complete')
+  }, patience)
+  expect(await payments.exceptions()).not.toContainEqual(expect.objectContaining({ reason: 'unreadable' }))
+})
+
+it('a payment that a process of the earlier release writes after the migration has readable facts', async () => {
+  const transfer = await payments.wireOnramp('20.00')
+  await forgetCurrencies(api.sandbox.service.context.pool)
+  await arrive(transfer.id, '20.00')
+  await payments.reaches(transfer.id, 'processing')
+  await advance(3_600)
+  await payments.reaches(transfer.id, 'complete')
+  expect(await payments.exceptions()).not.toContainEqual(expect.objectContaining({ reason: 'unreadable' }))
+})
+
 it('a payout that was under way is in progress, and the ledger is sound', async () => {
   expect(await payments.read(before.payout.id)).toEqual(before.payout)
   await expectSoundLedger(api.sandbox.service.context)
@@ -100,6 +122,28 @@ it('an account that was pending gets wallets of the custodian once it is complet
     ...Array(5).fill('pending'),
   ])
 })
+
+async function createBouncedDebit(): Promise<TransferResource> {
+  const path = `/accounts/${api.accountId}`
+  const body = { ...sampleBankAddress, account_number: '445566770101', transfer_types: ['ach_debit'] }
+  const { id } = (await api.call<{ id: string }>('POST', `${path}/addresses/external`, { body })).body
+  const source = { address_id: id, value_type: 'USD', transfer_type: 'ach_debit' }
+  const destination = { address_id: api.walletId, value_type: 'USDC', transfer_type: 'base' }
+  const amount = { value: '50', currency: 'USD' }
+  const { body: transfer } = await api.call<TransferResource>('POST', `${path}/transfers`, {
+    body: { amount, source, destination },
+  })
+  return await vi.waitFor(async () => {
+    await advance(6 * 3_600)
+    const bounced = await payments.read(transfer.id)
+    expect(bounced).toMatchObject({ status: 'failed', failure: { retriable: true } })
+    return bounced
+  }, patience)
+}
+
+function forgetCurrencies(pool: Pool) {
+  return inspect(pool).query(`update ${schema}.rail_payment set route = route - 'currency'`)
+}
 
 async function countPolls(transferId: string): Promise<number> {
   const { rows } = await api.sandbox.service.context.pool.query(

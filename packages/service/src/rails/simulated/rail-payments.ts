@@ -217,13 +217,22 @@ const selectDue = statement(
   rowDecoder('simulation clock', { offsetMs: Column.anyNumber, due: Column.boolean }),
 )
 
+const exceptRoute = readPayment.columns.filter((name) => name !== 'route')
+
+// Earlier releases wrote payments without their currency, which is that of the transfer.
 const lockDue = statement(
   'rail_payment_lock_due',
-  `select ${listOf(readPayment)} from {{schema}}.rail_payment
-    where next_at <= $1
-    order by next_at
+  `select ${listOf({ columns: exceptRoute }, 'p')},
+          case when p.route ? 'currency' then p.route
+               else p.route || jsonb_build_object('currency', (
+                 select t.amount_currency from {{schema}}.transfer t where t.id = p.transfer_id
+               ))
+          end as route
+     from {{schema}}.rail_payment p
+    where p.next_at <= $1
+    order by p.next_at
     limit $2
-      for update skip locked`,
+      for update of p skip locked`,
   readPayment,
 )
 
