@@ -38,6 +38,17 @@ it.each([
   expect(await answer.json()).toMatchObject({ detail: 'A member is there more than once.' })
 })
 
+it.each([
+  ['with another value', { businessName: 'Other' }],
+  ['with the same value', { businessName: sampleAccount.business_name }],
+  ['as null', { businessName: null }],
+  ['further down', { address: { ...sampleAccount.address, streetLine1: '2 Main Street' } }],
+])('refuses a member that is there in both spellings, %s', async (place, more) => {
+  const answer = await create(`both ${place}`.replaceAll(' ', '-'), JSON.stringify({ ...sampleAccount, ...more }))
+  expect(answer.status).toBe(400)
+  expect(await answer.json()).toMatchObject({ detail: 'A member is there in both spellings.' })
+})
+
 it('accepts strings with what stands between members, and members of equal names in two objects', async () => {
   const hostile = { ...sampleAccount, business_name: 'a": {"b": "c\\" : [1] \\', more: [{ a: ':' }, { a: '"' }] }
   const answer = await create('hostile', JSON.stringify(hostile))

@@ -1,4 +1,5 @@
 import { OutlayError } from '@outlay/core'
+import { spelledTwice } from '@outlay/core/adapter'
 import { routePath } from 'hono/route'
 import { checkShape } from './body-shape.ts'
 import type { ServiceRequest } from './request.ts'
@@ -30,7 +31,7 @@ export function checkBody(c: ServiceRequest, body: unknown): void {
 
 /**
  * Reads a JSON body of bounded size and depth and of any shape.
- * @throws OutlayError `invalid_request` with status 415, 413 or 400, as for a member that is there twice, or 422 for text that cannot
+ * @throws OutlayError `invalid_request` with status 415, 413 or 400, as for a member that is there twice or in both spellings, or 422 for text that cannot
  *   be stored.
  */
 export async function readAnyJson(c: ServiceRequest): Promise<unknown> {
@@ -110,6 +111,8 @@ function checkValue(value: unknown, field: string, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0
   if (depth >= maxBodyDepth) throw refusal(400, `The body is nested deeper than ${maxBodyDepth} levels.`)
   const prefix = field === '' ? '' : `${field}.`
+  if (!Array.isArray(value) && spelledTwice(value as Readonly<Record<string, unknown>>) !== undefined)
+    throw refusal(400, 'A member is there in both spellings.')
   let members = 0
   for (const [name, member] of Object.entries(value)) {
     if (!Array.isArray(value)) members += 1
