@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg'
 import { systemSession } from '../src/database/tenant.ts'
 
 /** The last migration of the service that an earlier release had. */
-export const lastOfEarlierRelease = '0006_entries_read_by_index'
+const lastOfEarlierRelease = '0006_entries_read_by_index'
 
 /**
  * Gives a schema of the service, which nobody uses meanwhile, the tables of an earlier release, with as much of its rows as fits them: what
