@@ -18,7 +18,7 @@ const expectAway = (answer: Answer) => {
 }
 const create = { token, body: sampleAccount }
 
-it('a database that is not reached is told apart from a failure, and logged with its code', async () => {
+it('a database that is not reached is no failure of the service, and logged with its code', async () => {
   const nowhere = new Pool({ connectionString: 'postgres://127.0.0.1:1/none', connectionTimeoutMillis: 1_000 })
   afterAll(() => nowhere.end())
   expectAway(await through(nowhere).call('/accounts', { token }))

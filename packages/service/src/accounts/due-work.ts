@@ -12,7 +12,7 @@ export interface DueWork<T> {
 export interface DueOptions {
   /** Most accounts at a time. */
   readonly places: number
-  /** When accounts that become due are looked for, while others are under way. */
+  /** How often it polls for accounts that become due while others are under way. */
   readonly pollIntervalMs: number
   /** Ends the taking of further ones. */
   readonly signal: AbortSignal
@@ -35,7 +35,7 @@ export async function workOff<T>({ lease, work }: DueWork<T>, options: DueOption
       }
       return due.length
     } catch (error) {
-      // Those that are under way go on, and the next look may succeed.
+      // Those that are under way go on, and the next poll may succeed.
       if (busy.size === 0) throw error
       return 0
     }
