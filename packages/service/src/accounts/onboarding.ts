@@ -61,10 +61,8 @@ export function startOnboarding(
 }
 
 /** Asks for everything that is due, until nothing is. */
-export async function onboardDue(
-  context: ServiceContext,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<void> {
+export async function onboardDue(context: ServiceContext): Promise<void> {
+  const { signal } = new AbortController()
   const results = await Promise.allSettled(tasksOf(context, signal, 1_000).map((task) => task()))
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }

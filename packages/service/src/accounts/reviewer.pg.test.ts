@@ -181,17 +181,15 @@ it('accounts whose review hangs delay neither those of other clients nor wallets
   const other = await service.signIn({ environment: 'mainnet' })
   const honest = await service.createAccount(other.token)
   const read = async (path: string) => (await service.call<Record<string, unknown>>(path, { token: other.token })).json
-  const ending = new AbortController()
   custody.provision = createSimulatedCustody().provision
-  const working = onboardDue(context, ending.signal)
+  const worker = startOnboarding(context, { pollIntervalMs: 50 })
   await vi.waitFor(async () => {
     expect(await read(`/accounts/${honest}`)).toMatchObject({ status: 'complete' })
     expect((await read(`/accounts/${honest}/addresses`))['addresses']).toHaveLength(5)
   }, 25_000)
   // One client has half of the places.
   expect(hangs.size).toBe(10)
-  ending.abort()
-  await working
+  await worker.stop()
   for (const id of hanging) await decide(id, 'rejected')
 })
 
