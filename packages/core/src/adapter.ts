@@ -1,6 +1,7 @@
 // For authors of backends and gateways: hosts need none of it.
 export { checkFlag } from './engine/checked-text.ts'
 export { foreignTelemetry } from './engine/foreign-runtime.ts'
+export { spelledTwice } from './input.ts'
 export * from './number-option.ts'
 export { checkNames } from './option-names.ts'
 export * from './ports/account-commands.ts'
@@ -17,4 +18,4 @@ export * from './ports/transfer-commands.ts'
 export * from './ports/transfers.ts'
 export * from './ports/work.ts'
 export { type Answer, type AnswerOutcome, classifyAnswer, type RetryDelay, retryDelayMs } from './retry.ts'
-export { Column, type Decoded, rowDecoder } from './row-decoder.ts'
+export { Column, type Decoded, type RowDecoder, rowDecoder } from './row-decoder.ts'

@@ -70,6 +70,7 @@ describe('the package', () => {
       'longestTimerMs',
       'retryDelayMs',
       'rowDecoder',
+      'spelledTwice',
       'timerRange',
     ])
   })

@@ -47,6 +47,27 @@ export const member = (camel: string): Member => ({
   snake: camel.replace(/[A-Z]|\d+/g, (part) => `_${part.toLowerCase()}`),
 })
 
+/**
+ * The member of an object that is there in both spellings, by its camelCase one; `undefined` without one. Nobody can know which of the two is
+ * meant, and whoever has checked the one may see the other take effect.
+ */
+export const spelledTwice = (record: InputRecord): string | undefined =>
+  Object.keys(record).find((name) => {
+    if (!/[A-Z0-9]/.test(name) || record[name] === undefined) return false
+    const { snake } = member(name)
+    return snake !== name && record[snake] !== undefined
+  })
+
+/** Records the member that is there in both spellings. */
+const checkSpellings = (input: Input): Input => {
+  const twice = spelledTwice(input.record)
+  if (twice !== undefined) {
+    const message = 'is there in both spellings; send one of them'
+    input.issues.push({ field: input.prefix + twice, code: 'invalid_request', message })
+  }
+  return input
+}
+
 /** Value of a member in either spelling; null counts as absent. */
 export const read = (record: InputRecord, { camel, snake }: Member): unknown =>
   record[camel] ?? record[snake] ?? undefined
@@ -87,7 +108,7 @@ export const openInput = (value: unknown, options: ParseOptions = {}): Input => 
     const field = prefix.slice(0, -1)
     throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: 'must be an object' }])
   }
-  return { record: value, prefix, spelling: options.spelling ?? spellingOf(value), issues: [] }
+  return checkSpellings({ record: value, prefix, spelling: options.spelling ?? spellingOf(value), issues: [] })
 }
 
 /** Path of a member in the caller's own spelling. */
@@ -123,7 +144,8 @@ export const enter = (input: Input, member: Member, optional = false): Input | u
     return undefined
   }
   if (!isRecord(value)) return refuse(input, member, 'invalid_request', 'must be an object')
-  return { record: value, prefix: `${pathOf(input, member)}.`, spelling: input.spelling, issues: input.issues }
+  const { spelling, issues } = input
+  return checkSpellings({ record: value, prefix: `${pathOf(input, member)}.`, spelling, issues })
 }
 
 /** True for text that a database can store: whole characters, no NUL. */

@@ -20,6 +20,16 @@ describe('a decoder of rows', () => {
     expect(() => read({ id: 1, sent: null })).toThrow('The claim row has a number in the column "id", not text.')
   })
 
+  it('lists its columns for a statement, without those that may be missing', () => {
+    const read = rowDecoder('claim', {
+      transferId: Column.from('id', Column.text),
+      sentAt: Column.nullable(Column.text),
+      note: Column.optional(Column.text),
+      returns: Column.or(Column.text, null),
+    })
+    expect(read.columns).toEqual(['id', 'sent_at', 'note'])
+  })
+
   it('says which column of which row is missing', () => {
     expect(() => rowDecoder('claim', { accountId: Column.text })({ accountId: 'a' })).toThrow(
       new Error('The claim row lacks the column "account_id".'),

@@ -28,6 +28,16 @@ export type Decoded<S extends Columns> = { readonly [M in Exclude<keyof S, Optio
   readonly [M in OptionalMember<S>]?: Value<S[M]>
 }
 
+/** Reads a row. */
+export interface RowDecoder<T> {
+  (row: Row): T
+  /**
+   * The columns that it reads, without those that may be missing: for the list of a statement. With `*` a prepared statement fails
+   * once a migration has added a column.
+   */
+  readonly columns: readonly string[]
+}
+
 const column = <T>(expected: string, read: (value: unknown) => T | undefined): Column<T> => ({ expected, read })
 const readText = (value: unknown) => (typeof value === 'string' ? value : undefined)
 const readTexts = (value: unknown) =>
@@ -88,7 +98,7 @@ export const Column = {
  * const readAccount = rowDecoder('account', { id: Column.text, weight: Column.integer, pausedAt: Column.nullable(Column.text) })
  * const accounts = (await driver.query(statement, [])).map((row) => readAccount(row))
  */
-export function rowDecoder<const S extends Columns>(noun: string, columns: S): (row: Row) => Decoded<S> {
+export function rowDecoder<const S extends Columns>(noun: string, columns: S): RowDecoder<Decoded<S>> {
   const parts = Object.entries(columns).map(([member, { expected, read, name, ...kind }]) => ({
     ...{ member, expected, read },
     name: name ?? member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -96,7 +106,7 @@ export function rowDecoder<const S extends Columns>(noun: string, columns: S): (
     mayBeMissing: kind.mayBeMissing === true,
     isOptional: kind.isOptional === true,
   }))
-  return (row) => {
+  const decode = (row: Row) => {
     const decoded: Record<string, unknown> = {}
     for (const part of parts) {
       const value = row[part.name]
@@ -112,6 +122,8 @@ export function rowDecoder<const S extends Columns>(noun: string, columns: S): (
     }
     return decoded as Decoded<S>
   }
+  const required = parts.filter(({ mayBeMissing }) => !mayBeMissing)
+  return Object.assign(decode, { columns: required.map(({ name }) => name) })
 }
 
 function refuse(

@@ -4,6 +4,7 @@ import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { createCredentialChecks } from './clients/credential-checks.ts'
 import type { ServiceContext } from './context.ts'
+import { unlessConnectionLost } from './database/connection-lost.ts'
 import { createCallerCache } from './http/caller-cache.ts'
 import { clientAddressOf } from './http/client-address.ts'
 import type { Connection } from './http/connection.ts'
@@ -88,7 +89,7 @@ const probes = new Set(['/health', '/ready'])
 
 /** Answers with the problem of an error; an unexpected one is logged under the request's id. */
 function answerProblem(c: ServiceRequest, context: ServiceContext, error: unknown): Response {
-  const { problem, headers, unexpected } = problemOf(error, c.get('requestId'))
+  const { problem, headers, unexpected } = problemOf(unlessConnectionLost(error), c.get('requestId'))
   if (unexpected)
     context.logger.error(
       { requestId: problem.request_id, method: c.req.method, route: routePath(c), ...describe(error) },

@@ -1,4 +1,5 @@
 export { setAccountStatus } from './accounts/accounts.ts'
+export { moveToCustody, type UnkeptBalance } from './accounts/custody-moves.ts'
 export type { NewAccount } from './accounts/input.ts'
 export type { AccountReviewer, AccountSubmission } from './accounts/reviewer.ts'
 export type { WalletCustody, WalletOrder, WalletPlan } from './addresses/custody.ts'

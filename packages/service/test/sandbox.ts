@@ -29,6 +29,8 @@ export interface TestSandbox {
   readonly otherWallet: { readonly addressId: string; readonly address: string }
   call<Body = Json>(method: string, path: string, call?: TestCall): Promise<TestAnswer<Body>>
   stop(): Promise<void>
+  /** Stops the sandbox, and starts it again after `meanwhile`. `sandbox` is another one then. */
+  restart(meanwhile: () => Promise<void>): Promise<void>
 }
 
 /** Starts a sandbox on a database and signs a client in. */
@@ -37,7 +39,7 @@ export async function testSandbox(
   funds: readonly SeedFunds[] = [],
   options: Omit<SandboxOptions, 'databaseUrl'> = {},
 ): Promise<TestSandbox> {
-  const sandbox = await startSandbox({ ...options, databaseUrl })
+  let sandbox = await startSandbox({ ...options, databaseUrl })
   const client = await sandbox.seedClient({
     name: 'Test',
     accounts: [{ businessName: 'Acme Payments LLC', funds }, { businessName: 'Managed Inc' }],
@@ -48,17 +50,25 @@ export async function testSandbox(
   if (first === undefined || second === undefined || wallet === undefined || otherWallet === undefined) {
     throw new Error('The sandbox has not created the requested client.')
   }
-  const { hostname: localAddress, port } = new URL(sandbox.url)
-  const connection = { incoming: { socket: { localAddress, localPort: Number(port) } } }
-  const fetch = checkedFetch((request) => sandbox.service.fetch(request, connection))
+  const fetch = checkedFetch((request) => {
+    const { hostname: localAddress, port } = new URL(sandbox.url)
+    return sandbox.service.fetch(request, { incoming: { socket: { localAddress, localPort: Number(port) } } })
+  })
   const token = await signIn(sandbox, client.clientId, client.clientSecret)
   return {
-    sandbox,
+    get sandbox() {
+      return sandbox
+    },
     accountId: first.accountId,
     otherAccountId: second.accountId,
     walletId: wallet.addressId,
     otherWallet,
     stop: () => sandbox.stop(),
+    async restart(meanwhile) {
+      await sandbox.stop()
+      await meanwhile()
+      sandbox = await startSandbox({ ...options, databaseUrl })
+    },
     async call<Body = Json>(method: string, path: string, { body, key }: TestCall = {}) {
       const headers: Record<string, string> = { authorization: `Bearer ${token}` }
       if (body !== undefined) headers['content-type'] = 'application/json'

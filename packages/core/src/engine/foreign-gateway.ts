@@ -43,9 +43,9 @@ export function foreignGateway(
       const send = (own: AbortSignal) => gateway.submit(submission, { signal: own, mayBegin })
       return read(await bound<unknown>('submit', submitMs, signal, send, receiveLate))
     },
-    async get(accountId, remoteId, { signal }) {
+    async get(accountId, remoteId, { signal, transferId }) {
       const found = await bound<unknown>('get', readMs, signal, (own) =>
-        gateway.get(accountId, remoteId, { signal: own }),
+        gateway.get(accountId, remoteId, { signal: own, transferId }),
       )
       return readFound(found, remoteId, onNotUnderstood('get'))
     },

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { OutlayError } from '../error.ts'
 import type { Gateway, Observation } from '../ports/gateway.ts'
 import type { PolledTransfer } from '../ports/work.ts'
+import { foreignGateway } from './foreign-gateway.ts'
 import { decideChange, pollTransfers, readPage } from './polling.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -58,6 +59,25 @@ describe('a poll of submitted transfers', () => {
     const gateway: Gateway = { ...listing(3), get: async (_, id) => (id === 'r1' ? undefined : seen(2)) }
     const readings = await pollTransfers(gateway, silent, 'acme', [polled(1), polled(2)], signal)
     expect(readings).toEqual({ observations: [seen(2)], missing: ['t1'] })
+  })
+
+  it('names the transfer that it reads, through the guards too', async () => {
+    const named: unknown[] = []
+    const own: Gateway = {
+      ...listing(3),
+      async get(_, remoteId, { transferId }) {
+        named.push([remoteId, transferId])
+        return seen(Number(remoteId.slice(1)))
+      },
+    }
+    const timer = { after: () => () => undefined }
+    const limits = { submitMs: 1_000, readMs: 1_000, lookupMs: 1_000 }
+    const gateway = foreignGateway(own, { timer, logger: silent } as never, limits as never)
+    await pollTransfers(gateway, silent, 'acme', [polled(1), polled(2)], signal)
+    expect(named.sort()).toEqual([
+      ['r1', 't1'],
+      ['r2', 't2'],
+    ])
   })
 
   it('has at most eight reads under way', async () => {

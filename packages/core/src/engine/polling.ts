@@ -41,7 +41,7 @@ export async function pollTransfers(
   const readers = Array.from({ length: Math.min(readsAtOnce, rest.length) }, async () => {
     for (let next = rest.pop(); next !== undefined && !signal.aborted; next = rest.pop()) {
       try {
-        const observation = await gateway.get(accountId, next.remoteId, { signal })
+        const observation = await gateway.get(accountId, next.remoteId, { signal, transferId: next.transferId })
         if (observation === undefined) missing.push(next.transferId)
         else observations.push(observation)
       } catch (error) {

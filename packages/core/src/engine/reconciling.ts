@@ -220,7 +220,7 @@ async function findUnknown(
     if (listed.has(remoteId)) continue
     const about = { accountId, transferId: id, remoteId, open: true }
     try {
-      if ((await gateway.get(accountId, remoteId, { signal })) !== undefined) continue
+      if ((await gateway.get(accountId, remoteId, { signal, transferId: id })) !== undefined) continue
       differences.push({ ...about, kind: 'unknown_at_service', evidence: 'The service does not know its id.' })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)

@@ -29,7 +29,7 @@ export async function compareTransfer<Tx>(
   const field = 'remoteId'
   if (!isForeignId(remoteId)) throw new OutlayError('invalid_id', `remoteId: ${idRule}`, { field })
   const { accountId, request } = await findTransfer(backend, undefined, id)
-  const seen = await gateway.get(accountId, remoteId, { signal })
+  const seen = await gateway.get(accountId, remoteId, { signal, transferId: id })
   if (seen === undefined) {
     const message = `The service does not know the id ${remoteId} for the account ${accountId}; check whether it is mistyped.`
     throw new OutlayError('conflict', message, { field })

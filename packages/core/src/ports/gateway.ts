@@ -94,6 +94,13 @@ export interface SendOptions {
   readonly mayBegin?: (() => boolean) | undefined
 }
 
+/** How a transfer is read. */
+export interface ReadOptions {
+  readonly signal: AbortSignal
+  /** The engine's own id of the transfer that is read. The engine always gives it. */
+  readonly transferId?: string | undefined
+}
+
 /** The connection to the other side: an HTTP service, or a set of rails. */
 export interface Gateway {
   /**
@@ -124,7 +131,7 @@ export interface Gateway {
    */
   registerAddress?(registration: Registration, options: SendOptions): Promise<RegisterResult>
   /** Reads one transfer; `undefined` when the other side does not know it. Throws OutlayError when it cannot be read now. */
-  get(accountId: string, remoteId: string, options: { readonly signal: AbortSignal }): Promise<Observation | undefined>
+  get(accountId: string, remoteId: string, options: ReadOptions): Promise<Observation | undefined>
   /**
    * Reads the newest transfers of an account, newest first, about `limit` of them, from where `cursor` stands. `unreadable` says
    * how many of the page had to be left out: after a restore what is not in a list counts as not sent. Throws when the list cannot

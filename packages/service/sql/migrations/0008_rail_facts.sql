@@ -30,7 +30,6 @@ create table {{schema}}.rail_fact (
 ) with (fillfactor = 85);
 
 create index rail_fact_of_transfer on {{schema}}.rail_fact (transfer_id, id) where transfer_id is not null;
-create index rail_fact_expected on {{schema}}.rail_fact (reference) where kind = 'expected';
 create index rail_fact_open_exception on {{schema}}.rail_fact (id) where exception_reason is not null and resolved_at is null;
 
 -- A payment that arrives at a wallet or a virtual account is credited once.
@@ -44,12 +43,6 @@ create policy system on {{schema}}.rail_fact using (current_setting('outlay.syst
 alter table {{schema}}.rail_deposit
   drop constraint rail_deposit_verdict_check,
   add constraint rail_deposit_verdict_check check (verdict in ('credited', 'returned', 'held'));
-
--- Simulated payments under way report amounts from now on.
-update {{schema}}.rail_payment p
-   set route = p.route || jsonb_build_object('currency', t.amount_currency)
-  from {{schema}}.transfer t
- where t.id = p.transfer_id and p.state in ('expected', 'accepted', 'settled') and not p.route ? 'currency';
 
 -- What came back of complete transfers. Its id is that of the fact, and of the posting.
 create table {{schema}}.transfer_return (

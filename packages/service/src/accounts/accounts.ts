@@ -3,9 +3,10 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { PostalAddress } from '../addresses/addresses.ts'
 import { createWallets, type ProvisionedWallet, provisionWallets } from '../addresses/wallets.ts'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, type Row, run, statement } from '../database/statement.ts'
+import { type Executor, listOf, type Row, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { recordEvent } from '../webhooks/events.ts'
+import { hasNoCustodian } from './custody-moves.ts'
 import type { NewAccount } from './input.ts'
 import type { AccountSubmission } from './reviewer.ts'
 
@@ -101,7 +102,8 @@ export async function findAccount(
 
 /**
  * Sets the result of the onboarding review in the caller's transaction, opens or closes the account's wallets accordingly, and records
- * `account.updated`. The reviewer's answer no longer counts then. False when the account is unknown or already has that status.
+ * `account.updated`. The reviewer's answer no longer counts then. The worker asks the custodian for the wallets of an account that is complete and
+ * has none with a custodian. False when the account is unknown or already has that status.
  */
 export async function setAccountStatus(
   tx: Tx,
@@ -188,7 +190,10 @@ function controllerPlace(accountId: string) {
   return { table: 'account', column: 'business_controller', row: accountId }
 }
 
-const columns = `id, status, business_name, ein, address, phone_number, email, website, ultimate_beneficial_owners`
+const columns = listOf(readAccount)
+
+/** The columns of the table from which {@link submissionOf} reads. */
+export const submissionColumns: readonly string[] = [...readAccount.columns, ...readSubmitted.columns]
 
 const registerAccount = statement(
   'account_register',
@@ -204,8 +209,10 @@ const selectAccount = statement(
 
 const updateStatus = statement(
   'account_update_status',
-  `update {{schema}}.account set status = $2, updated_at = $3, review_at = null
-    where id = $1 and status <> $2
+  `update {{schema}}.account a
+      set status = $2, updated_at = $3, review_at = null,
+          wallets_at = case when $2 = 'complete' and ${hasNoCustodian} then coalesce(a.wallets_at, $3) else a.wallets_at end
+    where a.id = $1 and a.status <> $2
    returning ${columns}`,
   readAccount,
 )

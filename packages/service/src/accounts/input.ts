@@ -15,14 +15,14 @@ const accountAddressSchema = z.object({
 
 const personSchema = z.object({
   name: text,
-  ssn: z.string().refine(Account.isSsn, 'must be nine digits'),
+  ssn: z.string().max(64).refine(Account.isSsn, 'must be nine digits'),
   address: accountAddressSchema,
 })
 
 /** The body of `POST /accounts`. Specification: "Account". */
 export const newAccountSchema = z.object({
   business_name: text,
-  ein: z.string().refine(Account.isEin, 'must be nine digits'),
+  ein: z.string().max(64).refine(Account.isEin, 'must be nine digits'),
   address: accountAddressSchema,
   phone_number: text.max(64),
   email: z.email('must be an email address').max(255),

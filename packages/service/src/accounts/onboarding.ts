@@ -3,11 +3,12 @@ import { type AccountStatus, accountStatuses } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import { createWallets, type ProvisionedWallet, provisionWallets } from '../addresses/wallets.ts'
 import { inTransaction, type ServiceContext } from '../context.ts'
-import { type Row, run, statement } from '../database/statement.ts'
+import { listOf, type Row, run, type Statement, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { Environment } from '../schema/caller.ts'
 import { callWithin } from '../time-limit.ts'
-import { setAccountStatus, submissionOf } from './accounts.ts'
+import { setAccountStatus, submissionColumns, submissionOf } from './accounts.ts'
+import { type DueWork, workOff } from './due-work.ts'
 import type { AccountReviewer } from './reviewer.ts'
 
 /** The running worker that completes accounts. */
@@ -19,12 +20,21 @@ export interface Onboarding {
 /** When somebody who gave no answer is asked again. */
 const retryMs = 60_000
 
-/** Maximum number of accounts per round. */
-const batchSize = 20
+/** Maximum number of accounts that are asked about at once, each kind of question apart. */
+const places = 20
+
+/** How many of them may belong to one client. */
+const placesPerClient = 10
+
+/** How many of those that wait longest are read to find some to lease. */
+const frontSize = 500
+
+/** For how long the accounts of a client that has all its places are put behind those of others. */
+const putOffMs = 5_000
 
 /**
  * Starts the worker that asks for what new accounts lack, in this process: the custodian for their wallets, the reviewer for a decision.
- * Several processes share the work, and a question whose answer is lost is repeated.
+ * Neither waits for the other. Several processes share the work, and a question whose answer is lost is repeated.
  */
 export function startOnboarding(
   context: ServiceContext,
@@ -32,46 +42,51 @@ export function startOnboarding(
 ): Onboarding {
   const ending = new AbortController()
   const { signal } = ending
-  const work = async (): Promise<void> => {
+  const { pollIntervalMs = 1_000 } = options
+  const repeat = async (task: () => Promise<void>): Promise<void> => {
     while (!signal.aborted) {
-      await onboardDue(context, signal).catch((error: Error) => {
+      await task().catch((error: Error) => {
         context.logger.warn({ error: error.name }, 'New accounts could not be completed; the worker tries again.')
       })
-      await pause(options.pollIntervalMs ?? 1_000, undefined, { signal }).catch(() => undefined)
+      await pause(pollIntervalMs, undefined, { signal }).catch(() => undefined)
     }
   }
-  const working = work()
+  const working = Promise.all(tasksOf(context, signal, pollIntervalMs).map(repeat))
   return {
-    stop() {
+    async stop() {
       ending.abort()
-      return working
+      await working
     },
   }
 }
 
-/** Asks once for everything that is due. */
-export async function onboardDue(
-  context: ServiceContext,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<void> {
-  // At the same time: a reviewer that takes long must not delay wallets.
-  const { reviewer } = context
-  const tasks = [
-    context.custody === undefined ? undefined : provideWallets(context),
-    reviewer === undefined ? undefined : reviewAccounts(context, reviewer, signal),
-  ]
-  const results = await Promise.allSettled(tasks)
+/** Asks for everything that is due, until nothing is. */
+export async function onboardDue(context: ServiceContext): Promise<void> {
+  const { signal } = new AbortController()
+  const results = await Promise.allSettled(tasksOf(context, signal, 1_000).map((task) => task()))
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
+/** What is asked for, each to be worked off by itself: a reviewer that takes long must not delay wallets. */
+function tasksOf(
+  context: ServiceContext,
+  signal: AbortSignal,
+  pollIntervalMs: number,
+): readonly (() => Promise<void>)[] {
+  const { reviewer, custody } = context
+  const options = { places, pollIntervalMs, signal }
+  return [
+    ...(custody === undefined ? [] : [() => workOff(walletWork(context), options)]),
+    ...(reviewer === undefined ? [] : [() => workOff(reviewWork(context, reviewer, signal), options)]),
+  ]
+}
+
 /** Asks the reviewer outside any transaction. Its errors can quote what was submitted, so only the name of the error is logged. */
-async function reviewAccounts(context: ServiceContext, reviewer: AccountReviewer, stop: AbortSignal): Promise<void> {
+function reviewWork(context: ServiceContext, reviewer: AccountReviewer, stop: AbortSignal): DueWork<DueReview> {
   const { reviewTimeoutMs = 30_000 } = context
-  const now = context.clock.now()
-  const leasedUntil = new Date(now.getTime() + reviewTimeoutMs + retryMs)
-  const due = await run(asSystem(context), context, leaseReviews, [now, leasedUntil, batchSize])
-  await Promise.all(
-    due.map(async ({ id, row }) => {
+  return {
+    lease: (limit, busy) => lease(context, leaseReviews, reviewTimeoutMs + retryMs, limit, busy),
+    async work({ id, row, leasedUntil }) {
       try {
         const submission = submissionOf(context, row)
         const verdict = await callWithin(reviewTimeoutMs, ({ signal }) =>
@@ -79,11 +94,27 @@ async function reviewAccounts(context: ServiceContext, reviewer: AccountReviewer
         )
         await applyVerdict(context, id, verdict, leasedUntil)
       } catch (error) {
-        const name = error instanceof Error ? error.name : typeof error
-        context.logger.warn({ accountId: id, error: name }, 'An account could not be reviewed; the worker asks again.')
+        warn(context, id, error, 'An account could not be reviewed; the worker asks again.')
       }
-    }),
-  )
+    },
+  }
+}
+
+function warn({ logger }: ServiceContext, accountId: string, error: unknown, message: string): void {
+  logger.warn({ accountId, error: error instanceof Error ? error.name : typeof error }, message)
+}
+
+/** Leases accounts that are due, so that no other process asks about them meanwhile. */
+async function lease<T extends { readonly leasedUntil: Date }>(
+  context: ServiceContext,
+  one: Statement<T>,
+  forMs: number,
+  limit: number,
+  busy: readonly string[],
+): Promise<readonly T[]> {
+  const now = context.clock.now()
+  const at = (ms: number) => new Date(now.getTime() + ms)
+  return await run(asSystem(context), context, one, [now, at(forMs), limit, busy, at(putOffMs)])
 }
 
 /** Leaves a call as soon as its signal fires, even if it ignores the signal: a stop does not wait for a reviewer. */
@@ -108,17 +139,18 @@ async function applyVerdict(
   })
 }
 
-async function provideWallets(context: ServiceContext): Promise<void> {
-  const now = context.clock.now()
-  const leasedUntil = new Date(now.getTime() + retryMs)
-  const due = await run(asSystem(context), context, leaseWallets, [now, leasedUntil, batchSize])
-  // Concurrently: one account whose wallets take long must not delay the others.
-  await Promise.all(
-    due.map(async (account) => {
-      const wallets = await provisionWallets(context, account)
-      if (wallets !== undefined) await writeWallets(context, account, wallets, leasedUntil)
-    }),
-  )
+function walletWork(context: ServiceContext): DueWork<DueWallets> {
+  return {
+    lease: (limit, busy) => lease(context, leaseWallets, retryMs, limit, busy),
+    async work({ leasedUntil, ...account }) {
+      try {
+        const wallets = await provisionWallets(context, account)
+        if (wallets !== undefined) await writeWallets(context, account, wallets, leasedUntil)
+      } catch (error) {
+        warn(context, account.id, error, 'The wallets of an account could not be written; the worker asks again.')
+      }
+    },
+  }
 }
 
 /** Writes the wallets once, for the lease that asked for them. */
@@ -136,20 +168,59 @@ async function writeWallets(
   })
 }
 
-const leaseWallets = statement(
-  'account_lease_wallets',
-  `with due as (
-     select id from {{schema}}.account
-      where wallets_at <= $1 and status <> 'rejected'
-      order by wallets_at
+/**
+ * Leases accounts whose `column` is due, longest waiting first, with at most {@link placesPerClient} of one client, those that are under way
+ * included. Further ones of such a client are put off a little, or they would hide those of others behind them.
+ */
+function leaseBy(column: 'wallets_at' | 'review_at', isOpen: string, returned: string): string {
+  return `with front as materialized (
+     select a.id, a.${column} as due_at,
+            coalesce((select min(c.client_id) from {{schema}}.client_account c where c.account_id = a.id), '') as client_id
+       from {{schema}}.account a
+      where a.${column} <= $1 and ${isOpen}
+      order by a.${column}
+      limit ${frontSize}
+   ), placed as materialized (
+     select f.*, row_number() over (partition by f.client_id order by f.due_at, f.id)
+                 + (select count(*) from unnest($4::text[]) as busy (client_id) where busy.client_id = f.client_id) as place
+       from front f
+   ), due as (
+     select a.id, p.client_id
+       from placed p
+       join {{schema}}.account a on a.id = p.id
+      where p.place <= ${placesPerClient} and a.${column} <= $1 and ${isOpen}
+      order by p.due_at
       limit $3
-        for update skip locked
+        for update of a skip locked
+   ), excess as (
+     select a.id
+       from placed p
+       join {{schema}}.account a on a.id = p.id
+      where p.place > ${placesPerClient} and a.${column} <= $1
+        for update of a skip locked
+   ), put_off as (
+     update {{schema}}.account a set ${column} = $5 from excess where a.id = excess.id
    )
-   update {{schema}}.account a set wallets_at = $2
+   update {{schema}}.account a set ${column} = $2
      from due
     where a.id = due.id
-   returning a.id, a.environment`,
-  rowDecoder('account', { id: Column.text, environment: Column.word<Environment>() }),
+   returning ${returned}, due.client_id, a.${column} as leased_until`
+}
+
+const leasedColumns = { clientId: Column.text, leasedUntil: Column.date }
+
+type DueWallets = ReturnType<typeof readDueWallets>
+
+const readDueWallets = rowDecoder('account', {
+  ...leasedColumns,
+  id: Column.text,
+  environment: Column.word<Environment>(),
+})
+
+const leaseWallets = statement(
+  'account_lease_wallets',
+  leaseBy('wallets_at', `a.status <> 'rejected'`, 'a.id, a.environment'),
+  readDueWallets,
 )
 
 const endWallets = statement(
@@ -159,21 +230,14 @@ const endWallets = statement(
 )
 
 const readId = rowDecoder('account', { id: Column.text })
+const readDueReview = rowDecoder('account', { ...leasedColumns, id: Column.text })
+
+type DueReview = ReturnType<typeof readDueReview> & { readonly row: Row }
 
 const leaseReviews = statement(
   'account_lease_reviews',
-  `with due as (
-     select id from {{schema}}.account
-      where review_at <= $1 and status = 'pending'
-      order by review_at
-      limit $3
-        for update skip locked
-   )
-   update {{schema}}.account a set review_at = $2
-     from due
-    where a.id = due.id
-   returning a.*`,
-  (row: Row) => ({ ...readId(row), row }),
+  leaseBy('review_at', `a.status = 'pending'`, listOf({ columns: submissionColumns }, 'a')),
+  (row: Row): DueReview => ({ ...readDueReview(row), row }),
 )
 
 const endReview = statement(

@@ -6,6 +6,7 @@ import { inspect } from '../../test/inspection.ts'
 import { sampleAccount, testContext, testSchema, testService } from '../../test/service.ts'
 import type { AddressResource } from '../addresses/routes.ts'
 import { inTransaction, type ServiceContext } from '../context.ts'
+import { createSimulatedCustody } from '../rails/simulated/custody.ts'
 import { createSimulatedRails } from '../rails/simulated/simulated-rails.ts'
 import { createService } from '../service.ts'
 import { setAccountStatus } from './accounts.ts'
@@ -162,4 +163,47 @@ it('a stop of the worker does not wait for a reviewer that hangs', async () => {
   await vi.waitFor(() => expect(asked(id)).toHaveLength(1), { timeout: 30_000 })
   await worker.stop()
   expect(signals.every(({ aborted }) => aborted)).toBe(true)
+})
+
+it('accounts whose review hangs delay neither those of other clients nor wallets', async () => {
+  const hangs = new Set<string>()
+  const review: AccountReviewer['review'] = ({ accountId, business_name: name }) => {
+    if (name !== 'Hanging') return Promise.resolve('complete')
+    hangs.add(accountId)
+    return new Promise(() => undefined)
+  }
+  const down = async () => Promise.reject(new Error('Down.'))
+  const custody = { name: 'vault', provision: down as ReturnType<typeof createSimulatedCustody>['provision'] }
+  const { create, context, clock, service, decide } = await open(review, { custody })
+  const hanging: string[] = []
+  for (let count = 0; count < 30; count += 1) hanging.push(await create({ business_name: 'Hanging' }))
+  clock.advance(1)
+  const other = await service.signIn({ environment: 'mainnet' })
+  const honest = await service.createAccount(other.token)
+  const read = async (path: string) => (await service.call<Record<string, unknown>>(path, { token: other.token })).json
+  custody.provision = createSimulatedCustody().provision
+  const worker = startOnboarding(context, { pollIntervalMs: 50 })
+  await vi.waitFor(async () => {
+    expect(await read(`/accounts/${honest}`)).toMatchObject({ status: 'complete' })
+    expect((await read(`/accounts/${honest}/addresses`))['addresses']).toHaveLength(5)
+  }, 25_000)
+  // One client has half of the places.
+  expect(hangs.size).toBe(10)
+  await worker.stop()
+  for (const id of hanging) await decide(id, 'rejected')
+})
+
+it('as one review ends, the next one begins, also of an account that is registered meanwhile', async () => {
+  const reviews = new Map<string, (status: 'complete') => void>()
+  const review: AccountReviewer['review'] = ({ accountId }) => new Promise((resolve) => reviews.set(accountId, resolve))
+  const { create, context, statusOf } = await open(review, { custody: undefined })
+  const slow = await create()
+  const worker = startOnboarding(context, { pollIntervalMs: 20 })
+  await vi.waitFor(() => expect(reviews.has(slow)).toBe(true), 25_000)
+  const quick = await create()
+  await vi.waitFor(() => expect(reviews.has(quick)).toBe(true), 25_000)
+  reviews.get(quick)?.('complete')
+  await vi.waitFor(async () => expect(await statusOf(quick)).toBe('complete'), 25_000)
+  expect(await statusOf(slow)).toBe('pending')
+  await worker.stop()
 })

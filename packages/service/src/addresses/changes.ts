@@ -2,10 +2,11 @@ import { Address, type Issue, OutlayError } from '@outlay/core'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
+import { mostTransferTypes } from '../schema/primitive.ts'
 import { type AddressRow, addressColumns, readAddress } from './addresses.ts'
 import { checkEnvironment } from './external.ts'
 
-const names = z.array(z.string().min(1).max(64)).max(100)
+const names = z.array(z.string().min(1).max(64)).max(mostTransferTypes)
 
 /** The body of `PATCH /addresses/{address_id}`. */
 export const addressChangeSchema = z.object({

@@ -3,10 +3,12 @@ import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import {
   idSchema,
+  mostTransferTypes,
   pageParameters,
   paginationSchema,
   postalAddressSchema,
   sample,
+  textSchema,
   timestampSchema,
   transferTypeSchema,
 } from '../schema/primitive.ts'
@@ -16,7 +18,7 @@ const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL'
 
 const newWallet = component(
   'NewWalletAddress',
-  z.object({ name: z.string(), address: z.string(), transfer_types: z.array(z.string()) }),
+  z.object({ name: textSchema, address: textSchema, transfer_types: z.array(textSchema).max(mostTransferTypes) }),
   {
     description:
       'An on-chain wallet or a Canton party. EVM chains of one environment share one entry; every other chain needs its own.',
@@ -27,14 +29,14 @@ const newWallet = component(
 const newBank = component(
   'NewBankAddress',
   z.object({
-    owner: z.string(),
-    name: z.string(),
-    account_number: z.string().meta({ description: '4 to 17 digits; 18 digits for a CLABE (spei).' }),
-    routing_number: z.string().nullish().meta({ description: 'Nine digits; left out for a CLABE.' }),
-    account_type: z.string().meta({ examples: ['checking', 'savings'] }),
+    owner: textSchema,
+    name: textSchema,
+    account_number: textSchema.meta({ description: '4 to 17 digits; 18 digits for a CLABE (spei).' }),
+    routing_number: textSchema.nullish().meta({ description: 'Nine digits; left out for a CLABE.' }),
+    account_type: textSchema.meta({ examples: ['checking', 'savings'] }),
     bank_address: postalAddressSchema,
     beneficiary_address: postalAddressSchema,
-    transfer_types: z.array(z.string()),
+    transfer_types: z.array(textSchema).max(mostTransferTypes),
   }),
   {
     description: 'An external bank account.',

@@ -1,6 +1,7 @@
 import { Address, type Catalog, type ChainFamily, Id } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
+import { asSystem } from '../database/tenant.ts'
 import type { Environment } from '../schema/caller.ts'
 import { callWithin } from '../time-limit.ts'
 import type { WalletPlan } from './custody.ts'
@@ -27,27 +28,33 @@ export function planWallets(catalog: Catalog, environment: Environment): readonl
 
 /**
  * Asks the custodian for the wallets of an account, outside any transaction. `undefined` without a custodian, and when it does not
- * provide them now. Its errors can quote accounts, so only the name of the error is logged.
+ * provide them now, or gives addresses that are no such addresses or belong to another account. Its errors can quote accounts, so only the name
+ * of the error is logged.
  */
 export async function provisionWallets(
-  context: Pick<ServiceContext, 'custody' | 'catalog' | 'logger' | 'railTimeoutMs'>,
+  context: Pick<ServiceContext, 'custody' | 'catalog' | 'logger' | 'railTimeoutMs' | 'pool' | 'schema'>,
   account: { readonly id: string; readonly environment: Environment },
 ): Promise<readonly ProvisionedWallet[] | undefined> {
   const { custody, catalog, logger, railTimeoutMs = 10_000 } = context
   if (custody === undefined) return undefined
   const wallets = planWallets(catalog, account.environment)
   const order = { accountId: account.id, environment: account.environment, wallets }
+  const refuse = (error: string): undefined => {
+    const message = 'The wallets of an account are not there yet; the worker asks again.'
+    logger.warn({ accountId: account.id, error }, message)
+  }
+  let provisioned: readonly ProvisionedWallet[]
   try {
     const addresses = await callWithin(railTimeoutMs, (options) => custody.provision(order, options))
-    return wallets.map((plan, at) => ({ ...plan, address: Address.parse(plan.family, addresses[at] ?? '') }))
+    provisioned = wallets.map((plan, at) => ({ ...plan, address: Address.parse(plan.family, addresses[at] ?? '') }))
   } catch (error) {
-    const name = error instanceof Error ? error.name : typeof error
-    logger.warn(
-      { accountId: account.id, error: name },
-      'The wallets of an account are not there yet; the worker asks again.',
-    )
-    return undefined
+    return refuse(error instanceof Error ? error.name : typeof error)
   }
+  const normal = provisioned.map(normalOf)
+  if (new Set(normal).size < normal.length) return refuse('AddressGivenTwice')
+  const values = [account.id, account.environment, normal]
+  const used = await run(asSystem(context), context, selectUsed, values)
+  return used.length === 0 ? provisioned : refuse('AddressInUse')
 }
 
 /** A wallet that the custodian has provided. */
@@ -55,7 +62,10 @@ export interface ProvisionedWallet extends WalletPlan {
   readonly address: string
 }
 
-/** Writes the account's custodial wallets in the caller's transaction. One statement. */
+/**
+ * Writes the account's custodial wallets in the caller's transaction. A wallet that the account has at such an address is the custodian's from
+ * then on. One statement.
+ */
 export async function createWallets(
   tx: Tx,
   context: ServiceContext,
@@ -70,7 +80,7 @@ export async function createWallets(
     family,
     name: `${familyNames[family]} wallet`,
     address,
-    address_normal: family === 'evm' ? address.toLowerCase() : address,
+    address_normal: normalOf({ family, address }),
     transfer_types: transferTypes,
   }))
   await run(tx, context, insertWallets, [
@@ -83,12 +93,32 @@ export async function createWallets(
   ])
 }
 
+/** The form in which a wallet's address is unique. */
+function normalOf({ family, address }: Pick<ProvisionedWallet, 'family' | 'address'>): string {
+  return family === 'evm' ? address.toLowerCase() : address
+}
+
+const selectUsed = statement(
+  'address_select_used',
+  `select id from {{schema}}.address
+    where type = 'internal' and environment = $2 and address_normal = any ($3) and account_id <> $1`,
+)
+
 const insertWallets = statement(
   'address_insert_wallets',
-  `insert into {{schema}}.address
+  `with given as (
+     select w.* from jsonb_to_recordset($4::jsonb) as w
+       (id text, kind text, family text, name text, address text, address_normal text, transfer_types text[])
+   ), kept as (
+     update {{schema}}.address a set custody = $6, status = $3, updated_at = $5
+       from given w
+      where a.account_id = $1 and a.environment = $2 and a.type = 'internal' and a.address_normal = w.address_normal
+     returning a.address_normal
+   )
+   insert into {{schema}}.address
      (id, account_id, environment, type, kind, family, status, name, address, address_normal, transfer_types,
       created_at, updated_at, custody)
    select w.id, $1, $2, 'internal', w.kind, w.family, $3, w.name, w.address, w.address_normal, w.transfer_types, $5, $5, $6
-     from jsonb_to_recordset($4::jsonb) as w
-       (id text, kind text, family text, name text, address text, address_normal text, transfer_types text[])`,
+     from given w
+    where w.address_normal not in (select address_normal from kept)`,
 )

@@ -1,7 +1,7 @@
 import type { AutomationStatus } from '@outlay/core'
-import { Column, rowDecoder } from '@outlay/core/adapter'
+import { Column, type RowDecoder, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, type Row, run, statement } from '../database/statement.ts'
+import { type Executor, listOf, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { instructionsView, type WireInstructionsResource } from '../transfers/view.ts'
 
@@ -52,7 +52,7 @@ export interface AutomationRow {
 }
 
 /** Reads a row of the table `automation`. */
-export const readAutomation: (row: Row) => AutomationRow = rowDecoder('automation', {
+export const readAutomation: RowDecoder<AutomationRow> = rowDecoder('automation', {
   id: Column.text,
   account_id: Column.text,
   environment: Column.word<Environment>(),
@@ -157,7 +157,7 @@ export function listAutomations(
 
 const selectAutomation = statement(
   'automation_select',
-  'select * from {{schema}}.automation where account_id = $1 and id = $2',
+  `select ${listOf(readAutomation)} from {{schema}}.automation where account_id = $1 and id = $2`,
   readAutomation,
 )
 
@@ -169,6 +169,6 @@ const selectAccountId = statement(
 
 const selectAutomations = statement(
   'automation_list',
-  'select * from {{schema}}.automation where account_id = $1 order by id desc',
+  `select ${listOf(readAutomation)} from {{schema}}.automation where account_id = $1 order by id desc`,
   readAutomation,
 )

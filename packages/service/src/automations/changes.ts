@@ -1,6 +1,6 @@
 import { Automation, type AutomationStatus, automationStatuses, Limits, OutlayError } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
+import { listOf, run, statement } from '../database/statement.ts'
 import { type AutomationRow, findAutomation, readAutomation } from './automations.ts'
 
 /** Changes to an automation by a client. */
@@ -79,6 +79,6 @@ const updateAutomation = statement(
             else updated_at
           end
     where account_id = $1 and id = $2 and status = any ($5)
-   returning *`,
+   returning ${listOf(readAutomation)}`,
   readAutomation,
 )

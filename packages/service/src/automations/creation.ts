@@ -1,6 +1,6 @@
 import { Id, OutlayError, parseAutomationRequest, TransferFlow } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
+import { listOf, run, statement } from '../database/statement.ts'
 import type { Caller } from '../schema/caller.ts'
 import { findBrand } from '../transfers/brands.ts'
 import { findParties } from '../transfers/parties.ts'
@@ -62,6 +62,6 @@ const insertAutomation = statement(
       destination_transfer_type, brand_account_id, beneficiary_name, beneficiary_address, financial_institution_id,
       open_at, created_at, updated_at)
    values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $13)
-   returning *`,
+   returning ${listOf(readAutomation)}`,
   readAutomation,
 )

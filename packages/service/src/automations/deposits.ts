@@ -1,7 +1,7 @@
 import { Amount, Id, Limits, OutlayError } from '@outlay/core'
-import { Column, rowDecoder } from '@outlay/core/adapter'
+import { Column, type RowDecoder, rowDecoder } from '@outlay/core/adapter'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
-import { type Executor, type Row, run, type Statement, statement } from '../database/statement.ts'
+import { type Executor, listOf, run, type Statement, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { finishFacts, type NewRailFact, recordFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
@@ -187,7 +187,7 @@ async function prepareOrRefuse(
   }
 }
 
-const readDeposit: (row: Row) => AutomationDeposit = rowDecoder('deposit', {
+const readDeposit: RowDecoder<AutomationDeposit> = rowDecoder('deposit', {
   id: Column.text,
   transfer_type: Column.word<DepositFact['transferType']>(),
   reference: Column.text,
@@ -200,13 +200,13 @@ const readDeposit: (row: Row) => AutomationDeposit = rowDecoder('deposit', {
 })
 const selectByAccount = statement(
   'automation_select_by_account',
-  'select * from {{schema}}.automation where account_number_index = $1',
+  `select ${listOf(readAutomation)} from {{schema}}.automation where account_number_index = $1`,
   readAutomation,
 )
 
 const lockByAccount = statement(
   'automation_lock_by_account',
-  'select * from {{schema}}.automation where account_number_index = $1 for share',
+  `select ${listOf(readAutomation)} from {{schema}}.automation where account_number_index = $1 for share`,
   readAutomation,
 )
 
@@ -226,6 +226,6 @@ const returnDeposit = statement(
 
 const selectDeposit = statement(
   'automation_deposit_select',
-  'select * from {{schema}}.automation_deposit where transfer_type = $1 and reference = $2',
+  `select ${listOf(readDeposit)} from {{schema}}.automation_deposit where transfer_type = $1 and reference = $2`,
   readDeposit,
 )

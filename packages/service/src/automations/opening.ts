@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
+import { listOf, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { finishFacts, isFinished, type NewRailFact, recordFact } from '../rail-facts/rail-facts.ts'
@@ -161,7 +161,7 @@ const startDue = statement(
       set status = 'processing', updated_at = case when a.status = 'pending' then $1 else a.updated_at end
      from due
     where a.id = due.id and a.status in ('pending', 'processing')
-   returning a.*`,
+   returning ${listOf(readAutomation, 'a')}`,
   readAutomation,
 )
 
@@ -179,7 +179,7 @@ const setInstructions = statement(
           status = case when status = 'archived' then status else 'active' end,
           updated_at = case when status = 'archived' then updated_at else $8 end
     where id = $1 and account_number is null
-   returning *`,
+   returning ${listOf(readAutomation)}`,
   readAutomation,
 )
 

@@ -2,7 +2,14 @@ import { automationStatuses } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
-import { idSchema, sample, timestampSchema, transferTypeSchema, valueTypeSchema } from '../schema/primitive.ts'
+import {
+  idSchema,
+  sample,
+  textSchema,
+  timestampSchema,
+  transferTypeSchema,
+  valueTypeSchema,
+} from '../schema/primitive.ts'
 import { instructionsSchema } from '../transfers/schema.ts'
 
 const automationId = '01K8AVT0MAT10N5R8T1V4W7X0Y'
@@ -11,11 +18,11 @@ const destination = { address_id: sample.walletId, value_type: 'USDC', transfer_
 const newAutomation = component(
   'NewAutomation',
   z.object({
-    name: z.string(),
-    source: z.object({ value_type: z.string().meta({ description: '`USD`.' }) }),
-    destination: z.object({ address_id: z.string(), value_type: z.string(), transfer_type: z.string() }),
+    name: textSchema,
+    source: z.object({ value_type: textSchema.meta({ description: '`USD`.' }) }),
+    destination: z.object({ address_id: textSchema, value_type: textSchema, transfer_type: textSchema }),
     brand: z
-      .object({ account_id: z.string() })
+      .object({ account_id: textSchema })
       .nullish()
       .meta({ description: 'The account whose name and address the bank shows as the beneficiary.' }),
   }),
@@ -28,8 +35,8 @@ const newAutomation = component(
 const automationChange = component(
   'AutomationChange',
   z.object({
-    name: z.string().optional(),
-    status: z.string().optional().meta({ description: '`disabled`, `archived`, or `active` after `disabled`.' }),
+    name: textSchema.optional(),
+    status: textSchema.optional().meta({ description: '`disabled`, `archived`, or `active` after `disabled`.' }),
   }),
   {
     description: 'Deposits to a disabled or archived automation are returned.',

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { institutionStateSchema } from '../financial-institutions/schema.ts'
 import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
-import { idSchema, sample, timestampSchema } from '../schema/primitive.ts'
+import { idSchema, sample, textSchema, timestampSchema } from '../schema/primitive.ts'
 
-const text = z.string().nullish()
+const text = textSchema.nullish()
 
 const linkTokenRequest = component(
   'LinkTokenRequest',
@@ -43,7 +43,7 @@ const updateTokenSchema = component('UpdateLinkToken', z.object({ link_token: z.
 
 const registration = component(
   'BankLinkRegistration',
-  z.object({ public_token: z.string(), customer_webhook_url: text }),
+  z.object({ public_token: textSchema, customer_webhook_url: text }),
   {
     description: 'The public token of a flow. The service notifies the URL when the owner has to log in again.',
     examples: [{ public_token: 'public-4Kd9', customer_webhook_url: 'https://acme.example/banks' }],
@@ -111,9 +111,12 @@ export const bankLinksOperations: readonly Operation[] = [
   },
 ]
 
+/** Most bank accounts that a person selects at once. */
+export const mostAccounts = 10
+
 const completion = component(
   'LinkCompletion',
-  z.object({ accounts: z.array(z.record(z.string(), z.unknown())).nullish() }),
+  z.object({ accounts: z.array(z.record(z.string(), z.unknown())).max(mostAccounts).nullish() }),
   { description: 'The bank accounts that the person selects. Default: one new account.', examples: [{}] },
 )
 

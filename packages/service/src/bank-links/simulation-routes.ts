@@ -10,6 +10,7 @@ import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { findItemOfAddress } from './items.ts'
 import { reportLoginRequired } from './logins.ts'
 import type { LinkedBankAccount } from './port.ts'
+import { mostAccounts } from './schema.ts'
 import type { BankLinkSimulation } from './simulated.ts'
 
 /**
@@ -49,7 +50,6 @@ export function bankLinkSimulationsRoutes(simulation: BankLinkSimulation): Route
   }
 }
 
-const mostAccounts = 10
 const bankAddress = { streetLine1: '1 Sandbox Plaza', city: 'Chicago', state: 'IL', zip: '60601', country: 'US' }
 
 /** The selected bank accounts; one new checking account when the body names none. */

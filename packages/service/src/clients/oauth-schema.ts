@@ -1,24 +1,25 @@
 import { z } from 'zod'
 import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
+import { textSchema } from '../schema/primitive.ts'
 import { oauthErrorSchema } from '../schema/problem.ts'
 
 const credentials = {
-  client_id: z.string().optional().meta({ description: 'Required when the Authorization header has no credentials.' }),
-  client_secret: z.string().optional(),
+  client_id: textSchema.optional().meta({ description: 'Required when the Authorization header has no credentials.' }),
+  client_secret: textSchema.optional(),
 }
 
 const tokenRequest = component(
   'TokenRequest',
   z.object({
     grant_type: z.literal('client_credentials'),
-    scope: z.string().optional().meta({ description: 'Scopes, separated by spaces. Default: all of the client.' }),
+    scope: textSchema.optional().meta({ description: 'Scopes, separated by spaces. Default: all of the client.' }),
     ...credentials,
   }),
   { description: 'RFC 6749 section 4.4.2.', examples: [{ grant_type: 'client_credentials' }] },
 )
 
-const revocation = component('RevocationRequest', z.object({ token: z.string(), ...credentials }), {
+const revocation = component('RevocationRequest', z.object({ token: textSchema, ...credentials }), {
   description: 'RFC 7009 section 2.1.',
 })
 

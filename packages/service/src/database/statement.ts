@@ -55,6 +55,11 @@ export async function run<T>(
   return result.rows.map((row) => one.read(row))
 }
 
+/** The columns of a decoder in the list of a statement. Never `*`: see `RowDecoder.columns`. */
+export function listOf({ columns }: { readonly columns: readonly string[] }, alias?: string): string {
+  return columns.map((name) => (alias === undefined ? name : `${alias}.${name}`)).join(', ')
+}
+
 function textOf(one: Statement<unknown>, schema: string): string {
   let perSchema = texts.get(one)
   if (perSchema === undefined) {

@@ -2,7 +2,14 @@ import { financialInstitutionStatuses } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
-import { idSchema, postalAddressSchema, sample, timestampSchema, transferTypeSchema } from '../schema/primitive.ts'
+import {
+  idSchema,
+  postalAddressSchema,
+  sample,
+  textSchema,
+  timestampSchema,
+  transferTypeSchema,
+} from '../schema/primitive.ts'
 
 const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }
 const statuses = z.enum(financialInstitutionStatuses)
@@ -10,11 +17,11 @@ const statuses = z.enum(financialInstitutionStatuses)
 const newInstitution = component(
   'NewFinancialInstitution',
   z.object({
-    owner: z.string(),
-    name: z.string().nullish(),
-    account_number: z.string(),
-    routing_number: z.union([z.string(), z.number()]).meta({ description: 'Nine digits.' }),
-    account_type: z.string().meta({ examples: ['checking', 'savings'] }),
+    owner: textSchema,
+    name: textSchema.nullish(),
+    account_number: textSchema,
+    routing_number: z.union([textSchema, z.number()]).meta({ description: 'Nine digits.' }),
+    account_type: textSchema.meta({ examples: ['checking', 'savings'] }),
     bank_address: postalAddressSchema,
     beneficiary_address: postalAddressSchema,
   }),

@@ -93,3 +93,13 @@ it('leaves headers, parameters and other errors as they are', async () => {
     await expect(inSpellingOf(transfer, () => Promise.reject(error))).rejects.toBe(error)
   }
 })
+
+it('text that is too long keeps the code that the domain has for it', () => {
+  const long = 'x'.repeat(5_000)
+  const body = { ...transfer, destination: { ...transfer.destination, wire_memo: long, value_type: long }, note: long }
+  expect(check(transfers, body)).toEqual([
+    ['destination.value_type', 'invalid_request', 'must be at most 4096 characters'],
+    ['destination.wire_memo', 'wire_memo_too_long', 'must be at most 4096 characters'],
+    ['note', 'note_too_long', 'must be at most 4096 characters'],
+  ])
+})

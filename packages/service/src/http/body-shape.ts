@@ -59,12 +59,23 @@ function issueOf(body: unknown, issue: z.core.$ZodIssue): Issue {
   const field = path.join('.')
   if (field !== '' && (value === undefined || value === null))
     return { field, code: 'missing_field', message: 'is required' }
-  return { field, code: codeOf(path), message: messageOf(issue) }
+  const code = (issue.code === 'too_big' && tooLong[issue.path.join('.')]) || codeOf(path)
+  return { field, code, message: messageOf(issue) }
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
-  return issue.code === 'invalid_union' ? 'is of no known shape' : issue.message
+  if (issue.code === 'invalid_union') return 'is of no known shape'
+  if (issue.code !== 'too_big') return issue.message
+  return issue.origin === 'array'
+    ? `must have at most ${issue.maximum} items`
+    : `must be at most ${issue.maximum} characters`
+}
+
+/** Text that is too long has the code that the domain has for it. */
+const tooLong: Readonly<Record<string, ErrorCode>> = {
+  note: 'note_too_long',
+  'destination.wire_memo': 'wire_memo_too_long',
 }
 
 function codeOf(path: readonly string[]): ErrorCode {

@@ -1,4 +1,5 @@
 import { OutlayError } from '@outlay/core'
+import { spelledTwice } from '@outlay/core/adapter'
 import { routePath } from 'hono/route'
 import { checkShape } from './body-shape.ts'
 import type { ServiceRequest } from './request.ts'
@@ -8,6 +9,9 @@ const maxBodyBytes = 256 * 1024
 
 /** Deepest nesting of objects and arrays in a JSON body. */
 const maxBodyDepth = 16
+
+/** Most members and items in a JSON body, which take time one by one. An account with a hundred owners has about a thousand. */
+const maxBodyValues = 5_000
 
 /**
  * Reads a JSON body of bounded size and depth, and checks its shape.
@@ -30,7 +34,7 @@ export function checkBody(c: ServiceRequest, body: unknown): void {
 
 /**
  * Reads a JSON body of bounded size and depth and of any shape.
- * @throws OutlayError `invalid_request` with status 415, 413 or 400, as for a member that is there twice, or 422 for text that cannot
+ * @throws OutlayError `invalid_request` with status 415, 413 or 400, as for a member that is there twice or in both spellings, or 422 for text that cannot
  *   be stored.
  */
 export async function readAnyJson(c: ServiceRequest): Promise<unknown> {
@@ -44,8 +48,9 @@ export async function readAnyJson(c: ServiceRequest): Promise<unknown> {
   } catch {
     throw refusal(400, 'The body is not JSON.')
   }
-  const members = checkValue(body, '', 0)
-  if (members !== countMembers(text)) throw refusal(400, 'A member is there more than once.')
+  const counts = { members: 0, values: 0 }
+  checkValue(body, { field: '', depth: 0, counts })
+  if (counts.members !== countMembers(text)) throw refusal(400, 'A member is there more than once.')
   return body
 }
 
@@ -97,26 +102,41 @@ function countMembers(text: string): number {
   return count
 }
 
-/** Checks a value of a body. Returns how many members its objects have. */
-function checkValue(value: unknown, field: string, depth: number): number {
-  if (typeof value === 'string') {
-    if (value.includes('\u0000') || !value.isWellFormed())
-      throw new OutlayError('invalid_request', 'Text must be well-formed Unicode without NUL.', { field })
-    return 0
-  }
+/** Where a value of a body is, and what was counted so far. */
+interface Place {
+  readonly field: string
+  readonly depth: number
+  /** Members of objects; members and items. */
+  readonly counts: { members: number; values: number }
+}
+
+/** Checks a value of a body, and counts the members of its objects. */
+function checkValue(value: unknown, { field, depth, counts }: Place): void {
+  if (typeof value === 'string') checkText(value, field)
   // JSON has no infinity, yet a literal such as 1e400 is read as one.
   if (typeof value === 'number' && !Number.isFinite(value))
     throw new OutlayError('invalid_request', 'Numbers must be finite.', { field })
-  if (typeof value !== 'object' || value === null) return 0
+  if (typeof value !== 'object' || value === null) return
   if (depth >= maxBodyDepth) throw refusal(400, `The body is nested deeper than ${maxBodyDepth} levels.`)
-  const prefix = field === '' ? '' : `${field}.`
-  let members = 0
-  for (const [name, member] of Object.entries(value)) {
-    if (!Array.isArray(value)) members += 1
-    checkValue(name, field, depth)
-    members += checkValue(member, prefix + name, depth + 1)
+  const isArray = Array.isArray(value)
+  const size = isArray ? value.length : Object.keys(value).length
+  counts.values += size
+  if (counts.values > maxBodyValues) throw refusal(400, `The body has more than ${maxBodyValues} members and items.`)
+  if (!isArray) {
+    counts.members += size
+    if (spelledTwice(value as Readonly<Record<string, unknown>>) !== undefined)
+      throw refusal(400, 'A member is there in both spellings.')
   }
-  return members
+  const prefix = field === '' ? '' : `${field}.`
+  for (const [name, member] of Object.entries(value)) {
+    checkText(name, field)
+    checkValue(member, { field: prefix + name, depth: depth + 1, counts })
+  }
+}
+
+function checkText(text: string, field: string): void {
+  if (text.includes('\u0000') || !text.isWellFormed())
+    throw new OutlayError('invalid_request', 'Text must be well-formed Unicode without NUL.', { field })
 }
 
 function tooLarge(maxBytes: number): OutlayError {

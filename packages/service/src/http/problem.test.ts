@@ -43,3 +43,13 @@ it('passes the wait of a rate limit on, in whole seconds', () => {
     'retry-after': '2',
   })
 })
+
+it('names a hundred broken rules at most', () => {
+  const [first, ...rest] = Array.from({ length: 1_000 }, (_, at) => ({
+    ...{ field: `items.${at}`, code: 'invalid_request' as const, message: 'must be a string' },
+  }))
+  if (first === undefined) throw new Error('There is none.')
+  const { problem } = problemOf(OutlayError.fromIssues([first, ...rest]), 'r1')
+  expect(problem.errors).toHaveLength(100)
+  expect(problem.errors[99]?.source).toEqual({ pointer: '/items/99' })
+})

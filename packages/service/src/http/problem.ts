@@ -1,4 +1,5 @@
 import { type ErrorCode, type Issue, OutlayError } from '@outlay/core'
+import { mostErrors } from '../schema/problem.ts'
 
 /** The member of the request that breaks a rule. */
 export type ProblemSource = { readonly pointer: string } | { readonly parameter: string } | { readonly header: string }
@@ -97,7 +98,7 @@ export function problemOf(error: unknown, requestId: string): ProblemResponse {
       code: error.code,
       message: error.message,
       request_id: requestId,
-      errors: error.issues.map((issue) => ({
+      errors: error.issues.slice(0, mostErrors).map((issue) => ({
         code: issue.code,
         status: String(statusOf(issue.code)),
         title: titles[statusOf(issue.code)] ?? title,

@@ -48,7 +48,13 @@ export interface Create {
 }
 
 const mostTries = 4
-const insufficientPrivilege = '42501'
+
+/**
+ * SQLSTATEs of a write that something has overtaken since it was prepared, so that the next preparation finds it: a policy refuses an
+ * account that the client has lost, or another transaction has written what must be unique.
+ */
+const overtaken = new Set(['42501', '23505'])
+
 const notStored = new Set(['insufficient_balance', 'account_not_ready', 'payee_not_ready', 'bank_login_required'])
 
 /** Decides a request: by the stored answer of its key, or by its create, whose answer is stored with its effect. Never rejects. */
@@ -59,8 +65,7 @@ export async function decide(context: ServiceContext, request: KeyedRequest, cre
       if (decision !== undefined) return decision
       if (tries >= mostTries) return refused(keyInFlight())
     } catch (error) {
-      // A policy refuses a write to an account that the client has lost since it was read: the next read refuses the request.
-      const repeats = isConflict(error) || sqlStateOf(error) === insufficientPrivilege
+      const repeats = isConflict(error) || overtaken.has(sqlStateOf(error) ?? '')
       if (tries >= mostTries || !repeats) return refused(translated(error))
     }
   }

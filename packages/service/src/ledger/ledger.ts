@@ -87,6 +87,15 @@ export function planReceipt(leg: LedgerLeg, amount: string): readonly LedgerLine
   return [systemLine('outside', leg, `-${amount}`), systemLine('settlement', leg, amount)]
 }
 
+/** Plans a move of value from one wallet to another one on the same chain. */
+export function planMove(from: LedgerLeg, to: LedgerLeg, amount: string): readonly LedgerLine[] {
+  const debit = walletLine(from, 'available', `-${amount}`)
+  const credit = walletLine(to, 'available', amount)
+  if (debit === undefined || credit === undefined)
+    throw new Error('Value moves between wallets that the service holds.')
+  return [debit, credit]
+}
+
 /** The same lines with another amount. */
 export function withAmount(lines: readonly LedgerLine[], amount: string): readonly LedgerLine[] {
   return lines.map((line) => ({ ...line, amount: line.amount.startsWith('-') ? `-${amount}` : amount }))

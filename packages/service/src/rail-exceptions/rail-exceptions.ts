@@ -1,7 +1,7 @@
 import type { Amount } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, listOf, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { RailExceptionReason, RailFactKind } from '../rail-facts/fact-kind.ts'
 import { amountOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
@@ -95,7 +95,7 @@ function endOf({ resolution, resolvedBy, resolutionNote, resolvedAt }: StoredRai
 
 const list = statement(
   'rail_exception_list',
-  `select * from {{schema}}.rail_fact
+  `select ${listOf(readFact)} from {{schema}}.rail_fact
     where exception_reason is not null
       and ($1 or resolved_at is null)
       and ($2::text is null or transfer_id = $2)
@@ -107,7 +107,7 @@ const list = statement(
 
 const lock = statement(
   'rail_exception_lock',
-  'select * from {{schema}}.rail_fact where id = $1 and exception_reason is not null for update',
+  `select ${listOf(readFact)} from {{schema}}.rail_fact where id = $1 and exception_reason is not null for update`,
   readFact,
 )
 

@@ -1,6 +1,6 @@
 import { OutlayError } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
+import { listOf, run, statement } from '../database/statement.ts'
 import { creditDeposit } from '../ledger/deposits.ts'
 import { book, planReceipt, planReverse } from '../ledger/ledger.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
@@ -135,7 +135,7 @@ const reopen = statement(
 
 const lockHeld = statement(
   'rail_exception_lock_held',
-  `select * from {{schema}}.rail_fact
+  `select ${listOf(readFact)} from {{schema}}.rail_fact
     where transfer_id = $1 and exception_reason = 'amount_mismatch' and resolved_at is null
     order by id
       for update`,
@@ -148,6 +148,6 @@ const resolve = statement(
       set exception_reason = $2, resolved_at = $3, resolved_by = $4, resolution = $5, resolution_note = $6,
           applied_at = case when $5 = 'applied' then coalesce(applied_at, $3) end
     where id = $1
-   returning *`,
+   returning ${listOf(readFact)}`,
   readFact,
 )

@@ -6,15 +6,15 @@ import { asSystem } from '../database/tenant.ts'
 import type { InboundWires } from '../rails/gateway.ts'
 import { finishFacts, recordFact } from './rail-facts.ts'
 
-/** Makes the reader and writer of expected wires. It reads simultaneous polls in one statement. */
+/** Makes the reader and writer of awaited wires. It reads simultaneous polls in one statement. */
 export function createInboundWires(
   context: Pick<ServiceContext, 'pool' | 'schema' | 'clock' | 'random'>,
 ): InboundWires {
   const isAwaited = batch(
-    async (references: readonly string[]) => {
-      const rows = await run(asSystem(context), context, selectAwaited, [references])
-      const awaited = new Set(rows.map(({ reference }) => reference))
-      return references.map((reference) => awaited.has(reference))
+    async (transferIds: readonly string[]) => {
+      const rows = await run(asSystem(context), context, selectAwaited, [transferIds])
+      const awaited = new Set(rows.map(({ id }) => id))
+      return transferIds.map((id) => awaited.has(id))
     },
     { maxSize: 200, waitMs: 2 },
   )
@@ -38,11 +38,11 @@ export function createInboundWires(
 }
 
 const selectAwaited = statement(
-  'rail_fact_select_awaited',
-  `select f.reference from {{schema}}.rail_fact f
-    where f.reference = any ($1) and f.kind = 'expected' and not exists (
-      select from {{schema}}.rail_fact a
-       where a.transfer_id = f.transfer_id and a.kind in ('accepted', 'settled') and a.applied_at is not null
+  'transfer_select_awaited_wires',
+  `select t.id from {{schema}}.transfer t
+    where t.id = any ($1) and t.wire_instructions is not null and t.status in ('pending', 'processing') and not exists (
+      select from {{schema}}.rail_fact f
+       where f.transfer_id = t.id and f.kind in ('accepted', 'settled') and f.applied_at is not null
     )`,
-  rowDecoder('rail fact', { reference: Column.text }),
+  rowDecoder('transfer', { id: Column.text }),
 )

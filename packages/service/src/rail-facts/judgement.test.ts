@@ -127,6 +127,14 @@ describe('of another amount', () => {
     expect(judge(fact, wire, { acceptsAmount: true })).toEqual(credited)
   })
 
+  it('is held as well where an earlier release has begun the transfer without a fact that has the amount', () => {
+    const begun = transferOf({ flow: 'onramp', status: 'processing', awaitsWire: true })
+    const fact = factOf('settled', { amount: less })
+    expect(judge(fact, begun)).toEqual({ ...exception('amount_mismatch'), receipt: less })
+    expect(judge(fact, begun, { acceptsAmount: true })).toEqual({ outcome: 'applied', received: less })
+    expect(judge(factOf('settled'), begun)).toEqual(applied)
+  })
+
   it('is a receipt once while it is held', () => {
     const arrival = factOf('accepted', { amount: less })
     const held = judge(arrival, wire)

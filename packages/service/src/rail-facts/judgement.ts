@@ -54,9 +54,16 @@ export function judgeFact(fact: RailFact, transfer: JudgedTransfer | undefined, 
   return judgeAmount(fact, transfer, rules)
 }
 
-/** True while the wire that a transfer waits for has not been credited. */
+/**
+ * True while no arrival of the wire that a transfer waits for was applied: then nothing says how much has arrived. An earlier release may
+ * have begun it without that. `transfer_select_awaited_wires` is the same for polls.
+ */
 function isUnfunded({ awaitsWire, status, appliedKinds }: JudgedTransfer): boolean {
-  return awaitsWire && status === 'pending' && !appliedKinds.some((kind) => kind === 'accepted' || kind === 'settled')
+  return (
+    awaitsWire &&
+    (status === 'pending' || status === 'processing') &&
+    !appliedKinds.some((kind) => kind === 'accepted' || kind === 'settled')
+  )
 }
 
 /** What is known of a transfer behind a fact, for the next fact of the same batch. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type Amount, fingerprint, Id } from '@outlay/core'
-import { Column, rowDecoder } from '@outlay/core/adapter'
+import { Column, type RowDecoder, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, type Row, run, statement } from '../database/statement.ts'
+import { type Executor, listOf, run, statement } from '../database/statement.ts'
 import type { RailExceptionReason, RailFactKind } from './fact-kind.ts'
 
 /** A fact to be stored. */
@@ -137,7 +137,7 @@ function storableText(value: unknown): string {
 }
 
 /** Reads a row of the table `rail_fact`. */
-export const readFact: (row: Row) => StoredRailFact = rowDecoder('rail fact', {
+export const readFact: RowDecoder<StoredRailFact> = rowDecoder('rail fact', {
   id: Column.text,
   kind: Column.word<RailFactKind>(),
   rail: Column.nullable(Column.text),
@@ -156,6 +156,10 @@ export const readFact: (row: Row) => StoredRailFact = rowDecoder('rail fact', {
   resolutionNote: Column.nullable(Column.text),
 })
 
-const record = statement('rail_fact_record', 'select * from {{schema}}.rail_fact_record($1::jsonb, $2)', readFact)
+const record = statement(
+  'rail_fact_record',
+  `select ${listOf(readFact)} from {{schema}}.rail_fact_record($1::jsonb, $2)`,
+  readFact,
+)
 
 const finish = statement('rail_fact_finish', 'select {{schema}}.rail_fact_finish($1::jsonb, $2)')

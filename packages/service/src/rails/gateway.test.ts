@@ -14,7 +14,7 @@ const instruction: RailInstruction = {
   statementName: 'Acme',
 }
 const submission = { transferId: 'T', accountId: 'A', idempotencyKey: 'T', request: instruction as never, attempt: 1 }
-const options = { signal: new AbortController().signal }
+const options = { signal: new AbortController().signal, transferId: 'T' }
 
 const railsOf = (answer: RailAnswer, payment?: RailPayment): Rails => ({
   validate: async () => undefined,
@@ -173,6 +173,14 @@ describe('get', () => {
       expect((await gateway.get('A', 'R', options))?.status).not.toBe('pending')
     },
   )
+
+  it('a payment that has arrived moves nothing when nobody says of which transfer it is', async () => {
+    const rails = railsOf({ outcome: 'unknown', detail: '' }, { reference: 'R', state: 'settled', failure: null })
+    const wires = { expect: async () => undefined, isAwaited: async () => false }
+    const { signal } = options
+    const seen = await railsGateway(rails, async () => instruction, wires).get('A', 'R', { signal })
+    expect(seen).toEqual({ remoteId: 'R', status: 'pending', failure: null })
+  })
 
   it('a wire that went back has failed although its arrival was not applied', async () => {
     const wires = { expect: async () => undefined, isAwaited: async () => true }

@@ -8,8 +8,11 @@ export type ReadInstruction = (transferId: string) => Promise<RailInstruction | 
 export interface InboundWires {
   /** Stores that a rail waits for the wire of a transfer under a reference. */
   expect(instruction: RailInstruction, reference: string): Promise<void>
-  /** True while no fact about the arrival of the wire was applied. False for every other payment. */
-  isAwaited(reference: string): Promise<boolean>
+  /**
+   * True while a transfer waits for a wire about whose arrival no fact was applied. The transfer itself says so, whoever submitted it.
+   * False for every other transfer.
+   */
+  isAwaited(transferId: string): Promise<boolean>
 }
 
 const statuses: Readonly<Record<RailPayment['state'], TransferStatus>> = {
@@ -50,13 +53,14 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction, wir
       const { reference } = answer
       await wires.expect(instruction, reference)
       // The wire may have come before, and its fact may be held.
-      return resultOf((await wires.isAwaited(reference)) ? { outcome: 'expected', reference } : answer)
+      return resultOf((await wires.isAwaited(instruction.transferId)) ? { outcome: 'expected', reference } : answer)
     },
-    async get(_accountId, remoteId, { signal }) {
+    async get(_accountId, remoteId, { signal, transferId }) {
       const payment = await rails.get(remoteId, { signal })
       if (payment === undefined) return undefined
       const hasArrived = payment.state === 'accepted' || payment.state === 'settled'
-      const isAwaited = hasArrived && (await wires?.isAwaited(remoteId)) === true
+      // Without the transfer nobody knows, and the payment must not move anything.
+      const isAwaited = hasArrived && (transferId === undefined || (await wires?.isAwaited(transferId)) === true)
       return observationOf(isAwaited ? { reference: payment.reference, state: 'expected' } : payment)
     },
   }

@@ -14,11 +14,24 @@ export const sample = {
   time: '2026-01-15T16:20:00.000Z',
 } as const
 
+/** Text in a request. What is longer is never read; the rules of the domain allow less, and refuse with codes of their own. */
+export const textSchema = z.string().max(4_096)
+
+/** Most names of rails and chains in one address. */
+export const mostTransferTypes = 100
+
 /** Specification: "Conventions". */
-export const idSchema = component('Id', z.string().regex(/^[a-zA-Z0-9]{26}$/), {
-  description: 'Identifier: 26 letters and digits, case-sensitive, sortable by time.',
-  examples: [sample.transferId],
-})
+export const idSchema = component(
+  'Id',
+  z
+    .string()
+    .max(26)
+    .regex(/^[a-zA-Z0-9]{26}$/),
+  {
+    description: 'Identifier: 26 letters and digits, case-sensitive, sortable by time.',
+    examples: [sample.transferId],
+  },
+)
 
 /** ISO 8601, UTC. */
 export const timestampSchema = component('Timestamp', z.iso.datetime(), {
@@ -27,13 +40,13 @@ export const timestampSchema = component('Timestamp', z.iso.datetime(), {
 })
 
 /** Names of value types. A deployment may extend the list, so the schema is not an enumeration. */
-export const valueTypeSchema = component('ValueType', z.string(), {
+export const valueTypeSchema = component('ValueType', textSchema, {
   description: 'Currency or token. Answers use the canonical name; filters match it exactly.',
   examples: ['USD', 'USDC', 'USDT', 'PYUSD', 'SBC', 'YSBC', 'MXN'],
 })
 
 /** Names of transfer types. */
-export const transferTypeSchema = component('TransferType', z.string(), {
+export const transferTypeSchema = component('TransferType', textSchema, {
   description: 'Rail or chain. Answers use the canonical name; filters match it exactly.',
   examples: ['wire', 'ach_credit', 'ach_debit', 'same_day_ach_credit', 'rtp', 'spei', 'base', 'ethereum', 'solana'],
 })
@@ -48,12 +61,12 @@ export const amountSchema = component('Amount', z.object({ value: decimalSchema(
 export const postalAddressSchema = component(
   'PostalAddress',
   z.object({
-    street_line_1: z.string(),
-    street_line_2: z.string().nullish(),
-    city: z.string(),
-    state: z.string(),
-    zip: z.string(),
-    country: z.string().nullish(),
+    street_line_1: textSchema,
+    street_line_2: textSchema.nullish(),
+    city: textSchema,
+    state: textSchema,
+    zip: textSchema,
+    country: textSchema.nullish(),
   }),
   {
     description: 'The postal address of a business, a person or a bank.',
@@ -82,5 +95,5 @@ export const pageParameters = {
 
 function decimalSchema() {
   const meta = { pattern: '^[0-9]+(\\.[0-9]+)?$', description: 'Decimal number, for example `1250.00`.' }
-  return z.string().meta(meta)
+  return textSchema.meta(meta)
 }

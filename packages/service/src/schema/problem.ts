@@ -2,6 +2,9 @@ import { errorCodes } from '@outlay/core'
 import { z } from 'zod'
 import { component } from './component.ts'
 
+/** Most broken rules that a refusal names: it is answered, and stored under the key of a create. */
+export const mostErrors = 100
+
 const codes = [...errorCodes, 'internal_error'] as const
 
 /** `application/problem+json`. Specification: "Errors". */
@@ -15,22 +18,24 @@ export const problemSchema = component(
     code: z.string().meta({ description: `Stable code. Known ones: ${codes.join(', ')}.` }),
     message: z.string().meta({ description: 'The same sentence as `detail`.' }),
     request_id: z.string().meta({ description: 'The same as the header `x-request-id`.' }),
-    errors: z.array(
-      z.object({
-        code: z.string(),
-        status: z.string(),
-        title: z.string(),
-        detail: z.string(),
-        source: z
-          .union([
-            z.object({ pointer: z.string() }),
-            z.object({ parameter: z.string() }),
-            z.object({ header: z.string() }),
-          ])
-          .optional()
-          .meta({ description: 'JSON pointer into the body, or name of the query parameter or header.' }),
-      }),
-    ),
+    errors: z
+      .array(
+        z.object({
+          code: z.string(),
+          status: z.string(),
+          title: z.string(),
+          detail: z.string(),
+          source: z
+            .union([
+              z.object({ pointer: z.string() }),
+              z.object({ parameter: z.string() }),
+              z.object({ header: z.string() }),
+            ])
+            .optional()
+            .meta({ description: 'JSON pointer into the body, or name of the query parameter or header.' }),
+        }),
+      )
+      .max(mostErrors),
   }),
   {
     description: 'Why the service refused a request: every broken rule, and the member that breaks it.',

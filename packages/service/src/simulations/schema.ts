@@ -6,6 +6,7 @@ import {
   amountSchema,
   idSchema,
   sample,
+  textSchema,
   timestampSchema,
   transferTypeSchema,
   valueTypeSchema,
@@ -13,9 +14,9 @@ import {
 import { transferSchema } from '../transfers/schema.ts'
 
 const money = z
-  .union([z.string(), z.object({ value: z.string(), currency: z.string().optional() })])
+  .union([textSchema, z.object({ value: textSchema, currency: textSchema.optional() })])
   .meta({ description: 'Decimal string, or an object with a decimal string as `value`.' })
-const text = z.string().nullish()
+const text = textSchema.nullish()
 
 const clockSchema = component(
   'Clock',
@@ -37,10 +38,10 @@ const advance = component('ClockAdvance', z.object({ seconds: z.number() }), {
 const newDeposit = component(
   'NewDeposit',
   z.object({
-    account_id: z.string(),
-    address_id: z.string(),
-    value_type: z.string(),
-    transfer_type: z.string(),
+    account_id: textSchema,
+    address_id: textSchema,
+    value_type: textSchema,
+    transfer_type: textSchema,
     amount: money,
     reference: text.meta({
       description:
@@ -74,7 +75,7 @@ const depositSchema = component(
   { description: 'The deposit.' },
 )
 
-const accountStatus = component('NewAccountStatus', z.object({ status: z.string() }), {
+const accountStatus = component('NewAccountStatus', z.object({ status: textSchema }), {
   description: `The result of the onboarding review: one of ${accountStatuses.join(', ')}.`,
   examples: [{ status: 'complete' }],
 })
@@ -106,7 +107,7 @@ const newWire = component(
 const newAchCredit = component(
   'NewAchCredit',
   z.object({
-    account_number: z.string(),
+    account_number: textSchema,
     amount: money,
     reference: text,
     sender_name: text,
@@ -141,7 +142,7 @@ const rejection = component('Rejection', z.object({ code: text, detail: text }),
   examples: [{ code: 'sanctions', detail: 'Held for review' }],
 })
 
-const achReturn = component('AchReturn', z.object({ code: z.string() }), {
+const achReturn = component('AchReturn', z.object({ code: textSchema }), {
   description: 'Return code of the ACH network, R01 to R29.',
   examples: [{ code: 'R03' }],
 })

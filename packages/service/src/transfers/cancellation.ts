@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import { inClientTransaction, inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { afterConflicts } from '../database/conflict.ts'
-import { run, statement } from '../database/statement.ts'
+import { listOf, run, statement } from '../database/statement.ts'
 import { askRail, railOf } from '../rails/rail-call.ts'
 import { advanceTransfers } from './progress.ts'
 import { readTransfer, type TransferRow } from './row.ts'
@@ -119,6 +119,6 @@ function notCancelable(why: string): OutlayError {
 
 const lockTransfer = statement(
   'transfer_lock',
-  'select * from {{schema}}.transfer where account_id = $1 and id = $2 for no key update',
+  `select ${listOf(readTransfer)} from {{schema}}.transfer where account_id = $1 and id = $2 for no key update`,
   readTransfer,
 )

@@ -43,7 +43,7 @@ const poll = async (transferId: string) => {
   const stored = await context.engine.transfers.get(transferId)
   const gateway = railsGateway(context.rails, async () => undefined, createInboundWires(context))
   const signal = new AbortController().signal
-  const seen = await gateway.get(api.accountId, stored?.remoteId ?? '', { signal })
+  const seen = await gateway.get(api.accountId, stored?.remoteId ?? '', { signal, transferId })
   if (seen === undefined) throw new Error('The rails do not know the payment.')
   await inTransaction(context, (tx) => context.engine.transfers.observe(tx, api.accountId, [seen]))
   return seen.status
@@ -147,6 +147,24 @@ it('a wire that comes before the engine submits its transfer is held, too', asyn
   await resolve(exceptions[0]?.id, 'apply')
   await payments.reaches(transfer.id, 'complete')
   expect(await payments.balance()).toBe(before + 90)
+})
+
+it('a wire whose submission stored nothing, as by a process of an earlier release, is held, too', async () => {
+  const before = await payments.balance()
+  const transfer = await payments.wireOnramp('100.00')
+  await inspect(context.pool).query(
+    `delete from ${context.schema}.rail_fact where transfer_id = $1 and kind = 'expected'`,
+    [transfer.id],
+  )
+  await arrive(transfer.id, '60.00')
+  await advance(60)
+  expect(await poll(transfer.id)).toBe('pending')
+  expect((await payments.read(transfer.id)).status).toBe('pending')
+  expect(await payments.balance()).toBe(before)
+  const [exception] = await payments.exceptions({ transferId: transfer.id })
+  await resolve(exception?.id, 'apply')
+  expect((await payments.reaches(transfer.id, 'complete')).amount).toEqual(usd('60.00'))
+  expect(await payments.balance()).toBe(before + 60)
 })
 
 it('a wire finer than its currency is held by either policy', async () => {

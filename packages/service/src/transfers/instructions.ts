@@ -1,7 +1,7 @@
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext } from '../context.ts'
 import { batch } from '../database/batch.ts'
-import { type Row, run, statement } from '../database/statement.ts'
+import { listOf, type Row, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { ReadInstruction } from '../rails/gateway.ts'
 import type { RailInstruction } from '../rails/port.ts'
@@ -74,7 +74,7 @@ const readOnchainAddress = rowDecoder('address', { address: Column.text })
 
 const selectInstructions = statement(
   'transfer_instruction_select',
-  `select t.*, to_jsonb(s) as source, to_jsonb(d) as destination, o.business_name as statement_name
+  `select ${listOf(readTransfer, 't')}, to_jsonb(s) as source, to_jsonb(d) as destination, o.business_name as statement_name
      from {{schema}}.transfer t
      join {{schema}}.account o on o.id = coalesce(t.brand_account_id, t.account_id)
      left join {{schema}}.address s on s.id = t.source_address_id

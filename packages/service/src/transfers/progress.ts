@@ -6,7 +6,7 @@ import {
   type WebhookEventType,
 } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
+import { listOf, run, statement } from '../database/statement.ts'
 import { recordEvents } from '../webhooks/events.ts'
 import { readTransfer, type TransferRow } from './row.ts'
 import { transferView } from './view.ts'
@@ -95,6 +95,6 @@ export function subscribeToEngine(context: ServiceContext): void {
 
 const advance = statement(
   'transfer_advance_many',
-  'select * from {{schema}}.transfer_advance_many($1::jsonb, $2)',
+  `select ${listOf(readTransfer)} from {{schema}}.transfer_advance_many($1::jsonb, $2)`,
   readTransfer,
 )

@@ -1,6 +1,5 @@
 import type { Amount, PaymentDetails, TransferFailure, TransferStatus, WireInstructions } from '@outlay/core'
-import { Column, rowDecoder } from '@outlay/core/adapter'
-import type { Row } from '../database/statement.ts'
+import { Column, type RowDecoder, rowDecoder } from '@outlay/core/adapter'
 import type { LedgerPlan } from '../ledger/ledger.ts'
 import type { RailFlow } from '../rails/port.ts'
 
@@ -54,7 +53,7 @@ export interface TransferReturn {
 }
 
 /** Reads a row of the table `transfer`. */
-export const readTransfer: (row: Row) => TransferRow = rowDecoder('transfer', {
+export const readTransfer: RowDecoder<TransferRow> = rowDecoder('transfer', {
   id: Column.text,
   account_id: Column.text,
   status: Column.word<TransferStatus>(),

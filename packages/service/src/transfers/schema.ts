@@ -8,12 +8,13 @@ import {
   pageParameters,
   paginationSchema,
   sample,
+  textSchema,
   timestampSchema,
   transferTypeSchema,
   valueTypeSchema,
 } from '../schema/primitive.ts'
 
-const text = z.string().nullish()
+const text = textSchema.nullish()
 const wireMemo = text.meta({ maxLength: 140, description: 'Outbound wire only.' })
 const note = text.meta({ maxLength: 255, description: 'Free text.' })
 const brandNote = 'ACH only: the account whose business name the receiving bank shows.'
@@ -40,16 +41,16 @@ const newTransfer = component(
     amount: amountSchema,
     source: z.object({
       address_id: text.meta({ description: 'Omitted only for an inbound wire.' }),
-      value_type: z.string(),
-      transfer_type: z.string(),
+      value_type: textSchema,
+      transfer_type: textSchema,
     }),
     destination: z.object({
-      address_id: z.string(),
-      value_type: z.string(),
-      transfer_type: z.string(),
+      address_id: textSchema,
+      value_type: textSchema,
+      transfer_type: textSchema,
       wire_memo: wireMemo,
     }),
-    brand: z.object({ account_id: z.string() }).nullish().meta({ description: brandNote }),
+    brand: z.object({ account_id: textSchema }).nullish().meta({ description: brandNote }),
     note,
   }),
   {
@@ -79,14 +80,14 @@ const newTransferCamel = component(
   'NewTransferCamelCase',
   z.object({
     amount: amountSchema,
-    source: z.object({ addressId: text, valueType: z.string(), transferType: z.string() }),
+    source: z.object({ addressId: text, valueType: textSchema, transferType: textSchema }),
     destination: z.object({
-      addressId: z.string(),
-      valueType: z.string(),
-      transferType: z.string(),
+      addressId: textSchema,
+      valueType: textSchema,
+      transferType: textSchema,
       wireMemo,
     }),
-    brand: z.object({ accountId: z.string() }).nullish().meta({ description: brandNote }),
+    brand: z.object({ accountId: textSchema }).nullish().meta({ description: brandNote }),
     note,
   }),
   {

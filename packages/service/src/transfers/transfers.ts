@@ -1,5 +1,5 @@
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, type Statement, statement } from '../database/statement.ts'
+import { type Executor, listOf, run, type Statement, statement } from '../database/statement.ts'
 import { readTransfer, type TransferRow } from './row.ts'
 
 /** Filters of a list of transfers: exact, case-sensitive, combined with AND. Specification: "Transfers", list. */
@@ -86,7 +86,7 @@ export async function findByWireInstructions(
 }
 
 /** A transfer with what came back of it. */
-const withReturns = `select t.*, (
+const withReturns = `select ${listOf(readTransfer, 't')}, (
       select jsonb_agg(jsonb_build_object(
                'code', r.code,
                'amount', jsonb_build_object('value', r.amount_value::text, 'currency', r.amount_currency),
@@ -113,7 +113,7 @@ const selectTransfersOfAnyone = statement(
 
 const selectByInstructions = statement(
   'transfer_select_by_wire_instructions',
-  `select * from {{schema}}.transfer
+  `select ${listOf(readTransfer)} from {{schema}}.transfer
     where wire_instructions is not null
       and (wire_instructions ->> 'memo' = $1 or wire_instructions ->> 'accountNumber' = $2)
     order by id desc

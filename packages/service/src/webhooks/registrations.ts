@@ -3,6 +3,7 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, type Row, run, statement } from '../database/statement.ts'
+import { textSchema } from '../schema/primitive.ts'
 import { patternsFor } from './events.ts'
 import { outgoingPolicyOf, parseOutgoingUrl } from './outgoing-url.ts'
 import { newWebhookSecret } from './signature.ts'
@@ -22,16 +23,16 @@ export interface WebhookResource {
 
 const knownPatterns = new Set(webhookEventTypes.flatMap(patternsFor))
 const patterns = z
-  .array(z.string().refine((pattern) => knownPatterns.has(pattern), 'must be an event type, noun.* or *'))
+  .array(textSchema.refine((pattern) => knownPatterns.has(pattern), 'must be an event type, noun.* or *'))
   .min(1)
   .max(32)
 
 /** The body of `POST /accounts/{account_id}/webhooks`. */
-export const newWebhookSchema = z.object({ url: z.string(), event_types: patterns.default(['*']) })
+export const newWebhookSchema = z.object({ url: textSchema, event_types: patterns.default(['*']) })
 
 /** The body of `PATCH /accounts/{account_id}/webhooks/subscriptions/{id}`. */
 export const webhookChangeSchema = z.object({
-  url: z.string().optional(),
+  url: textSchema.optional(),
   event_types: patterns.optional(),
   status: z.enum(['active', 'disabled']).optional(),
 })

@@ -1,7 +1,7 @@
 import type { TransferFailure } from '@outlay/core'
-import { Column, rowDecoder } from '@outlay/core/adapter'
+import { Column, type RowDecoder, rowDecoder } from '@outlay/core/adapter'
 import type { PoolClient } from 'pg'
-import { type Executor, type Row, run, statement } from '../../database/statement.ts'
+import { type Executor, listOf, type Row, run, statement } from '../../database/statement.ts'
 import type { RailFact, RailFlow, RailLegDetails, RailPayment } from '../port.ts'
 import type { StatementLine } from './statement-line.ts'
 
@@ -156,7 +156,7 @@ const readWritten: (row: Row) => WrittenRailPayment = rowDecoder('payment', {
   ...writtenColumns,
   fresh: Column.boolean,
 })
-const readPayment: (row: Row) => StoredRailPayment = rowDecoder('payment', {
+const readPayment: RowDecoder<StoredRailPayment> = rowDecoder('payment', {
   ...writtenColumns,
   account_id: Column.text,
   next_state: Column.nullable(Column.word<RailFact['kind']>()),
@@ -175,8 +175,8 @@ const insert = statement(
   `with given as (
      select * from jsonb_populate_recordset(null::{{schema}}.rail_payment, $1::jsonb)
    ), inserted as (
-     insert into {{schema}}.rail_payment
-     select * from given
+     insert into {{schema}}.rail_payment (${listOf(readPayment)})
+     select ${listOf(readPayment)} from given
      on conflict (transfer_id) do nothing
      returning transfer_id, reference, state
    )
@@ -191,13 +191,13 @@ const insert = statement(
 
 const selectByReference = statement(
   'rail_payment_select',
-  'select * from {{schema}}.rail_payment where reference = any ($1)',
+  `select ${listOf(readPayment)} from {{schema}}.rail_payment where reference = any ($1)`,
   readPayment,
 )
 
 const selectOfTransfer = statement(
   'rail_payment_select_of_transfer',
-  'select * from {{schema}}.rail_payment where transfer_id = $1',
+  `select ${listOf(readPayment)} from {{schema}}.rail_payment where transfer_id = $1`,
   readPayment,
 )
 
@@ -217,13 +217,22 @@ const selectDue = statement(
   rowDecoder('simulation clock', { offsetMs: Column.anyNumber, due: Column.boolean }),
 )
 
+const exceptRoute = readPayment.columns.filter((name) => name !== 'route')
+
+// Earlier releases wrote payments without their currency, which is that of the transfer.
 const lockDue = statement(
   'rail_payment_lock_due',
-  `select * from {{schema}}.rail_payment
-    where next_at <= $1
-    order by next_at
+  `select ${listOf({ columns: exceptRoute }, 'p')},
+          case when p.route ? 'currency' then p.route
+               else p.route || jsonb_build_object('currency', (
+                 select t.amount_currency from {{schema}}.transfer t where t.id = p.transfer_id
+               ))
+          end as route
+     from {{schema}}.rail_payment p
+    where p.next_at <= $1
+    order by p.next_at
     limit $2
-      for update skip locked`,
+      for update of p skip locked`,
   readPayment,
 )
 
