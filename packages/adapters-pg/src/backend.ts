@@ -76,7 +76,7 @@ export interface PostgresOptions<Tx> {
    * name, and a copy of the server's files cannot be distinguished from the server.
    */
   readonly deployment?: string | undefined
-  /** Default: logs nothing. */
+  /** Where the engine logs. Default: warnings and errors go to the console (standard error), and nothing else is logged. */
   readonly logger?: Logger | undefined
 }
 

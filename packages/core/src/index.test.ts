@@ -42,6 +42,7 @@ describe('the package', () => {
       'fingerprint',
       'isAdopted',
       'loginRequiredEventType',
+      'obstacles',
       'parseAutomationRequest',
       'parseExternalAddress',
       'parseLinkTokenRequest',

@@ -175,6 +175,7 @@ const abortedBefore = {
 /** A host's function failed. Its message is not reported, because it may contain anything. */
 const unavailable = {
   kind: 'unavailable',
+  obstacle: 'misconfigured',
   detail: 'the address or the limits of the account could not be found',
 } as const
 

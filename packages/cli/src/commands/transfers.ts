@@ -1,7 +1,7 @@
 import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
 import { Id, OutlayError, type Resolution, type ResubmitOptions, type StoredTransfer } from '@outlay/core'
 import { formatDuration } from '../output/duration.ts'
-import { formatFields, formatTable, plural } from '../output/table.ts'
+import { formatFields, formatTable, plural, printable } from '../output/table.ts'
 import { withGateway } from '../session/gateway-module.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
@@ -31,15 +31,24 @@ async function listStuck(session: Session, { accountId, limit, ...others }: Tran
   const stuck = await session.inspection.stuck({ accountId, ...(limit === undefined ? {} : { limit }) })
   session.write(stuck, () => {
     if (stuck.length === 0) return 'Nothing is stuck.'
-    return formatTable(stuck, [
-      ['id', (row) => row.id],
-      ['account', (row) => row.accountId],
-      ['stage', (row) => row.stage],
-      ['for', (row) => formatDuration(row.waitingMs)],
-      ['waits for', (row) => row.waitsFor],
-      ['what to do', (row) => row.remedy],
-    ])
+    return formatStuck(stuck)
   })
+}
+
+type Stuck = Awaited<ReturnType<Session['inspection']['stuck']>>
+
+/** What a transfer waits for, and what to do, stand below its line in full: a table would cut them off. */
+function formatStuck(stuck: Stuck): string {
+  const [heading = '', ...rows] = formatTable(stuck, [
+    ['id', (row) => row.id],
+    ['account', (row) => row.accountId],
+    ['stage', (row) => row.stage],
+    ['reason', (row) => row.reason],
+    ['for', (row) => formatDuration(row.waitingMs)],
+    ['since', (row) => row.since],
+  ]).split('\n')
+  const below = stuck.map(({ waitsFor, remedy }) => [`  waits for ${printable(waitsFor)}`, `  → ${printable(remedy)}`])
+  return [heading, ...rows.flatMap((row, index) => [row, ...(below[index] ?? [])])].join('\n')
 }
 
 const columns = [

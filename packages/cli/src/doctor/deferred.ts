@@ -10,8 +10,7 @@ const hour = 60 * minute
 const deferredMs = { warning: 15 * minute, serious: 2 * hour } as const
 
 const cures: Readonly<Record<string, string>> = {
-  rate_limited:
-    'If the service asks for pauses, ask it for more; if nothing is sent, see whether the service and the vault answer. "outlay prove" shows every attempt.',
+  rate_limited: 'If the service asks for pauses, ask it for more; "outlay prove" shows every attempt and its answer.',
   account_limited:
     'Raise the limits of the account ("outlay accounts limit"), or see why the service slows it down ("outlay accounts list").',
   registration_unknown:

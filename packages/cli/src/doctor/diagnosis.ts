@@ -5,6 +5,7 @@ import { plural } from '../output/table.ts'
 import { diagnoseDeferredTransfers, diagnoseUnadopted, diagnoseUnread } from './deferred.ts'
 import { type Finding, serious, warning } from './finding.ts'
 import { diagnoseLate } from './late.ts'
+import { diagnoseObstructed } from './obstructed.ts'
 import { diagnoseSending } from './sending.ts'
 
 /** The facts about a connection to the server. */
@@ -39,6 +40,7 @@ export function diagnose(facts: HealthFacts, connection: ConnectionFacts): reado
   const findings = [
     ...diagnoseLate(facts),
     ...diagnoseSending(facts),
+    ...diagnoseObstructed(facts),
     ...diagnoseServer(facts, connection),
     ...diagnoseWorkers(facts),
     ...diagnoseJobs(facts),

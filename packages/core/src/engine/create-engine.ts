@@ -26,6 +26,7 @@ import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { readObservations } from './observation.ts'
+import { createObstacleLog, watchGateway } from './obstacle-log.ts'
 import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
@@ -136,7 +137,7 @@ function guardForeign<Tx>(options: EngineOptions<Tx>, runtime: Runtime): EngineO
   const timeouts = readTimeouts(options.timeouts)
   return {
     ...options,
-    gateway: foreignGateway(gateway, runtime, timeouts),
+    gateway: watchGateway(foreignGateway(gateway, runtime, timeouts), createObstacleLog(runtime)),
     webhooks: webhooks === undefined ? undefined : foreignVerifier(webhooks, runtime, timeouts.lookupMs),
     telemetry: telemetry === undefined ? undefined : foreignTelemetry(telemetry),
   }
