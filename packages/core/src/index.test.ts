@@ -69,6 +69,7 @@ describe('the package', () => {
       'classifyAnswer',
       'foreignTelemetry',
       'longestTimerMs',
+      'refuseUnread',
       'retryDelayMs',
       'rowDecoder',
       'timerRange',

@@ -7,6 +7,7 @@ import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
 import { unlessUnreadable } from './circumstances.ts'
 import { formatHolds, type Hold, mergeHolds, readHolds } from './holds.ts'
+import { requireAccount } from './known-account.ts'
 
 /** Lists transfers, newest first; with `stuck`, those that wait for something, the longest wait first. */
 export async function listTransfers(
@@ -17,6 +18,7 @@ export async function listTransfers(
   if (stuck === true) return listStuck(session, rest)
   if (rest.before !== undefined) Id.parse(rest.before, 'before')
   const transfers = await session.inspection.transfers(rest)
+  if (transfers.length === 0 && rest.accountId !== undefined) await requireAccount(session, rest.accountId)
   session.write(transfers, () => {
     if (transfers.length === 0) return 'No transfer.'
     const more = transfers.length < (rest.limit ?? 50) ? '' : `\n\nMore with --before ${transfers.at(-1)?.id}`
@@ -29,6 +31,7 @@ async function listStuck(session: Session, { accountId, limit, ...others }: Tran
     throw new Misuse('--stuck goes with --account and --limit only.', 'Leave out what else there is, or --stuck.')
   }
   const stuck = await session.inspection.stuck({ accountId, ...(limit === undefined ? {} : { limit }) })
+  if (stuck.length === 0 && accountId !== undefined) await requireAccount(session, accountId)
   session.write(stuck, () => {
     if (stuck.length === 0) return 'Nothing is stuck.'
     return formatStuck(stuck)
@@ -101,6 +104,7 @@ export async function findEvidence(session: Session, reference: TransferReferenc
   const found = id ?? (await session.engine.transfers.getByKey(accountId ?? '', key ?? ''))?.id
   const evidence = found === undefined ? undefined : await session.inspection.evidence(Id.parse(found))
   if (evidence !== undefined) return evidence
+  if (accountId !== undefined) await requireAccount(session, accountId)
   throw new OutlayError('transfer_not_found', `There is no transfer ${id ?? `with the key "${key}" in ${accountId}`}.`)
 }
 

@@ -15,6 +15,7 @@ import type { WorkOptions } from '../ports/work-options.ts'
 import { alignedPollDelayMs, pollDelayMs, watchDelayMs } from '../retry.ts'
 import type { Environment } from '../transfer-type.ts'
 import { createAccounts } from './account-commands.ts'
+import { refuseAddresses } from './address-ids.ts'
 import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
 import { isText } from './checked-text.ts'
@@ -171,9 +172,16 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     return enqueued
   }
   return {
-    enqueue: (tx, request) => enqueue(tx, request),
+    async enqueue(tx, request) {
+      refuseAddresses(request, '')
+      return enqueue(tx, request)
+    },
     async enqueueMany(tx, requests) {
-      return write(tx, await prepareTransfers(requests, runtime, prepare))
+      const prepareNew = (request: EnqueueRequest, prefix: string) => {
+        refuseAddresses(request, prefix)
+        return prepare(request, prefix)
+      }
+      return write(tx, await prepareTransfers(requests, runtime, prepareNew))
     },
     get: async (transferId) => (isKnowable(transferId) ? backend.get(transferId) : undefined),
     getByKey: async (accountId, key) =>

@@ -88,7 +88,8 @@ export function watchGateway(gateway: Gateway, log: ObstacleLog): Gateway {
         return await gateway.identify?.(accountId, options)
       } catch (error) {
         const kind = error instanceof Error ? error.name : typeof error
-        if (!options.signal.aborted) log.begin(accountId, 'credentials_unavailable', kind, true)
+        const trouble = OutlayError.is(error, 'invalid_request') ? 'misconfigured' : 'credentials_unavailable'
+        if (!options.signal.aborted) log.begin(accountId, trouble, kind, true)
         throw error
       }
     },

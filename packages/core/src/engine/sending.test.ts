@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { claimedAt, hoursAgo, sampleClaim } from '../../test/sample-claim.ts'
+import { OutlayError } from '../error.ts'
 import type { Claim } from '../ports/claim.ts'
 import type { Gateway } from '../ports/gateway.ts'
 import { checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer, whileKeyLives } from './sending.ts'
@@ -141,6 +142,8 @@ describe('the client that sends a transfer', () => {
       reason: 'credentials_unavailable',
       detail: 'not sent: the client of the account could not be found (TypeError)',
     })
+    const lost = async () => Promise.reject(new OutlayError('invalid_request', 'the address could not be found'))
+    expect((await find(lost, {})).sender).toMatchObject({ reason: 'misconfigured' })
     const strange = (async () => 7) as unknown as Gateway['identify']
     expect((await find(strange, {})).sender).toMatchObject({ reason: 'misconfigured' })
     expect((await find(theirs, {}, false)).sender).toMatchObject({ reason: 'rate_limited' })

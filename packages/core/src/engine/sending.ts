@@ -1,3 +1,4 @@
+import { OutlayError } from '../error.ts'
 import { longestTimerMs } from '../number-option.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
 import {
@@ -117,6 +118,8 @@ export async function findSender<Tx>(
     client = (await gateway.identify?.(accountId, { signal, wanted: known ?? undefined })) ?? anyClient
   } catch (error) {
     if (signal.aborted) return waits('rate_limited', 'the engine stops')
+    if (OutlayError.is(error, 'invalid_request'))
+      return waits('misconfigured', 'the address of the account could not be found')
     // Only the error's class is logged: a vault's message may hold a secret.
     const kind = error instanceof Error ? error.name : typeof error
     return waits('credentials_unavailable', `the client of the account could not be found (${kind})`)
