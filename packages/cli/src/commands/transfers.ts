@@ -179,7 +179,9 @@ const standing = (transfer: StoredTransfer): string =>
 
 /** Cancels transfers, all of them or none. */
 export async function cancelTransfers(session: Session, ids: readonly string[]): Promise<void> {
-  await changeAll(session, ids, 'canceled', async (tx, { id }) => session.engine.transfers.cancel(tx, id))
+  const cancel = async (tx: Transaction, { id }: StoredTransfer) => session.engine.transfers.cancel(tx, id)
+  const keys = 'Their keys stay theirs: "outlay transfers resubmit <id>" pays after all, under a new one.'
+  await changeAll(session, ids, 'canceled', cancel, { note: keys })
 }
 
 /** Returns transfers to the queue with their own keys, all of them or none. */
@@ -189,7 +191,7 @@ export async function releaseTransfers(session: Session, ids: readonly string[])
     const message = `The transfer ${transfer.id} is ${standing(transfer)}; only a blocked or waiting one is released.`
     throw new OutlayError('conflict', message)
   }
-  await changeAll(session, ids, 'released', release, true)
+  await changeAll(session, ids, 'released', release, { isSent: true })
 }
 
 /** Resolves a blocked transfer as a person says. With a gateway module, asks the service for the id first. */
@@ -218,7 +220,7 @@ async function changeAll(
   ids: readonly string[],
   verb: string,
   change: (tx: Transaction, transfer: StoredTransfer) => Promise<void>,
-  isSent = false,
+  { isSent = false, note = '' }: { readonly isSent?: boolean; readonly note?: string } = {},
 ): Promise<void> {
   const before = await readAll(
     session,
@@ -243,7 +245,7 @@ async function changeAll(
     const unread = 'What they are now could not be read: see "outlay transfers show".'
     const lines = changes.map(({ id, from, to }) => `${id}  ${from} → ${to ?? 'not read'}`)
     const holds = formatHolds(mergeHolds([...held.values()]))
-    return [holds, ...lines, ...(after === undefined ? [unread] : [])].join('\n')
+    return [holds, ...lines, ...(after === undefined ? [unread] : []), ...(note === '' ? [] : [note])].join('\n')
   })
 }
 

@@ -20,6 +20,7 @@ import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
 import { isText } from './checked-text.ts'
 import { cancelTransfer, findEnded, findOrder, isKnowable, resubmitKey, timesAgain } from './commands.ts'
+import { noticeEnded } from './ended-keys.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from './enqueueing.ts'
 import { decideEnvironment, environmentAgain, markEnvironment } from './environment.ts'
@@ -174,14 +175,15 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
   return {
     async enqueue(tx, request) {
       refuseAddresses(request, '')
-      return enqueue(tx, request)
+      const enqueued = await enqueue(tx, request)
+      return noticeEnded([enqueued], runtime.logger)[0] ?? enqueued
     },
     async enqueueMany(tx, requests) {
       const prepareNew = (request: EnqueueRequest, prefix: string) => {
         refuseAddresses(request, prefix)
         return prepare(request, prefix)
       }
-      return write(tx, await prepareTransfers(requests, runtime, prepareNew))
+      return noticeEnded(await write(tx, await prepareTransfers(requests, runtime, prepareNew)), runtime.logger)
     },
     get: async (transferId) => (isKnowable(transferId) ? backend.get(transferId) : undefined),
     getByKey: async (accountId, key) =>
