@@ -1,72 +1,12 @@
-import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
+import type { TransferSummary } from '@outlay/adapters-pg'
 import { Id, OutlayError, type Resolution, type ResubmitOptions, type StoredTransfer } from '@outlay/core'
 import { formatDuration } from '../output/duration.ts'
-import { formatFields, formatTable, plural, printable } from '../output/table.ts'
+import { formatFields, formatTable, plural } from '../output/table.ts'
 import { withGateway } from '../session/gateway-module.ts'
-import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
 import { unlessUnreadable } from './circumstances.ts'
 import { formatHolds, type Hold, mergeHolds, readHolds } from './holds.ts'
 import { requireAccount } from './known-account.ts'
-
-/** Lists transfers, newest first; with `stuck`, those that wait for something, the longest wait first. */
-export async function listTransfers(
-  session: Session,
-  filter: TransferFilter & { readonly stuck?: boolean | undefined },
-): Promise<void> {
-  const { stuck, ...rest } = filter
-  if (stuck === true) return listStuck(session, rest)
-  if (rest.before !== undefined) Id.parse(rest.before, 'before')
-  const transfers = await session.inspection.transfers(rest)
-  if (transfers.length === 0 && rest.accountId !== undefined) await requireAccount(session, rest.accountId)
-  session.write(transfers, () => {
-    if (transfers.length === 0) return 'No transfer.'
-    const more = transfers.length < (rest.limit ?? 50) ? '' : `\n\nMore with --before ${transfers.at(-1)?.id}`
-    return formatTable(transfers, columns) + more
-  })
-}
-
-async function listStuck(session: Session, { accountId, limit, ...others }: TransferFilter): Promise<void> {
-  if (Object.values(others).some((one) => one !== undefined)) {
-    throw new Misuse('--stuck goes with --account and --limit only.', 'Leave out what else there is, or --stuck.')
-  }
-  const stuck = await session.inspection.stuck({ accountId, ...(limit === undefined ? {} : { limit }) })
-  if (stuck.length === 0 && accountId !== undefined) await requireAccount(session, accountId)
-  session.write(stuck, () => {
-    if (stuck.length === 0) return 'Nothing is stuck.'
-    return formatStuck(stuck)
-  })
-}
-
-type Stuck = Awaited<ReturnType<Session['inspection']['stuck']>>
-
-/** What a transfer waits for, and what to do, stand below its line in full: a table would cut them off. */
-function formatStuck(stuck: Stuck): string {
-  const [heading = '', ...rows] = formatTable(stuck, [
-    ['id', (row) => row.id],
-    ['account', (row) => row.accountId],
-    ['stage', (row) => row.stage],
-    ['reason', (row) => row.reason],
-    ['for', (row) => formatDuration(row.waitingMs)],
-    ['since', (row) => row.since],
-  ]).split('\n')
-  const below = stuck.map(({ waitsFor, remedy }) => [`  waits for ${printable(waitsFor)}`, `  → ${printable(remedy)}`])
-  return [heading, ...rows.flatMap((row, index) => [row, ...(below[index] ?? [])])].join('\n')
-}
-
-const columns = [
-  ['id', (row: TransferSummary) => row.id],
-  ['account', (row: TransferSummary) => row.accountId],
-  ['amount', (row: TransferSummary) => `${row.amount} ${row.currency}`],
-  ['from', (row: TransferSummary) => row.source],
-  ['to', (row: TransferSummary) => row.destination],
-  ['stage', (row: TransferSummary) => row.stage],
-  ['status', (row: TransferSummary) => row.status],
-  ['reason', (row: TransferSummary) => row.reason ?? row.failureCode],
-  ['attempts', (row: TransferSummary) => row.attempts],
-  ['age', (row: TransferSummary) => formatDuration(row.ageMs)],
-  ['next', (row: TransferSummary) => row.nextAttemptAt ?? row.nextPollAt],
-] as const
 
 /** Shows one transfer: its state, what it waits for, and its history. */
 export async function showTransfer(session: Session, reference: TransferReference): Promise<void> {

@@ -2,11 +2,9 @@ import type { HealthFacts } from '@outlay/adapters-pg'
 import { formatDuration } from '../output/duration.ts'
 import { plural } from '../output/table.ts'
 import { type Finding, serious, warning } from './finding.ts'
+import { limits } from './thresholds.ts'
 
 type Obstructed = HealthFacts['obstructed'][number]
-
-/** From when on what may pass by itself is serious, in milliseconds. It is a warning from the first attempt on. */
-export const obstructedSeriousMs = 300_000
 
 /** Accounts that a finding names. */
 const mostNamed = 5
@@ -36,7 +34,7 @@ export function diagnoseObstructed({ obstructed }: Pick<HealthFacts, 'obstructed
     const named = groups.slice(0, mostNamed).map(describe)
     const more = first.groups > named.length ? `; and ${first.groups - named.length} more` : ''
     const { what, cure } = findings[reason]
-    const isSerious = reason === 'misconfigured' || groups.some(({ sinceMs }) => sinceMs >= obstructedSeriousMs)
+    const isSerious = reason === 'misconfigured' || groups.some(({ sinceMs }) => sinceMs >= limits.obstructedMs.serious)
     const grade = isSerious ? serious : warning
     return [grade(reason, `Transfers ${what}: ${named.join('; ')}${more}.`, cure)]
   })
