@@ -1,7 +1,7 @@
 import { decideSubmission } from '../../packages/core/src/engine/submission.ts'
 import { errorCodes } from '../../packages/core/src/error.ts'
 import type { Claim } from '../../packages/core/src/ports/claim.ts'
-import type { SubmitResult } from '../../packages/core/src/ports/gateway.ts'
+import type { Obstacle, SubmitResult } from '../../packages/core/src/ports/gateway.ts'
 import { type Answer, classifyAnswer } from '../../packages/core/src/retry.ts'
 import { statusOf } from '../../packages/service/src/http/problem.ts'
 import { errorMeanings } from './error-meanings.ts'
@@ -28,7 +28,10 @@ export function writeErrors(): Page {
   }
 }
 
-const answers: readonly (readonly [text: string, answer: Answer, unknownForHours?: number])[] = [
+/** An answer, or the obstacle that kept a request from being sent or served. */
+type Case = Answer & { readonly obstacle?: Obstacle; readonly unsent?: true }
+
+const answers: readonly (readonly [text: string, answer: Case, unknownForHours?: number])[] = [
   ['201 with an id', { status: 201 }],
   ['401, 403, after a fresh token', { status: 401 }],
   ['422 `insufficient_balance`', { status: 422, code: 'insufficient_balance' }],
@@ -37,20 +40,30 @@ const answers: readonly (readonly [text: string, answer: Answer, unknownForHours
   ['another 409', { status: 409, code: 'idempotency_key_in_flight' }],
   ['another 4xx', { status: 422, code: 'ach_limit_exceeded' }],
   ['the same after a lost answer, without a proof', { status: 422, code: 'ach_limit_exceeded' }, 1],
-  ['4xx without a code', { status: 404 }],
+  ['another 4xx without a code', { status: 400 }],
   ['408, 425', { status: 408 }],
   ['429', { status: 429 }],
   ['5xx', { status: 503 }],
   ['a body that cannot be read', { status: 201, readable: false }],
   ['none: timeout, reset', {}],
   ['none for 24 hours', {}, 25],
+  ['not sent: no connection, or no token because its endpoint is down', { unsent: true, obstacle: 'unreachable' }],
+  ['not sent: TLS fails, or the token endpoint is not at its address', { unsent: true, obstacle: 'misconfigured' }],
+  ['404, 405, 410 or a redirect, without a code', { status: 404, obstacle: 'misconfigured' }],
+  ['not sent: the credentials could not be read', { unsent: true, obstacle: 'credentials_unavailable' }],
 ]
 
 const now = new Date(0)
 
 function writeAnswer([text, answer, unknownForHours]: (typeof answers)[number]): readonly string[] {
-  const outcome = classifyAnswer(answer)
-  const result = { outcome, remoteId: 'remote', code: answer.code ?? '', detail: '' } as SubmitResult
+  const outcome = answer.unsent ? 'throttled' : classifyAnswer(answer)
+  const result = {
+    outcome,
+    obstacle: answer.obstacle,
+    remoteId: 'remote',
+    code: answer.code ?? '',
+    detail: '',
+  } as SubmitResult
   const decide = (attempt: number) =>
     decideSubmission(claimOf(attempt, unknownForHours), result, { now, fraction: 1, firstPollMs: 0 })
   const [first, late] = [decide(1), decide(50)]

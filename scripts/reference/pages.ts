@@ -6,6 +6,7 @@ import { writeConfiguration, writePackages } from './exports.ts'
 import { type Page, paragraphs } from './markdown.ts'
 import { writeResources } from './operations.ts'
 import { diagrams, writeEngineStages, writeStatuses } from './states.ts'
+import { writeThresholds } from './thresholds.ts'
 
 const note = '<!-- Written by `npx -y pnpm@12 reference` from the code; change it there. -->'
 
@@ -32,11 +33,14 @@ const writeFile = (title: string, body: string): string => `${paragraphs(note, `
 
 const place = /(<!-- generated-begin: ([\w-]+) -->\n)[\s\S]*?(<!-- generated-end -->)/g
 
+/** Documents with such places. */
+export const partlyGenerated = ['ARCHITECTURE.md', 'docs/guides/operating.md']
+
 /** Fills the marked places of a document that is otherwise written by hand. */
 export function fillGenerated(text: string): string {
   return text.replace(place, (_, begin: string, name: string, end: string) => {
-    const diagram = diagrams[name]
-    if (diagram === undefined) throw new Error(`Nothing is generated as ${name}.`)
-    return `${begin}\n${diagram}\n\n${end}`
+    const part = name === 'doctor-thresholds' ? writeThresholds() : diagrams[name]
+    if (part === undefined) throw new Error(`Nothing is generated as ${name}.`)
+    return `${begin}\n${part}\n\n${end}`
   })
 }

@@ -47,6 +47,7 @@ import {
   unknownNumbered,
   withMigrationLock,
 } from './schema/migrate.ts'
+import { checkWorkerRole, explainRole } from './schema/worker-role.ts'
 import { countHandlerLoops } from './subscriptions/handler-loops.ts'
 import { startSubscriber } from './subscriptions/subscriber.ts'
 import { createSubscriptionStore, type SubscriptionStore } from './subscriptions/subscriptions.ts'
@@ -76,7 +77,7 @@ export interface PostgresOptions<Tx> {
    * name, and a copy of the server's files cannot be distinguished from the server.
    */
   readonly deployment?: string | undefined
-  /** Default: logs nothing. */
+  /** Where the engine logs. Default: warnings and errors go to the console (standard error), and nothing else is logged. */
   readonly logger?: Logger | undefined
 }
 
@@ -149,7 +150,8 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     work: (handlers, work) => {
       const logger = handlers.logger ?? runtime.logger
       const { deployment } = options
-      return startWork({ driver, queueSchema, channel, logger, checkIdentity, deployment, ...stores, handlers, work })
+      const at = { driver, schema, queueSchema, channel }
+      return startWork({ ...at, logger, checkIdentity, deployment, ...stores, handlers, work })
     },
   }
 }
@@ -182,7 +184,10 @@ async function migrateQueue(
 /** Suffix of a migration's name with which the code of earlier releases cannot work. */
 const closing = '_closes_earlier'
 
-async function check<Tx>(
+const check = <Tx>(driver: Driver<Tx>, schema: string, queueSchema: string, migrations: readonly Migration[]) =>
+  explainRole(driver, schema, () => checkSchema(driver, schema, queueSchema, migrations))
+
+async function checkSchema<Tx>(
   driver: Driver<Tx>,
   schema: string,
   queueSchema: string,
@@ -213,6 +218,7 @@ async function check<Tx>(
 
 interface Parts<Tx> {
   readonly driver: Driver<Tx>
+  readonly schema: string
   readonly queueSchema: string
   readonly channel: string
   readonly logger: Logger
@@ -244,6 +250,7 @@ function checkDeployment(deployment: unknown): void {
 /** What workers need before the first of them starts. When a step fails, nothing is left running. */
 async function prepareWork<Tx>(parts: Parts<Tx>) {
   const { driver, logger, handlers } = parts
+  await checkWorkerRole(driver, parts.schema)
   const offError = driver.onError((error) =>
     logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
   )

@@ -1,5 +1,16 @@
 import type { Catalog } from './catalog.ts'
-import { closeInput, enter, type Input, member, openInput, type PegOptions, readId, readText, refuse } from './input.ts'
+import {
+  closeInput,
+  enter,
+  type Input,
+  member,
+  notInCatalog,
+  openInput,
+  type PegOptions,
+  readId,
+  readText,
+  refuse,
+} from './input.ts'
 import type { WireInstructions } from './payment.ts'
 import { pegProblem, type ValueType } from './value-type.ts'
 
@@ -90,7 +101,8 @@ const readSource = (parent: Input, catalog: Catalog): ValueType | undefined => {
   const name = input && readText(input, members.valueType)
   if (input === undefined || name === undefined) return undefined
   const type = catalog.valueType(name)
-  if (type === undefined) return refuse(input, members.valueType, 'unknown_value_type', 'is not in the catalog')
+  if (type === undefined)
+    return refuse(input, members.valueType, 'unknown_value_type', notInCatalog(catalog.valueTypes))
   if (type.name === 'USD') return type
   return refuse(input, members.valueType, 'unsupported_flow', 'must be USD: other automations are not available yet')
 }
@@ -108,8 +120,9 @@ const readDestination = (
   if (valueName === undefined || railName === undefined) return undefined
   const value = catalog.valueType(valueName)
   const rail = catalog.transferType(railName)
-  if (value === undefined) refuse(input, members.valueType, 'unknown_value_type', 'is not in the catalog')
-  if (rail === undefined) refuse(input, members.transferType, 'unknown_transfer_type', 'is not in the catalog')
+  if (value === undefined) refuse(input, members.valueType, 'unknown_value_type', notInCatalog(catalog.valueTypes))
+  if (rail === undefined)
+    refuse(input, members.transferType, 'unknown_transfer_type', notInCatalog(catalog.transferTypes))
   if (value === undefined || rail === undefined) return undefined
   if (rail.family === 'bank') return refuse(input, members.transferType, 'unsupported_flow', 'must be a chain')
   if (!catalog.pairs(value.name, rail.name)) {

@@ -195,3 +195,7 @@ export const readId = (input: Input, member: Member, optional = false): string |
   }
   return value
 }
+
+/** Says that a name is not in a catalog, and which are. */
+export const notInCatalog = (entries: readonly { readonly name: string }[]): string =>
+  `is not in the catalog, which has ${entries.map(({ name }) => name).join(', ')}`

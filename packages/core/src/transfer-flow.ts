@@ -1,6 +1,6 @@
 import type { Catalog } from './catalog.ts'
 import { type ErrorCode, OutlayError } from './error.ts'
-import { type ParseOptions, pathUnder } from './input.ts'
+import { notInCatalog, type ParseOptions, pathUnder } from './input.ts'
 import type { TransferType } from './transfer-type.ts'
 
 /** Kinds of transfer. Specification: "What the service does", 3. */
@@ -83,7 +83,7 @@ export const flowOf = (
 
 const railOf = (catalog: Catalog, legs: FlowLegs, side: FlowProblem['side']): TransferType | FlowProblem =>
   catalog.transferType(legs[side].transferType) ??
-  problem(side, 'transferType', 'is not in the catalog', 'unknown_transfer_type')
+  problem(side, 'transferType', notInCatalog(catalog.transferTypes), 'unknown_transfer_type')
 
 const classify = (
   legs: FlowLegs,

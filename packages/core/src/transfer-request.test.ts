@@ -367,3 +367,17 @@ describe('parseTransferOrder', () => {
     expect(refusals({ ...offramp, source })).toEqual(['missing_field source.addressId'])
   })
 })
+
+it('lists the choices for a name that is not in the catalog', () => {
+  const catalog = createCatalog({ valueTypes: [{ name: 'ACME', kind: 'token', scale: 6 }] })
+  const legs = { source: { addressId: 'a', valueType: 'USDC', transferType: 'base' } }
+  const request = (currency: string, transferType: string) => ({
+    ...legs,
+    amount: { value: '1', currency },
+    destination: { addressId: 'b', valueType: 'USD', transferType },
+  })
+  expect(() => parseTransferRequest(request('EUR', 'wire'), catalog)).toThrow(
+    /amount\.currency: is not in the catalog, which has USD, .*USDC.*ACME$/,
+  )
+  expect(() => parseTransferRequest(request('USD', 'sepa'), catalog)).toThrow(/which has .*wire.*ach_credit/)
+})

@@ -10,6 +10,7 @@ import {
   has,
   type Input,
   member,
+  notInCatalog,
   openInput,
   type ParseOptions,
   type PegOptions,
@@ -104,17 +105,31 @@ const refuseResponseOnly = (input: Input, list: typeof responseOnly): void => {
   for (const at of list) if (has(input.record, at)) refuse(input, at, 'response_only_field', 'is set by the service')
 }
 
+/** What a name is chosen from. */
+interface Choice<T> {
+  readonly find: (name: string) => T | undefined
+  readonly entries: readonly { readonly name: string }[]
+  readonly code: ErrorCode
+}
+
+const valueTypeOf = ({ valueType, valueTypes }: Catalog): Choice<ValueType> => ({
+  ...{ find: valueType, entries: valueTypes, code: 'unknown_value_type' },
+})
+
+const transferTypeOf = ({ transferType, transferTypes }: Catalog): Choice<TransferType> => ({
+  ...{ find: transferType, entries: transferTypes, code: 'unknown_transfer_type' },
+})
+
 const readName = <T>(
   input: Input,
   at: (typeof members)['valueType'],
-  find: (name: string) => T | undefined,
-  code: ErrorCode,
+  { find, entries, code }: Choice<T>,
 ): T | undefined => {
   const name = read(input.record, at)
   if (typeof name !== 'string' || name === '') {
     return refuse(input, at, name === undefined || name === '' ? 'missing_field' : 'invalid_request', 'must be a name')
   }
-  return find(name) ?? refuse(input, at, code, 'is not in the catalog')
+  return find(name) ?? refuse(input, at, code, notInCatalog(entries))
 }
 
 const readInline = (
@@ -142,8 +157,8 @@ const readLeg = (
   const input = enter(parent, members[side])
   if (input === undefined) return undefined
   refuseResponseOnly(input, responseOnlyOnLeg)
-  const value = readName(input, members.valueType, catalog.valueType, 'unknown_value_type')
-  const rail = readName(input, members.transferType, catalog.transferType, 'unknown_transfer_type')
+  const value = readName(input, members.valueType, valueTypeOf(catalog))
+  const rail = readName(input, members.transferType, transferTypeOf(catalog))
   const inline = mayBeInline && read(input.record, members.address) !== undefined
   const address = inline ? readInline(input, rail, catalog) : undefined
   const addressId = readId(input, members.addressId, inline || (side === 'source' && rail?.wire === true))
@@ -161,7 +176,7 @@ const readAmount = (
 ): Amount | undefined => {
   const input = enter(parent, members.amount)
   if (input === undefined) return undefined
-  const currency = readName(input, members.currency, catalog.valueType, 'unknown_value_type')
+  const currency = readName(input, members.currency, valueTypeOf(catalog))
   const scales = [currency, source?.value, destination?.value].flatMap((type) =>
     type === undefined ? [] : [type.scale],
   )

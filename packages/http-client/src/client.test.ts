@@ -319,6 +319,29 @@ test('an address that would expose secrets in transit is refused at once', () =>
   expect(() => open({ baseUrl: 'http://api.example.com' })).toThrow('allowInsecure')
   expect(() => open({ baseUrl: 'https://user:pass@api.example.com' })).toThrow('credentials')
   expect(() => open({ baseUrl: 'ftp://api.example.com' })).toThrow('http')
+})
+
+test.each([
+  ['api.example.com', 'it does not begin with https://'],
+  ['localhost:3000', 'it does not begin with https://'],
+  ['https://', 'it cannot be read as one'],
+  ['', 'it is empty'],
+  [undefined, 'it is undefined'],
+])('an address %j is refused with what to write', (baseUrl, why) => {
+  const sentence = `baseUrl must be an http or https address such as https://api.example.com; ${why}`
+  expect(() => open({ baseUrl: baseUrl as string })).toThrow(sentence)
+})
+
+test('a member of a request that does not exist is refused before anything is sent', async () => {
+  const create = (extra: object) => client.transfers.create(accountId, { ...request, ...extra })
+  await expect(create({ metadata: { invoice: '1' } })).rejects.toMatchObject({
+    code: 'invalid_request',
+    field: 'metadata',
+  })
+  await expect(create({ destination: { ...request.destination, memo: 'x' } })).rejects.toMatchObject({
+    field: 'destination.memo',
+  })
+  expect(server.requests).toHaveLength(0)
   expect(() => open({ tokenUrl: 'http://login.example.com/token' })).toThrow('tokenUrl')
 })
 

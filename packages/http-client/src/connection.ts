@@ -1,4 +1,4 @@
-import type { Clock, Environment, Random, Telemetry } from '@outlay/core'
+import { type Clock, type Environment, OutlayError, type Random, type Telemetry } from '@outlay/core'
 import { checkNames, checkNumbers, foreignTelemetry, timerRange } from '@outlay/core/adapter'
 import { Agent, type Dispatcher } from 'undici'
 import {
@@ -105,9 +105,22 @@ export interface Connection {
 
 const loopback = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
+/** What is wrong with a text that is no address. The text itself may be a secret in the wrong place. */
+const describeText = (value: unknown): string => {
+  if (typeof value !== 'string') return `it is ${value === null ? 'null' : typeof value}`
+  if (value.trim() === '') return 'it is empty'
+  return /^https?:/i.test(value) ? 'it cannot be read as one' : 'it does not begin with https://'
+}
+
+const parseUrl = (value: string | URL, name: string): URL => {
+  const example = `${name} must be an http or https address such as https://api.example.com`
+  const url = URL.canParse(String(value)) ? new URL(value) : undefined
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url
+  throw new Error(`${example}; ${describeText(value instanceof URL ? value.href : value)}`)
+}
+
 const readUrl = (value: string | URL, name: string, allowInsecure: boolean): URL => {
-  const url = new URL(value)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Error(`${name} must be an http or https address`)
+  const url = parseUrl(value, name)
   if (url.username !== '' || url.password !== '')
     throw new Error(`${name} must not contain credentials; use the option for them`)
   if (url.protocol === 'http:' && !allowInsecure && !loopback.test(url.hostname)) {
@@ -175,6 +188,7 @@ const abortedBefore = {
 /** A host's function failed. Its message is not reported, because it may contain anything. */
 const unavailable = {
   kind: 'unavailable',
+  obstacle: 'misconfigured',
   detail: 'the address or the limits of the account could not be found',
 } as const
 
@@ -207,6 +221,15 @@ const readAddresses = ({ baseUrl, tokenUrl }: ConnectionOptions, allowInsecure: 
   }
   const only = read('')
   return () => only
+}
+
+/** The addresses of an account. Throws OutlayError `invalid_request` when the host's function does not return them. */
+const requireAddresses = (addresses: ReturnType<typeof readAddresses>, accountId: string) => {
+  try {
+    return addresses(accountId)
+  } catch {
+    throw new OutlayError('invalid_request', 'the address of the account could not be found', { field: 'baseUrl' })
+  }
 }
 
 /** Resolves with the token, or with an abort when the caller no longer waits. The fetch continues for the other callers. */
@@ -337,7 +360,7 @@ export function createConnection(options: ConnectionOptions, others: readonly st
     },
     async identify(accountId, wanted, signal) {
       signal?.throwIfAborted()
-      const { baseUrl } = addresses(accountId)
+      const { baseUrl } = requireAddresses(addresses, accountId)
       const isWanted = (clientId: string) => wanted === undefined || clientName(baseUrl, clientId) === wanted
       return clientName(baseUrl, await tokens.clientIdOf(accountId, isWanted))
     },

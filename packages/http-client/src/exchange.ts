@@ -1,3 +1,4 @@
+import type { Obstacle } from '@outlay/core'
 import type { Dispatcher } from 'undici'
 
 /** One complete HTTP request, ready to be sent. */
@@ -27,6 +28,8 @@ export interface HttpFailure {
   readonly sent: boolean
   /** One phrase without hosts, credentials or content. */
   readonly detail: string
+  /** What kept the request from being sent; absent when it was sent, or when this side did not want it any more. */
+  readonly obstacle?: Obstacle | undefined
 }
 
 /** Limits of one exchange. */
@@ -56,15 +59,35 @@ const timeoutCodes = new Set([
   'ETIMEDOUT',
 ])
 
+/**
+ * Codes of a handshake that fails until a person corrects the certificate, the trusted authorities or the scheme. OpenSSL's are
+ * those of its verification, and Node's begin with ERR_.
+ */
+const handshakeCodes =
+  /^(ERR_SSL_|ERR_TLS_CERT|EPROTO$|CERT_|CRL_|HOSTNAME_MISMATCH|INVALID_|PATH_LENGTH|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE|DECRYPT)_)/
+
+const phrase = (code: string, reason: HttpFailure['reason']): string => {
+  if (reason === 'timeout') return `timed out (${code})`
+  if (code === 'ECONNREFUSED') return `connection refused: nothing listens at the address (${code})`
+  if (code === 'ENOTFOUND') return `the host name has no address (${code})`
+  return handshakeCodes.test(code)
+    ? `TLS failed, by the certificate or the scheme (${code})`
+    : `connection failed (${code})`
+}
+
+/** The code of a failure. Of a host with several addresses, each of which failed, that of the first. */
+const codeOf = (error: unknown): string => {
+  if (typeof error !== 'object' || error === null) return 'unknown'
+  if ('code' in error && error.code !== undefined) return String(error.code)
+  return 'errors' in error && Array.isArray(error.errors) ? codeOf(error.errors[0]) : 'unknown'
+}
+
 const describeFailure = (error: unknown, sent: boolean): HttpFailure => {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown'
+  const code = codeOf(error)
   const reason = timeoutCodes.has(code) ? 'timeout' : 'connection'
-  return {
-    kind: 'failure',
-    reason,
-    sent,
-    detail: `${reason === 'timeout' ? 'timed out' : 'connection failed'} (${code})`,
-  }
+  const detail = phrase(code, reason)
+  if (sent) return failure(reason, sent, detail)
+  return { ...failure(reason, sent, detail), obstacle: handshakeCodes.test(code) ? 'misconfigured' : 'unreachable' }
 }
 
 const failure = (reason: HttpFailure['reason'], sent: boolean, detail: string): HttpFailure => ({
@@ -72,6 +95,7 @@ const failure = (reason: HttpFailure['reason'], sent: boolean, detail: string): 
   reason,
   sent,
   detail,
+  ...(reason === 'timeout' && !sent ? { obstacle: 'unreachable' as const } : {}),
 })
 
 /** Sending was stopped while the request waited. */

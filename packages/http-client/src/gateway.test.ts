@@ -119,7 +119,12 @@ const answers: readonly (readonly [string, number, unknown, Partial<Record<strin
   ['401 with every token', 401, { message: 'expired' }, { outcome: 'unauthorized' }],
   ['403', 403, { message: 'scope' }, { outcome: 'unauthorized' }],
   ['404', 404, { code: 'not_found' }, { outcome: 'rejected', code: 'not_found' }],
-  ['404 of a proxy', 404, '<html>not here</html>', { outcome: 'unknown', detail: 'HTTP 404' }],
+  [
+    '404 of a proxy',
+    404,
+    '<html>not here</html>',
+    { outcome: 'unknown', obstacle: 'misconfigured', detail: 'HTTP 404; is the path of baseUrl right?' },
+  ],
   ['404 without a code', 404, { message: 'no Route matched with those values' }, { outcome: 'unknown' }],
   ['400 as plain text', 400, 'account number is invalid', { outcome: 'unknown' }],
   ['410 without a body', 410, '', { outcome: 'unknown' }],

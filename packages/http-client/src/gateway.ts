@@ -173,12 +173,12 @@ const readCreateResult = (
     case 'denied':
       return { outcome: 'unauthorized', detail: attempt.detail, mayHaveActed }
     case 'unavailable': {
-      const { retryAfterMs, detail } = attempt
-      return { outcome: 'throttled', retryAfterMs, detail: `not sent: ${detail}`, mayHaveActed }
+      const { retryAfterMs, detail, obstacle } = attempt
+      return { outcome: 'throttled', retryAfterMs, detail: `not sent: ${detail}`, mayHaveActed, obstacle }
     }
     case 'failure':
       if (attempt.sent) return { outcome: 'unknown', detail: attempt.detail }
-      return { outcome: 'throttled', detail: `not sent: ${attempt.detail}`, mayHaveActed }
+      return { outcome: 'throttled', detail: `not sent: ${attempt.detail}`, mayHaveActed, obstacle: attempt.obstacle }
     case 'answer':
       if (isSuccess(attempt.answer)) return readAccepted(attempt.answer, observeBody)
       return readRefused(call, attempt, now, under)
@@ -217,14 +217,20 @@ const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Dat
     case 'rejected':
       return { ...marks, outcome, code: code ?? `http_${status}`, detail: listMembers(refusal, under) }
     case 'throttled':
-    case 'unknown':
       return { ...marks, outcome, retryAfterMs, detail }
+    case 'unknown':
+      if (!isWrongPath(refusal)) return { ...marks, outcome, retryAfterMs, detail }
+      return { ...marks, outcome, obstacle: 'misconfigured', detail: `${detail}; is the path of baseUrl right?` }
     case 'accepted':
       throw new Error('readRefused is for refusals')
     default:
       return { ...marks, outcome, detail }
   }
 }
+
+/** True for what a server answers that does not have the path. Without a code it proves nothing, so the outcome is unknown all the same. */
+const isWrongPath = ({ status, stated }: Refusal): boolean =>
+  !stated && (status === 404 || status === 405 || status === 410 || (status >= 300 && status < 400))
 
 /** Codes that end nothing: the same key goes out again, or a person decides. They are believed when a sentence gives them away. */
 const isHarmless = (code: string | undefined): boolean =>

@@ -186,6 +186,24 @@ test.each([
   expect(readTokenAnswer(body, new Date(0), [])).toMatchObject({ kind: 'unavailable' })
 })
 
+test.each([
+  [404, 'misconfigured'],
+  [405, 'misconfigured'],
+  [302, 'misconfigured'],
+  [408, 'unreachable'],
+  [500, 'unreachable'],
+  [503, 'unreachable'],
+  [429, undefined],
+] as const)('a token endpoint that answers %i: %s', (status, obstacle) => {
+  const page: HttpAnswer = { kind: 'answer', status, headers: { 'retry-after': '5' }, text: '<html></html>' }
+  const result = readTokenAnswer(page, new Date(0), [])
+  expect(result).toMatchObject({ kind: 'unavailable', detail: expect.stringContaining(`HTTP ${status}`) })
+  expect('retryAfterMs' in result ? result.retryAfterMs : undefined).toBe(
+    obstacle === 'misconfigured' ? undefined : 5_000,
+  )
+  expect('obstacle' in result ? result.obstacle : undefined).toBe(obstacle)
+})
+
 test('a token without a lifetime is used for five minutes', () => {
   const body: HttpAnswer = { kind: 'answer', status: 200, headers: {}, text: '{"access_token": "a"}' }
   expect(readTokenAnswer(body, new Date(0), [])).toEqual({ kind: 'grant', value: 'a', lifetimeMs: 300_000 })

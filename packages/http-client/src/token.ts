@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock, Environment } from '@outlay/core'
+import type { Clock, Environment, Obstacle } from '@outlay/core'
 import { type HttpAnswer, type HttpFailure, type HttpRequest, readHeader } from './exchange.ts'
 import { readRefusal } from './refusal.ts'
 import { readRetryAfterMs } from './retry-after.ts'
@@ -20,7 +20,13 @@ export type CredentialsSource = Credentials | ((accountId: string) => Credential
 export type TokenResult =
   | { readonly kind: 'token'; readonly value: string; readonly clientId: string }
   | { readonly kind: 'denied'; readonly status: number; readonly detail: string }
-  | { readonly kind: 'unavailable'; readonly retryAfterMs?: number | undefined; readonly detail: string }
+  | {
+      readonly kind: 'unavailable'
+      readonly retryAfterMs?: number | undefined
+      readonly detail: string
+      /** Absent when the token endpoint asked for a pause. */
+      readonly obstacle?: Obstacle | undefined
+    }
 
 /** Access tokens, one per pair of credentials. Specification: "Authentication". */
 interface TokenSource {
@@ -129,17 +135,28 @@ export function readTokenAnswer(
   now: Date,
   confidential: readonly string[],
 ): Grant | Exclude<TokenResult, { kind: 'token' }> {
-  if (answer.kind === 'failure') return { kind: 'unavailable', detail: `token endpoint: ${answer.detail}` }
+  if (answer.kind === 'failure') {
+    const obstacle = answer.reason === 'body_too_large' ? 'misconfigured' : (answer.obstacle ?? 'unreachable')
+    return { kind: 'unavailable', obstacle, detail: `token endpoint: ${answer.detail}` }
+  }
   const { status } = answer
   if (status >= 200 && status < 300) return readGrant(answer.text)
   const refusal = readRefusal(answer, now, confidential)
-  const detail = `token endpoint: HTTP ${status} ${refusal.code ?? refusal.detail}`
+  const said = refusal.code ?? refusal.detail
+  const detail = `token endpoint: HTTP ${status}${said === `HTTP ${status}` ? '' : ` ${said}`}`
   if (status === 400 || status === 401 || status === 403) return { kind: 'denied', status, detail }
-  return { kind: 'unavailable', retryAfterMs: readRetryAfterMs(readHeader(answer, 'retry-after'), now), detail }
+  const retryAfterMs = readRetryAfterMs(readHeader(answer, 'retry-after'), now)
+  if (status === 429) return { kind: 'unavailable', retryAfterMs, detail }
+  if (isBroken(status)) return { kind: 'unavailable', obstacle: 'unreachable', retryAfterMs, detail }
+  return { kind: 'unavailable', obstacle: 'misconfigured', detail: `${detail}; is its address right?` }
 }
 
+/** True for a status that the right address answers, too, while the service is down. */
+const isBroken = (status: number): boolean => status >= 500 || status === 408 || status === 425
+
 const readGrant = (text: string): Grant | Exclude<TokenResult, { kind: 'token' }> => {
-  const unreadable = { kind: 'unavailable', detail: 'token endpoint: the answer is not a bearer token' } as const
+  const detail = 'token endpoint: the answer is not a bearer token; is its address right?'
+  const unreadable = { kind: 'unavailable', obstacle: 'misconfigured', detail } as const
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -203,6 +220,30 @@ const fetchToken = async (
   return { kind: 'token', value: grant.value, clientId: credentials.clientId }
 }
 
+/** Where an account gets its tokens, and with which credentials; or why that cannot be found. */
+async function findAccount(
+  options: TokenSourceOptions,
+  accountId: string,
+): Promise<
+  { readonly tokenUrl: URL; readonly credentials: Credentials } | Extract<TokenResult, { kind: 'unavailable' }>
+> {
+  let tokenUrl: URL
+  try {
+    tokenUrl = options.tokenUrl(accountId)
+  } catch {
+    const detail = 'the address of the token endpoint could not be found'
+    return { kind: 'unavailable', obstacle: 'misconfigured', detail }
+  }
+  try {
+    return { tokenUrl, credentials: await readCredentials(options, accountId) }
+  } catch (error) {
+    // The message of a vault may contain a secret, so only the name of the error is reported.
+    const name = error instanceof Error ? error.name : 'error'
+    const detail = `the credentials of the account could not be read (${name})`
+    return { kind: 'unavailable', obstacle: 'credentials_unavailable', detail }
+  }
+}
+
 /** Makes a token source. It keeps tokens in memory only, and secrets only during a request for a token. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { credentials: source, clock } = options
@@ -218,16 +259,9 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   }
 
   const lookupToken = async (accountId: string): Promise<TokenResult> => {
-    let credentials: Credentials
-    let tokenUrl: URL
-    try {
-      tokenUrl = options.tokenUrl(accountId)
-      credentials = await readCredentials(options, accountId)
-    } catch (error) {
-      // The message of a vault may contain a secret, so only the name of the error is reported.
-      const name = error instanceof Error ? error.name : 'error'
-      return { kind: 'unavailable', detail: `the credentials of the account could not be read (${name})` }
-    }
+    const found = await findAccount(options, accountId)
+    if ('kind' in found) return found
+    const { tokenUrl, credentials } = found
     const denied = compareEnvironments(credentials, options)
     if (denied !== undefined) return denied
     const key = keyOf(tokenUrl, credentials)

@@ -35,7 +35,8 @@ begin
     left join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = 1
     where t.remote_id is null and t.status = 'pending'
       and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.attempt > 0
-      and (t.stage = 'submitting' or t.unknown_since is not null or t.reason in ('rate_limited', 'reconcile'))
+      and (t.stage = 'submitting' or t.unknown_since is not null or t.reason in ('rate_limited', 'reconcile')
+        or t.reason = any ({{schema}}.obstacles()))
     group by t.account_id
     union all
     -- What may be a transfer that has ended here is adopted once a person has decided.

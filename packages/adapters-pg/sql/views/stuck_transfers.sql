@@ -1,14 +1,16 @@
 create or replace view {{schema}}.stuck_transfers as
 with waiting as (
   -- Of one that is deferred, whether its last attempt left this side at all: the detail says so when it did not.
-  select t.*, coalesce(j.is_waiting or j.is_active, false) as has_job, j.is_waiting, j.due_at, starts_with(a.detail, 'not sent') as unsent
+  select t.*, coalesce(j.is_waiting or j.is_active, false) as has_job, j.is_waiting, j.due_at, starts_with(a.detail, 'not sent') as unsent,
+    ': ' || regexp_replace(a.detail, '^not sent: ', '') as said
   from {{schema}}.transfer t
   left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id)
-  left join {{schema}}.attempt a on t.reason = 'rate_limited' and a.transfer_id = t.id and a.attempt = t.attempt
+  left join {{schema}}.attempt a on (t.reason = 'rate_limited' or t.reason = any ({{schema}}.obstacles())) and a.transfer_id = t.id and a.attempt = t.attempt
   where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
     and (t.reason is not null or t.unknown_since is not null or t.updated_at < now() - interval '1 minute')
 ), judged as (
-  select w.id, w.account_id, w.stage, w.reason, w.attempt, coalesce(w.unknown_since, w.updated_at) as since, w.due_at,
+  select w.id, w.account_id, w.stage, w.reason, w.attempt, w.due_at,
+    coalesce(w.unknown_since, case when w.reason = any ({{schema}}.obstacles()) then {{schema}}.obstructed_since(w.id) end, w.updated_at) as since,
     case
       when w.stage = 'submitting' then 'the answer to an attempt that its worker holds, or lost when it died'
       when not w.has_job then 'a job: it has none, and a running engine gives it one'
@@ -20,8 +22,10 @@ with waiting as (
       when w.reason = 'unauthenticated' then 'credentials: the service refuses those of the account'
       when w.reason = 'unauthorized' then 'permission: the service refuses it alone, and accepts others of its account'
       when w.reason = 'registration_unknown' then 'its counterparty: the service has not said whether it registered it, and is asked again with the same key'
-      when w.reason = 'rate_limited' and w.unsent
-        then 'the gateway, which sent nothing: the credentials, the throttle or the connection failed'
+      when w.reason = 'unreachable' then 'the gateway, which cannot be reached' || coalesce(w.said, '')
+      when w.reason = 'misconfigured' then 'a gateway that is configured correctly' || coalesce(w.said, '')
+      when w.reason = 'credentials_unavailable' then 'the credentials of its account, which could not be read' || coalesce(w.said, '')
+      when w.reason = 'rate_limited' and w.unsent then 'the gateway, which sent nothing' || w.said
       when w.reason = 'rate_limited' then 'the service, which asked for a pause'
       when w.due_at > now() then 'its next attempt'
       else 'a worker: it is due and no worker has claimed it'
@@ -37,6 +41,12 @@ with waiting as (
       when w.reason = 'unauthenticated' then 'Give the gateway credentials that work and call accounts.retryCredentials; without the call, a later probe finds out.'
       when w.reason = 'unauthorized' then 'Get the permission for it, or cancel it; after some more refusals it is blocked.'
       when w.reason = 'registration_unknown' then 'Check that the service answers; no money can have moved, and it may be canceled.'
+      when w.reason = 'unreachable'
+        then 'See whether the service runs, and whether a worker reaches its address (baseUrl): name, port and network. The same key goes out again without a command.'
+      when w.reason = 'misconfigured'
+        then 'Correct the address, the path or the certificate (baseUrl, tokenUrl, trusted authorities) and restart the workers. The same key goes out again without a command.'
+      when w.reason = 'credentials_unavailable'
+        then 'See whether the vault answers and has the credentials of the account. The same key goes out again without a command.'
       when w.reason = 'rate_limited' and w.unsent
         then 'Fix what "outlay prove" shows of its last attempt; the same key goes out again without a command.'
       when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'

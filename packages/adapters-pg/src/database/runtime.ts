@@ -1,8 +1,18 @@
 import * as crypto from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import type { Digest, Logger, Random, Runtime, Timer } from '@outlay/core'
 
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+/** Warnings and errors of a host that has given no logger go to its console, one line each. */
+const consoleLogger: Logger = {
+  debug() {},
+  info() {},
+  warn: (fields, message) => console.warn(formatLine(fields, message)),
+  error: (fields, message) => console.error(formatLine(fields, message)),
+}
+
+const formatLine = (fields: Readonly<Record<string, unknown>>, message: string): string =>
+  `outlay: ${message}${Object.keys(fields).length === 0 ? '' : ` ${inspect(fields, { breakLength: Infinity })}`}`
 
 /** Octets that are drawn from the system at once: a call for each id would cost more than the id. */
 const poolSize = 4_096
@@ -37,8 +47,8 @@ const digest: Digest =
     ? (text) => crypto.hash('sha256', text, 'hex')
     : (text) => crypto.createHash('sha256').update(text).digest('hex')
 
-/** The system's clock, randomness and timers, and a logger that logs nothing unless one is given. */
-export function systemRuntime(logger: Logger = silent): Runtime {
+/** The system's clock, randomness and timers, and a logger that warns on the console unless one is given. */
+export function systemRuntime(logger: Logger = consoleLogger): Runtime {
   return {
     clock: { now: () => new Date() },
     random: systemRandom(),

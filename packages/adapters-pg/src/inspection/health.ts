@@ -6,6 +6,7 @@ import { type Row, type Statement, statements } from '../database/statement.ts'
 import { jobTableText } from '../queue/queue.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './account-backlog.ts'
+import { type ObstructedAccount, readObstructed } from './obstructed.ts'
 import { workerOf } from './worker-name.ts'
 
 /** Transfers in the same condition. */
@@ -19,7 +20,7 @@ export interface Group {
 
 /** Transfers that one reason keeps from being sent. */
 export interface DeferredTransfers extends Group {
-  /** Any but those that a pause, refused credentials or a lack of funds gives: `rate_limited`, `registration_unknown` … */
+  /** Any but those that a pause, refused credentials, a lack of funds or an obstacle gives: `rate_limited`, `registration_unknown` … */
   readonly reason: string
   /** Accounts that they are of, at most five. */
   readonly accounts: readonly string[]
@@ -119,6 +120,8 @@ export interface HealthFacts {
   }
   /** Whether anything may be sent from here, as far as the database knows: it does not know how a process is configured. */
   readonly sending: SendingState
+  /** Transfers that do not get through to the service, by account and client; at most 100 of each reason. */
+  readonly obstructed: readonly ObstructedAccount[]
   /** Accounts whose credentials the service refuses, the longest first; at most 100. */
   readonly refusedAccounts: readonly RefusedAccount[]
   readonly pausedAccounts: readonly AccountBacklog[]
@@ -188,6 +191,7 @@ const texts = {
         select t.id, t.account_id, t.reason, greatest(t.created_at, t.not_before) as at from {{schema}}.transfer t
         where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting') and t.unknown_since is null
           and t.reason not in ('account_paused', 'unauthenticated', 'insufficient_balance')
+          and t.reason <> all ({{schema}}.obstacles())
       ) g group by g.reason
     ) p order by p.reason`,
   // The index has these alone, and most transfers have got that id since.
@@ -286,6 +290,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
       submitted: readGroup(await one('health_submitted')),
     },
     sending: readSending(await one('health_sending')).state,
+    obstructed: await readObstructed(driver, databaseNames),
     refusedAccounts: (await rows('health_credentials')).map(readRefused),
     pausedAccounts: await accounts({ paused: true }),
     subscriptions: await subscriptions(),

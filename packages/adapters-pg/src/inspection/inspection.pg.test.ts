@@ -1,4 +1,4 @@
-import { type EnqueuedTransfer, Id } from '@outlay/core'
+import { type EnqueuedTransfer, Id, obstacles } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
@@ -31,6 +31,10 @@ describe('an inspection', async () => {
       ])
       expect(row).toEqual({ job: Id.toUuid(id), back: id })
     }
+  })
+
+  it('knows the same obstacles as the engine', async () => {
+    expect(await rows('select outlay.obstacles() as names')).toEqual([{ names: [...obstacles] }])
   })
 
   it('reads a transfer with its job, its next attempt and its timeline in SQL', async () => {
@@ -71,9 +75,7 @@ describe('an inspection', async () => {
     const { id } = await enqueue()
     await reach(engine, id, { reason: 'rate_limited' })
     const [stuck] = await rows('select waits_for, remedy from outlay.stuck_transfers')
-    expect(stuck.waits_for).toBe(
-      'the gateway, which sent nothing: the credentials, the throttle or the connection failed',
-    )
+    expect(stuck.waits_for).toBe(detail.replace('not sent', 'the gateway, which sent nothing'))
     expect(stuck.remedy).toContain('outlay prove')
   })
 

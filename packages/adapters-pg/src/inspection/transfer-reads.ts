@@ -12,10 +12,28 @@ export interface TransferFilter {
   readonly stage?: Stage | undefined
   readonly status?: TransferStatus | undefined
   readonly reason?: string | undefined
+  readonly idempotencyKey?: string | undefined
+  /** Decimal string; 12.5 and 12.50 are one amount. */
+  readonly amount?: string | undefined
+  /** In any case of its letters. */
+  readonly currency?: string | undefined
+  /** Enqueued then or later, ISO 8601. */
+  readonly since?: string | undefined
+  /** Enqueued before then, ISO 8601. */
+  readonly until?: string | undefined
   /** Only transfers older than the one with this id: the last one of the page before. */
   readonly before?: string | undefined
   /** At most so many. Default 50. */
   readonly limit?: number | undefined
+}
+
+/** What the transfers of a list come to, in one currency and status. */
+export interface TransferTotal {
+  readonly currency: string
+  readonly status: TransferStatus
+  readonly count: number
+  /** Decimal string. */
+  readonly amount: string
 }
 
 /** One transfer in a list. Times are ISO 8601, UTC. */
@@ -124,6 +142,8 @@ export interface TransferEvidence {
   readonly deliveries: readonly DeliveryRecord[]
   /** Subscriptions that get at least one of its events. */
   readonly subscriptions: readonly string[]
+  /** The other subscriptions, which get none of its events so far, with the types that they get. */
+  readonly otherSubscriptions: readonly { readonly name: string; readonly types: readonly string[] }[]
   /** When its events and attempts went to the archive; null while they are live. */
   readonly archivedAt: string | null
   /** Transfers of the account that have the same id at the service. */
@@ -155,6 +175,8 @@ const texts = {
     where d.transfer_id = $1 order by d.subscription, d.sequence`,
   evidence_subscriptions: `select distinct s.name from {{schema}}.subscription s join {{schema}}.events_of($1) e on s.types @> array[e.type]
     order by s.name`,
+  evidence_others: `select s.name, s.types from {{schema}}.subscription s
+    where not exists (select 1 from {{schema}}.events_of($1) e where s.types @> array[e.type]) order by s.name`,
   evidence_archive: `select ${iso('a.archived_at')} as archived_at from {{schema}}.transfer t
     join {{schema}}.archive a on a.page = t.archive_page where t.id = $1`,
   evidence_remote: `select t.id from {{schema}}.transfer t where t.remote_id = $1 and t.account_id = $2 order by t.id`,
@@ -178,6 +200,14 @@ export function createTransferReads<Tx>(driver: Driver<Tx>, { tokens }: Database
       const { list } = statements(tokens, { list: text })
       // Each combination of filters has its own text, so it is not prepared under one name.
       return (await driver.run(list.text, values)).rows.map(readSummary)
+    },
+    /** Count and sum of all transfers that match, whatever the limit, by currency and status. Reads each of them. */
+    async totals(filter: Omit<TransferFilter, 'before' | 'limit'> = {}): Promise<readonly TransferTotal[]> {
+      const { where, values } = conditionsOf(filter)
+      const text = `select v.currency, v.status, count(*)::integer as count, sum(v.amount::numeric)::text as amount
+        from {{schema}}.transfers v ${where} group by v.currency, v.status order by v.currency, v.status`
+      const { total } = statements(tokens, { total: text })
+      return (await driver.run(total.text, values)).rows.map(readTotal)
     },
     /** Transfers that wait for something other than their turn, the longest first. */
     async stuck(
@@ -226,6 +256,7 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
     events: (await read('evidence_events', id)).map(readEventRecord),
     deliveries: (await read('evidence_deliveries', id)).map(readDelivery),
     subscriptions: (await read('evidence_subscriptions', id)).map((one) => readSubscription(one).name),
+    otherSubscriptions: (await read('evidence_others', id)).map(readOther),
     archivedAt: readFirst(readArchive, await read('evidence_archive', id))?.archivedAt ?? null,
     sameRemoteId:
       remoteId === null ? [] : readIds(await read('evidence_remote', remoteId, accountId)).filter((one) => one !== id),
@@ -236,23 +267,40 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
 const lowestId = (atMs: number): string => Id.lowest(new Date(Math.max(0, atMs)))
 
 /** Only the filters that are given stand in the text, so that the planner sees which partial index fits. */
-function listStatement(filter: TransferFilter): { readonly text: string; readonly values: readonly unknown[] } {
+function conditionsOf(filter: TransferFilter): { readonly where: string; readonly values: readonly unknown[] } {
   const wanted = [
-    ['v.account_id =', filter.accountId],
-    ['v.stage =', filter.stage],
-    ['v.status =', filter.status],
-    ['v.reason =', filter.reason],
-    ['v.id <', filter.before],
+    ['v.account_id = $', filter.accountId],
+    ['v.stage = $', filter.stage],
+    ['v.status = $', filter.status],
+    ['v.reason = $', filter.reason],
+    ['v.idempotency_key = $', filter.idempotencyKey],
+    ['v.amount::numeric = $::numeric', filter.amount],
+    ['lower(v.currency) = lower($)', filter.currency],
+    ['v.created_at >= $::timestamptz', filter.since],
+    ['v.created_at < $::timestamptz', filter.until],
+    ['v.id < $', filter.before],
   ].filter(([, value]) => value !== undefined)
-  const conditions = wanted.map(([condition], index) => `${condition} $${index + 1}`)
+  const conditions = wanted.map(([condition = ''], index) => condition.replace('$', () => `$${index + 1}`))
   // The place of a stage says which index has it.
   if (filter.stage === 'submitted') conditions.push('v.next_poll_at is not null')
   else if (filter.stage !== undefined && filter.stage !== 'settled')
     conditions.push("v.remote_id is null and v.status = 'pending'")
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
-  const text = `select ${summaryColumns} from {{schema}}.transfers v ${where} order by v.id desc limit $${wanted.length + 1}`
-  return { text, values: [...wanted.map(([, value]) => value), filter.limit ?? 50] }
+  return { where, values: wanted.map(([, value]) => value) }
 }
+
+function listStatement(filter: TransferFilter): { readonly text: string; readonly values: readonly unknown[] } {
+  const { where, values } = conditionsOf(filter)
+  const text = `select ${summaryColumns} from {{schema}}.transfers v ${where} order by v.id desc limit $${values.length + 1}`
+  return { text, values: [...values, filter.limit ?? 50] }
+}
+
+const readTotal: (row: Row) => TransferTotal = rowDecoder('total of transfers', {
+  currency: Column.text,
+  status: Column.word<TransferStatus>(),
+  count: Column.integer,
+  amount: Column.text,
+})
 
 const readSummary: (row: Row) => TransferSummary = rowDecoder('transfer summary', {
   id: Column.text,
@@ -334,4 +382,5 @@ const readProgress = rowDecoder('transfer', {
 })
 
 const readSubscription = rowDecoder('subscription', { name: Column.text })
+const readOther = rowDecoder('subscription', { name: Column.text, types: Column.texts })
 const readArchive = rowDecoder('archive', { archivedAt: Column.nullable(Column.text) })

@@ -53,6 +53,24 @@ describe('the roles', async () => {
     await admin.end()
   })
 
+  it.each(['enqueue', 'reader'] as const)(
+    'name the one that runs workers when an engine starts as %s',
+    async (part) => {
+      const starting = engineOf(part).start()
+      await expect(starting).rejects.toThrow(
+        `The database role "${nameOf(part)}" may not run workers: it may not change the transfers in the schema "outlay". Start the engine with a login of the role "${nameOf('worker')}"`,
+      )
+    },
+  )
+
+  it('start an engine as the worker and as the owner of the schema', async () => {
+    for (const part of ['worker', 'migrator'] as const) {
+      const engine = engineOf(part)
+      await engine.start()
+      await engine.stop()
+    }
+  })
+
   /** Expects a statement to be refused for lack of a privilege. */
   const forbid = async (part: Part, text: string) => {
     await expect(as(part).query(text), `${part}: ${text}`).rejects.toMatchObject({ code: '42501' })

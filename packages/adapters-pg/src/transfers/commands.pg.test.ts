@@ -33,6 +33,28 @@ describe('a command in the transaction of the host', async () => {
     })
   })
 
+  it('says to whoever enqueues with the key of a canceled transfer that nothing is paid, and how to pay again', async () => {
+    const { engine, gateway } = make()
+    const { id, request, accountId } = await enqueue(engine, { idempotencyKey: 'k' })
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    const order = { ...request, accountId, idempotencyKey: 'k' } as Parameters<typeof engine.transfers.enqueue>[1]
+    const same = await commit((tx) => engine.transfers.enqueue(tx, order))
+    expect(same).toMatchObject({
+      id,
+      reused: true,
+      status: 'canceled',
+      notice: expect.stringContaining('was canceled'),
+    })
+    const [many] = await commit((tx) => engine.transfers.enqueueMany(tx, [order]))
+    expect(many?.notice).toBe(same.notice)
+    const again = await commit((tx) => engine.transfers.resubmit(tx, id))
+    expect(again).toMatchObject({ reused: false, stage: 'queued' })
+    expect(again.notice).toBeUndefined()
+    await engine.start()
+    await drain(engine)
+    expect(gateway.submissions).toMatchObject([{ transferId: again.id }])
+  })
+
   it('cancels a transfer that awaits funds, and notifies its subscribers', async () => {
     const { engine, gateway } = make()
     gateway.script(() => ({ outcome: 'insufficient_balance', detail: 'short' }))

@@ -4,7 +4,7 @@ import { formatTable, plural } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
 import { readCircumstances, unlessUnreadable } from './circumstances.ts'
 import { formatHolds, isHeld, readHolds } from './holds.ts'
-import { doubtAccount } from './known-account.ts'
+import { doubtAccount, requireAccount } from './known-account.ts'
 import { formatPlace } from './place.ts'
 
 /** Lists accounts with unsettled transfers, paused ones and ones with limits. */
@@ -94,6 +94,7 @@ export async function resumeAccount(session: Session, accountId: string): Promis
 
 /** Probes the refused credentials of an account at once. */
 export async function retryAccountCredentials(session: Session, accountId: string): Promise<void> {
+  await requireAccount(session, accountId)
   const changed = await session.transaction((tx) => session.engine.accounts.retryCredentials(tx, accountId))
   session.begin(
     changed
@@ -107,6 +108,7 @@ export async function retryAccountCredentials(session: Session, accountId: strin
 
 /** Sends an account's transfers that await funds again, or as soon as nothing else holds them. */
 export async function fundAccount(session: Session, accountId: string): Promise<void> {
+  await requireAccount(session, accountId)
   const count = await session.transaction((tx) => session.engine.accounts.fundsArrived(tx, accountId))
   session.begin(
     count === 0

@@ -1,3 +1,5 @@
+import { printable } from '../output/table.ts'
+import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
 
 /**
@@ -14,4 +16,39 @@ export async function doubtAccount(
   if (any !== undefined) return { known: true, doubt: '' }
   const doubt = `\nBut no transfer of ${accountId} is known here: see whether it is mistyped ("outlay accounts list" names those that have some).`
   return { known: false, doubt }
+}
+
+/** Accounts that are compared with a mistyped one. */
+const mostCompared = 1_000
+
+/**
+ * Refuses a command for an account that has no transfer here, where it could only find nothing: "nothing" would be taken for an answer about
+ * the account that was meant.
+ */
+export async function requireAccount(session: Session, accountId: string): Promise<void> {
+  const { known } = await doubtAccount(session, accountId)
+  if (known !== false) return
+  const accounts = await session.inspection.accounts({ limit: mostCompared }).catch(() => [])
+  const alike = accounts.map((one) => one.accountId).filter((id) => isAlike(id, accountId))
+  const next =
+    alike.length === 0
+      ? 'Write the id with which the host enqueues its transfers; "outlay accounts list" names those with unsettled ones.'
+      : `Did you mean ${alike.slice(0, 3).join(' or ')}? "outlay accounts list" names those with unsettled transfers.`
+  throw new Misuse(`There is no transfer of an account "${printable(accountId)}" here.`, printable(next))
+}
+
+/** True for ids that differ in case alone, or by one or two letters that were added, left out or exchanged. */
+function isAlike(one: string, other: string): boolean {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()]
+  if (Math.abs(a.length - b.length) > 2) return false
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + cost))
+    }
+    row = next
+  }
+  return (row[b.length] ?? 0) <= Math.min(2, Math.floor(other.length / 3))
 }

@@ -1,5 +1,5 @@
 import type { TransferEvidence } from '@outlay/adapters-pg'
-import { formatFields, formatTable } from '../output/table.ts'
+import { formatFields, formatTable, printable } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
 import { findEvidence, formatAttempts, formatDeliveries, type TransferReference } from './transfers.ts'
 import { judge, type Verdict } from './verdict.ts'
@@ -56,8 +56,12 @@ function formatProof(evidence: TransferEvidence, verdict: Verdict): string {
   return parts.join('\n\n')
 }
 
-function formatReceived({ subscriptions, deliveries }: TransferEvidence): string {
-  if (subscriptions.length === 0) return 'No subscription gets its events.'
+function formatReceived({ subscriptions, otherSubscriptions, deliveries }: TransferEvidence): string {
+  if (subscriptions.length === 0 && otherSubscriptions.length === 0) return 'There is no subscription.'
+  if (subscriptions.length === 0) {
+    const others = otherSubscriptions.map(({ name, types }) => `"${name}" gets ${types.join(', ')}`)
+    return printable(`No subscription gets the events that it has so far: ${others.join('; ')}.`)
+  }
   if (deliveries.length > 0) return formatDeliveries(deliveries)
   return `Delivered, and acknowledged in full: ${subscriptions.join(', ')}.`
 }

@@ -113,8 +113,6 @@ describe('the commands that stop and allow sending', async () => {
       ['start-sending', '--account'],
       ['accounts', 'resume'],
       ['accounts', 'limit'],
-      ['accounts', 'funds-arrived'],
-      ['accounts', 'retry-credentials'],
     ]) {
       expect((await run(...command, 'acmeee')).stdout).toContain('no transfer of acmeee is known here')
       expect((await run(...command, 'acme')).stdout).not.toContain('mistyped')
@@ -171,6 +169,24 @@ describe('the commands that stop and allow sending', async () => {
       expect(place).toMatchObject({ server: `${hostname}:${port}`, deployment: 'eu', waiting: { transfers: 2 } })
     },
   )
+
+  it('refuse an account that nobody knows where they could only find nothing, and name the one that is alike', async () => {
+    await host.enqueue()
+    for (const command of [
+      ['accounts', 'funds-arrived'],
+      ['accounts', 'retry-credentials'],
+      ['transfers', 'list', '--account'],
+      ['transfers', 'list', '--stuck', '--account'],
+      ['transfers', 'show', '--key', 'k', '--account'],
+    ]) {
+      const refused = await run(...command, 'Acmee')
+      expect([refused.code, refused.stdout]).toEqual([2, ''])
+      expect(refused.stderr).toContain('There is no transfer of an account "Acmee" here.')
+      expect(refused.stderr).toContain('Did you mean acme?')
+      expect((await run(...command, 'other')).stderr).toContain('the id with which the host enqueues')
+      expect((await run(...command, 'acme')).stderr).not.toContain('an account')
+    }
+  })
 
   it('limit an account that nobody knows yet, and say that it may be mistyped', async () => {
     await host.enqueue()

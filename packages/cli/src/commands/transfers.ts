@@ -1,60 +1,12 @@
-import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
+import type { TransferSummary } from '@outlay/adapters-pg'
 import { Id, OutlayError, type Resolution, type ResubmitOptions, type StoredTransfer } from '@outlay/core'
 import { formatDuration } from '../output/duration.ts'
 import { formatFields, formatTable, plural } from '../output/table.ts'
 import { withGateway } from '../session/gateway-module.ts'
-import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
 import { unlessUnreadable } from './circumstances.ts'
 import { formatHolds, type Hold, mergeHolds, readHolds } from './holds.ts'
-
-/** Lists transfers, newest first; with `stuck`, those that wait for something, the longest wait first. */
-export async function listTransfers(
-  session: Session,
-  filter: TransferFilter & { readonly stuck?: boolean | undefined },
-): Promise<void> {
-  const { stuck, ...rest } = filter
-  if (stuck === true) return listStuck(session, rest)
-  if (rest.before !== undefined) Id.parse(rest.before, 'before')
-  const transfers = await session.inspection.transfers(rest)
-  session.write(transfers, () => {
-    if (transfers.length === 0) return 'No transfer.'
-    const more = transfers.length < (rest.limit ?? 50) ? '' : `\n\nMore with --before ${transfers.at(-1)?.id}`
-    return formatTable(transfers, columns) + more
-  })
-}
-
-async function listStuck(session: Session, { accountId, limit, ...others }: TransferFilter): Promise<void> {
-  if (Object.values(others).some((one) => one !== undefined)) {
-    throw new Misuse('--stuck goes with --account and --limit only.', 'Leave out what else there is, or --stuck.')
-  }
-  const stuck = await session.inspection.stuck({ accountId, ...(limit === undefined ? {} : { limit }) })
-  session.write(stuck, () => {
-    if (stuck.length === 0) return 'Nothing is stuck.'
-    return formatTable(stuck, [
-      ['id', (row) => row.id],
-      ['account', (row) => row.accountId],
-      ['stage', (row) => row.stage],
-      ['for', (row) => formatDuration(row.waitingMs)],
-      ['waits for', (row) => row.waitsFor],
-      ['what to do', (row) => row.remedy],
-    ])
-  })
-}
-
-const columns = [
-  ['id', (row: TransferSummary) => row.id],
-  ['account', (row: TransferSummary) => row.accountId],
-  ['amount', (row: TransferSummary) => `${row.amount} ${row.currency}`],
-  ['from', (row: TransferSummary) => row.source],
-  ['to', (row: TransferSummary) => row.destination],
-  ['stage', (row: TransferSummary) => row.stage],
-  ['status', (row: TransferSummary) => row.status],
-  ['reason', (row: TransferSummary) => row.reason ?? row.failureCode],
-  ['attempts', (row: TransferSummary) => row.attempts],
-  ['age', (row: TransferSummary) => formatDuration(row.ageMs)],
-  ['next', (row: TransferSummary) => row.nextAttemptAt ?? row.nextPollAt],
-] as const
+import { requireAccount } from './known-account.ts'
 
 /** Shows one transfer: its state, what it waits for, and its history. */
 export async function showTransfer(session: Session, reference: TransferReference): Promise<void> {
@@ -92,6 +44,7 @@ export async function findEvidence(session: Session, reference: TransferReferenc
   const found = id ?? (await session.engine.transfers.getByKey(accountId ?? '', key ?? ''))?.id
   const evidence = found === undefined ? undefined : await session.inspection.evidence(Id.parse(found))
   if (evidence !== undefined) return evidence
+  if (accountId !== undefined) await requireAccount(session, accountId)
   throw new OutlayError('transfer_not_found', `There is no transfer ${id ?? `with the key "${key}" in ${accountId}`}.`)
 }
 
@@ -166,7 +119,9 @@ const standing = (transfer: StoredTransfer): string =>
 
 /** Cancels transfers, all of them or none. */
 export async function cancelTransfers(session: Session, ids: readonly string[]): Promise<void> {
-  await changeAll(session, ids, 'canceled', async (tx, { id }) => session.engine.transfers.cancel(tx, id))
+  const cancel = async (tx: Transaction, { id }: StoredTransfer) => session.engine.transfers.cancel(tx, id)
+  const keys = 'Their keys stay theirs: "outlay transfers resubmit <id>" pays after all, under a new one.'
+  await changeAll(session, ids, 'canceled', cancel, { note: keys })
 }
 
 /** Returns transfers to the queue with their own keys, all of them or none. */
@@ -176,7 +131,7 @@ export async function releaseTransfers(session: Session, ids: readonly string[])
     const message = `The transfer ${transfer.id} is ${standing(transfer)}; only a blocked or waiting one is released.`
     throw new OutlayError('conflict', message)
   }
-  await changeAll(session, ids, 'released', release, true)
+  await changeAll(session, ids, 'released', release, { isSent: true })
 }
 
 /** Resolves a blocked transfer as a person says. With a gateway module, asks the service for the id first. */
@@ -205,7 +160,7 @@ async function changeAll(
   ids: readonly string[],
   verb: string,
   change: (tx: Transaction, transfer: StoredTransfer) => Promise<void>,
-  isSent = false,
+  { isSent = false, note = '' }: { readonly isSent?: boolean; readonly note?: string } = {},
 ): Promise<void> {
   const before = await readAll(
     session,
@@ -230,7 +185,7 @@ async function changeAll(
     const unread = 'What they are now could not be read: see "outlay transfers show".'
     const lines = changes.map(({ id, from, to }) => `${id}  ${from} → ${to ?? 'not read'}`)
     const holds = formatHolds(mergeHolds([...held.values()]))
-    return [holds, ...lines, ...(after === undefined ? [unread] : [])].join('\n')
+    return [holds, ...lines, ...(after === undefined ? [unread] : []), ...(note === '' ? [] : [note])].join('\n')
   })
 }
 

@@ -34,7 +34,14 @@ function evidence(outcomes: readonly (string | null)[], change: Change = {}): Tr
   return {
     ...{ summary: {} as TransferEvidence['summary'], unknownSince: null, eventSequence: 1, attempts },
     events: [{ sequence: 1, type: 'transfer.x', stage, status, reason: null, remoteId, attempt, occurredAt: at }],
-    ...{ deliveries: [], subscriptions: [], archivedAt: null, sameRemoteId: [], sameRequest: [] },
+    ...{
+      deliveries: [],
+      subscriptions: [],
+      otherSubscriptions: [],
+      archivedAt: null,
+      sameRemoteId: [],
+      sameRequest: [],
+    },
     ...change,
     transfer,
   }

@@ -2,16 +2,10 @@ import type { HealthFacts, UnreadWatch } from '@outlay/adapters-pg'
 import { formatDuration } from '../output/duration.ts'
 import { plural } from '../output/table.ts'
 import { type Finding, serious, warning } from './finding.ts'
-
-const minute = 60_000
-const hour = 60 * minute
-
-/** From when on a transfer that could have been sent is reported, in milliseconds. */
-const deferredMs = { warning: 15 * minute, serious: 2 * hour } as const
+import { limits } from './thresholds.ts'
 
 const cures: Readonly<Record<string, string>> = {
-  rate_limited:
-    'If the service asks for pauses, ask it for more; if nothing is sent, see whether the service and the vault answer. "outlay prove" shows every attempt.',
+  rate_limited: 'If the service asks for pauses, ask it for more; "outlay prove" shows every attempt and its answer.',
   account_limited:
     'Raise the limits of the account ("outlay accounts limit"), or see why the service slows it down ("outlay accounts list").',
   registration_unknown:
@@ -29,13 +23,10 @@ export function diagnoseUnadopted({ unadopted }: HealthFacts): readonly Finding[
   return [warning('adoption_failed', what.trim(), cure)]
 }
 
-/** From how many failed readings in a row on a watched account is reported: about a quarter of an hour, and about two hours. */
-const failedReadings = { warning: 6, serious: 13 } as const
-
 /** Finds watched accounts whose lists cannot be read, or are not. */
 export function diagnoseUnread({ unreadWatches }: HealthFacts): readonly Finding[] {
   const isOver = ({ failures, overdueMs }: UnreadWatch, grade: 'warning' | 'serious') =>
-    failures >= failedReadings[grade] || overdueMs >= deferredMs[grade]
+    failures >= limits.failedReadings[grade] || overdueMs >= limits.deferredMs[grade]
   const unread = unreadWatches.filter((one) => isOver(one, 'warning'))
   if (unread.length === 0) return []
   const grade = unread.some((one) => isOver(one, 'serious')) ? serious : warning
@@ -57,9 +48,9 @@ export function diagnoseUnread({ unreadWatches }: HealthFacts): readonly Finding
 export function diagnoseDeferredTransfers({ transfers }: HealthFacts): readonly Finding[] {
   return transfers.deferred.flatMap(({ reason, count, samples, accounts, oldestMs, lastDetail }) => {
     const ageMs = oldestMs ?? 0
-    if (ageMs < deferredMs.warning) return []
+    if (ageMs < limits.deferredMs.warning) return []
     // A limit of the host's own may be meant to take long.
-    const grade = ageMs >= deferredMs.serious && reason !== 'account_limited' ? serious : warning
+    const grade = ageMs >= limits.deferredMs.serious && reason !== 'account_limited' ? serious : warning
     const said = lastDetail === null ? '' : ` The last attempt of the oldest: ${lastDetail.slice(0, 200)}`
     const what = `${plural(count, 'transfer')} deferred (${reason}), the oldest for ${formatDuration(ageMs)}: ${samples[0]}; of ${accounts.join(', ')}${accounts.length === 5 ? ' or more' : ''}.${said}`
     return [grade('deferred', what, cures[reason] ?? 'See "outlay prove" for each.')]

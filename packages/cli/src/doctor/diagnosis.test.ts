@@ -22,6 +22,7 @@ const well: HealthFacts = {
     submitted: none,
   },
   sending: { unfamiliar: null, fence: null, stops: [], knownDatabase: null },
+  obstructed: [],
   refusedAccounts: [],
   pausedAccounts: [],
   subscriptions: [],
@@ -51,6 +52,29 @@ describe('a diagnosis', () => {
     const [finding] = diagnose({ ...well, ...server(-60_000) }, connection)
     expect(finding?.what).toContain('1m ahead of that of Postgres')
     expect(finding?.cure).toContain('NTP')
+  })
+
+  it('finds what does not get through from its first attempt on, with the account and the client', () => {
+    const one = {
+      reason: 'unreachable',
+      accountId: 'acme',
+      client: 'c1 https://pay.example/',
+      count: 2,
+      sample: 'a',
+    } as const
+    const group = { ...one, sinceMs: 5_000, lastDetail: 'not sent: connection refused', groups: 1 }
+    const [finding] = diagnose({ ...well, obstructed: [group] }, connection)
+    expect(finding).toMatchObject({ code: 'unreachable', severity: 'warning' })
+    expect(finding?.what).toContain('2 transfers of acme by c1 https://pay.example/ for 5s, connection refused.')
+    expect(codes({ obstructed: [{ ...group, sinceMs: 300_000 }] })).toEqual(['serious unreachable'])
+    expect(codes({ obstructed: [{ ...group, reason: 'misconfigured' }] })).toEqual(['serious misconfigured'])
+    const many = Array.from({ length: 100 }, (_, index) => ({
+      ...group,
+      accountId: `a${index}`,
+      client: null,
+      groups: 250,
+    }))
+    expect(diagnose({ ...well, obstructed: many }, connection)[0]?.what).toMatch(/of a4 for 5s.*; and 245 more\.$/)
   })
 
   it('finds a replica, and a connection without notifications', () => {

@@ -5,7 +5,9 @@ import { plural } from '../output/table.ts'
 import { diagnoseDeferredTransfers, diagnoseUnadopted, diagnoseUnread } from './deferred.ts'
 import { type Finding, serious, warning } from './finding.ts'
 import { diagnoseLate } from './late.ts'
+import { diagnoseObstructed } from './obstructed.ts'
 import { diagnoseSending } from './sending.ts'
+import { limits } from './thresholds.ts'
 
 /** The facts about a connection to the server. */
 export interface ConnectionFacts {
@@ -15,30 +17,12 @@ export interface ConnectionFacts {
   readonly pooled: boolean
 }
 
-const minute = 60_000
-const hour = 60 * minute
-
-/** Limits from which a finding is a warning, and from which it is serious. Milliseconds, or rows. */
-const limits = {
-  clockSkewMs: { warning: 2_000, serious: 30_000 },
-  dueMs: { warning: 5 * minute, serious: 30 * minute },
-  unknownMs: { warning: 10 * minute, serious: 12 * hour },
-  awaitingFundsMs: 24 * hour,
-  submittedMs: 7 * 24 * hour,
-  overduePollMs: 5 * minute,
-  lagMs: { warning: 5 * minute, serious: hour },
-  unattendedMs: { warning: hour, serious: 24 * hour },
-  snapshotMs: { warning: 5 * minute, serious: hour },
-  snapshotTransactions: 1_000_000,
-  deadRows: 10_000,
-  deadShare: 0.2,
-} as const
-
 /** Finds what the facts about a database mean; serious findings first. */
 export function diagnose(facts: HealthFacts, connection: ConnectionFacts): readonly Finding[] {
   const findings = [
     ...diagnoseLate(facts),
     ...diagnoseSending(facts),
+    ...diagnoseObstructed(facts),
     ...diagnoseServer(facts, connection),
     ...diagnoseWorkers(facts),
     ...diagnoseJobs(facts),

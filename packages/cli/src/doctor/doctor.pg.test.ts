@@ -106,7 +106,7 @@ describe('the doctor', async () => {
   })
 
   it('finds what is tried again and again and never sent, with what the last attempt came to', async () => {
-    host.gateway.script(() => ({ outcome: 'throttled', detail: 'not sent: the vault does not answer' }))
+    host.gateway.script(() => ({ outcome: 'throttled', detail: 'not sent: the limiter of the host does not answer' }))
     await host.engine.start()
     await host.enqueue()
     await waitUntil(
@@ -117,9 +117,9 @@ describe('the doctor', async () => {
     expect(await find('deferred')).toMatchObject({ severity: 'warning' })
     await age('created_at', '3 hours')
     const finding = await find('deferred')
-    expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('vault') })
+    expect(finding).toMatchObject({ severity: 'serious', cure: expect.stringContaining('outlay prove') })
     expect(finding.what).toMatch(
-      /1 transfer deferred \(rate_limited\), the oldest for 3h: \S+; of acme\..*the vault does not answer/,
+      /1 transfer deferred \(rate_limited\), the oldest for 3h: \S+; of acme\..*the limiter of the host does not answer/,
     )
     await sql(`update outlay.transfer set not_before = now() - interval '1 minute'`)
     expect((await examine()).codes).not.toContain('deferred')

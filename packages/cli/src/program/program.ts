@@ -1,20 +1,15 @@
 import type { RoleNames } from '@outlay/adapters-pg'
-import {
-  eventTypes,
-  type ResubmitOptions,
-  type Stage,
-  stages,
-  type TransferStatus,
-  transferStatuses,
-} from '@outlay/core'
+import { eventTypes, type ResubmitOptions } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../output/duration.ts'
 import type { CliContext } from '../session/cli-context.ts'
 import { Misuse } from '../session/problem.ts'
 import type { GlobalOptions } from '../session/session.ts'
+import { parseCount } from './count.ts'
 import { loadCommands, type Perform } from './perform.ts'
 import { addResolve } from './resolve.ts'
 import { addSafety } from './safety.ts'
+import { addTransferList } from './transfer-list.ts'
 
 /** Creates the commands. `onCode` gets the exit code of a command that has one of its own. */
 export function createProgram(around: CliContext, version: string, onCode: (code: number) => void): Command {
@@ -154,32 +149,9 @@ function readReference(id: string | undefined, { account: accountId, key }: Refe
   return { id, accountId, key }
 }
 
-interface ListOptions {
-  readonly account?: string
-  readonly stage?: Stage
-  readonly status?: TransferStatus
-  readonly reason?: string
-  readonly stuck?: true
-  readonly before?: string
-  readonly limit: number
-}
-
 function addTransfers(program: Command, perform: Perform): void {
   const transfers = program.command('transfers').description('transfers: list them, and decide about stuck ones')
-  transfers
-    .command('list')
-    .description('transfers, newest first')
-    .option('--account <id>', 'only of this account')
-    .addOption(new Option('--stage <stage>', 'only in this stage of the engine').choices(stages))
-    .addOption(new Option('--status <status>', 'only with this status at the service').choices(transferStatuses))
-    .option('--reason <code>', 'only with this reason')
-    .option('--stuck', 'only those that wait for something other than their turn, and what to do')
-    .option('--before <transfer>', 'only those older than this one: the next page')
-    .option('--limit <count>', 'at most this many', parseCount, 50)
-    .action((options: ListOptions, command: Command) => {
-      const { account: accountId, ...filter } = options
-      return perform(command, (session, { listTransfers }) => listTransfers(session, { accountId, ...filter }))
-    })
+  addTransferList(transfers, perform)
   withReference(transfers.command('show'))
     .description('one transfer: its state, what it waits for, its history')
     .action((id: string | undefined, options: ReferenceOptions, command: Command) => {
@@ -363,12 +335,6 @@ function addSubscriptions(program: Command, perform: Perform): void {
     .action((name: string, options: { types?: string[]; discard?: true }, command: Command) =>
       perform(command, (session, { removeSubscription }) => removeSubscription(session, name, options)),
     )
-}
-
-function parseCount(text: string): number {
-  const count = /^\d{1,6}$/.test(text) ? Number(text) : 0
-  if (count < 1) throw new InvalidArgumentError('It is a number from 1 to 999999.')
-  return count
 }
 
 /** The engine checks the range. */

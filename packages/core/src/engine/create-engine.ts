@@ -15,10 +15,12 @@ import type { WorkOptions } from '../ports/work-options.ts'
 import { alignedPollDelayMs, pollDelayMs, watchDelayMs } from '../retry.ts'
 import type { Environment } from '../transfer-type.ts'
 import { createAccounts } from './account-commands.ts'
+import { refuseAddresses } from './address-ids.ts'
 import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
 import { isText } from './checked-text.ts'
 import { cancelTransfer, findEnded, findOrder, isKnowable, resubmitKey, timesAgain } from './commands.ts'
+import { noticeEnded } from './ended-keys.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from './enqueueing.ts'
 import { decideEnvironment, environmentAgain, markEnvironment } from './environment.ts'
@@ -26,6 +28,7 @@ import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { readObservations } from './observation.ts'
+import { createObstacleLog, watchGateway } from './obstacle-log.ts'
 import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
@@ -136,7 +139,7 @@ function guardForeign<Tx>(options: EngineOptions<Tx>, runtime: Runtime): EngineO
   const timeouts = readTimeouts(options.timeouts)
   return {
     ...options,
-    gateway: foreignGateway(gateway, runtime, timeouts),
+    gateway: watchGateway(foreignGateway(gateway, runtime, timeouts), createObstacleLog(runtime)),
     webhooks: webhooks === undefined ? undefined : foreignVerifier(webhooks, runtime, timeouts.lookupMs),
     telemetry: telemetry === undefined ? undefined : foreignTelemetry(telemetry),
   }
@@ -170,9 +173,17 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     return enqueued
   }
   return {
-    enqueue: (tx, request) => enqueue(tx, request),
+    async enqueue(tx, request) {
+      refuseAddresses(request, '')
+      const enqueued = await enqueue(tx, request)
+      return noticeEnded([enqueued], runtime.logger)[0] ?? enqueued
+    },
     async enqueueMany(tx, requests) {
-      return write(tx, await prepareTransfers(requests, runtime, prepare))
+      const prepareNew = (request: EnqueueRequest, prefix: string) => {
+        refuseAddresses(request, prefix)
+        return prepare(request, prefix)
+      }
+      return noticeEnded(await write(tx, await prepareTransfers(requests, runtime, prepareNew)), runtime.logger)
     },
     get: async (transferId) => (isKnowable(transferId) ? backend.get(transferId) : undefined),
     getByKey: async (accountId, key) =>

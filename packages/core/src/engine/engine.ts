@@ -38,6 +38,10 @@ export interface Transfers<Tx> {
    * Validates, then writes transfer, event and its row of the outbox in the host's transaction. Nothing is sent before that
    * commits.
    *
+   * A key that the account has for the same request enqueues nothing: it returns that transfer, with `reused`. This is so after
+   * the transfer has ended, too. If it was canceled or has failed, the result has a `notice` and the log a warning; {@link
+   * Transfers.resubmit} pays again.
+   *
    * A refusal happens before any SQL, so the transaction stays usable.
    * @throws OutlayError any code of a broken rule, with the field; `idempotency_key_mismatch` when the account has the key for
    *   another request.
@@ -59,7 +63,8 @@ export interface Transfers<Tx> {
    */
   release(tx: Tx, transferId: string): Promise<boolean>
   /**
-   * Cancels a transfer that was not sent, or whose attempts were all answered and refused.
+   * Cancels a transfer that was not sent, or whose attempts were all answered and refused. Its key stays its own: {@link
+   * Transfers.resubmit} pays after all.
    * @throws OutlayError `transfer_not_found`; `transfer_not_cancelable` when its money may have moved, or it is final.
    */
   cancel(tx: Tx, transferId: string): Promise<void>

@@ -52,6 +52,13 @@ it.each([
   )
 })
 
+it('says of metadata where to keep them', () => {
+  const request = { ...payout, metadata: { invoice: '1' } } as never
+  expect(() => prepareTransfer(request, defaultCatalog, naming, '0.')).toThrow(
+    /0\.metadata: is no member of a request; there are accountId.*a table of your own/,
+  )
+})
+
 it('takes a counterparty in full in either spelling, with what is absent as null', () => {
   const { counterparty } = prepareTransfer({ ...payout, destination: inline } as never, defaultCatalog, naming, '')
   expect(counterparty?.address).toMatchObject({ owner: 'Ana Lima', beneficiaryAddress: { streetLine1: '2 Oak St' } })

@@ -34,6 +34,17 @@ it.each<[string, string, Partial<EnqueueRequest>]>([
   expect(() => prepare(times)).toThrow(expect.objectContaining({ code: 'invalid_request', field: `3.${field}` }))
 })
 
+it.each([
+  [
+    '2026-02-01T09:00:00',
+    'has no time zone; write 2026-02-01T09:00:00Z for UTC, or its offset, such as 2026-02-01T09:00:00-05:00',
+  ],
+  ['2026-02-01', 'must be a date and time in ISO 8601 with Z or an offset'],
+  ['tomorrow', 'must be a date and time in ISO 8601 with Z or an offset'],
+])('says what to write instead of %s', (notBefore, sentence) => {
+  expect(() => prepare({ notBefore })).toThrow(sentence)
+})
+
 it('takes times that are over, and an end just after the start', () => {
   const times = { notBefore: '2020-02-01T00:00:00.000Z', expiresAt: '2020-02-01T00:00:00.001Z' }
   expect(prepare(times)).toMatchObject(times)

@@ -9,6 +9,7 @@ import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
 import { parseTransferOrder } from '../transfer-request.ts'
 import type { EnqueueRequest } from './engine.ts'
 import { parseMoment } from './moment.ts'
+import { refuseUnread } from './unread-members.ts'
 
 /** An id of the service, opaque here. */
 const accountIdPattern = /^[\x21-\x7e]{1,255}$/
@@ -22,29 +23,6 @@ export function checkAccountId(accountId: unknown, field = 'accountId'): void {
 
 /** Members of a request, for a message. */
 const memberNames = 'accountId, id, idempotencyKey, notBefore, expiresAt, amount, source, destination, note and brand'
-
-/** Path of the first member that has a value and is not in what was read of it. */
-function findDropped(given: object, parsed: object, prefix: string): string | undefined {
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || value === null) continue
-    const member = name.replace(/_([a-z0-9])/g, (_, first: string) => first.toUpperCase())
-    if (!Object.hasOwn(parsed, member)) return `${prefix}${name}`
-    const inner: unknown = parsed[member as keyof typeof parsed]
-    if (typeof value !== 'object' || typeof inner !== 'object' || inner === null || Array.isArray(inner)) continue
-    const dropped = findDropped(value, inner, `${prefix}${name}.`)
-    if (dropped !== undefined) return dropped
-  }
-  return undefined
-}
-
-/** Throws `invalid_request` for a member that does not exist: under another name a key, a time or a memo would be lost. */
-function refuseDropped(given: object, parsed: object, prefix: string): void {
-  const field = findDropped(given, parsed, prefix)
-  if (field === undefined) return
-  const isOuter = !field.slice(prefix.length).includes('.')
-  const message = isOuter ? `is no member of a request; there are ${memberNames}` : 'does not exist there'
-  throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
-}
 
 /**
  * Validates a request and completes it with id, key and fingerprint. No I/O: a refusal leaves the transaction usable.
@@ -64,7 +42,7 @@ export function prepareTransfer(
   checkAccountId(accountId, `${prefix}accountId`)
   const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, ...body } = request
   const order = parseTransferOrder(body, catalog, { fieldPrefix: prefix })
-  refuseDropped(body, order, prefix)
+  refuseUnread(body, order, memberNames, prefix)
   const { request: stored, details } = Counterparty.split(order, digest)
   const id = givenId === undefined ? nextId() : Id.parse(givenId, `${prefix}id`)
   const idempotencyKey = givenKey === undefined ? id : IdempotencyKey.parse(givenKey, `${prefix}idempotencyKey`)
@@ -142,8 +120,14 @@ function readTime(value: string | Date | undefined, field: string): string | nul
   if (value === undefined) return null
   const moment = parseMoment(value)
   if (moment !== null) return moment
-  const message = 'must be a date and time in ISO 8601, with Z or an offset, before the year 10000'
-  throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
+  throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: describeMoment(value) }])
+}
+
+/** Says what is wrong with a moment. Without a zone it is another moment on each machine. */
+function describeMoment(value: unknown): string {
+  const format = 'a date and time in ISO 8601 with Z or an offset, before the year 10000, or a Date'
+  if (typeof value !== 'string' || parseMoment(`${value}Z`) === null) return `must be ${format}`
+  return `has no time zone; write ${value}Z for UTC, or its offset, such as ${value}-05:00`
 }
 
 /** How long before now a watch begins by default, so that clocks that differ matter less, in milliseconds. */

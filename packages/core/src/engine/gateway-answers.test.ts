@@ -85,6 +85,14 @@ describe('an answer to a submission', () => {
     })
   })
 
+  it('keeps an obstacle that this release knows, and drops any other', () => {
+    const answer = { outcome: 'throttled', detail: 'not sent' }
+    expect(readSubmitResult({ ...answer, obstacle: 'unreachable' }, report).obstacle).toBe('unreachable')
+    for (const obstacle of ['gremlins', 7, null]) {
+      expect(readSubmitResult({ ...answer, obstacle }, report)).toMatchObject({ ...answer, obstacle: undefined })
+    }
+  })
+
   it('stays an acceptance when only its status is not understood', () => {
     reported.length = 0
     const answer = {

@@ -1,4 +1,10 @@
-import type { AnswerMarks, Observation, RegisterResult, SubmitResult } from '../ports/gateway.ts'
+import {
+  type AnswerMarks,
+  type Observation,
+  obstacles,
+  type RegisterResult,
+  type SubmitResult,
+} from '../ports/gateway.ts'
 import type { ListPage } from '../ports/work.ts'
 import {
   type ForeignValue,
@@ -96,7 +102,12 @@ function readSimple(value: unknown): AnswerMarks {
 }
 
 function readMarks(answer: ForeignValue): AnswerMarks {
-  return { httpStatus: readWhole(answer, 'httpStatus', 0, 999), requestId: readText(answer, 'requestId') }
+  return {
+    httpStatus: readWhole(answer, 'httpStatus', 0, 999),
+    requestId: readText(answer, 'requestId'),
+    // One that this release does not know says nothing: the outcome alone counts.
+    obstacle: obstacles.find((known) => known === answer.get('obstacle')),
+  }
 }
 
 /** An acceptance counts whatever its observation is: the next poll reads the status. */

@@ -23,7 +23,8 @@ export async function registerCounterparty(
     return { outcome: 'rejected', code: 'missing_field', detail: 'The details of the counterparty are gone.' }
   }
   if (gateway.registerAddress === undefined) {
-    return { outcome: 'throttled', detail: 'not sent: the gateway of this process registers no addresses' }
+    const detail = 'not sent: the gateway of this process registers no addresses'
+    return { outcome: 'throttled', obstacle: 'misconfigured', detail }
   }
   const { idempotencyKey, address } = registration
   try {

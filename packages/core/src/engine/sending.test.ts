@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { claimedAt, hoursAgo, sampleClaim } from '../../test/sample-claim.ts'
+import { OutlayError } from '../error.ts'
 import type { Claim } from '../ports/claim.ts'
 import type { Gateway } from '../ports/gateway.ts'
 import { checkKeyLifetime, decideUnsendable, decideUnsent, findSender, sendTransfer, whileKeyLives } from './sending.ts'
@@ -138,11 +139,13 @@ describe('the client that sends a transfer', () => {
   it('sends nothing while it cannot be found or recorded, and does not log the message of a vault', async () => {
     const failing = async () => Promise.reject(new TypeError('secret'))
     expect((await find(failing, {})).sender).toEqual({
-      reason: 'rate_limited',
+      reason: 'credentials_unavailable',
       detail: 'not sent: the client of the account could not be found (TypeError)',
     })
+    const lost = async () => Promise.reject(new OutlayError('invalid_request', 'the address could not be found'))
+    expect((await find(lost, {})).sender).toMatchObject({ reason: 'misconfigured' })
     const strange = (async () => 7) as unknown as Gateway['identify']
-    expect((await find(strange, {})).sender).toMatchObject({ reason: 'rate_limited' })
+    expect((await find(strange, {})).sender).toMatchObject({ reason: 'misconfigured' })
     expect((await find(theirs, {}, false)).sender).toMatchObject({ reason: 'rate_limited' })
     expect((await find(theirs, {}, new Error('no database'))).sender).toMatchObject({ reason: 'rate_limited' })
   })
@@ -161,8 +164,10 @@ describe('a transfer that no client may send', () => {
   })
 
   it('otherwise waits as if it never left, and no longer than any other with an unknown outcome', () => {
-    const unsent = { reason: 'rate_limited', detail: 'not sent: no vault' } as const
-    expect(decideUnsent(claim(), unsent, context)).toMatchObject({ stage: 'queued', reason: 'rate_limited' })
+    const unsent = { reason: 'credentials_unavailable', detail: 'not sent: no vault' } as const
+    expect(decideUnsent(claim(), unsent, context)).toMatchObject({ stage: 'queued', reason: 'credentials_unavailable' })
+    const unrecorded = { reason: 'rate_limited', detail: 'not sent: its client could not be recorded' } as const
+    expect(decideUnsent(claim(), unrecorded, context)).toMatchObject({ stage: 'queued', reason: 'rate_limited' })
     expect(decideUnsent(claim(), unsent, context).unknownSince).toBeNull()
     expect(decideUnsent(unknown(24), unsent, context)).toMatchObject({ stage: 'blocked', reason: 'outcome_unknown' })
   })

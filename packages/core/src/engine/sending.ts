@@ -1,6 +1,13 @@
+import { OutlayError } from '../error.ts'
 import { longestTimerMs } from '../number-option.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
-import { defaultKeyLifetimeMs, type Gateway, type Submission, type SubmitResult } from '../ports/gateway.ts'
+import {
+  defaultKeyLifetimeMs,
+  type Gateway,
+  type Obstacle,
+  type Submission,
+  type SubmitResult,
+} from '../ports/gateway.ts'
 import type { Logger, Timer } from '../ports/runtime.ts'
 import type { WorkPort } from '../ports/work.ts'
 import type { GuardedSendOptions } from './foreign-gateway.ts'
@@ -90,7 +97,7 @@ export type Sender = { readonly client: string } | Unsent
 
 /** Why no request has left. */
 export interface Unsent {
-  readonly reason: 'client_changed' | 'rate_limited'
+  readonly reason: 'client_changed' | 'rate_limited' | Obstacle
   readonly detail: string
 }
 
@@ -105,30 +112,33 @@ export async function findSender<Tx>(
   signal: AbortSignal,
 ): Promise<Sender> {
   const { accountId, client: known, unknownSince } = claim
-  const waits = (detail: string): Unsent => ({ reason: 'rate_limited', detail: `not sent: ${detail}` })
+  const waits = (reason: Unsent['reason'], detail: string): Unsent => ({ reason, detail: `not sent: ${detail}` })
   let client: unknown
   try {
     client = (await gateway.identify?.(accountId, { signal, wanted: known ?? undefined })) ?? anyClient
   } catch (error) {
+    if (signal.aborted) return waits('rate_limited', 'the engine stops')
+    if (OutlayError.is(error, 'invalid_request'))
+      return waits('misconfigured', 'the address of the account could not be found')
     // Only the error's class is logged: a vault's message may hold a secret.
     const kind = error instanceof Error ? error.name : typeof error
-    return waits(`the client of the account could not be found (${kind})`)
+    return waits('credentials_unavailable', `the client of the account could not be found (${kind})`)
   }
-  if (typeof client !== 'string') return waits('the gateway does not return the client of the account')
+  if (typeof client !== 'string') return waits('misconfigured', 'the gateway does not return the client of the account')
   if (client === known) return { client }
   if (known !== null && unknownSince !== null) {
     const detail = `not sent: ${whatIsUnknown(claim)} and left as "${known}"; the account now sends as "${client}", to whom its key is new`
     return { reason: 'client_changed', detail }
   }
   const isRecorded = await backend.recordClient(claim, client).catch(() => false)
-  return isRecorded ? { client } : waits('its client could not be recorded')
+  return isRecorded ? { client } : waits('rate_limited', 'its client could not be recorded')
 }
 
 /** Decides what happens to a transfer that may not be sent now. Pure. */
 export function decideUnsent(claim: Claim, { reason, detail }: Unsent, context: SubmissionContext): Settlement {
   const result = { outcome: 'throttled', detail } as const
-  if (reason === 'rate_limited') return decideSubmission(claim, result, context)
-  return waiting(claim, result, reason, pauseMs(claim, context, changedClientBackoff))
+  if (reason === 'client_changed') return waiting(claim, result, reason, pauseMs(claim, context, changedClientBackoff))
+  return decideSubmission(claim, reason === 'rate_limited' ? result : { ...result, obstacle: reason }, context)
 }
 
 /** Sends one transfer. If the gateway throws, the outcome is unknown. */

@@ -170,6 +170,20 @@ describe('the decision about an answer', () => {
     expect(decided.retryAfterMs).toBeGreaterThanOrEqual(30_000)
   })
 
+  it('gives an obstacle as the reason, whether or not an outcome is unknown', () => {
+    const unsent = { outcome: 'throttled', obstacle: 'unreachable', detail: 'not sent: refused' } as const
+    expect(decide(unsent)).toMatchObject({ stage: 'queued', reason: 'unreachable', unknownSince: null })
+    expect(decide(unsent, { unknownSince: hoursAgo(1) })).toMatchObject({
+      ...{ stage: 'queued', reason: 'unreachable', unknownSince: hoursAgo(1) },
+    })
+    expect(decide(unsent, { unknownSince: hoursAgo(24) })).toMatchObject({
+      stage: 'blocked',
+      reason: 'outcome_unknown',
+    })
+    const wrongPath = { outcome: 'unknown', obstacle: 'misconfigured', detail: 'HTTP 404', httpStatus: 404 } as const
+    expect(decide(wrongPath)).toMatchObject({ reason: 'misconfigured', unknownSince: claimedAt.toISOString() })
+  })
+
   it('treats a key in flight at the service as an unknown outcome, but not a request to wait', () => {
     const throttled = { outcome: 'throttled', detail: 'later' } as const
     const inFlight = { stage: 'queued', reason: 'rate_limited', unknownSince: claimedAt.toISOString() }

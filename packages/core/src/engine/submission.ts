@@ -122,13 +122,18 @@ function decideTransfer(before: Claim, result: SubmitResult, context: Submission
         : waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))
     case 'throttled':
       return {
-        ...waiting(claim, result, 'rate_limited', pauseMs(claim, context, {}, result.retryAfterMs)),
+        ...waiting(claim, result, result.obstacle ?? 'rate_limited', pauseMs(claim, context, {}, result.retryAfterMs)),
         // A key in flight is a request at the service that nobody here has the answer to.
         unknownSince: result.httpStatus === 409 ? claim.claimedAt : null,
       }
     case 'unknown':
       return {
-        ...waiting(claim, result, 'outcome_unknown', pauseMs(claim, context, {}, result.retryAfterMs)),
+        ...waiting(
+          claim,
+          result,
+          result.obstacle ?? 'outcome_unknown',
+          pauseMs(claim, context, {}, result.retryAfterMs),
+        ),
         unknownSince: claim.claimedAt,
       }
   }
@@ -149,7 +154,7 @@ function decideStillUnknown(
     return waiting(claim, result, 'unauthenticated', probePauseMs(claim, context))
   }
   const retryAfterMs = 'retryAfterMs' in result ? result.retryAfterMs : undefined
-  const reason = result.outcome === 'throttled' ? 'rate_limited' : 'outcome_unknown'
+  const reason = result.obstacle ?? (result.outcome === 'throttled' ? 'rate_limited' : 'outcome_unknown')
   return waiting(claim, result, reason, pauseMs(claim, context, {}, retryAfterMs))
 }
 

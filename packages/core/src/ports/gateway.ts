@@ -28,6 +28,16 @@ export interface Observation {
   readonly transfer?: Transfer | undefined
 }
 
+/** Why requests do not get through, whatever they ask for. */
+export const obstacles = ['unreachable', 'misconfigured', 'credentials_unavailable'] as const
+
+/**
+ * Why a request did not get through. `unreachable`: no connection, such as a refused one or a name without an address.
+ * `misconfigured`: something that only a person can correct, such as a path that does not exist or a certificate that is not
+ * trusted. `credentials_unavailable`: the host's code did not return the credentials.
+ */
+export type Obstacle = (typeof obstacles)[number]
+
 /** Details of the answer, for the attempts log. */
 export interface AnswerMarks {
   /** 429 with `throttled` concerns the whole account, which is throttled. Without it, `throttled` concerns one transfer. */
@@ -44,6 +54,11 @@ export interface AnswerMarks {
    * unless the answer is a proof. Default false: nothing else has happened.
    */
   readonly mayHaveActed?: boolean | undefined
+  /**
+   * What kept the request from getting through, with `throttled` or `unknown`. The transfer waits for this reason, the log warns
+   * once, and "outlay doctor" reports it. Default: none, and `throttled` means that the other side asked for a pause.
+   */
+  readonly obstacle?: Obstacle | undefined
 }
 
 /**

@@ -86,4 +86,9 @@ export interface StoredTransfer extends Omit<NewTransfer, 'counterparty'> {
 export interface EnqueuedTransfer extends StoredTransfer {
   /** True when the account already had a transfer with this key and the same request. */
   readonly reused: boolean
+  /**
+   * Where the key stands for a transfer that ended without a payment: a sentence that says so, that nothing was enqueued, and how to pay
+   * again. Absent otherwise.
+   */
+  readonly notice?: string | undefined
 }

@@ -1,4 +1,5 @@
 import { parseTransferRequest, type Transfer, type TransferRequest, type TransferStatus } from '@outlay/core'
+import { refuseUnread } from '@outlay/core/adapter'
 import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest } from '../pagination.ts'
 import { path } from '../request.ts'
 import type { WithRaw } from '../wire/json.ts'
@@ -33,7 +34,7 @@ export interface TransfersResource {
   /**
    * Creates a transfer. Takes effect once per idempotency key, however often the request is sent.
    *
-   * @throws OutlayError the codes of `parseTransferRequest`, before anything is sent; then `insufficient_balance`, `idempotency_key_mismatch`, `invalid_account_number`,
+   * @throws OutlayError the codes of `parseTransferRequest`, and `invalid_request` for a member that does not exist, before anything is sent; then `insufficient_balance`, `idempotency_key_mismatch`, `invalid_account_number`,
    *   `rejected_by_service` and others; `outcome_unknown` when only a retry with the same key can find out
    */
   create(accountId: string, request: TransferRequest, options?: CreateOptions): Promise<CreatedTransfer>
@@ -50,6 +51,9 @@ export interface TransfersResource {
   iterate(accountId: string, filters?: TransferFilters, options?: CallOptions): AsyncIterable<WithRaw<Transfer>>
 }
 
+/** Members of a request, for a message. */
+const memberNames = 'amount, source, destination, note and brand'
+
 /** Makes the transfers resource of a client. */
 export function createTransfers(context: ResourceContext): TransfersResource {
   const { requester, forwardCursor, catalog } = context
@@ -61,7 +65,9 @@ export function createTransfers(context: ResourceContext): TransfersResource {
   }
   return {
     async create(accountId, request, options = {}) {
-      const body = encodeTransferRequest(parseTransferRequest(request, catalog))
+      const parsed = parseTransferRequest(request, catalog)
+      refuseUnread(request, parsed, memberNames)
+      const body = encodeTransferRequest(parsed)
       const input = { accountId, path: path`/accounts/${accountId}/transfers`, body }
       const { full, ...created } = await create(context, input, options, decode)
       return { ...created, transfer: full }

@@ -1,0 +1,2 @@
+-- Transfers whose requests do not get through have reasons of their own: obstacles and obstructed_since are new, adopt_found and the
+-- view of stuck transfers know these reasons.

@@ -1,0 +1,57 @@
+import type { Obstacle } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { type Row, statements } from '../database/statement.ts'
+import type { DatabaseNames } from '../schema/database-names.ts'
+
+/** Transfers of an account that do not get through to the service, by the client that sends them. */
+export interface ObstructedAccount {
+  readonly reason: Obstacle
+  readonly accountId: string
+  /** The client by `Gateway.identify`, which for HTTP contains the address; null where the gateway does not distinguish clients. */
+  readonly client: string | null
+  readonly count: number
+  /** The oldest of them. */
+  readonly sample: string
+  /** Milliseconds since the oldest has not got through. */
+  readonly sinceMs: number
+  /** What its last attempt came to; null when none was answered. */
+  readonly lastDetail: string | null
+  /** How many accounts and clients there are of the reason; a list has at most a hundred. */
+  readonly groups: number
+}
+
+const texts = {
+  health_obstructed: `select g.reason, g.account_id, nullif(g.client, '') as client, g.count, g.sample, g.groups,
+      coalesce(round(extract(epoch from clock_timestamp() - {{schema}}.obstructed_since(g.sample)) * 1000), 0)::float8 as since_ms, (
+        select a.detail from {{schema}}.attempt a where a.transfer_id = g.sample and a.answered_at is not null
+        order by a.attempt desc limit 1) as last_detail
+    from (
+      select t.reason, t.account_id, t.client, count(*)::integer as count, min(t.id) as sample,
+        (count(*) over (partition by t.reason))::integer as groups,
+        row_number() over (partition by t.reason order by min(t.id)) as place
+      from {{schema}}.transfer t
+      where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting')
+        and t.reason = any ({{schema}}.obstacles())
+      group by t.reason, t.account_id, t.client
+    ) g where g.place <= 100 order by g.reason, g.place`,
+} as const
+
+/** Reads what does not get through: by reason, that of the oldest transfer first, at most a hundred of each. */
+export async function readObstructed<Tx>(
+  driver: Driver<Tx>,
+  { tokens }: DatabaseNames,
+): Promise<readonly ObstructedAccount[]> {
+  return (await driver.query(statements(tokens, texts).health_obstructed, [])).map(readRow)
+}
+
+const readRow: (row: Row) => ObstructedAccount = rowDecoder('obstructed account', {
+  reason: Column.word<Obstacle>(),
+  accountId: Column.text,
+  client: Column.nullable(Column.text),
+  count: Column.integer,
+  sample: Column.text,
+  sinceMs: Column.number,
+  lastDetail: Column.nullable(Column.text),
+  groups: Column.integer,
+})

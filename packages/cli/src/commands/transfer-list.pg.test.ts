@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../../test/outbox.ts'
+
+describe('outlay transfers list', async () => {
+  const host = await testHost()
+  const run = (...args: readonly string[]) =>
+    outlay(['transfers', 'list', ...args], { DATABASE_URL: host.database.url })
+  const pesos = {
+    amount: { value: '100', currency: 'MXN' },
+    destination: { addressId: '01J0000000000000000000000B', valueType: 'MXN', transferType: 'spei' },
+  }
+  async function enqueueSome() {
+    const one = await host.enqueue({ idempotencyKey: 'INV-1' })
+    const two = await host.enqueue({
+      idempotencyKey: 'INV-2',
+      accountId: 'beta',
+      amount: { value: '7.5', currency: 'USD' },
+    })
+    const three = await host.enqueue({ idempotencyKey: '=INV,3', ...pesos })
+    const cancel = host.commit((tx) => host.engine.transfers.cancel(tx, three.id))
+    await cancel
+    await host.pool.query(`update outlay.transfer set created_at = now() - interval '2 days' where id = $1`, [one.id])
+    return { one, two, three }
+  }
+
+  it('shows the key and the amount of each', async () => {
+    await enqueueSome()
+    const { stdout } = await run()
+    expect(stdout).toMatch(/ID +ACCOUNT +KEY +AMOUNT/)
+    expect(stdout).toMatch(/beta +INV-2 +7\.5 USD/)
+  })
+
+  it.each([
+    [['--key', 'INV-1'], ['one']],
+    [['--account', 'beta'], ['two']],
+    [['--amount', '12.5'], ['one']],
+    [['--amount', '007.50'], ['two']],
+    [['--currency', 'mxn'], ['three']],
+    [['--currency', 'USD', '--amount', '100'], []],
+    [
+      ['--since', '1d'],
+      ['three', 'two'],
+    ],
+    [['--until', '1d'], ['one']],
+    [['--since', '3d', '--until', '1d', '--account', 'acme'], ['one']],
+    [['--until', '2000-01-01T00:00:00-05:00'], []],
+  ] as const)('with %j lists what matches, and its totals the same', async (filter, wanted) => {
+    const all = await enqueueSome()
+    const ids = wanted.map((name) => all[name].id)
+    const listed = JSON.parse((await run(...filter, '--json')).stdout) as readonly { readonly id: string }[]
+    expect(listed.map(({ id }) => id)).toEqual(ids)
+    const totals = JSON.parse((await run(...filter, '--totals', '--json')).stdout) as readonly {
+      readonly count: number
+    }[]
+    expect(totals.reduce((sum, { count }) => sum + count, 0)).toBe(ids.length)
+  })
+
+  it('sums up all that match by currency and status, whatever the limit', async () => {
+    await enqueueSome()
+    const { stdout } = await run('--totals', '--limit', '1')
+    expect(stdout).toMatch(/MXN +canceled +1 +100\n/)
+    expect(stdout).toMatch(/USD +pending +2 +20\.00\n/)
+    expect(stdout).toContain('3 transfers.')
+  })
+
+  it('writes CSV with all columns, in which no text of others is a formula', async () => {
+    const { one, three } = await enqueueSome()
+    const lines = (await run('--csv')).stdout.trimEnd().split('\r\n')
+    expect(lines[0]).toMatch(/^id,account,key,amount,currency,from,to,stage,status,reason,/)
+    expect(lines).toHaveLength(4)
+    expect(lines[1]).toContain(`${three.id},acme,"'=INV,3",100,MXN,USDC base,MXN spei,settled,canceled,`)
+    expect(lines[3]).toContain(`${one.id},acme,INV-1,12.50,USD,`)
+    expect((await run('--csv', '--limit', '1')).stdout.split('\r\n')).toHaveLength(2)
+    expect((await run('--totals', '--csv')).stdout).toContain('USD,pending,2,20.00')
+  })
+
+  it.each([
+    [['--since', '2026-12-01'], 'with its zone'],
+    [['--until', '2026-12-01T09:00:00'], 'with its zone'],
+    [['--amount', '1,250'], '1250.00'],
+    [['--csv', '--json'], 'one of the two'],
+    [['--stuck', '--csv'], '--stuck goes with'],
+    [['--stuck', '--key', 'k'], '--stuck goes with'],
+    [['--totals', '--before', '01J0000000000000000000000A'], 'Leave out --before'],
+  ] as const)('refuses %j with what to write', async (args, sentence) => {
+    const refused = await run(...args)
+    expect([refused.code, refused.stdout]).toEqual([2, ''])
+    expect(refused.stderr).toContain(sentence)
+  })
+
+  it('does not cut off what a stuck transfer waits for, nor what to do', async () => {
+    await host.enqueue()
+    await host.pool.query(`update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown'`)
+    const { stdout } = await run('--stuck')
+    expect(stdout).toMatch(/acme +blocked +outcome_unknown/)
+    expect(stdout).toContain(
+      '  waits for a person: its outcome stayed unknown for 24 hours, and money may have moved\n',
+    )
+    expect(stdout).toMatch(
+      / {2}→ Ask the service about its key\..*say what it answered with "outlay transfers resolve"\./,
+    )
+    expect(stdout).not.toContain('…')
+  })
+})
