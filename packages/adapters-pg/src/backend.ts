@@ -95,7 +95,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = resolveNames(options)
   const runtime = systemRuntime(options.logger)
-  const transfers = createTransferStore(driver, tokens, notify)
+  const transfers = createTransferStore(driver, tokens, { notifies: notify, logger: runtime.logger })
   const stores = {
     transfers,
     archive: createArchiveStore(driver, tokens),

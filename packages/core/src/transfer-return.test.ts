@@ -12,7 +12,7 @@ describe('the identity of a return', () => {
     expect(identities([other, one])).toEqual(identities([one, other]).toReversed())
   })
 
-  it('distinguishes what differs, and two that look alike', () => {
+  it('distinguishes what differs, and two that are alike', () => {
     const all = [one, one, other, { ...one, amount: null }, { ...one, occurredAt: null }]
     expect(new Set(identities(all)).size).toBe(all.length)
     expect(identities([one, one])[0]).toBe(identities([one])[0])

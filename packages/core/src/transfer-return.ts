@@ -10,6 +10,11 @@ export interface TransferReturn {
   readonly occurredAt: string | null
 }
 
+/** A return that says how much came back. */
+export interface ReturnedAmount extends TransferReturn {
+  readonly amount: Amount
+}
+
 /** A return with what distinguishes it from all others of its transfer. */
 export interface IdentifiedReturn extends TransferReturn {
   readonly identity: string

@@ -30,6 +30,12 @@ begin
   from subscribed t;
   if v_event_ids is not null then
     perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+    -- A return may be known before its completion.
+    if exists (
+      select 1 from {{schema}}.transfer_return r
+      where r.transfer_id = any (v_event_ids) and r.sequence is null and r.problem is null) then
+      perform {{schema}}.apply_returns(v_event_ids);
+    end if;
   end if;
   return v_count;
 end

@@ -1,4 +1,4 @@
-import type { Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
+import type { Logger, Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
 import {
   type ChangingTransfer,
   Column,
@@ -12,6 +12,7 @@ import { withLockTimeout } from '../database/lock-timeout.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { type Row, type Statement, statements, storableJson } from '../database/statement.ts'
 import { ensureJobsText, wakeJobsText } from './jobs.ts'
+import { createReturnStore, writeReturns } from './returns.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
 
 /** An adopted transfer was not enqueued here, so its time since the enqueue cannot be measured. */
@@ -149,9 +150,21 @@ const readAdopted = (rows: readonly Row[]): Adopted => ({
 
 const readCount = rowDecoder('change', { count: Column.integer })
 
+/** How a store of transfers works. */
+interface TransferStoreOptions {
+  /** Announces with NOTIFY what is sent again. Default true. */
+  readonly notifies?: boolean
+  /** Where held returns are logged. Default: nowhere. */
+  readonly logger?: Logger
+}
+
+type Tokens = Readonly<Record<string, string>>
+
 /** Makes the store of transfers on a driver. */
-export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
+export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, options: TransferStoreOptions = {}) {
   const sql = statements(tokens, texts)
+  const { notifies = true, logger } = options
+  const returns = createReturnStore(driver, tokens, logger)
   const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
     const ids = readIds(rows)
     if (ids.length === 0) return 0
@@ -181,17 +194,15 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async apply(tx: Tx, accountId: string, seen: readonly Observation[], rules: ObserveRules, locking: Locking) {
       if (seen.length === 0) return { changed: 0, found: 0, skipped: new Set<string>() }
       const { lock, note } = observing(sql)[locking]
-      const remoteIds = seen.map(({ remoteId }) => remoteId)
-      const rows = (await driver.execute(tx, lock, [accountId, remoteIds])).map(readObserved)
+      const rows = (await driver.execute(tx, lock, [accountId, seen.map((one) => one.remoteId)])).map(readObserved)
       const early = findEarly(rows, seen, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules))
       const changes = decideChanges(rows, seen, rules.decide)
-      if (changes.length === 0) return { changed: 0, found, skipped: findSkipped(rows) }
-      const result = readFirst(readCount, await driver.execute(tx, sql.apply_changes, [storableJson(changes)]))
-      const complete = changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
-      await wakeFunded(tx, complete)
-      return { changed: result?.count ?? 0, found, skipped: findSkipped(rows) }
+      if (changes.length > 0) await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
+      await wakeFunded(tx, findComplete(changes))
+      const changed = new Set([...changes.map(({ id }) => id), ...(await returns.record(tx, findFree(rows), seen))])
+      return { changed: changed.size, found, skipped: findSkipped(rows) }
     },
     /** Adopts transfers found at the service that certainly have no row here. */
     async adoptFound(limit: number): Promise<Adopted> {
@@ -244,11 +255,15 @@ function findUnknown(rows: readonly ObservedRow[], observations: readonly Observ
 export function writeFound(found: FoundTransfer) {
   const { id, idempotencyKey, fingerprint, request, stage, status, failure, reachedAt } = found
   const events = found.events.map((event) => event.type)
+  const returns = found.returns === undefined ? {} : { returns: writeReturns(found.returns) }
   return {
     remote_id: found.remoteId,
     automated: found.automated,
     created_at: found.createdAt,
-    transfer: { id, key: idempotencyKey, fingerprint, request, stage, status, failure, reached_at: reachedAt, events },
+    transfer: {
+      ...{ id, key: idempotencyKey, fingerprint, request, stage, status, failure, reached_at: reachedAt, events },
+      ...returns,
+    },
   }
 }
 
@@ -288,6 +303,12 @@ function originOf(row: Row): ChangingTransfer['origin'] {
 /** Ids at the service of transfers that another transaction has locked: nothing is applied to them. */
 const findSkipped = (rows: readonly ObservedRow[]) =>
   new Set(rows.filter(({ free }) => free === undefined).map(({ remoteId }) => remoteId))
+
+const findFree = (rows: readonly ObservedRow[]) =>
+  rows.flatMap(({ remoteId, free }) => (free === undefined ? [] : [{ id: free.id, remoteId }]))
+
+const findComplete = (changes: readonly { readonly id: string; readonly status: TransferStatus }[]) =>
+  changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
 
 function decideChanges(rows: readonly ObservedRow[], observations: readonly Observation[], decide: DecideChange) {
   const seen = new Map<string, Observation[]>()

@@ -27,7 +27,7 @@ export function describeFound(
   observation: Observation,
   runtime: Pick<Runtime, 'clock' | 'random'>,
 ): FoundTransfer | undefined {
-  const { transfer, remoteId } = observation
+  const { transfer, remoteId, returns } = observation
   if (transfer === undefined) return undefined
   const createdAt = momentOf(transfer.createdAt)
   if (createdAt === null) return undefined
@@ -48,6 +48,7 @@ export function describeFound(
     failure,
     reachedAt: momentOf(reachedAt),
     events: [{ type: 'transfer.adopted' }, ...(status === 'pending' ? [] : [{ type: statusEvent(status) }])],
+    ...(returns === undefined ? {} : { returns }),
   }
 }
 

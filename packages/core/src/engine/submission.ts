@@ -1,6 +1,6 @@
 import { type EventType, statusEvent } from '../event.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
-import { defaultKeyLifetimeMs, type RegisterResult, type SubmitResult } from '../ports/gateway.ts'
+import { defaultKeyLifetimeMs, type Observation, type RegisterResult, type SubmitResult } from '../ports/gateway.ts'
 import { retryDelayMs } from '../retry.ts'
 import { type StatusState, TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
@@ -175,12 +175,14 @@ function forgetting({ request }: Claim, code: string): Pick<Settlement, 'forgetC
   return code === 'invalid_address' && request.destination.address !== undefined ? { forgetCounterparty: true } : {}
 }
 
+const unseen = { status: 'pending', failure: null } as const
+
 function decideAccepted(
   claim: Claim,
   result: Extract<SubmitResult, { outcome: 'accepted' }>,
   context: SubmissionContext,
 ): Settlement {
-  const seen = result.observation ?? { status: 'pending' as const, failure: null }
+  const seen: Pick<Observation, 'status' | 'failure' | 'reachedAt' | 'returns'> = result.observation ?? unseen
   const pending = { status: 'pending' as const, failure: null }
   const reached: StatusState = TransferStatus.advance(pending, seen) ?? pending
   const final = TransferStatus.isFinal(reached.status, reached.failure)
@@ -196,6 +198,7 @@ function decideAccepted(
     reachedAt: momentOf(reached.reachedAt),
     pollAfterMs: final ? null : context.firstPollMs,
     events: types.map((type) => ({ type })),
+    ...(seen.returns === undefined ? {} : { returns: seen.returns }),
   }
 }
 
