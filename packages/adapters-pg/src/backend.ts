@@ -37,6 +37,8 @@ import {
   queueTrimSql,
 } from './queue/queue-schema.ts'
 import { startQueueSupervision } from './queue/queue-supervision.ts'
+import { startReturnReader } from './returns/return-reader.ts'
+import { createReturnReadingStore, type ReturnReadingStore } from './returns/return-readings.ts'
 import { resolveNames, sqlFolder } from './schema/database-names.ts'
 import {
   applyMigrations,
@@ -104,6 +106,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     counterparties: createCounterpartyStore(driver, tokens),
     readings: createListReadingStore(driver, tokens),
     watched: createWatchedAccountStore(driver, tokens),
+    returnReadings: createReturnReadingStore(driver, tokens),
     clockJumps: createClockJumpStore(driver, tokens),
     credentials: createCredentialStore(driver, tokens),
     throttles: createThrottleStore(driver, tokens),
@@ -225,6 +228,7 @@ interface Parts<Tx> {
   readonly counterparties: CounterpartyStore<Tx>
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
+  readonly returnReadings: ReturnReadingStore
   readonly clockJumps: ClockJumpStore
   readonly credentials: CredentialStore
   readonly throttles: ThrottleStore
@@ -277,6 +281,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const dispatcher = startDispatcher({ ...parts, ...limits, throttler, guard, worker, onSettled: wakeSubscribers })
   const poller = startPoller({ ...parts, throttler, slowAfterMs, onObserved: wakeSubscribers })
   const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: wakeSubscribers })
+  const returnReader = startReturnReader({ ...parts, throttler, slowAfterMs, onObserved: wakeSubscribers })
   const sweeper = startSweeper({ ...parts, guard })
   const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: wakeSubscribers })
   const clockWatch = startClockWatch(parts)
@@ -301,6 +306,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       clockWatch.stop(),
       poller.stop(),
       watcher.stop(),
+      returnReader?.stop(),
       dispatcher.stop(stopTimeoutMs),
     ])
     await guard.stop()

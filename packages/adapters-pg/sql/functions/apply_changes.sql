@@ -28,6 +28,9 @@ begin
   select (select count(*) from changed), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
   into v_count, v_event_ids, v_sequences, v_types
   from subscribed t;
+  if p_changes @? '$[*].return_window_ms' then
+    perform {{schema}}.open_return_windows(p_changes);
+  end if;
   if v_event_ids is not null then
     perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
     -- A return may be known before its completion.

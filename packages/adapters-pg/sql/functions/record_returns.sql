@@ -7,7 +7,7 @@ returns table (id text, code text, problem text) language plpgsql as $$
 begin
   with reported as (
     select n.id, r.* from jsonb_to_recordset(p_reports) as n (id text, returns jsonb)
-    cross join lateral jsonb_to_recordset(n.returns) as r (
+    cross join lateral jsonb_to_recordset(nullif(n.returns, 'null'::jsonb)) as r (
       identity text, code text, amount numeric, currency text, occurred_at timestamptz)
   ), withdrawn as (
     -- The service has corrected what was held.

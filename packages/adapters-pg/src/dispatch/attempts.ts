@@ -178,6 +178,7 @@ function writeSettlement(settlement: Settlement) {
     address_id: settlement.addressId,
     forget: settlement.forgetCounterparty,
     registration_unknown_since: settlement.registrationUnknownSince,
+    return_window_ms: settlement.returnWindowMs,
     returns: settlement.returns && writeReturns(settlement.returns),
     reason: settlement.reason,
     unknown_since: settlement.unknownSince,

@@ -5,9 +5,6 @@ import { statements, storableJson } from '../database/statement.ts'
 
 const texts = { record_returns: 'select id, code, problem from {{schema}}.record_returns($1::jsonb)' } as const
 
-/** Records what came back of transfers. */
-export type ReturnStore<Tx> = ReturnType<typeof createReturnStore<Tx>>
-
 /** Makes the store of returns on a driver. It logs what is held. */
 export function createReturnStore<Tx>(
   driver: Driver<Tx>,

@@ -14,6 +14,8 @@ export interface SubmissionContext {
   readonly firstPollMs: number
   /** How long the gateway's idempotency keys live, in milliseconds. Default 24 hours. */
   readonly keyLifetimeMs?: number | undefined
+  /** How long its money may come back once it is complete, in milliseconds. Default: it cannot. */
+  readonly returnWindowMs?: number | undefined
 }
 
 /** How long unknown outcomes are retried before a person has to decide, in milliseconds; never longer than keys live. */
@@ -186,6 +188,7 @@ function decideAccepted(
   const pending = { status: 'pending' as const, failure: null }
   const reached: StatusState = TransferStatus.advance(pending, seen) ?? pending
   const final = TransferStatus.isFinal(reached.status, reached.failure)
+  const windowMs = reached.status === 'complete' ? context.returnWindowMs : undefined
   const types: EventType[] = ['transfer.submitted']
   if (reached.status !== 'pending') types.push(statusEvent(reached.status))
   return {
@@ -199,6 +202,7 @@ function decideAccepted(
     pollAfterMs: final ? null : context.firstPollMs,
     events: types.map((type) => ({ type })),
     ...(seen.returns === undefined ? {} : { returns: seen.returns }),
+    ...(windowMs === undefined ? {} : { returnWindowMs: windowMs }),
   }
 }
 

@@ -141,6 +141,11 @@ export interface Gateway {
     readonly next?: string | undefined
     readonly unreadable?: number | undefined
   }>
+  /**
+   * True when its observations say what came back of complete transfers. The engine then reads them at a slow rate for as long as their
+   * money may come back. Default false.
+   */
+  readonly reportsReturns?: boolean | undefined
   /** Closes connections. Whoever made the gateway calls it; an engine never does. */
   close?(): Promise<void>
 }

@@ -40,6 +40,8 @@ export interface FoundTransfer
   readonly events: readonly NewEvent[]
   /** All that came back of it; absent where nothing did. */
   readonly returns?: readonly TransferReturn[] | undefined
+  /** How long its money may come back after it was complete, in milliseconds; absent where it cannot, or while it is not complete. */
+  readonly returnWindowMs?: number | undefined
 }
 
 /** How observations are applied. */
@@ -47,6 +49,8 @@ export interface ObserveRules {
   readonly decide: DecideChange
   /** The row for a transfer that is not known here; `undefined` when the observation says too little. */
   readonly describe: (observation: Observation) => FoundTransfer | undefined
+  /** How long the money of a transfer between these rails or chains may come back, in milliseconds; `undefined` where it cannot. */
+  readonly returnWindowMs: (transferTypes: readonly string[]) => number | undefined
 }
 
 /** Applies what was observed at the service. */
