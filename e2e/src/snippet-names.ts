@@ -95,6 +95,7 @@ declare global {
   const createPayouts: (options: EngineOptions<Transaction>) => HostEngine
   const createEngine: typeof import('@outlay/core').createEngine
   const credit: (tx: Transaction, accountId: string, amount: Amount, type: string) => Promise<void>
+  const reopenInvoice: (tx: Transaction, transferId: string, amount: Amount, code: string) => Promise<void>
   const drizzleDriver: typeof import('@outlay/adapters-pg/drizzle').drizzleDriver
   const eq: typeof import('drizzle-orm').eq
   const httpGateway: typeof import('@outlay/http-client').httpGateway

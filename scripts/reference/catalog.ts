@@ -47,13 +47,14 @@ function directionOf({ inbound, outbound }: TransferType): string {
   return inbound ? 'inbound' : 'outbound'
 }
 
-function rulesOf({ name, brandable, wire, inboundLimit, coveredBy }: TransferType): readonly string[] {
+function rulesOf({ name, brandable, wire, inboundLimit, returnWindowMs, coveredBy }: TransferType): readonly string[] {
   const aliases = defaultTransferTypes.find((one) => one.name === name)?.aliases ?? []
   return [
     ...aliases.map((alias) => `also called ${code(alias)}`),
     ...(brandable ? ['accepts a brand'] : []),
     ...(wire ? ['accepts a memo when outbound; needs no source address when inbound'] : []),
     ...(inboundLimit === null ? [] : [`at most ${inboundLimit} inbound`]),
+    ...(returnWindowMs === null ? [] : [`may come back for ${duration(returnWindowMs)} after it was complete`]),
     ...coveredBy.map((other) => `allowed wherever ${code(other)} is`),
   ]
 }

@@ -16,6 +16,8 @@ const engineMeanings: Readonly<Record<string, string>> = {
   'transfer.failed':
     'It failed; the failure says why and whether it may continue. Recorded again when it fails again, or for good.',
   'transfer.canceled': 'It ended without an effect. Final.',
+  'transfer.returned':
+    'Money of a complete transfer came back; `event.returned` has its code, amount and time, one event for each return. The status stays `complete`.',
   'transfer.unconfirmed':
     'It had ended, and a person then gave its id at the service to another transfer. Its stage and status stay, though they came from that id: a person has to find out what was paid, and to undo what handlers did on its events.',
   'transfer.adopted':

@@ -5,6 +5,8 @@ export const invariants = {
   status_path: 'Every history of a status is a path in the table of transitions.',
   nothing_stuck: 'What is not final waits for something that has a name, and in the end nothing is left.',
   ledger: 'Entries sum to zero, no balance is below zero, balances are what their entries say.',
+  returns_once:
+    'Each return at the service is one event of its transfer here: none is lost, none comes twice, none is that of a stranger.',
   effects_once: 'What each subscriber did is what happened: once each, in order per transfer.',
   keys: 'No key stands for two requests, and the log of attempts has no holes.',
   tenants_apart: 'Nothing of one tenant is seen by another.',

@@ -37,6 +37,8 @@ import {
   queueTrimSql,
 } from './queue/queue-schema.ts'
 import { startQueueSupervision } from './queue/queue-supervision.ts'
+import { startReturnReader } from './returns/return-reader.ts'
+import { createReturnReadingStore, type ReturnReadingStore } from './returns/return-readings.ts'
 import { resolveNames } from './schema/database-names.ts'
 import {
   applyMigrations,
@@ -96,7 +98,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = resolveNames(options)
   const runtime = systemRuntime(options.logger)
-  const transfers = createTransferStore(driver, tokens, notify)
+  const transfers = createTransferStore(driver, tokens, { notifies: notify, logger: runtime.logger })
   const stores = {
     transfers,
     archive: createArchiveStore(driver, tokens),
@@ -105,6 +107,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     counterparties: createCounterpartyStore(driver, tokens),
     readings: createListReadingStore(driver, tokens),
     watched: createWatchedAccountStore(driver, tokens),
+    returnReadings: createReturnReadingStore(driver, tokens),
     clockJumps: createClockJumpStore(driver, tokens),
     credentials: createCredentialStore(driver, tokens),
     throttles: createThrottleStore(driver, tokens),
@@ -231,6 +234,7 @@ interface Parts<Tx> {
   readonly counterparties: CounterpartyStore<Tx>
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
+  readonly returnReadings: ReturnReadingStore
   readonly clockJumps: ClockJumpStore
   readonly credentials: CredentialStore
   readonly throttles: ThrottleStore
@@ -284,6 +288,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const dispatcher = startDispatcher({ ...parts, ...limits, throttler, guard, worker, onSettled: wakeSubscribers })
   const poller = startPoller({ ...parts, throttler, slowAfterMs, onObserved: wakeSubscribers })
   const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: wakeSubscribers })
+  const returnReader = startReturnReader({ ...parts, throttler, slowAfterMs, onObserved: wakeSubscribers })
   const sweeper = startSweeper({ ...parts, guard })
   const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: wakeSubscribers })
   const clockWatch = startClockWatch(parts)
@@ -308,6 +313,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       clockWatch.stop(),
       poller.stop(),
       watcher.stop(),
+      returnReader?.stop(),
       dispatcher.stop(stopTimeoutMs),
     ])
     await guard.stop()

@@ -1,4 +1,12 @@
-import type { Gateway, Observation, Submission, SubmitResult, Transfer, TransferStatus } from '@outlay/core'
+import type {
+  Gateway,
+  Observation,
+  Submission,
+  SubmitResult,
+  Transfer,
+  TransferReturn,
+  TransferStatus,
+} from '@outlay/core'
 
 /** A service in memory that lists its transfers, newest first, and counts its requests. */
 export interface ListedGateway extends Gateway {
@@ -9,6 +17,8 @@ export interface ListedGateway extends Gateway {
   /** Makes a transfer that no engine sent. */
   add(overrides?: Partial<Transfer>): Transfer
   setStatus(id: string, status: TransferStatus): void
+  /** Sets all that came back of a transfer. */
+  setReturns(id: string, returns: readonly TransferReturn[]): void
   observe(id: string): Observation
   /** Called before each page is listed. */
   onList: (cursor: string | undefined, signal: AbortSignal) => Promise<void> | undefined
@@ -60,6 +70,7 @@ export function listedGateway(): ListedGateway {
     onList: () => undefined,
     answer: () => undefined,
     setStatus: (id, status) => transfers.set(id, { ...find(id), status, updatedAt: new Date().toISOString() }),
+    setReturns: (id, returns) => transfers.set(id, { ...find(id), returns, updatedAt: new Date().toISOString() }),
     async submit(submission) {
       const refusal = await gateway.answer(submission, 'before')
       if (refusal !== undefined) return refusal

@@ -45,6 +45,7 @@ const completeTransferType = (input: TransferTypeInput): TransferType => {
     brandable: false,
     wire: false,
     inboundLimit: null,
+    returnWindowMs: null,
     ...input,
     valueTypes: input.valueTypes == null ? null : Object.freeze([...input.valueTypes]),
     aliases: aliasesOf(input.name, input.aliases),

@@ -18,6 +18,7 @@ export const eventTypes = [
   'transfer.completed',
   'transfer.failed',
   'transfer.canceled',
+  'transfer.returned',
   'transfer.unconfirmed',
   'account.credentials_refused',
   'account.credentials_restored',

@@ -19,6 +19,7 @@ describe('the package', () => {
       'Limits',
       'OutlayError',
       'TransferFlow',
+      'TransferReturn',
       'TransferStatus',
       'accountStatuses',
       'accountTransitions',

@@ -35,6 +35,8 @@ export interface TransferType {
   readonly wire: boolean
   /** Largest inbound payment, in units of its value type; `null` for no limit. */
   readonly inboundLimit: string | null
+  /** How long a payment may come back after it was complete, in milliseconds; `null` where it cannot. */
+  readonly returnWindowMs: number | null
   /** Names of transfer types whose presence on an address allows this one too. */
   readonly coveredBy: readonly string[]
 }
@@ -47,6 +49,12 @@ const minutes = 60 * seconds
 const hours = 60 * minutes
 const days = 24 * hours
 
+/**
+ * How long payments by ACH come back. Banks return a credit within two banking days, between which a weekend and a holiday may be. They
+ * return a debit that the owner of the account did not authorize within 60 days.
+ */
+const returnWindows = { credit: 6 * days, debit: 60 * days } as const
+
 const usd = { family: 'bank', valueTypes: ['USD'], inbound: false, outbound: false } as const
 const evm = { family: 'evm', expectedMs: 30 * seconds } as const
 const testnet = { environment: 'testnet' } as const
@@ -54,7 +62,14 @@ const testnet = { environment: 'testnet' } as const
 /** Transfer types that every catalog has. */
 export const defaultTransferTypes: readonly TransferTypeInput[] = [
   { ...usd, name: 'wire', expectedMs: 2 * hours, inbound: true, outbound: true, wire: true },
-  { ...usd, name: 'ach_credit', expectedMs: 2 * days, outbound: true, brandable: true },
+  {
+    ...usd,
+    name: 'ach_credit',
+    expectedMs: 2 * days,
+    outbound: true,
+    brandable: true,
+    returnWindowMs: returnWindows.credit,
+  },
   {
     ...usd,
     name: 'ach_debit',
@@ -62,6 +77,7 @@ export const defaultTransferTypes: readonly TransferTypeInput[] = [
     inbound: true,
     brandable: true,
     inboundLimit: Limits.inboundAchUsd,
+    returnWindowMs: returnWindows.debit,
   },
   {
     ...usd,
@@ -70,6 +86,7 @@ export const defaultTransferTypes: readonly TransferTypeInput[] = [
     outbound: true,
     brandable: true,
     coveredBy: ['ach_credit'],
+    returnWindowMs: returnWindows.credit,
   },
   { ...usd, name: 'rtp', aliases: ['rtp_credit'], expectedMs: minutes, outbound: true },
   { ...usd, name: 'spei', valueTypes: ['MXN'], expectedMs: 5 * minutes, outbound: true },

@@ -1,6 +1,7 @@
 import type { Amount } from './amount.ts'
 import type { PaymentDetails, WireInstructions } from './payment.ts'
 import type { TransferFailure } from './transfer-failure.ts'
+import type { TransferReturn } from './transfer-return.ts'
 import type { TransferStatus } from './transfer-status.ts'
 
 export {
@@ -38,8 +39,10 @@ export interface Transfer {
   readonly note: string | null
   /** ISO 8601, UTC. */
   readonly createdAt: string
-  /** ISO 8601, UTC: the last time the status changed. */
+  /** ISO 8601, UTC: the last time the status changed, or money came back. */
   readonly updatedAt: string
   readonly automationId?: string | undefined
   readonly wireInstructions?: WireInstructions | undefined
+  /** What came back of it after it was complete; absent where nothing did. The status stays. */
+  readonly returns?: readonly TransferReturn[] | undefined
 }

@@ -61,6 +61,7 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
   const { forwardCursor = 'page[after]', catalog = defaultCatalog, keyLifetimeMs } = options
   return {
     keyLifetimeMs,
+    reportsReturns: true,
     ...(options.environment === undefined ? {} : { environment: options.environment }),
     identify: (accountId, { signal, wanted }) => connection.identify(accountId, wanted, signal),
     async submit(submission, { signal, mayBegin }) {

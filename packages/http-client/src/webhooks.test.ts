@@ -227,3 +227,14 @@ test('a transfer event has an observation, and any other event has none', () => 
   expect(readObservation({ ...event, data: { id: 'transfer-1' } })).toBeUndefined()
   expect(readObservation({ ...event, type: 'account.updated' })).toBeUndefined()
 })
+
+test('the event of a return has an observation with all that came back', () => {
+  const returns = [{ code: 'R10', amount: { value: '50.00', currency: 'USD' }, occurred_at: '2026-11-09T10:00:00Z' }]
+  const text = JSON.stringify({ id: 'event-2', type: 'transfer.returned', data: { ...transfer, returns } })
+  const event = verifyWebhook(text, standard(text, secret), secret, { now })
+  expect(readObservation(event)).toMatchObject({
+    remoteId: 'transfer-1',
+    status: 'complete',
+    returns: [{ code: 'R10', amount: { value: '50.00', currency: 'USD' }, occurredAt: '2026-11-09T10:00:00Z' }],
+  })
+})

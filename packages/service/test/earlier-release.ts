@@ -1,5 +1,6 @@
-import { applyMigrations, readMigrations } from '@outlay/adapters-pg'
+import { applyMigrations } from '@outlay/adapters-pg'
 import type { Pool, PoolClient } from 'pg'
+import { serviceMigrations } from '../src/database/migrations.ts'
 import { systemSession } from '../src/database/tenant.ts'
 
 /** The last migration of the service that an earlier release had. */
@@ -15,8 +16,7 @@ export async function turnBack(pool: Pool, schema: string, last = lastOfEarlierR
   try {
     await client.query(systemSession.begin)
     await client.query(`alter schema "${schema}" rename to "${later}"`)
-    const all = await readMigrations(new URL('../sql/', import.meta.url))
-    const migrations = all.filter(({ name, sql, repeatable }) =>
+    const migrations = serviceMigrations.filter(({ name, sql, repeatable }) =>
       repeatable ? /\breturns trigger\b/.test(sql) : name <= last,
     )
     await applyMigrations(client, { schema, migrations })

@@ -43,6 +43,16 @@ export const bugs: readonly Bug[] = [
     }),
   },
   {
+    name: 'a_return_that_is_reported_again_is_another_one',
+    breaks: ['returns_once'],
+    sql: {
+      on: 'host',
+      name: 'record_returns',
+      from: 'on conflict do nothing',
+      to: 'on conflict (transfer_id, identity) do update set sequence = null',
+    },
+  },
+  {
     name: 'no_fence_at_settle',
     breaks: ['status_path', 'nothing_stuck', 'same_on_both_sides', 'one_effect', 'keys'],
     sql: {

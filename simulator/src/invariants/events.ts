@@ -70,7 +70,10 @@ export async function checkEvents(at: Evidence): Promise<readonly Violation[]> {
     }
     const ends = events.filter(
       ({ status, failure, type }) =>
-        type.startsWith('transfer.') && type !== 'transfer.adopted' && TransferStatus.isFinal(status, failure),
+        type.startsWith('transfer.') &&
+        type !== 'transfer.adopted' &&
+        type !== 'transfer.returned' &&
+        TransferStatus.isFinal(status, failure),
     )
     const last = events.at(-1)
     const awaitsDecision = last?.type === 'transfer.blocked' && last.reason === 'key_expired'

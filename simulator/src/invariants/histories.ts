@@ -16,7 +16,7 @@ const stored = everywhere('event')
 export const allEvents = `(
   select * from ${stored} s
   union all
-  select t.id, 1, 'transfer.enqueued', 'queued', 'pending', null, null, null, 0, t.created_at from outlay.transfer t
+  select t.id, 1, 'transfer.enqueued', 'queued', 'pending', null, null, null, 0, t.created_at, null from outlay.transfer t
   where t.id not in (select s.transfer_id from ${stored} s where s.sequence = 1)
 )`
 

@@ -3,6 +3,7 @@ import { checkClients, checkLifetimes, checkTimes, checkUnknown } from './attemp
 import { checkEffects, checkEvents } from './events.ts'
 import type { Evidence } from './evidence.ts'
 import { checkLedger } from './ledger.ts'
+import { checkReturns } from './returns.ts'
 import { checkKeys, checkOneEffect, checkSides, checkTenants, checkWaiting } from './transfers.ts'
 
 /** Checks everything that must hold at the end of a run. */
@@ -14,6 +15,7 @@ export async function checkAll(at: Evidence): Promise<readonly Violation[]> {
     checkKeys,
     checkTenants,
     checkEvents,
+    checkReturns,
     checkEffects,
     checkLedger,
     checkTimes,

@@ -70,8 +70,14 @@ export async function checkLedger(at: Evidence): Promise<readonly Violation[]> {
      where status = 'complete' and id = any ($1) group by 1`,
     [[...at.foreign.keys()]],
   )
+  // Payouts only: what comes back of one is in its wallet again.
+  const returned = await service.query<{ readonly account_id: string; readonly sum: string }>(
+    `select account_id, sum(-amount_value)::text as sum from outlay_service.transfer_return
+     where account_id = any ($1) group by 1`,
+    [accounts],
+  )
   for (const { accountId, funded } of at.tenants) {
-    const spent = [paid, others, foundOut].map(({ rows }) =>
+    const spent = [paid, others, foundOut, returned].map(({ rows }) =>
       cents(rows.find((row) => row.account_id === accountId)?.sum),
     )
     const left = funded * 100 - spent.reduce((sum, one) => sum + one, 0)

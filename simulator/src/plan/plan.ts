@@ -205,6 +205,12 @@ function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[]
     const { number: payout = step.payout } = refused.payouts[0] ?? {}
     return [{ ...step, payout }, refused, enqueue(refused.tenant, 1 + below(3))]
   }
+  // Something that completes and may come back: it is sent, a day of the bank begins, and the next ones pass.
+  if (step.do === 'return') {
+    const pause = { do: 'wait', ms: 60 } as const satisfies Step
+    const days = { do: 'rails', seconds: 4 * 86_400 } as const satisfies Step
+    return [enqueue(step.nth % tenants, 1 + below(4), 'ach'), pause, days, pause, step]
+  }
   // Something that fails.
   if (step.do === 'resubmit_twice') return [enqueue(step.choice % tenants, 1, 'refused'), step]
   return [step]
@@ -214,7 +220,7 @@ function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[]
 export function drawPlan(seed: number, playing: ReadonlySet<Player> = new Set(players)): Plan {
   const dice = startDrawing(seed)
   const { fraction, below } = dice
-  const taking = drawPlayers(dice, playing)
+  const taking = drawPlayers(dice, playing, startDrawing(seed + 0x5eed))
   dice.isScheduling = taking.has('schedules')
   // With one tenant alone nobody could suffer from what is wrong with another.
   const tenants = dice.tenants + (taking.size === 0 ? 0 : 1)

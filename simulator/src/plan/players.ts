@@ -21,6 +21,7 @@ export const players = [
   'common_gateways',
   'firewalls',
   'maintenance',
+  'returned_payments',
 ] as const
 
 /** Name of a player. */
@@ -99,6 +100,13 @@ export type PlayerStep =
   | { readonly do: 'use_pool'; readonly worker: number }
   /** `choice` is among those that have failed. */
   | { readonly do: 'resubmit_twice'; readonly choice: number }
+  /** Banks return payments that were complete: every `nth` now, and the others when all is done. */
+  | {
+      readonly do: 'return'
+      readonly nth: number
+      readonly code: 'R01' | 'R03' | 'R10'
+      readonly webhooks: 'none' | 'twice' | 'late'
+    }
   /** Healthy tenants must be served now. */
   | { readonly do: 'serve' }
 
@@ -177,6 +185,17 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
     ],
     [8, () => ({ do: 'use_pool', worker: below(3) })],
   ],
+  returned_payments: ({ below, oneOf }) => [
+    [
+      14,
+      () => ({
+        do: 'return',
+        nth: 1 + below(3),
+        code: oneOf(['R01', 'R03', 'R10']),
+        webhooks: oneOf(['none', 'twice', 'late']),
+      }),
+    ],
+  ],
   firewalls: ({ some, oneOf, fraction }) => [
     [8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]), isNew: fraction() < 0.7 })],
   ],
@@ -190,9 +209,13 @@ export function playerSteps(draw: Draw, taking: ReadonlySet<Player>): Choices<Pl
 /** So few are asked for by name, and take part in every plan. */
 const fewPlayers = 3
 
+/** One that came later: it is drawn from dice of its own, so that seeds without it mean what they meant. */
+const latePlayer: Player = 'returned_payments'
+
 /** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */
-export function drawPlayers({ fraction }: Draw, playing: ReadonlySet<Player>): ReadonlySet<Player> {
+export function drawPlayers({ fraction }: Draw, playing: ReadonlySet<Player>, late: Draw): ReadonlySet<Player> {
   const chance = playing.size <= fewPlayers ? 1 : 0.2
   // Everybody is drawn, so that a seed means the same, no matter which players are left out.
-  return new Set(players.filter((player) => fraction() < chance && playing.has(player)))
+  const early = players.filter((player) => player !== latePlayer && fraction() < chance && playing.has(player))
+  return new Set(late.fraction() < chance && playing.has(latePlayer) ? [...early, latePlayer] : early)
 }

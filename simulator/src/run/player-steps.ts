@@ -5,6 +5,7 @@ import type { PlayerStep } from '../plan/players.ts'
 import { endHolds, hold } from './holds.ts'
 import { findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { maintain, useOwnPool } from './host-pools.ts'
+import { returnPayments } from './returned-payments.ts'
 import type { Run } from './run-state.ts'
 import { serve } from './served.ts'
 
@@ -52,6 +53,9 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
       const worker = at.workers.get(step.worker)
       return worker === undefined ? 'it does not run' : useOwnPool(at, worker)
     }
+    case 'return':
+      at.returns = step
+      return returnPayments(at, step)
     case 'resubmit_twice':
       return resubmitTwice(at, step.choice)
     case 'serve':

@@ -1,5 +1,6 @@
 import type { ForeignTransfer } from '../invariants/evidence.ts'
 import type { Plan } from '../plan/plan.ts'
+import type { PlayerStep } from '../plan/players.ts'
 import type { RunContext } from '../workers/run-context.ts'
 import type { Worker } from '../workers/worker.ts'
 
@@ -33,6 +34,8 @@ export interface Run extends RunContext {
   /** Transactions of hosts that are open. */
   readonly holds: Set<Hold>
   readonly sharesClient: boolean
+  /** How banks return payments that were complete when all is done; absent when they do not. */
+  returns?: Extract<PlayerStep, { readonly do: 'return' }>
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
   faults: number
   /** Workers that were started so far. */

@@ -17,6 +17,7 @@ import { inOrder } from '../workers/strikes.ts'
 import { inTurns } from '../workers/turns.ts'
 import { openGateway, startWorker, type Worker } from '../workers/worker.ts'
 import { endHolds, noteVictim } from './holds.ts'
+import { returnTheRest } from './returned-payments.ts'
 import type { Hold, Run } from './run-state.ts'
 import { settle } from './settle.ts'
 import { runStep } from './steps.ts'
@@ -95,7 +96,7 @@ export async function run(
     }
     at.order.stop()
     under = 'settling'
-    trace.push(await settle(at))
+    trace.push((await settle(at)) + (await returnTheRest(at)))
     await check()
     const judged = (await court?.judge(at)) ?? []
     violations.push(...watches.flatMap((watch) => watch.violations), ...(await checkAll(at)), ...judged)

@@ -58,6 +58,7 @@ export async function runStep(at: Run, step: Step): Promise<string> {
     case 'firewall':
     case 'maintain':
     case 'use_pool':
+    case 'return':
     case 'resubmit_twice':
     case 'serve':
       return playStep(at, step)

@@ -6,6 +6,7 @@ declare
   v_event_ids text[];
   v_sequences integer[];
   v_types text[];
+  v_complete jsonb;
 begin
   with ready as (
     delete from {{schema}}.found_transfer f using unnest(p_account_ids, p_remote_ids) as r (account_id, remote_id)
@@ -26,11 +27,18 @@ begin
     from adopted a join ready k on k.account_id = a.account_id and k.remote_id = a.remote_id
     cross join lateral jsonb_array_elements_text(k.transfer -> 'events') with ordinality as e (type, ordinality)
   )
-  select (select array_agg(a.id) from adopted a), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
-  into v_ids, v_event_ids, v_sequences, v_types
+  select (select array_agg(a.id) from adopted a), array_agg(t.id), array_agg(t.sequence), array_agg(t.type), (
+    select jsonb_agg(jsonb_build_object('id', a.id, 'returns', k.transfer -> 'returns', 'return_window_ms', k.transfer -> 'return_window_ms'))
+    from adopted a join ready k on k.account_id = a.account_id and k.remote_id = a.remote_id
+    where k.transfer ?| array['returns', 'return_window_ms'])
+  into v_ids, v_event_ids, v_sequences, v_types, v_complete
   from recorded t;
   if v_event_ids is not null then
     perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+  end if;
+  if v_complete is not null then
+    perform {{schema}}.open_return_windows(v_complete);
+    perform {{schema}}.record_returns(v_complete);
   end if;
   return coalesce(v_ids, '{}');
 end

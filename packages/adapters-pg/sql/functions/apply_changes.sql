@@ -28,8 +28,17 @@ begin
   select (select count(*) from changed), array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
   into v_count, v_event_ids, v_sequences, v_types
   from subscribed t;
+  if p_changes @? '$[*].return_window_ms' then
+    perform {{schema}}.open_return_windows(p_changes);
+  end if;
   if v_event_ids is not null then
     perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
+    -- A return may be known before its completion.
+    if exists (
+      select 1 from {{schema}}.transfer_return r
+      where r.transfer_id = any (v_event_ids) and r.sequence is null and r.problem is null) then
+      perform {{schema}}.apply_returns(v_event_ids);
+    end if;
   end if;
   return v_count;
 end

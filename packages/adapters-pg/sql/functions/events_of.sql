@@ -7,7 +7,7 @@ create or replace function {{schema}}.events_of(p_transfer_id text) returns seto
   )
   select s.* from stored s
   union all
-  select t.id, 1, 'transfer.enqueued', 'queued', 'pending', null, null, null, 0, t.created_at
+  select t.id, 1, 'transfer.enqueued', 'queued', 'pending', null, null, null, 0, t.created_at, null
   from {{schema}}.transfer t where t.id = p_transfer_id and not exists (select from stored s where s.sequence = 1)
 $$;
 comment on function {{schema}}.events_of(text) is 'The events of one transfer, archived or not, unordered. The first one is that of its enqueue, stored or not.';

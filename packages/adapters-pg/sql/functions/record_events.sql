@@ -2,8 +2,12 @@
 create or replace function {{schema}}.record_events(p_ids text[], p_sequences integer[], p_types text[])
 returns void language plpgsql as $$
 begin
-  insert into {{schema}}.event (transfer_id, sequence, type, stage, status, failure, remote_id, reason, attempt)
-  select t.id, e.sequence, e.type, t.stage, t.status, t.failure, t.remote_id, t.reason, t.attempt
+  insert into {{schema}}.event (transfer_id, sequence, type, stage, status, failure, remote_id, reason, attempt, returned)
+  select t.id, e.sequence, e.type, t.stage, t.status, t.failure, t.remote_id, t.reason, t.attempt,
+    case when e.type = 'transfer.returned' then (
+      select jsonb_build_object('code', r.code, 'amount', jsonb_build_object('value', r.amount::text, 'currency', r.currency),
+        'occurredAt', {{schema}}.iso(r.occurred_at))
+      from {{schema}}.transfer_return r where r.transfer_id = e.id and r.sequence = e.sequence) end
   from unnest(p_ids, p_sequences, p_types) as e (id, sequence, type)
   join {{schema}}.transfer t on t.id = e.id;
   insert into {{schema}}.delivery (subscription, transfer_id, sequence, type, account_id)

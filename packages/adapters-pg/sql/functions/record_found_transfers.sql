@@ -11,9 +11,9 @@ begin
     select 1 from {{schema}}.transfer t where t.remote_id = n.remote_id and t.account_id = p_account_id
   )
   order by n.remote_id
-  -- A transfer that could not be adopted as it was may be complete this time.
+  -- A transfer that could not be adopted as it was may be complete this time, and money may have come back since.
   on conflict (account_id, remote_id) do update set automated = excluded.automated, transfer = excluded.transfer, problem = null
-  where f.problem is not null;
+  where f.problem is not null or excluded.transfer ? 'returns';
   get diagnostics v_count = row_count;
   return v_count;
 end

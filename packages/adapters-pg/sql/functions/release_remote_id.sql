@@ -18,6 +18,9 @@ begin
   ), logged as (
     insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail)
     select c.id, c.attempt, 'resolve' || coalesce(' by ' || p_actor, ''), clock_timestamp(), 'id_taken', p_evidence from changed c
+  ), closed as (
+    -- What comes back under that id is the other one's.
+    delete from {{schema}}.return_window w where w.transfer_id = p_id
   )
   select c.event_sequence, case when c.stage = 'settled' then 'transfer.unconfirmed' else 'transfer.blocked' end
   into v_sequence, v_type from changed c;

@@ -42,6 +42,16 @@ begin
   if coalesce(cardinality(v_ids), 0) < v_count or p_settlements @? '$[*].taken_id' then
     perform {{schema}}.mark_unmatched(p_settlements);
   end if;
+  if p_settlements @? '$[*].return_window_ms' then
+    perform {{schema}}.open_return_windows((
+      select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_settlements) as e where e ->> 'id' = any (v_ids)));
+  end if;
+  -- An answer that was late, or to a request that was sent again, has what came back since.
+  if p_settlements @? '$[*].returns' then
+    perform {{schema}}.record_returns((
+      select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_settlements) as e
+      where e ? 'returns' and e ->> 'remote_id' is not null and e ->> 'id' = any (v_ids)));
+  end if;
   if exists (select 1 from {{schema}}.submission_slot) then
     delete from {{schema}}.submission_slot s where s.transfer_id = any (v_ids);
   end if;

@@ -10,8 +10,12 @@ returns table (at timestamptz, what text, detail text) language sql stable as $$
       concat_ws(', ', 'HTTP ' || a.http_status, 'request ' || a.request_id, a.detail)
     from attempts a where a.answered_at is not null
     union all
-    select e.occurred_at, 3, e.type, concat_ws(', ', e.stage, e.status, e.reason, e.failure ->> 'code', e.failure ->> 'detail')
+    select e.occurred_at, 3, e.type, concat_ws(', ', e.stage, e.status, e.reason, e.failure ->> 'code', e.failure ->> 'detail',
+      e.returned ->> 'code', (e.returned -> 'amount' ->> 'value') || ' ' || (e.returned -> 'amount' ->> 'currency'))
     from {{schema}}.events_of(p_transfer_id) e
+    union all
+    select r.seen_at, 3, 'return held', concat_ws(', ', r.problem, r.code, r.amount::text || ' ' || r.currency)
+    from {{schema}}.transfer_return r where r.transfer_id = p_transfer_id and r.problem is not null
   ) l order by l.at, l.rank
 $$;
 comment on function {{schema}}.timeline_of(text) is 'What happened to one transfer, attempts and events together, oldest first.';

@@ -95,7 +95,21 @@ union all
 select t.id, t.account_id, t.stage, t.reason, 'a person: the service does not know it any more',
   'Find out what was paid. Restore what the service has lost, and nothing else is needed; or release it to send the same key again.',
   t.unknown_since, now() - t.unknown_since, t.attempt, null
-from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service';
+from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
+union all
+select t.id, t.account_id, t.stage, 'return_' || r.problem,
+  'a person: the service says that money came back (' || concat_ws(' ', r.code, r.amount, r.currency) || '), '
+    || case r.problem
+      when 'not_complete' then 'and the transfer never was complete'
+      when 'amount_unknown' then 'and not how much'
+      when 'other_currency' then 'in another currency than that of the transfer'
+      else 'and with what came back before that is more than the transfer'
+    end,
+  'Find out what came back. No handler has got it. Once the service shows it otherwise, the next report of the transfer replaces this one.',
+  r.seen_at, now() - r.seen_at, t.attempt, null
+from {{schema}}.transfer_return r
+-- One by one: a join may read all transfers.
+cross join lateral (select t.* from {{schema}}.transfer t where t.id = r.transfer_id offset 0) t where r.problem is not null;
 comment on view {{schema}}.stuck_transfers is
   'Transfers that wait for something other than their turn: what each one waits for, since when, and what to do about it.';
 comment on column {{schema}}.stuck_transfers.waits_for is 'What it waits for, in words.';

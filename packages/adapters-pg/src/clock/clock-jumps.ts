@@ -41,6 +41,8 @@ const jumpTexts = {
     where r.leased_until > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_watches: `update {{schema}}.watched_account w set next_poll_at = ${moved('w.next_poll_at')}
     where w.next_poll_at > statement_timestamp() + $2 * interval '1 millisecond' returning w.account_id`,
+  move_return_readings: `update {{schema}}.return_reading r set next_at = ${moved('r.next_at')}, read_at = least(r.read_at, clock_timestamp())
+    where greatest(r.next_at, r.read_at) > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_probes: `update {{schema}}.unauthorized_account r set probe_at = ${moved('r.probe_at')}
     where r.probe_at > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_throttles: `update {{schema}}.account_throttle p

@@ -3,6 +3,7 @@ import { type Claim, Column, rowDecoder, type Settlement, type WorkHandlers } fr
 import type { Driver } from '../database/driver.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
+import { writeReturns } from '../transfers/returns.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { readClaim } from '../transfers/transfer-row.ts'
 
@@ -177,6 +178,8 @@ function writeSettlement(settlement: Settlement) {
     address_id: settlement.addressId,
     forget: settlement.forgetCounterparty,
     registration_unknown_since: settlement.registrationUnknownSince,
+    return_window_ms: settlement.returnWindowMs,
+    returns: settlement.returns && writeReturns(settlement.returns),
     reason: settlement.reason,
     unknown_since: settlement.unknownSince,
     claimed_at: settlement.unknownSince === null ? undefined : settlement.claimedAt,

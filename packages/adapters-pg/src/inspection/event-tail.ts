@@ -1,3 +1,4 @@
+import type { ReturnedAmount } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
@@ -26,6 +27,8 @@ export interface TailedEvent {
   readonly attempt: number
   /** ISO 8601, UTC. */
   readonly occurredAt: string
+  /** What came back; null for every event but `transfer.returned`. */
+  readonly returned: ReturnedAmount | null
 }
 
 /** Events that are committed and not in the stream yet, since an older transaction is open. */
@@ -86,7 +89,7 @@ const texts = {
       order by n.xact, n.transfer_id collate "C", n.sequence limit ${pageSize}
     )
     select s.open_from::text, s.ends_at::text, s.at, p.xact::text, p.transfer_id, p.sequence, p.type, p.stage, p.status, p.reason,
-      p.remote_id, p.attempt, {{schema}}.iso(p.occurred_at) as occurred_at, t.account_id
+      p.remote_id, p.attempt, {{schema}}.iso(p.occurred_at) as occurred_at, p.returned, t.account_id
     from snapshot s left join page p on true left join {{schema}}.transfer t on t.id = p.transfer_id
     order by p.xact, p.transfer_id collate "C", p.sequence`,
   // The oldest open transaction is that of a process or a prepared one; both have the lower half of its number.
@@ -200,4 +203,5 @@ const readTailed: (row: Row) => TailedEvent = rowDecoder('event', {
   remoteId: Column.nullable(Column.text),
   attempt: Column.integer,
   occurredAt: Column.text,
+  returned: Column.nullable(Column.json<ReturnedAmount>()),
 })

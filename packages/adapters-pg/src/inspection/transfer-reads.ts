@@ -1,4 +1,4 @@
-import { Id, type Stage, type StoredTransfer, type TransferStatus } from '@outlay/core'
+import { Id, type ReturnedAmount, type Stage, type StoredTransfer, type TransferStatus } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
@@ -116,6 +116,8 @@ export interface EventRecord {
   readonly remoteId: string | null
   readonly attempt: number
   readonly occurredAt: string
+  /** What came back; null for every event but `transfer.returned`. */
+  readonly returned: ReturnedAmount | null
 }
 
 /** One event that a subscription has yet to handle. */
@@ -168,8 +170,8 @@ const texts = {
     from {{schema}}.transfer t where t.id = $1`,
   evidence_attempts: `select a.attempt, a.worker, ${iso('a.claimed_at')} as claimed_at, ${iso('a.answered_at')} as answered_at, a.outcome,
     a.detail, a.http_status, a.request_id, a.remote_id, a.step from {{schema}}.logged_attempts_of($1) a order by a.attempt`,
-  evidence_events: `select e.sequence, e.type, e.stage, e.status, e.reason, e.remote_id, e.attempt, ${iso('e.occurred_at')} as occurred_at
-    from {{schema}}.events_of($1) e order by e.sequence`,
+  evidence_events: `select e.sequence, e.type, e.stage, e.status, e.reason, e.remote_id, e.attempt, ${iso('e.occurred_at')} as occurred_at,
+      e.returned from {{schema}}.events_of($1) e order by e.sequence`,
   evidence_deliveries: `select d.subscription, d.sequence, ${iso('d.due_at')} as due_at, d.failures, d.dead, d.last_error
     from {{schema}}.subscription s join {{schema}}.delivery d on d.subscription = s.name
     where d.transfer_id = $1 order by d.subscription, d.sequence`,
@@ -365,6 +367,7 @@ const readEventRecord: (row: Row) => EventRecord = rowDecoder('event', {
   remoteId: Column.nullable(Column.text),
   attempt: Column.integer,
   occurredAt: Column.text,
+  returned: Column.nullable(Column.json<ReturnedAmount>()),
 })
 
 const readDelivery: (row: Row) => DeliveryRecord = rowDecoder('delivery', {

@@ -24,6 +24,8 @@ export interface AppliedPage {
   readonly due: number
   /** True when it has transfers of others that were not known yet. */
   readonly found: boolean
+  /** Ids at the service of transfers that another transaction has locked: nothing was applied to them. */
+  readonly skipped: ReadonlySet<string>
 }
 
 /**
@@ -37,7 +39,7 @@ export async function applyPage<Tx>(
   leased: ReadonlySet<string> = new Set(),
 ): Promise<AppliedPage> {
   const { driver, transfers, polls, handlers } = options
-  if (observations.length === 0) return { listed: new Set(), due: 0, found: false }
+  if (observations.length === 0) return { listed: new Set(), due: 0, found: false, skipped: new Set() }
   const remoteIds = observations.map(({ remoteId }) => remoteId)
   const listed = await polls.listed(accountId, remoteIds)
   const { changed, found, skipped } = await withLockTimeout(driver, (tx) =>
@@ -57,5 +59,5 @@ export async function applyPage<Tx>(
     return next.due ? [{ ...next, ms: Math.min(ms, unappliedPauseMs) }] : []
   })
   await polls.rescheduleAfterPage(next)
-  return { listed: new Set(listed.map(({ remoteId }) => remoteId)), due, found: found > 0 }
+  return { listed: new Set(listed.map(({ remoteId }) => remoteId)), due, found: found > 0, skipped }
 }

@@ -53,6 +53,15 @@ const texts = {
       where s.seen_at < clock_timestamp() - interval '1 hour' for update skip locked
     ), forgotten as (
       delete from {{schema}}.early_observation s using old o where s.account_id = o.account_id and s.remote_id = o.remote_id
+    ), wanted as (
+      -- It was complete by the answer to its create already, and only a return is left to be reported.
+      insert into {{schema}}.return_window as w (transfer_id, account_id, ends_at, wanted)
+      select f.id, f.account_id, clock_timestamp(), true from free f
+      join {{schema}}.transfer t on t.id = f.id and t.status = 'complete' where $1 order by f.id
+      on conflict (transfer_id) do update set wanted = true returning w.account_id
+    ), due as (
+      insert into {{schema}}.return_reading as r (account_id) select distinct w.account_id from wanted w order by 1
+      on conflict (account_id) do update set next_at = least(r.next_at, clock_timestamp())
     )
     update {{schema}}.transfer t set next_poll_at = clock_timestamp() from free f where t.id = f.id and t.stage = 'submitted'`,
 } as const
@@ -123,9 +132,12 @@ export function createPollStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
     async isDue(accountId: string): Promise<boolean> {
       return (await driver.query(sql.is_due, [accountId])).length > 0
     },
-    /** Makes transfers due that have an early observation; forgets early observations without a transfer after an hour. */
-    async applyEarlyObservations(): Promise<void> {
-      await driver.query(sql.apply_early_observations, [])
+    /**
+     * Makes transfers due that have an early observation, complete ones only with `readsReturns`; forgets early observations without a
+     * transfer after an hour.
+     */
+    async applyEarlyObservations(readsReturns = false): Promise<void> {
+      await driver.query(sql.apply_early_observations, [readsReturns])
     },
     /** Sets when the next poll is due, for transfers that are still submitted, and which were seen at the service. */
     async reschedule(

@@ -26,7 +26,8 @@ describe('a migration of a database whose archive has logs that are asked for ev
 
   it('brings these back to the live log, and leaves all others and the events', async () => {
     const client = await pool.connect()
-    const earlier = engineMigrations.filter(({ name }) => name < '0006' || !/^\d/.test(name))
+    // The views of this release need its later tables.
+    const earlier = engineMigrations.filter(({ name }) => !/^000[67]_/.test(name))
     await applyMigrations(client, { schema: 'outlay', migrations: earlier, tokens: resolveNames({}).tokens })
     client.release()
     const ids = Object.keys(logs)

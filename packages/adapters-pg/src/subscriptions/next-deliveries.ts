@@ -41,7 +41,7 @@ const nextText = `{{due}}
   select f.transfer_id, f.sequence, f.failures, f.begun, e.type, {{schema}}.iso(e.occurred_at) as occurred_at,
     t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request,
     {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at,
-    e.stage, e.status, e.failure, e.remote_id, e.reason, e.attempt,
+    e.stage, e.status, e.failure, e.remote_id, e.reason, e.attempt, e.returned,
     {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(e.occurred_at) as updated_at,
     pg_backend_pid() as pid, pg_current_xact_id()::text as xact,
     set_config('idle_in_transaction_session_timeout', $9, true) as idle_limit, set_config('statement_timeout', $9, true) as statement_limit

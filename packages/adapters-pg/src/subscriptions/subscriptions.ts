@@ -1,6 +1,7 @@
 import {
   type EventType,
   OutlayError,
+  type ReturnedAmount,
   type StoredTransfer,
   type SubscriptionRemoval,
   type TransferEvent,
@@ -281,7 +282,7 @@ function inLockOrder(a: TransferEvent, b: TransferEvent): number {
 
 function readEvent(row: Row): TransferEvent {
   const transfer: StoredTransfer = readTransfer(row)
-  const { sequence, type, occurredAt, ...trace } = readOccurrence(row)
+  const { sequence, type, occurredAt, returned, ...trace } = readOccurrence(row)
   return {
     id: `${transfer.id}-${sequence}`,
     type,
@@ -290,6 +291,7 @@ function readEvent(row: Row): TransferEvent {
     sequence,
     occurredAt,
     transfer,
+    ...(returned === null ? {} : { returned }),
     ...trace,
   }
 }
@@ -298,6 +300,7 @@ const readOccurrence = rowDecoder('event', {
   sequence: Column.integer,
   type: Column.word<EventType>(),
   occurredAt: Column.text,
+  returned: Column.nullable(Column.json<ReturnedAmount>()),
   traceparent: Column.optional(Column.text),
 })
 

@@ -40,6 +40,7 @@ export interface SweeperOptions<Tx> {
   readonly counterparties: CounterpartyStore<Tx>
   readonly guard: Pick<Guard, 'isFamiliar'>
   readonly logger: Logger
+  readonly handlers: { readonly decideReturnReading?: unknown }
 }
 
 /**
@@ -115,12 +116,12 @@ function startCredentials<Tx>({ credentials, logger }: SweeperOptions<Tx>): Loop
   })
 }
 
-function startFindings<Tx>({ polls, transfers, guard, logger }: SweeperOptions<Tx>): readonly Loop[] {
+function startFindings<Tx>({ polls, transfers, guard, logger, handlers }: SweeperOptions<Tx>): readonly Loop[] {
   const earlyObservations = startLoop({
     name: 'sweep early observations',
     logger,
     async turn() {
-      await polls.applyEarlyObservations()
+      await polls.applyEarlyObservations(handlers.decideReturnReading !== undefined)
       return newsPauseMs
     },
   })

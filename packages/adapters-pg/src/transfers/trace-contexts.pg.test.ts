@@ -106,7 +106,7 @@ describe('trace contexts', async () => {
     const origins = new Map<string, ChangingTransfer['origin']>()
     const decide: DecideChange = ({ origin }, { remoteId }) => void origins.set(remoteId, origin)
     const seen = ['remote-1', 'remote-2'].map((remoteId) => ({ remoteId, status: 'complete', failure: null }) as const)
-    const rules = { decide, describe: () => undefined }
+    const rules = { decide, describe: () => undefined, returnWindowMs: () => undefined }
     await commit((tx) => backend.observe(tx, 'acme', seen, rules))
     expect(Object.fromEntries(origins)).toEqual({
       'remote-1': { createdAt, transferType: 'ach_credit' },

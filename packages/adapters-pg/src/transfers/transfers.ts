@@ -1,4 +1,4 @@
-import type { Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
+import type { Logger, Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
 import {
   type ChangingTransfer,
   Column,
@@ -12,12 +12,14 @@ import { withLockTimeout } from '../database/lock-timeout.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { type Row, type Statement, statements, storableJson } from '../database/statement.ts'
 import { ensureJobsText, wakeJobsText } from './jobs.ts'
+import { createReturnStore, writeReturns } from './returns.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
 
 /** An adopted transfer was not enqueued here, so its time since the enqueue cannot be measured. */
 const remoteText = `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
       case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
-      t.request -> 'destination' ->> 'transferType' as transfer_type from {{schema}}.transfer t
+      t.request -> 'destination' ->> 'transferType' as transfer_type,
+      t.request -> 'source' ->> 'transferType' as source_type from {{schema}}.transfer t
     where t.remote_id = any ($2::text[]) and t.account_id = $1`
 
 const texts = {
@@ -27,7 +29,7 @@ const texts = {
   lock_remote_now: `${remoteText} order by t.id for no key update nowait`,
   // Locked transfers are known, and come without their columns.
   lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
-    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type
+    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type
     from {{schema}}.transfer k left join free f on f.id = k.id
     where k.remote_id = any ($2::text[]) and k.account_id = $1 order by f.id`,
   // The order keeps two observers from waiting for each other.
@@ -149,9 +151,21 @@ const readAdopted = (rows: readonly Row[]): Adopted => ({
 
 const readCount = rowDecoder('change', { count: Column.integer })
 
+/** How a store of transfers works. */
+interface TransferStoreOptions {
+  /** Announces with NOTIFY what is sent again. Default true. */
+  readonly notifies?: boolean
+  /** Where held returns are logged. Default: nowhere. */
+  readonly logger?: Logger
+}
+
+type Tokens = Readonly<Record<string, string>>
+
 /** Makes the store of transfers on a driver. */
-export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
+export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, options: TransferStoreOptions = {}) {
   const sql = statements(tokens, texts)
+  const { notifies = true, logger } = options
+  const returns = createReturnStore(driver, tokens, logger)
   const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
     const ids = readIds(rows)
     if (ids.length === 0) return 0
@@ -181,17 +195,15 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
     async apply(tx: Tx, accountId: string, seen: readonly Observation[], rules: ObserveRules, locking: Locking) {
       if (seen.length === 0) return { changed: 0, found: 0, skipped: new Set<string>() }
       const { lock, note } = observing(sql)[locking]
-      const remoteIds = seen.map(({ remoteId }) => remoteId)
-      const rows = (await driver.execute(tx, lock, [accountId, remoteIds])).map(readObserved)
+      const rows = (await driver.execute(tx, lock, [accountId, seen.map((one) => one.remoteId)])).map(readObserved)
       const early = findEarly(rows, seen, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules))
-      const changes = decideChanges(rows, seen, rules.decide)
-      if (changes.length === 0) return { changed: 0, found, skipped: findSkipped(rows) }
-      const result = readFirst(readCount, await driver.execute(tx, sql.apply_changes, [storableJson(changes)]))
-      const complete = changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
-      await wakeFunded(tx, complete)
-      return { changed: result?.count ?? 0, found, skipped: findSkipped(rows) }
+      const changes = decideChanges(rows, seen, rules)
+      if (changes.length > 0) await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
+      await wakeFunded(tx, findComplete(changes))
+      const changed = new Set([...changes.map(({ id }) => id), ...(await returns.record(tx, findFree(rows), seen))])
+      return { changed: changed.size, found, skipped: findSkipped(rows) }
     },
     /** Adopts transfers found at the service that certainly have no row here. */
     async adoptFound(limit: number): Promise<Adopted> {
@@ -244,11 +256,17 @@ function findUnknown(rows: readonly ObservedRow[], observations: readonly Observ
 export function writeFound(found: FoundTransfer) {
   const { id, idempotencyKey, fingerprint, request, stage, status, failure, reachedAt } = found
   const events = found.events.map((event) => event.type)
+  const returns = found.returns === undefined ? {} : { returns: writeReturns(found.returns) }
+  const window = found.returnWindowMs === undefined ? {} : { return_window_ms: found.returnWindowMs }
   return {
     remote_id: found.remoteId,
     automated: found.automated,
     created_at: found.createdAt,
-    transfer: { id, key: idempotencyKey, fingerprint, request, stage, status, failure, reached_at: reachedAt, events },
+    transfer: {
+      ...{ id, key: idempotencyKey, fingerprint, request, stage, status, failure, reached_at: reachedAt, events },
+      ...returns,
+      ...window,
+    },
   }
 }
 
@@ -256,7 +274,11 @@ export function writeFound(found: FoundTransfer) {
 interface ObservedRow {
   readonly remoteId: string
   /** Undefined when another transaction has it locked. */
-  readonly free?: ReturnType<typeof readChanging> & { readonly origin: ChangingTransfer['origin'] }
+  readonly free?: ReturnType<typeof readChanging> & {
+    readonly origin: ChangingTransfer['origin']
+    /** The rails or chains of both ends. */
+    readonly transferTypes: readonly string[]
+  }
 }
 
 const readRemote = rowDecoder('observed transfer', { id: Column.nullable(Column.text), remoteId: Column.text })
@@ -272,24 +294,32 @@ const readChanging = rowDecoder('observed transfer', {
 const readOrigin = rowDecoder('observed transfer', {
   createdAt: Column.nullable(Column.text),
   transferType: Column.or(Column.text, ''),
+  sourceType: Column.or(Column.text, ''),
 })
 
 function readObserved(row: Row): ObservedRow {
   const { id, remoteId } = readRemote(row)
-  return id === null ? { remoteId } : { remoteId, free: { ...readChanging(row), origin: originOf(row) } }
+  return id === null ? { remoteId } : { remoteId, free: { ...readChanging(row), ...endsOf(row) } }
 }
 
-/** Where a transfer came from; undefined for an adopted one. */
-function originOf(row: Row): ChangingTransfer['origin'] {
-  const { createdAt, transferType } = readOrigin(row)
-  return createdAt === null ? undefined : { createdAt, transferType }
+/** The ends of a transfer, and where it came from: `origin` is undefined for an adopted one. */
+function endsOf(row: Row) {
+  const { createdAt, transferType, sourceType } = readOrigin(row)
+  const origin = createdAt === null ? undefined : { createdAt, transferType }
+  return { origin, transferTypes: [sourceType, transferType] }
 }
 
 /** Ids at the service of transfers that another transaction has locked: nothing is applied to them. */
 const findSkipped = (rows: readonly ObservedRow[]) =>
   new Set(rows.filter(({ free }) => free === undefined).map(({ remoteId }) => remoteId))
 
-function decideChanges(rows: readonly ObservedRow[], observations: readonly Observation[], decide: DecideChange) {
+const findFree = (rows: readonly ObservedRow[]) =>
+  rows.flatMap(({ remoteId, free }) => (free === undefined ? [] : [{ id: free.id, remoteId }]))
+
+const findComplete = (changes: readonly { readonly id: string; readonly status: TransferStatus }[]) =>
+  changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
+
+function decideChanges(rows: readonly ObservedRow[], observations: readonly Observation[], rules: ObserveRules) {
   const seen = new Map<string, Observation[]>()
   for (const observation of observations) {
     const list = seen.get(observation.remoteId) ?? []
@@ -297,17 +327,19 @@ function decideChanges(rows: readonly ObservedRow[], observations: readonly Obse
   }
   return rows.flatMap(({ remoteId, free }) => {
     if (free === undefined) return []
-    const { id, origin, ...stored } = free
+    const { id, origin, transferTypes, ...stored } = free
     let current: Parameters<DecideChange>[0] = stored
     const events: string[] = []
     for (const observation of seen.get(remoteId) ?? []) {
-      const change = decide({ ...current, origin }, observation)
+      const change = rules.decide({ ...current, origin }, observation)
       if (change === undefined) continue
       const { stage, status, failure, reachedAt } = change
       current = { stage, status, failure, reachedAt }
       events.push(...change.events.map((event) => event.type))
     }
     const { reachedAt, ...state } = current
-    return events.length === 0 ? [] : [{ id, ...state, reached_at: reachedAt ?? null, events }]
+    if (events.length === 0) return []
+    const windowMs = state.status === 'complete' ? rules.returnWindowMs(transferTypes) : undefined
+    return [{ id, ...state, reached_at: reachedAt ?? null, return_window_ms: windowMs, events }]
   })
 }

@@ -61,8 +61,11 @@ function formatHeld({ events, pid, gid, detail, since }: HeldBackEvents): string
 
 /** Formats one event as a line. */
 function formatEvent(event: TailedEvent): string {
-  const { occurredAt, transferId, sequence, accountId, type, stage, status, reason, remoteId } = event
-  const notes = [reason, remoteId === null ? null : `at the service ${remoteId}`].filter((note) => note !== null)
+  const { occurredAt, transferId, sequence, accountId, type, stage, status, reason, remoteId, returned } = event
+  const amount = returned === null ? null : `${returned.amount.value} ${returned.amount.currency}, ${returned.code}`
+  const notes = [amount, reason, remoteId === null ? null : `at the service ${remoteId}`].filter(
+    (note) => note !== null,
+  )
   const tail = notes.length === 0 ? '' : `  (${notes.join(', ')})`
   return printable(`${occurredAt}  ${transferId}-${sequence}  ${accountId}  ${type}  ${stage}/${status}${tail}`)
 }

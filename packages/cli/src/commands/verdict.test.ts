@@ -33,7 +33,19 @@ function evidence(outcomes: readonly (string | null)[], change: Change = {}): Tr
   }))
   return {
     ...{ summary: {} as TransferEvidence['summary'], unknownSince: null, eventSequence: 1, attempts },
-    events: [{ sequence: 1, type: 'transfer.x', stage, status, reason: null, remoteId, attempt, occurredAt: at }],
+    events: [
+      {
+        sequence: 1,
+        type: 'transfer.x',
+        stage,
+        status,
+        reason: null,
+        remoteId,
+        attempt,
+        occurredAt: at,
+        returned: null,
+      },
+    ],
     ...{
       deliveries: [],
       subscriptions: [],

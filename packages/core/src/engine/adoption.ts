@@ -2,7 +2,7 @@ import { statusEvent } from '../event.ts'
 import { Id } from '../id.ts'
 import { fingerprint } from '../idempotency.ts'
 import type { Observation } from '../ports/gateway.ts'
-import type { FoundTransfer } from '../ports/observations.ts'
+import type { FoundTransfer, ObserveRules } from '../ports/observations.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { Transfer, TransferRequest } from '../transfer.ts'
@@ -26,8 +26,9 @@ export const isAdopted = ({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyK
 export function describeFound(
   observation: Observation,
   runtime: Pick<Runtime, 'clock' | 'random'>,
+  returnWindowMs: ObserveRules['returnWindowMs'] = () => undefined,
 ): FoundTransfer | undefined {
-  const { transfer, remoteId } = observation
+  const { transfer, remoteId, returns } = observation
   if (transfer === undefined) return undefined
   const createdAt = momentOf(transfer.createdAt)
   if (createdAt === null) return undefined
@@ -35,6 +36,8 @@ export function describeFound(
   const reached: StatusState = TransferStatus.advance(pending, observation) ?? pending
   const { status, failure, reachedAt } = reached
   const request = requestOf(transfer)
+  const { source, destination } = transfer
+  const windowMs = status === 'complete' ? returnWindowMs([source.transferType, destination.transferType]) : undefined
   return {
     id: Id.generate(runtime.clock, runtime.random),
     remoteId,
@@ -48,6 +51,8 @@ export function describeFound(
     failure,
     reachedAt: momentOf(reachedAt),
     events: [{ type: 'transfer.adopted' }, ...(status === 'pending' ? [] : [{ type: statusEvent(status) }])],
+    ...(returns === undefined ? {} : { returns }),
+    ...(windowMs === undefined ? {} : { returnWindowMs: windowMs }),
   }
 }
 

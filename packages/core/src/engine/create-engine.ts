@@ -33,6 +33,7 @@ import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { compareTransfer, resolveTransfer } from './resolving.ts'
+import { decideReturnReading, longestReturnWindowMs } from './return-reading.ts'
 import {
   anyClient,
   checkKeyLifetime,
@@ -145,10 +146,14 @@ function guardForeign<Tx>(options: EngineOptions<Tx>, runtime: Runtime): EngineO
   }
 }
 
-function rulesOf<Tx>({ telemetry }: EngineOptions<Tx>, runtime: Runtime): ObserveRules {
+function rulesOf<Tx>(options: EngineOptions<Tx>, runtime: Runtime): ObserveRules {
+  const { telemetry, gateway, catalog = defaultCatalog } = options
+  const returnWindowMs = (transferTypes: readonly string[]) =>
+    gateway.reportsReturns === true ? longestReturnWindowMs(catalog, transferTypes) : undefined
   return {
+    returnWindowMs,
     decide: telemetry === undefined ? decideChange : traceDecision(telemetry, runtime.clock, decideChange),
-    describe: (observation) => describeFound(observation, runtime),
+    describe: (observation) => describeFound(observation, runtime, returnWindowMs),
   }
 }
 
@@ -233,7 +238,10 @@ async function startWorkers<Tx>(
     const sending = { signal, mayBegin: permit.mayBegin }
     const firstPollMs = pollMs(claim.accountId, claim.request.destination.transferType, 0)
     const { keyLifetimeMs } = gateway
-    const context = () => ({ now: clock.now(), fraction: random.fraction(), firstPollMs, keyLifetimeMs })
+    const { source, destination } = claim.request
+    const returnWindowMs = rules.returnWindowMs([source.transferType, destination.transferType])
+    const always = { firstPollMs, keyLifetimeMs, returnWindowMs }
+    const context = () => ({ ...always, now: clock.now(), fraction: random.fraction() })
     const request = Counterparty.registered(claim.request)
     if (request === undefined) {
       const registered = await registerCounterparty(gateway, logger, claim, sending)
@@ -267,6 +275,7 @@ async function startWorkers<Tx>(
     readPage: (accountId, cursor, signal) => readPage(gateway, accountId, cursor, signal),
     nextPollMs: ({ accountId, transferType, polls }) => pollMs(accountId, transferType, polls),
     nextWatchMs: (idle) => Math.min(watchDelayMs({ idle }), longestMs),
+    decideReturnReading: gateway.reportsReturns === true ? decideReturnReading : undefined,
     rules,
     environment: gateway.environment,
     decideThrottle: (current, signal, now) => decideThrottle(current, signal, now, random.fraction()),

@@ -1,8 +1,19 @@
+import { amountProblem } from '../amount.ts'
 import { OutlayError } from '../error.ts'
 import type { Observation } from '../ports/gateway.ts'
 import type { Transfer, TransferFailure } from '../transfer.ts'
+import type { TransferReturn } from '../transfer-return.ts'
 import { TransferStatus } from '../transfer-status.ts'
-import { type ForeignValue, NotUnderstood, openForeign, readId, readText, requireText } from './foreign-value.ts'
+import {
+  type ForeignValue,
+  isForeignId,
+  NotUnderstood,
+  openForeign,
+  readId,
+  readText,
+  requireText,
+} from './foreign-value.ts'
+import { momentOf } from './moment.ts'
 
 const failureTypes: readonly TransferFailure['type'][] = [
   'rejected',
@@ -25,11 +36,13 @@ export function readObservation(value: unknown, path = ''): Observation {
   const failure = readFailure(seen)
   const reachedAt = readText(seen, 'reachedAt')
   const transfer = seen.get('transfer')
+  const returns = readReturns(seen, transfer)
   return {
     remoteId,
     status,
     failure: status === 'failed' ? failure : null,
     ...(reachedAt === undefined ? {} : { reachedAt }),
+    ...(returns === undefined ? {} : { returns }),
     ...(transfer === undefined ? {} : { transfer: readTransfer(transfer, pathOf(path, 'transfer'), status, failure) }),
   }
 }
@@ -66,6 +79,43 @@ function readAchReturn(failure: ForeignValue): TransferFailure['achReturn'] {
     reason: requireText(returned, 'reason'),
     category: requireText(returned, 'category'),
   }
+}
+
+/** Most returns of one transfer that are read, and the longest code of one. */
+const mostReturns = 1_000
+const longestCode = 64
+
+/** Reads what came back of a transfer; a whole transfer says it where the observation itself does not. */
+function readReturns(seen: ForeignValue, transfer: unknown): readonly TransferReturn[] | undefined {
+  const own = seen.get('returns')
+  const transferPath = pathOf(seen.path, 'transfer')
+  const value = own ?? (transfer === undefined ? undefined : openForeign(transfer, transferPath).get('returns'))
+  if (value === undefined || value === null) return undefined
+  if (!Array.isArray(value) || value.length > mostReturns) {
+    return seen.fail('returns', `must be a list of at most ${mostReturns} returns`)
+  }
+  const path = pathOf(own === undefined ? transferPath : seen.path, 'returns')
+  return value.length === 0 ? undefined : value.map((one: unknown, at) => readReturn(openForeign(one, `${path}.${at}`)))
+}
+
+/** An amount or a time that cannot be used is unknown: the return itself counts. */
+function readReturn(returned: ForeignValue): TransferReturn {
+  const code = requireText(returned, 'code')
+  const amount = returned.get('amount')
+  const occurredAt = returned.get('occurredAt')
+  return {
+    code: isForeignId(code) ? code.slice(0, longestCode).toWellFormed() : 'unknown',
+    amount: amount === undefined || amount === null ? null : readReturnedAmount(amount, `${returned.path}.amount`),
+    occurredAt: typeof occurredAt === 'string' ? momentOf(occurredAt) : null,
+  }
+}
+
+function readReturnedAmount(value: unknown, path: string): TransferReturn['amount'] {
+  const amount = openForeign(value, path)
+  const digits = requireText(amount, 'value')
+  const currency = requireText(amount, 'currency')
+  const isUsable = amountProblem(digits) === undefined && currency.length <= longestCode && isForeignId(currency)
+  return isUsable ? { value: digits, currency } : null
 }
 
 /** Reads the members of a whole transfer that the engine uses; drops the rest. */

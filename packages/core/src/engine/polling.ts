@@ -8,7 +8,7 @@ import { TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
 
 /** Transfers in one page of a list. */
-const pageSize = 100
+export const pageSize = 100
 
 /** Transfers read at once. */
 const readsAtOnce = 8

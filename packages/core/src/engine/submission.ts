@@ -1,6 +1,6 @@
 import { type EventType, statusEvent } from '../event.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
-import { defaultKeyLifetimeMs, type RegisterResult, type SubmitResult } from '../ports/gateway.ts'
+import { defaultKeyLifetimeMs, type Observation, type RegisterResult, type SubmitResult } from '../ports/gateway.ts'
 import { retryDelayMs } from '../retry.ts'
 import { type StatusState, TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
@@ -14,6 +14,8 @@ export interface SubmissionContext {
   readonly firstPollMs: number
   /** How long the gateway's idempotency keys live, in milliseconds. Default 24 hours. */
   readonly keyLifetimeMs?: number | undefined
+  /** How long its money may come back once it is complete, in milliseconds. Default: it cannot. */
+  readonly returnWindowMs?: number | undefined
 }
 
 /** How long unknown outcomes are retried before a person has to decide, in milliseconds; never longer than keys live. */
@@ -180,15 +182,18 @@ function forgetting({ request }: Claim, code: string): Pick<Settlement, 'forgetC
   return code === 'invalid_address' && request.destination.address !== undefined ? { forgetCounterparty: true } : {}
 }
 
+const unseen = { status: 'pending', failure: null } as const
+
 function decideAccepted(
   claim: Claim,
   result: Extract<SubmitResult, { outcome: 'accepted' }>,
   context: SubmissionContext,
 ): Settlement {
-  const seen = result.observation ?? { status: 'pending' as const, failure: null }
+  const seen: Pick<Observation, 'status' | 'failure' | 'reachedAt' | 'returns'> = result.observation ?? unseen
   const pending = { status: 'pending' as const, failure: null }
   const reached: StatusState = TransferStatus.advance(pending, seen) ?? pending
   const final = TransferStatus.isFinal(reached.status, reached.failure)
+  const windowMs = reached.status === 'complete' ? context.returnWindowMs : undefined
   const types: EventType[] = ['transfer.submitted']
   if (reached.status !== 'pending') types.push(statusEvent(reached.status))
   return {
@@ -201,6 +206,8 @@ function decideAccepted(
     reachedAt: momentOf(reached.reachedAt),
     pollAfterMs: final ? null : context.firstPollMs,
     events: types.map((type) => ({ type })),
+    ...(seen.returns === undefined ? {} : { returns: seen.returns }),
+    ...(windowMs === undefined ? {} : { returnWindowMs: windowMs }),
   }
 }
 

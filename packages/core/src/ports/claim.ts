@@ -1,6 +1,7 @@
 import type { StoredRequest } from '../counterparty.ts'
 import type { EventType } from '../event.ts'
 import type { TransferFailure } from '../transfer.ts'
+import type { TransferReturn } from '../transfer-return.ts'
 import type { TransferStatus } from '../transfer-status.ts'
 import type { Environment } from '../transfer-type.ts'
 import type { Registration } from './gateway.ts'
@@ -105,6 +106,10 @@ export interface Settlement {
   /** Delay until the first poll of its status, in milliseconds; null when no poll is needed. */
   readonly pollAfterMs: number | null
   readonly events: readonly NewEvent[]
+  /** All that came back of the transfer, where the answer says that something did; absent in nearly all settlements. */
+  readonly returns?: readonly TransferReturn[] | undefined
+  /** How long its money may come back, in milliseconds; absent where it cannot, or while it is not complete. */
+  readonly returnWindowMs?: number | undefined
   /** For the attempts log. */
   readonly answer: {
     readonly outcome: string

@@ -1,5 +1,6 @@
 import type { ExternalAddressRequest } from '../external-address.ts'
 import type { Transfer, TransferFailure, TransferRequest } from '../transfer.ts'
+import type { TransferReturn } from '../transfer-return.ts'
 import type { TransferStatus } from '../transfer-status.ts'
 import type { Environment } from '../transfer-type.ts'
 
@@ -24,6 +25,8 @@ export interface Observation {
   readonly failure: TransferFailure | null
   /** When the status was reached, ISO 8601. It distinguishes a transfer that continues after a failure from an old report. */
   readonly reachedAt?: string | undefined
+  /** All that came back of it after it was complete, not only what is new. Absent where nothing did, or nothing is said about it. */
+  readonly returns?: readonly TransferReturn[] | undefined
   /** The whole transfer, when the other side sent it. */
   readonly transfer?: Transfer | undefined
 }
@@ -160,6 +163,11 @@ export interface Gateway {
     readonly next?: string | undefined
     readonly unreadable?: number | undefined
   }>
+  /**
+   * True when its observations say what came back of complete transfers. The engine then reads them at a slow rate for as long as their
+   * money may come back. Default false.
+   */
+  readonly reportsReturns?: boolean | undefined
   /** Closes connections. Whoever made the gateway calls it; an engine never does. */
   close?(): Promise<void>
 }

@@ -1,4 +1,5 @@
 import type { EventType } from '../event.ts'
+import type { ReturnedAmount } from '../transfer-return.ts'
 import type { StoredTransfer } from './stored-transfer.ts'
 
 /** An event as it is delivered to a subscriber. */
@@ -14,6 +15,8 @@ export interface TransferEvent {
   readonly occurredAt: string
   /** The transfer as it was when the event was recorded. */
   readonly transfer: StoredTransfer
+  /** What came back of the transfer; only of `transfer.returned`, one event for each return. */
+  readonly returned?: ReturnedAmount | undefined
   /** W3C trace context of the transfer's enqueue, if engines have telemetry and the transfer was enqueued with one. */
   readonly traceparent?: string | undefined
 }

@@ -1,4 +1,5 @@
 import type { TransferFailure } from '../transfer.ts'
+import type { TransferReturn } from '../transfer-return.ts'
 import type { TransferStatus } from '../transfer-status.ts'
 import type { NewEvent } from './claim.ts'
 import type { Observation } from './gateway.ts'
@@ -37,6 +38,10 @@ export interface FoundTransfer
   /** When the status was reached according to the service, ISO 8601; null when it does not say. */
   readonly reachedAt: string | null
   readonly events: readonly NewEvent[]
+  /** All that came back of it; absent where nothing did. */
+  readonly returns?: readonly TransferReturn[] | undefined
+  /** How long its money may come back after it was complete, in milliseconds; absent where it cannot, or while it is not complete. */
+  readonly returnWindowMs?: number | undefined
 }
 
 /** How observations are applied. */
@@ -44,12 +49,15 @@ export interface ObserveRules {
   readonly decide: DecideChange
   /** The row for a transfer that is not known here; `undefined` when the observation says too little. */
   readonly describe: (observation: Observation) => FoundTransfer | undefined
+  /** How long the money of a transfer between these rails or chains may come back, in milliseconds; `undefined` where it cannot. */
+  readonly returnWindowMs: (transferTypes: readonly string[]) => number | undefined
 }
 
 /** Applies what was observed at the service. */
 export interface ObservationPort<Tx> {
   /**
-   * Applies observations of one account in the given transaction; returns how many transfers changed. An observation with an
+   * Applies observations of one account in the given transaction; returns how many transfers changed. Each return of a transfer is
+   * recorded once, as an event when the transfer is complete; one that contradicts the transfer is held. An observation with an
    * unknown remote id changes nothing but is recorded: a transfer that later gets that id is polled at once. On a watched
    * account the observed transfer is adopted once it is certain that no transfer here stands for it.
    */

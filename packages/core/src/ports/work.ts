@@ -38,6 +38,24 @@ export interface ListPage {
   readonly unreadable?: number | undefined
 }
 
+/** The complete transfers of one account whose money may still come back, when a reading of them may be due. */
+export interface ReturnLoad {
+  readonly transfers: number
+  /** Sum of one divided by the window of each, in milliseconds. */
+  readonly windowsPerMs: number
+  /** Of those whose window has ended: the shortest window, in milliseconds; null where none has. */
+  readonly endedWindowMs: number | null
+  /** True when a return of one of them was reported that could not be written yet. */
+  readonly isWanted: boolean
+  /** Milliseconds since the last reading began, or since the account was found. */
+  readonly sinceMs: number
+  /** Requests of the last reading; null before the first. */
+  readonly requests: number | null
+}
+
+/** How returns are read: by pages of the account's list, or only the transfers that have to be read now, one by one. */
+export type ReturnReadingKind = 'list' | 'single'
+
 /** What the engine does with work from a backend. */
 export interface WorkHandlers<Tx> {
   /** The client as which every transfer is sent; `undefined` when the gateway returns one for each account. */
@@ -63,6 +81,8 @@ export interface WorkHandlers<Tx> {
   nextPollMs(transfer: Pick<PolledTransfer, 'accountId' | 'transferType' | 'polls'>): number
   /** Delay until the next read of a watched account, in milliseconds, after this many reads in a row that found nothing or failed. */
   nextWatchMs(idle: number): number
+  /** Decides whether returns of an account are read now. Absent when the other side does not report any. */
+  readonly decideReturnReading?: ((load: ReturnLoad) => ReturnReadingKind | undefined) | undefined
   readonly rules: ObserveRules
   /** Environment of the gateway, if it declares one. */
   readonly environment?: Environment | undefined

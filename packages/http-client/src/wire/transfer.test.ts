@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import { expect, test } from 'vitest'
 import { parseJson } from './json.ts'
-import { decodeFailure, decodeTransfer, encodeTransferRequest } from './transfer.ts'
+import { decodeFailure, decodeTransfer, encodeTransferRequest, observe } from './transfer.ts'
 
 const base = {
   id: '01BX5ZZKBKACTAV9WEVGEMMVRZ',
@@ -208,4 +208,37 @@ test('a create leaves out what is absent and sends nothing that is response only
     '{"amount":{"value":"1.00","currency":"USD"},"source":{"value_type":"USD","transfer_type":"wire"},' +
       '"destination":{"address_id":"a","value_type":"SBC","transfer_type":"base"},"brand":{"account_id":"b"}}',
   )
+})
+
+test('what came back of a complete transfer is read', () => {
+  const returns = [
+    { code: 'R10', amount: { value: '40.10', currency: 'usd' }, occurred_at: '2026-01-09T10:00:00+01:00' },
+    { code: 'R01', amount: { value: '60', currency: 'USD' }, occurred_at: '2026-01-10T10:00:00Z', unheard_of: 1 },
+  ]
+  const transfer = decodeTransfer({ ...base, returns })
+  expect(transfer.status).toBe('complete')
+  expect(transfer.returns).toEqual([
+    { code: 'R10', amount: { value: '40.10', currency: 'USD' }, occurredAt: '2026-01-09T09:00:00.000Z' },
+    { code: 'R01', amount: { value: '60', currency: 'USD' }, occurredAt: '2026-01-10T10:00:00Z' },
+  ])
+  expect(observe(transfer).returns).toEqual(transfer.returns)
+})
+
+test.each([
+  [[{ code: 7, amount: { value: -1, currency: 'USD' } }], { code: '7', amount: null, occurredAt: null }],
+  [[{ amount: '5.00', occurredAt: 'yesterday' }], { code: 'unknown', amount: null, occurredAt: null }],
+  [
+    { code: 'R02', occurredAt: '2026-01-10T10:00:00Z' },
+    { code: 'R02', amount: null, occurredAt: '2026-01-10T10:00:00Z' },
+  ],
+  [['R03'], { code: 'R03', amount: null, occurredAt: null }],
+  [[null], { code: 'unknown', amount: null, occurredAt: null }],
+])('a return that cannot be read whole is neither lost nor hides its transfer: %j', (returns, read) => {
+  expect(decodeTransfer({ ...base, returns }).returns).toEqual([read])
+})
+
+test.each([undefined, null, [], false])('without returns a transfer has none: %j', (returns) => {
+  const transfer = decodeTransfer({ ...base, returns })
+  expect('returns' in transfer).toBe(false)
+  expect('returns' in observe(transfer)).toBe(false)
 })

@@ -2,10 +2,12 @@ import {
   type Catalog,
   defaultCatalog,
   type Observation,
+  OutlayError,
   type Transfer,
   type TransferEndpoint,
   type TransferFailure,
   type TransferRequest,
+  type TransferReturn,
   type TransferStatus,
   transferStatuses,
 } from '@outlay/core'
@@ -71,6 +73,7 @@ export function decodeTransfer(value: unknown, catalog: Catalog = defaultCatalog
     updatedAt,
     automationId: readOptionalText(value, 'automation_id'),
     wireInstructions: decodeWireInstructions(value, 'wire_instructions'),
+    ...decodeReturns(value, catalog),
   }
   return attachRaw(transfer, value)
 }
@@ -144,7 +147,38 @@ const decodeAchReturn = (value: unknown): TransferFailure['achReturn'] => {
   }
 }
 
+/**
+ * Reads what came back of a transfer. Never throws: one return that cannot be read must not hide its transfer, and must not be lost
+ * either. What it lacks is `unknown` or null.
+ */
+function decodeReturns(transfer: JsonRecord, catalog: Catalog): Pick<Transfer, 'returns'> {
+  const value = readMember(transfer, 'returns')
+  if (value === undefined || value === null || value === false) return {}
+  const returns = Array.isArray(value) ? value : [value]
+  return returns.length === 0 ? {} : { returns: returns.map((one) => decodeReturn(one, catalog)) }
+}
+
+function decodeReturn(value: unknown, catalog: Catalog): TransferReturn {
+  if (typeof value === 'string') return { code: isCode(value) ? value : 'unknown', amount: null, occurredAt: null }
+  if (!isRecord(value)) return { code: 'unknown', amount: null, occurredAt: null }
+  return {
+    code: readOptionalText(value, 'code') ?? readOptionalText(value, 'reason') ?? 'unknown',
+    amount: decodeReturnedAmount(value, catalog),
+    occurredAt: readTimestamp(value, 'occurred_at') ?? readTimestamp(value, 'created_at') ?? null,
+  }
+}
+
+function decodeReturnedAmount(value: JsonRecord, catalog: Catalog): TransferReturn['amount'] {
+  try {
+    return decodeAmount(value, 'amount', catalog)
+  } catch (error) {
+    if (OutlayError.is(error, 'unreadable_response')) return null
+    throw error
+  }
+}
+
 /** Makes an observation for the engine from a transfer. */
 export function observe(transfer: Transfer): Observation {
-  return { remoteId: transfer.id, status: transfer.status, failure: transfer.failure, transfer }
+  const { id: remoteId, status, failure, returns } = transfer
+  return { remoteId, status, failure, ...(returns === undefined ? {} : { returns }), transfer }
 }

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises'
-import { readMigrations } from '@outlay/adapters-pg'
 import { expect, it, vi } from 'vitest'
 import { serviceDatabase } from '../../test/database.ts'
 import { testSchema } from '../../test/service.ts'
+import { serviceMigrations } from './migrations.ts'
 import type { Statement } from './statement.ts'
 import { systemSession } from './tenant.ts'
 
@@ -24,7 +24,7 @@ const sources = (await readdir(new URL('../', import.meta.url), { recursive: tru
   (file) => /\.ts$/.test(file) && !/\.test(-d)?\.ts$/.test(file) && file !== 'sandbox/main.ts',
 )
 const { pool } = await serviceDatabase()
-const functions = (await readMigrations(new URL('../../sql/', import.meta.url))).filter(({ repeatable }) => repeatable)
+const functions = serviceMigrations.filter(({ repeatable }) => repeatable)
 
 it('every prepared statement outlives a migration that adds columns to every table and replaces every function', async () => {
   await Promise.all(sources.map((file) => import(new URL(`../${file}`, import.meta.url).href)))

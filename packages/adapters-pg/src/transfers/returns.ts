@@ -1,0 +1,63 @@
+import { type IdentifiedReturn, type Logger, type Observation, TransferReturn } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { statements, storableJson } from '../database/statement.ts'
+
+const texts = { record_returns: 'select id, code, problem from {{schema}}.record_returns($1::jsonb)' } as const
+
+/** Makes the store of returns on a driver. It logs what is held. */
+export function createReturnStore<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+  logger: Logger | undefined,
+) {
+  const sql = statements(tokens, texts)
+  return {
+    /** Records what observations say of transfers that are locked; returns the ids of those with a return that was not known. */
+    async record(tx: Tx, known: readonly KnownTransfer[], seen: readonly Observation[]): Promise<readonly string[]> {
+      const reports = findReports(known, seen)
+      if (reports.length === 0) return []
+      const decided = (await driver.execute(tx, sql.record_returns, [storableJson(reports)])).map(readDecided)
+      for (const { transferId, code, problem } of decided) {
+        if (problem === null) continue
+        const message = 'Money that came back contradicts its transfer; a person has to decide.'
+        logger?.error({ transferId, code, problem }, message)
+      }
+      return decided.map(({ transferId }) => transferId)
+    },
+  }
+}
+
+/** A transfer that observations are about. */
+interface KnownTransfer {
+  readonly id: string
+  readonly remoteId: string
+}
+
+/** The last observation of a transfer counts. */
+function findReports(known: readonly KnownTransfer[], seen: readonly Observation[]) {
+  const said = seen.flatMap(({ remoteId, returns }) => (returns === undefined ? [] : [[remoteId, returns] as const]))
+  if (said.length === 0) return []
+  const returnsOf = new Map(said)
+  return known.flatMap(({ id, remoteId }) => {
+    const returns = returnsOf.get(remoteId)
+    return returns === undefined ? [] : [{ id, returns: writeReturns(returns) }]
+  })
+}
+
+/** All that came back of a transfer, in the form that the SQL which records it reads. */
+export const writeReturns = (returns: readonly TransferReturn[]) => TransferReturn.identify(returns).map(writeReturn)
+
+const writeReturn = ({ identity, code, amount, occurredAt }: IdentifiedReturn) => ({
+  identity,
+  code,
+  amount: amount?.value ?? null,
+  currency: amount?.currency ?? null,
+  occurred_at: occurredAt,
+})
+
+const readDecided = rowDecoder('return', {
+  transferId: Column.from('id', Column.text),
+  code: Column.text,
+  problem: Column.nullable(Column.text),
+})

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { NotUnderstood } from './foreign-value.ts'
+import { readObservation } from './observation.ts'
+
+const complete = { remoteId: 'r1', status: 'complete', failure: null }
+const returned = { code: 'R10', amount: { value: '5.00', currency: 'USD' }, occurredAt: '2026-01-09T10:00:00+01:00' }
+const read = { ...returned, occurredAt: '2026-01-09T09:00:00.000Z' }
+const transfer = {
+  id: 'r1',
+  amount: { value: '5', currency: 'USD' },
+  source: { valueType: 'USDC', transferType: 'base' },
+  destination: { valueType: 'USD', transferType: 'wire' },
+  note: null,
+  createdAt: '2026-01-01T00:00:00Z',
+  updatedAt: '2026-01-01T00:00:00Z',
+}
+
+describe('returns of an observation', () => {
+  it('are read, also where only the whole transfer has them', () => {
+    expect(readObservation({ ...complete, returns: [returned] }).returns).toEqual([read])
+    expect(readObservation({ ...complete, transfer: { ...transfer, returns: [returned] } }).returns).toEqual([read])
+    expect('returns' in readObservation({ ...complete, returns: [] })).toBe(false)
+    expect('returns' in readObservation({ ...complete, transfer })).toBe(false)
+  })
+
+  it.each([
+    [
+      { code: 'R\0', amount: null },
+      { code: 'unknown', amount: null, occurredAt: null },
+    ],
+    [
+      { code: 'R01', amount: { value: '-5', currency: 'USD' } },
+      { code: 'R01', amount: null, occurredAt: null },
+    ],
+    [
+      { code: 'R01', amount: { value: '5', currency: 'U\0' } },
+      { code: 'R01', amount: null, occurredAt: null },
+    ],
+    [
+      { code: 'R01', occurredAt: 'soon' },
+      { code: 'R01', amount: null, occurredAt: null },
+    ],
+    [{ code: `${'R'.repeat(63)}😀` }, { code: `${'R'.repeat(63)}�`, amount: null, occurredAt: null }],
+  ])('are kept with what can be stored of them: %j', (given, kept) => {
+    expect(readObservation({ ...complete, returns: [given] }).returns).toEqual([kept])
+  })
+
+  it.each([
+    ['returns', { ...complete, returns: 'R01' }],
+    ['returns', { ...complete, returns: Array.from({ length: 1001 }, () => returned) }],
+    ['returns.0', { ...complete, returns: [null] }],
+    ['returns.0.code', { ...complete, returns: [{}] }],
+    ['transfer.returns.0.code', { ...complete, transfer: { ...transfer, returns: [{}] } }],
+  ])('are refused by their member %s', (field, observation) => {
+    const call = () => readObservation(observation)
+    expect(call).toThrow(NotUnderstood)
+    expect(call).toThrow(field)
+  })
+})
