@@ -36,11 +36,12 @@ export interface PreparedAccount {
 
 /** Gives a new account its id, and asks the custodian for its wallets, outside any transaction. */
 export async function prepareAccount(
+  executor: Executor,
   context: ServiceContext,
   { environment }: { readonly environment: Environment },
 ): Promise<PreparedAccount> {
   const id = Id.generate(context.clock, context.random)
-  return { id, wallets: await provisionWallets(context, { id, environment }) }
+  return { id, wallets: await provisionWallets(executor, context, { id, environment }) }
 }
 
 /**

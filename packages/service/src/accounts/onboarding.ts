@@ -144,7 +144,7 @@ function walletWork(context: ServiceContext): DueWork<DueWallets> {
     lease: (limit, busy) => lease(context, leaseWallets, retryMs, limit, busy),
     async work({ leasedUntil, ...account }) {
       try {
-        const wallets = await provisionWallets(context, account)
+        const wallets = await provisionWallets(asSystem(context), context, account)
         if (wallets !== undefined) await writeWallets(context, account, wallets, leasedUntil)
       } catch (error) {
         warn(context, account.id, error, 'The wallets of an account could not be written; the worker asks again.')

@@ -11,9 +11,9 @@ export const accountsRoutes: RouteModule = (app, context) => {
   app.post('/accounts', async (c) => {
     const caller = await requireClient(c, context, 'accounts:write')
     // The answer contains the owners of the business, so it is stored sealed.
-    return await answerOnce(c, context, caller, { sealed: true }, async (body) => {
+    return await answerOnce(c, context, caller, { sealed: true }, async (body, reads) => {
       const account = parseNewAccount(body)
-      const prepared = await prepareAccount(context, caller)
+      const prepared = await prepareAccount(reads, context, caller)
       return (tx) => createAccount(tx, context, caller, account, prepared)
     })
   })

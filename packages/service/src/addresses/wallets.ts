@@ -1,7 +1,6 @@
 import { Address, type Catalog, type ChainFamily, Id } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
-import { asSystem } from '../database/tenant.ts'
+import { type Executor, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { callWithin } from '../time-limit.ts'
 import type { WalletPlan } from './custody.ts'
@@ -32,7 +31,8 @@ export function planWallets(catalog: Catalog, environment: Environment): readonl
  * of the error is logged.
  */
 export async function provisionWallets(
-  context: Pick<ServiceContext, 'custody' | 'catalog' | 'logger' | 'railTimeoutMs' | 'pool' | 'schema'>,
+  executor: Executor,
+  context: Pick<ServiceContext, 'custody' | 'catalog' | 'logger' | 'railTimeoutMs' | 'schema'>,
   account: { readonly id: string; readonly environment: Environment },
 ): Promise<readonly ProvisionedWallet[] | undefined> {
   const { custody, catalog, logger, railTimeoutMs = 10_000 } = context
@@ -52,8 +52,15 @@ export async function provisionWallets(
   }
   const normal = provisioned.map(normalOf)
   if (new Set(normal).size < normal.length) return refuse('AddressGivenTwice')
-  const values = [account.id, account.environment, normal]
-  const used = await run(asSystem(context), context, selectUsed, values)
+  const places = provisioned.flatMap(({ transferTypes }, at) =>
+    transferTypes.map((type) => [normal[at], type] as const),
+  )
+  const used = await run(executor, context, selectUsed, [
+    account.id,
+    account.environment,
+    places.map(([address]) => address),
+    places.map(([, type]) => type),
+  ])
   return used.length === 0 ? provisioned : refuse('AddressInUse')
 }
 
@@ -100,8 +107,11 @@ function normalOf({ family, address }: Pick<ProvisionedWallet, 'family' | 'addre
 
 const selectUsed = statement(
   'address_select_used',
-  `select id from {{schema}}.address
-    where type = 'internal' and environment = $2 and address_normal = any ($3) and account_id <> $1`,
+  `select w.address_id
+     from unnest($3::text[], $4::text[]) as given (address_normal, transfer_type)
+    cross join lateral {{schema}}.custodial_wallet($2, given.address_normal, given.transfer_type) w
+    where w.account_id <> $1
+    limit 1`,
 )
 
 const insertWallets = statement(

@@ -114,7 +114,7 @@ describe('access of a client’s transaction beyond its own rows', () => {
   it('ends when an account is registered', async () => {
     const account = parseNewAccount(sampleAccount)
     const own = await ownAccounts(a)
-    const prepared = await prepareAccount(context, { environment: 'mainnet' })
+    const prepared = await prepareAccount(asSystem(context), context, { environment: 'mainnet' })
     await inClientTransaction(context, a, async (tx) => {
       const { id } = await createAccount(tx, context, { clientId: a, environment: 'mainnet' }, account, prepared)
       await expectOwnOnly(tx, [...own, id])

@@ -6,6 +6,7 @@ import { createAccount, prepareAccount } from '../accounts/accounts.ts'
 import { type NewAccount, parseNewAccount } from '../accounts/input.ts'
 import { type ClientCredentials, registerClient } from '../clients/clients.ts'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { asSystem } from '../database/tenant.ts'
 import { limitedServer, type ServerLimits } from '../http/server-limits.ts'
 import { deposit } from '../ledger/deposits.ts'
 import type { Environment, Scope } from '../schema/caller.ts'
@@ -184,7 +185,9 @@ async function shutDown(server: ServerType, service: Service, pool: Pool): Promi
 
 async function seed(context: ServiceContext, client: SeedClient): Promise<SeededClient> {
   const environment = client.environment ?? 'mainnet'
-  const prepared = await Promise.all(client.accounts.map(() => prepareAccount(context, { environment })))
+  const prepared = await Promise.all(
+    client.accounts.map(() => prepareAccount(asSystem(context), context, { environment })),
+  )
   return await inTransaction(context, async (tx) => {
     const credentials = await registerClient(tx, context, { name: client.name, environment, scopes: client.scopes })
     const accounts = []
