@@ -6,6 +6,7 @@ import { memoryGateway } from '../memory-gateway.ts'
 import { testDatabase } from '../vitest.ts'
 import { describeHandlerLimits } from './driver-limits.ts'
 import { describeLists } from './driver-lists.ts'
+import { describeReturns } from './driver-returns.ts'
 import { noteTableSql } from './note-table.ts'
 import { outboxTable } from './queue.ts'
 
@@ -83,6 +84,7 @@ export function describeDriver<Tx>(
     describeWork(bench)
     describeHandlerLimits(subject, payout, count, () => clear(bench.url))
     describeLists(subject, payout, count)
+    describeReturns(subject, payout, () => clear(bench.url))
     describeListening(bench)
   })
 }
@@ -375,16 +377,7 @@ async function listenersOf(url: string): Promise<readonly number[]> {
 
 /** Empties the tables, also of what was found elsewhere: it would be adopted in the middle of the next test. */
 async function clear(url: string): Promise<void> {
-  const ours = [
-    'transfer',
-    'event',
-    'attempt',
-    'delivery',
-    'subscription',
-    'found_transfer',
-    'watched_account',
-    'list_reading',
-  ]
+  const ours = 'transfer event attempt delivery subscription found_transfer watched_account list_reading'.split(' ')
   const tables = ['note', ...ours.map((table) => `outlay.${table}`), outboxTable]
   await withAdmin(url, (admin) => admin.query(`truncate ${tables.join(', ')}`))
 }
