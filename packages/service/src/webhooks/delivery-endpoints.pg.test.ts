@@ -133,12 +133,17 @@ it('sends one probe when the time is over, and everything once it has succeeded'
   await delivering(async (drain) => {
     await drain()
     for (let probe = 0; probe < 4; probe += 1) {
-      await passHold()
       const before = host.received.length
       const other = startWebhookDelivery(context, { clock, timeoutMs: 5_000 })
-      await Promise.all([drain(), other.drain()])
+      // Where two claims leave the probe to each other, it is sent when its own time is over.
+      await expect
+        .poll(async () => {
+          await passHold()
+          await Promise.all([drain(), other.drain()])
+          return host.received.length - before
+        })
+        .toBe(1)
       await other.stop()
-      expect(host.received.length - before).toBe(1)
     }
     answers.clear()
     await passHold()
