@@ -1,10 +1,10 @@
 import { type PgDriverOptions, pgDriver, postgres } from '@outlay/adapters-pg'
-import { postgresJsDriver } from '@outlay/adapters-pg/postgres-js'
+import { knexDriver } from '@outlay/adapters-pg/knex'
 import { createEngine, type Engine, type EnqueueRequest, OutlayError } from '@outlay/core'
 import { rowDecoder } from '@outlay/core/adapter'
 import { createClient, httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
+import knex from 'knex'
 import { Pool, type PoolClient } from 'pg'
-import postgresJs from 'postgres'
 
 const pool = new Pool()
 const options: PgDriverOptions = { prepared: false }
@@ -16,7 +16,7 @@ export const engine: Engine<PoolClient> = createEngine({
   backend: postgres({ driver: pgDriver(pool, options) }),
   gateway,
 })
-export const other = createEngine({ backend: postgres({ driver: postgresJsDriver(postgresJs()) }), gateway })
+export const other = createEngine({ backend: postgres({ driver: knexDriver(knex({ client: 'pg' })) }), gateway })
 export const client = createClient({ baseUrl, credentials })
 export const decode: unknown = rowDecoder
 export const isRefusal = (error: unknown): boolean => OutlayError.is(error)

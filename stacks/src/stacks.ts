@@ -10,7 +10,7 @@ export interface Stack {
 /** What the project installs from npm beside the packed packages. */
 export const dependencies: Readonly<Record<string, string>> = {
   pg: '8.23.1',
-  postgres: '3.4.9',
+  knex: '3.3.0',
   '@types/node': '24.19.2',
   '@types/pg': '8.23.1',
   esbuild: '0.28.2',

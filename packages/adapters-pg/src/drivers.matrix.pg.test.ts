@@ -10,7 +10,7 @@ import {
 import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDrizzle, openKnex, openKysely, openPg, openPostgresJs, openPrismaClient } from '../test/driver-subjects.ts'
+import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../test/driver-subjects.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { outboxTable } from '../test/queue.ts'
 
@@ -31,7 +31,6 @@ describe.each([15, 18])('PostgreSQL %i', (version) => {
   describe('× drizzle', () => describeCases(createDatabase, openDrizzle))
   describe('× kysely', () => describeCases(createDatabase, openKysely))
   describe('× knex', () => describeCases(createDatabase, openKnex))
-  describe('× postgres.js', () => describeCases(createDatabase, openPostgresJs))
   describe('× prisma', () => describeCases(createDatabase, openPrismaClient))
 })
 

@@ -4,13 +4,11 @@ import { pgTable, text } from 'drizzle-orm/pg-core'
 import knex, { type Knex } from 'knex'
 import { CamelCasePlugin, type ControlledTransaction, Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
-import postgresJs from 'postgres'
 import { postgres } from '../src/backend.ts'
 import { type DrizzleTransaction, drizzleDriver } from '../src/drivers/drizzle.ts'
 import { knexDriver } from '../src/drivers/knex.ts'
 import { kyselyDriver } from '../src/drivers/kysely.ts'
 import { type PgDriverOptions, pgDriver } from '../src/drivers/pg.ts'
-import { postgresJsDriver } from '../src/drivers/postgres-js.ts'
 import { type PrismaTransaction, prismaDriver } from '../src/drivers/prisma.ts'
 import { openPrisma, type PrismaClient } from './prisma-client.ts'
 
@@ -64,22 +62,6 @@ export function openDrizzle(url: string): DriverSubject<DrizzleTransaction<typeo
     nested: (tx, work) => tx.transaction(work),
     insertNote: (tx, id, body) => tx.insert(notes).values({ id, body }),
     close: () => pool.end(),
-  }
-}
-
-/**
- * Opens postgres.js, with a transform that renames columns and values, and with types of its own, none of which may touch the engine's
- * statements.
- */
-export function openPostgresJs(url: string, options: PgDriverOptions = {}): DriverSubject<postgresJs.TransactionSql> {
-  const shout = { to: 1184, from: [1184], serialize: () => 'now', parse: () => 'never' }
-  const sql = postgresJs(url, { max: 30, transform: postgresJs.camel, types: { shout }, onnotice: () => undefined })
-  return {
-    backend: postgres({ driver: postgresJsDriver(sql, options) }),
-    transaction: async (work) => (await sql.begin(async (tx) => ({ result: await work(tx) }))).result,
-    nested: async (tx, work) => (await tx.savepoint(async (inner) => ({ result: await work(inner) }))).result,
-    insertNote: (tx, id, body) => tx`insert into note ${tx({ id, body })}`,
-    close: () => sql.end(),
   }
 }
 

@@ -72,7 +72,7 @@ export async function isLeftOpen(client: QueryClient): Promise<boolean> {
 }
 
 /** A text that Postgres refuses outside a transaction, and that changes nothing in one. As one message, it is one round trip. */
-export const probeText = 'savepoint outlay_probe; release savepoint outlay_probe'
+const probe = 'savepoint outlay_probe; release savepoint outlay_probe'
 
 /**
  * Lets Postgres decide whether a transaction is open. For what does not know it: a client of an older node-postgres, a pool, or
@@ -82,7 +82,7 @@ export const probeText = 'savepoint outlay_probe; release savepoint outlay_probe
  */
 export async function probeTransaction(send: (text: string) => PromiseLike<unknown>): Promise<void> {
   try {
-    await send(probeText)
+    await send(probe)
   } catch (error) {
     throw hasSqlState(error, /^25P01$/) ? noTransaction('is not in a transaction') : error
   }

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { HandlerContext, TransferEvent } from '@outlay/core'
-import { SessionEnded } from '../database/session-ended.ts'
 
 /** Limits and callbacks of the handlers of one transaction. */
 export interface HandlerRunOptions {
@@ -71,11 +70,11 @@ export function createHandlerRun({ timeoutMs, serverEndsMs, signal, onFailed }: 
       ended.catch(() => undefined)
       const onStop = () => {
         stopped = true
-        startEnding(new SessionEnded('The engine stops.'))
+        startEnding(new Error('The engine stops.'))
       }
       const timer = setTimeout(() => {
         exceeded = true
-        startEnding(new SessionEnded(`The handler did not end within ${timeoutMs} ms.`))
+        startEnding(new Error(`The handler did not end within ${timeoutMs} ms.`))
       }, timeoutMs)
       signal.addEventListener('abort', onStop, { once: true })
       try {
