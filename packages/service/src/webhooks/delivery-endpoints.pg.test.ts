@@ -226,9 +226,13 @@ it('the longest URL that may be registered fails like any other', async () => {
   answers.set(new URL(host.base + path).pathname, fail)
   await delivering(async (drain) => {
     for (let count = 0; count < 10; count += 1) await record(accountId)
-    await drain()
+    const readLongest = async () => {
+      await drain()
+      const sql = `select length(key) as length, failures from ${testSchema}.webhook_endpoint order by length(key) desc`
+      return (await query(sql)).rows[0]
+    }
+    // What is slow on a busy machine is counted after the round that sent it.
+    await expect.poll(async () => (await readLongest())?.failures).toBeGreaterThanOrEqual(8)
+    expect((await readLongest())?.length).toBe(500)
   })
-  const { rows } = await query(`select key, failures from ${testSchema}.webhook_endpoint order by length(key) desc`)
-  expect(rows[0]?.key).toHaveLength(500)
-  expect(rows[0]?.failures).toBeGreaterThanOrEqual(8)
 })
