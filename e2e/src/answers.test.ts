@@ -211,7 +211,7 @@ describe('when the service answers', async () => {
     it.concurrent('it is blocked for a person and never gets another key, not even on release', async () => {
       await using scene = await open()
       const { host, stage, reach } = scene
-      const { accountId: _, ...request } = stage.payout({ amount: { value: '3', currency: 'USDC' } })
+      const request = stage.request({ amount: { value: '3', currency: 'USDC' } })
       const idempotencyKey = await sentKeyOf(scene, 'taken')
       await stage.client.transfers.create(stage.accountId, request, { idempotencyKey })
       const { id } = await scene.enqueue({ idempotencyKey: 'taken' })

@@ -77,7 +77,7 @@ describe('a client that', async () => {
     const slow = await dripAt(holding.url, ways[name])
     try {
       const stage = await setStage(holding.url, seeded)
-      const created = await stage.client.transfers.create(accountId, stage.payout(), {
+      const created = await stage.client.transfers.create(accountId, stage.request(), {
         idempotencyKey: `quick ${name}`.replaceAll(' ', '-'),
       })
       expect(created.id).toMatch(/^\w{26}$/)

@@ -1,4 +1,4 @@
-import type { EnqueueRequest, TransferDestination } from '@outlay/core'
+import type { EnqueueRequest, TransferDestination, TransferRequest } from '@outlay/core'
 import { type Client, createClient } from '@outlay/http-client'
 import { type Sandbox, type SeedClient, type SeededClient, startSandbox } from '@outlay/service/sandbox'
 import { addresses, waitUntil } from '@outlay/testing'
@@ -26,6 +26,8 @@ export interface Stage {
   deposit(accountNumber: string, amount: string): Promise<void>
   /** A payout in USDC from the wallet to the payee. */
   payout(overrides?: Partial<Payout>): Payout
+  /** The same, as another system would send it to the service. */
+  request(overrides?: Partial<TransferRequest>): TransferRequest
 }
 
 /** A client with one account, whose wallet on Base has a million. */
@@ -44,6 +46,12 @@ export async function setStage(url: string, seeded: SeededClient): Promise<Stage
   const client = createClient({ baseUrl: url, credentials })
   const payee = { name: 'Ada', address: addresses.evm[0], transferTypes: ['base'] }
   const { id: payeeId } = await client.addresses.createExternal(accountId, payee)
+  const request = (overrides: Partial<TransferRequest> = {}): TransferRequest => ({
+    amount: { value: '12.50', currency: 'USDC' },
+    source: { addressId: wallet.addressId, valueType: 'USDC', transferType: 'base' },
+    destination: { addressId: payeeId, valueType: 'USDC', transferType: 'base' },
+    ...overrides,
+  })
   return {
     client,
     accountId,
@@ -55,13 +63,8 @@ export async function setStage(url: string, seeded: SeededClient): Promise<Stage
       const filters = { valueType: 'USDC', transferType: 'base' }
       return (await client.balances.get(accountId, wallet.addressId, filters))?.balance.value
     },
-    payout: (overrides) => ({
-      accountId,
-      amount: { value: '12.50', currency: 'USDC' },
-      source: { addressId: wallet.addressId, valueType: 'USDC', transferType: 'base' },
-      destination: { addressId: payeeId, valueType: 'USDC', transferType: 'base' },
-      ...overrides,
-    }),
+    payout: (overrides) => ({ accountId, ...request(), ...overrides }),
+    request,
   }
 }
 

@@ -167,9 +167,8 @@ async function fill(url: string, headUrl: string, stage: Stage): Promise<void> {
     for (const { name, sent, row, attempts } of leftovers) {
       const payout = stage.payout({ idempotencyKey: name })
       const { id } = await head.transaction((tx) => head.engine.transfers.enqueue(tx, payout))
-      const { accountId, ...request } = payout
       const remote = sent
-        ? await stage.client.transfers.create(accountId, request, { idempotencyKey: name })
+        ? await stage.client.transfers.create(stage.accountId, stage.request(), { idempotencyKey: name })
         : { id: null }
       await copy(head.pool, old, 'transfer', id)
       await old.query(

@@ -49,7 +49,7 @@ describe('an upgrade of the service', { timeout: 300_000 }, async () => {
       if (copied.includes('account')) expect(await readBack(sandbox.url, seeded, copied)).toEqual([])
 
       const stage = await setStage(sandbox.url, await sandbox.seedClient(seedClient))
-      const { id } = await stage.client.transfers.create(stage.accountId, stage.payout())
+      const { id } = await stage.client.transfers.create(stage.accountId, stage.request())
       await complete(stage, id)
       expect(await stage.balance()).toBe('999987.50')
       await stage.client.close()
@@ -78,12 +78,12 @@ async function fill(databaseUrl: string): Promise<SeededClient> {
   const seeded = await sandbox.seedClient(seedClient)
   const stage = await setStage(sandbox.url, seeded)
   const { id: bank } = await stage.client.addresses.createExternal(stage.accountId, usBankAccount)
-  const { id } = await stage.client.transfers.create(stage.accountId, stage.payout())
+  const { id } = await stage.client.transfers.create(stage.accountId, stage.request())
   await complete(stage, id)
   const destination = { addressId: bank, valueType: 'USD', transferType: 'ach_credit' }
   await stage.client.transfers.create(
     stage.accountId,
-    stage.payout({ amount: { value: '20.00', currency: 'USD' }, destination }),
+    stage.request({ amount: { value: '20.00', currency: 'USD' }, destination }),
   )
   await stage.client.close()
   return seeded

@@ -173,8 +173,7 @@ describe('a host that learns by webhook', async () => {
   it.concurrent.each(schemes)('ignores a transfer of another system, reported with %s', async (_, strip) => {
     await using listener = await listen()
     const { host, stage, accept, received } = listener
-    const { accountId: _account, ...request } = stage.payout()
-    const { id } = await stage.client.transfers.create(stage.accountId, request)
+    const { id } = await stage.client.transfers.create(stage.accountId, stage.request())
     await waitUntil(async () => {
       await stage.advance(60)
       return received.some((webhook) => typeOf(webhook) === 'transfer.completed')
