@@ -2,7 +2,7 @@
  * Builds the package in the working folder for hosts that `require` it: modules and declarations in `dist/cjs`, made of the ES modules
  * that the compiler wrote. Libraries without CommonJS of their own are bundled, with their licenses, since Jest cannot require ES modules.
  */
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 import type { Manifest } from './packages.ts'
@@ -38,8 +38,7 @@ writeFileSync(join(target, 'package.json'), '{ "type": "commonjs" }\n')
 for (const path of globSync('dist/**/*.d.ts', { exclude: [`${target}/**`] })) {
   const copy = join(target, relative('dist', path))
   mkdirSync(dirname(copy), { recursive: true })
-  cpSync(path, copy)
-  writeFileSync(copy, readFileSync(copy, 'utf8').replace(/\n\/\/# sourceMappingURL=.*/, ''))
+  writeFileSync(copy, readFileSync(path, 'utf8').replace(/\n\/\/# sourceMappingURL=.*/, ''))
 }
 
 const libraries = new Set(output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds.map(libraryOf) : [])))
@@ -56,7 +55,6 @@ function describeLicense(folder: string): string {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   const [file] = globSync('{LICENSE,LICENCE,license}{,.md,.txt}', { cwd: folder }).sort()
   if (file === undefined && license === undefined) throw new Error(`${resolve(folder)} states no license.`)
-  const text =
-    file === undefined || !existsSync(join(folder, file)) ? license : readFileSync(join(folder, file), 'utf8')
+  const text = file === undefined ? license : readFileSync(join(folder, file), 'utf8')
   return `## ${name} ${version}\n\n${text}\n`
 }

@@ -1,3 +1,4 @@
+// The same host as in payout.js, as ES modules: each has to load as a host would write it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine, OutlayError } from '@outlay/core'
