@@ -104,6 +104,7 @@ const commands: Readonly<Record<string, (engine: Engine<unknown>, tx: unknown) =
   release: ({ transfers }, tx) => transfers.release(tx, id),
   cancel: ({ transfers }, tx) => transfers.cancel(tx, id),
   resolve: ({ transfers }, tx) => transfers.resolve(tx, id, { notPaid: true, ...note }),
+  resolveReturn: ({ transfers }, tx) => transfers.resolveReturn(tx, id, { dismissed: true, ...note }),
   resubmit: ({ transfers }, tx) => transfers.resubmit(tx, id),
   observe: ({ transfers }, tx) => transfers.observe(tx, 'acme', [{ remoteId: 'r', status: 'complete', failure: null }]),
   fundsArrived: ({ accounts }, tx) => accounts.fundsArrived(tx, 'acme'),

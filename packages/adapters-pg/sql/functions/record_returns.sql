@@ -12,7 +12,7 @@ begin
   ), withdrawn as (
     -- The service has corrected what was held.
     delete from {{schema}}.transfer_return h
-    where h.problem is not null and h.transfer_id in (select n.id from jsonb_to_recordset(p_reports) as n (id text))
+    where h.problem is not null and h.resolved_at is null and h.transfer_id in (select n.id from jsonb_to_recordset(p_reports) as n (id text))
       and not exists (select 1 from reported r where r.id = h.transfer_id and r.identity = h.identity)
   )
   insert into {{schema}}.transfer_return (transfer_id, identity, code, amount, currency, occurred_at)

@@ -16,6 +16,10 @@ returns table (at timestamptz, what text, detail text) language sql stable as $$
     union all
     select r.seen_at, 3, 'return held', concat_ws(', ', r.problem, r.code, r.amount::text || ' ' || r.currency)
     from {{schema}}.transfer_return r where r.transfer_id = p_transfer_id and r.problem is not null
+    union all
+    select r.resolved_at, 3, 'return ' || case when r.problem is null then 'corrected' else 'dismissed' end,
+      concat_ws(', ', 'by ' || r.resolved_by, r.resolution_note, 'reported as ' || r.identity)
+    from {{schema}}.transfer_return r where r.transfer_id = p_transfer_id and r.resolved_at is not null
   ) l order by l.at, l.rank
 $$;
 comment on function {{schema}}.timeline_of(text) is 'What happened to one transfer, attempts and events together, oldest first.';

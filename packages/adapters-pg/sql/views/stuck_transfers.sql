@@ -105,11 +105,11 @@ select t.id, t.account_id, t.stage, 'return_' || r.problem,
       when 'other_currency' then 'in another currency than that of the transfer'
       else 'and with what came back before that is more than the transfer'
     end,
-  'Find out what came back. No handler has got it. Once the service shows it otherwise, the next report of the transfer replaces this one.',
+  'Find out what came back; no handler has got it. Say it with "outlay transfers resolve-return". Once the service shows it otherwise, the next report of the transfer replaces this one.',
   r.seen_at, now() - r.seen_at, t.attempt, null
 from {{schema}}.transfer_return r
 -- One by one: a join may read all transfers.
-cross join lateral (select t.* from {{schema}}.transfer t where t.id = r.transfer_id offset 0) t where r.problem is not null;
+cross join lateral (select t.* from {{schema}}.transfer t where t.id = r.transfer_id offset 0) t where r.problem is not null and r.resolved_at is null;
 comment on view {{schema}}.stuck_transfers is
   'Transfers that wait for something other than their turn: what each one waits for, since when, and what to do about it.';
 comment on column {{schema}}.stuck_transfers.waits_for is 'What it waits for, in words.';

@@ -108,6 +108,8 @@ export interface HealthFacts {
     readonly endedInDoubt: Group & { readonly lastDetail: string | null }
     /** Transfers that the service accepted under another id than theirs: it has two, or one of the ids is wrong. */
     readonly acceptedTwice: Group & { readonly lastDetail: string | null }
+    /** Complete transfers of which the service says that money came back, in contradiction to them: a person has to decide. */
+    readonly heldReturns: Group
     readonly awaitingFunds: Group
     /** Transfers that may be sent and are deferred again and again, by why; since when they could have been sent. */
     readonly deferred: readonly DeferredTransfers[]
@@ -207,6 +209,10 @@ const texts = {
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
       where a.unmatched and t.remote_id is not null and {{schema}}.effect_of(t) = 'conflicting'
     ) g`,
+  health_held_returns: `select ${group} from (
+      select r.transfer_id as id, min(r.seen_at) as at from {{schema}}.transfer_return r
+      where r.problem is not null and r.resolved_at is null group by r.transfer_id
+    ) g`,
   health_missing: `select ${group} from (
       select t.id, t.unknown_since as at from {{schema}}.transfer t
       where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
@@ -283,6 +289,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
       acceptedLate: readLate(await one('health_accepted_late')),
       endedInDoubt: readLate(await one('health_ended_in_doubt')),
       acceptedTwice: readLate(await one('health_accepted_twice')),
+      heldReturns: readGroup(await one('health_held_returns')),
       awaitingFunds: readGroup(await one('health_funds')),
       deferred: (await rows('health_deferred')).map(readDeferred),
       missing: readGroup(await one('health_missing')),

@@ -5,6 +5,7 @@ import { readFirst, readIds } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { readOne, transferColumns } from '../transfers/transfer-row.ts'
+import { type ReturnRecord, readReturn, returnsText } from './return-records.ts'
 
 /** Which transfers to list. Members that are absent do not narrow the list. */
 export interface TransferFilter {
@@ -140,6 +141,8 @@ export interface TransferEvidence {
   readonly eventSequence: number
   readonly attempts: readonly AttemptRecord[]
   readonly events: readonly EventRecord[]
+  /** What came back of it, or is said to have, the earliest report first. */
+  readonly returns: readonly ReturnRecord[]
   /** Events still to be delivered; handled ones are gone. */
   readonly deliveries: readonly DeliveryRecord[]
   /** Subscriptions that get at least one of its events. */
@@ -172,6 +175,7 @@ const texts = {
     a.detail, a.http_status, a.request_id, a.remote_id, a.step from {{schema}}.logged_attempts_of($1) a order by a.attempt`,
   evidence_events: `select e.sequence, e.type, e.stage, e.status, e.reason, e.remote_id, e.attempt, ${iso('e.occurred_at')} as occurred_at,
       e.returned from {{schema}}.events_of($1) e order by e.sequence`,
+  evidence_returns: returnsText,
   evidence_deliveries: `select d.subscription, d.sequence, ${iso('d.due_at')} as due_at, d.failures, d.dead, d.last_error
     from {{schema}}.subscription s join {{schema}}.delivery d on d.subscription = s.name
     where d.transfer_id = $1 order by d.subscription, d.sequence`,
@@ -256,6 +260,7 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
     ...readProgress(row),
     attempts: (await read('evidence_attempts', id)).map(readAttempt),
     events: (await read('evidence_events', id)).map(readEventRecord),
+    returns: (await read('evidence_returns', id)).map(readReturn),
     deliveries: (await read('evidence_deliveries', id)).map(readDelivery),
     subscriptions: (await read('evidence_subscriptions', id)).map((one) => readSubscription(one).name),
     otherSubscriptions: (await read('evidence_others', id)).map(readOther),

@@ -1,5 +1,5 @@
 import { type AccountLimitsChange, Id, type OperatorNote } from '@outlay/core'
-import { Column, type Effect, rowDecoder } from '@outlay/core/adapter'
+import { Column, type Effect, type ReturnObstacle, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
@@ -9,6 +9,7 @@ const texts = {
   cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
   effect_of: 'select {{schema}}.effect_of(t) as effect from {{schema}}.transfer t where t.id = $1',
   resolve: 'select {{schema}}.resolve($1, $2, $3, $4, $5) as obstacle',
+  resolve_return: 'select {{schema}}.resolve_return($1, $2, $3::numeric, $4, $5) as obstacle',
   pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
     on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
   resume: `update {{schema}}.account a set paused = false where a.account_id = $1 and a.paused returning a.account_id`,
@@ -54,6 +55,19 @@ export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
         otherId: isOther ? obstacle : null,
       }
     },
+    /** Decides about a held return as a person says; an amount of null dismisses it. */
+    async resolveReturn(
+      tx: Tx,
+      transferId: string,
+      decision: OperatorNote & { readonly identity: string | null; readonly amount: string | null },
+    ): Promise<ReturnObstacle | null> {
+      const { identity, amount, reason, actor } = decision
+      const values = [transferId, identity, amount, reason ?? null, actor ?? null]
+      const [row = {}] = await driver.execute(tx, sql.resolve_return, values)
+      const { obstacle } = readReturnObstacle(row)
+      if (obstacle === null && notifies) await driver.execute(tx, sql.notify, [])
+      return obstacle
+    },
     /** Keeps an account's transfers from being claimed. False when it is paused already. */
     async pause(tx: Tx, accountId: string): Promise<boolean> {
       return (await driver.execute(tx, sql.pause, [accountId])).length > 0
@@ -83,3 +97,4 @@ export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
 const readEffect = rowDecoder('effect', { effect: Column.word<Effect>() })
 const readCanceled = rowDecoder('cancellation', { canceled: Column.or(Column.boolean, false) })
 const readResolved = rowDecoder('resolution', { obstacle: Column.nullable(Column.text) })
+const readReturnObstacle = rowDecoder('resolution', { obstacle: Column.nullable(Column.word<ReturnObstacle>()) })

@@ -1,5 +1,12 @@
 import type { TransferSummary } from '@outlay/adapters-pg'
-import { Id, OutlayError, type Resolution, type ResubmitOptions, type StoredTransfer } from '@outlay/core'
+import {
+  Id,
+  OutlayError,
+  type Resolution,
+  type ResubmitOptions,
+  type ReturnResolution,
+  type StoredTransfer,
+} from '@outlay/core'
 import { formatDuration } from '../output/duration.ts'
 import { formatFields, formatTable, plural } from '../output/table.ts'
 import { withGateway } from '../session/gateway-module.ts'
@@ -13,7 +20,7 @@ export async function showTransfer(session: Session, reference: TransferReferenc
   const evidence = await findEvidence(session, reference)
   const [stuck] = await session.inspection.stuck({ id: evidence.transfer.id })
   session.write({ ...evidence, waitsFor: stuck?.waitsFor ?? null, remedy: stuck?.remedy ?? null }, () => {
-    const { summary, attempts, events, deliveries } = evidence
+    const { summary, attempts, events, returns, deliveries } = evidence
     return [
       describe(summary, stuck, evidence.archivedAt),
       attempts.length === 0 ? 'It was never sent.' : formatAttempts(attempts),
@@ -24,6 +31,7 @@ export async function showTransfer(session: Session, reference: TransferReferenc
         ['status', (row) => row.status],
         ['reason', (row) => row.reason],
       ]),
+      ...(returns.length === 0 ? [] : [formatReturns(returns)]),
       deliveries.length === 0 ? 'No event of it is undelivered.' : formatDeliveries(deliveries),
     ].join('\n\n')
   })
@@ -93,6 +101,25 @@ export function formatAttempts(attempts: Evidence['attempts']): string {
   ])
 }
 
+/** Formats what came back of a transfer, with what became of each report. */
+export function formatReturns(returns: Evidence['returns']): string {
+  return formatTable(returns, [
+    ['return', (row) => row.identity],
+    ['code', (row) => row.code],
+    ['amount', (row) => (row.amount === null ? null : `${row.amount} ${row.currency}`)],
+    ['reported', (row) => row.seenAt],
+    ['state', stateOf],
+    ['by', (row) => row.resolvedBy],
+    ['why', (row) => row.resolutionNote],
+  ])
+}
+
+const stateOf = ({ sequence, problem, resolvedAt }: Evidence['returns'][number]): string => {
+  if (sequence !== null) return resolvedAt === null ? `event ${sequence}` : `event ${sequence}, corrected`
+  if (problem === null) return 'waits for the completion'
+  return resolvedAt === null ? `held (${problem})` : `dismissed (${problem})`
+}
+
 /** Formats undelivered events by subscription. */
 export function formatDeliveries(deliveries: Evidence['deliveries']): string {
   return formatTable(deliveries, [
@@ -149,6 +176,19 @@ export async function resolveTransfer(
   }
   await changeAll(session, [id], 'resolved', (tx, transfer) =>
     session.engine.transfers.resolve(tx, transfer.id, resolution),
+  )
+}
+
+/** Decides about a return that is held, as a person says. */
+export async function resolveHeldReturn(session: Session, id: string, resolution: ReturnResolution): Promise<void> {
+  await session.transaction((tx) => session.engine.transfers.resolveReturn(tx, Id.parse(id), resolution))
+  const what = resolution.dismissed ? 'dismissed; no handler gets it' : 'resolved; handlers get "transfer.returned"'
+  session.begin(`1 return ${what}.`)
+  const evidence = await unlessUnreadable(session.inspection.evidence(id))
+  session.write({ id, returns: evidence?.returns ?? null }, () =>
+    evidence === undefined
+      ? 'What it is now could not be read: see "outlay transfers show".'
+      : formatReturns(evidence.returns),
   )
 }
 

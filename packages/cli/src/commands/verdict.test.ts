@@ -47,6 +47,7 @@ function evidence(outcomes: readonly (string | null)[], change: Change = {}): Tr
       },
     ],
     ...{
+      returns: [],
       deliveries: [],
       subscriptions: [],
       otherSubscriptions: [],

@@ -14,6 +14,7 @@ const well: HealthFacts = {
     blocked: [],
     acceptedLate: { ...none, lastDetail: null },
     acceptedTwice: { ...none, lastDetail: null },
+    heldReturns: none,
     endedInDoubt: { ...none, lastDetail: null },
     awaitingFunds: none,
     deferred: [],

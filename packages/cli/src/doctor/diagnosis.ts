@@ -148,7 +148,13 @@ function diagnoseTransfers({ transfers }: HealthFacts): readonly Finding[] {
     const cure = blockedCures[group.reason] ?? 'Run "outlay prove" for each, then release or cancel it.'
     return serious('blocked', what, cure)
   })
-  const { unknown, awaitingFunds, missing, overduePolls, submitted } = transfers
+  const { unknown, awaitingFunds, missing, overduePolls, submitted, heldReturns } = transfers
+  if (heldReturns.count > 0) {
+    const what = `Of ${plural(heldReturns.count, 'transfer')} the service says that money came back, in contradiction to the transfer, for up to ${since(heldReturns)}: ${name(heldReturns)}.`
+    const cure =
+      'No handler has got it. "outlay transfers show" says what was reported: find out what came back, then "outlay transfers resolve-return" with --amount or --dismiss.'
+    findings.push(serious('return_held', what, cure))
+  }
   if (missing.count > 0) {
     const what = `${plural(missing.count, 'transfer')} that the service accepted and no longer knows, for up to ${since(missing)}: ${name(missing)}.`
     const cure =

@@ -7,7 +7,7 @@ import { Misuse } from '../session/problem.ts'
 import type { GlobalOptions } from '../session/session.ts'
 import { parseCount } from './count.ts'
 import { loadCommands, type Perform } from './perform.ts'
-import { addResolve } from './resolve.ts'
+import { addResolve, addResolveReturn } from './resolve.ts'
 import { addSafety } from './safety.ts'
 import { addTransferList } from './transfer-list.ts'
 
@@ -173,6 +173,7 @@ function addTransfers(program: Command, perform: Perform): void {
       perform(command, (session, { releaseTransfers }) => releaseTransfers(session, ids)),
     )
   addResolve(transfers, perform)
+  addResolveReturn(transfers, perform)
   transfers
     .command('resubmit')
     .description('enqueue the request of a failed or canceled transfer again, as a new one with a new key')

@@ -1,4 +1,4 @@
-import type { Resolution } from '@outlay/core'
+import type { Resolution, ReturnResolution } from '@outlay/core'
 import type { Command } from 'commander'
 import { Misuse } from '../session/problem.ts'
 import type { Perform } from './perform.ts'
@@ -31,6 +31,33 @@ export function addResolve(transfers: Command, perform: Perform): void {
       const check = unchecked ? undefined : gatewayModule
       return perform(command, (session, { resolveTransfer }) => resolveTransfer(session, id, resolution, check))
     })
+}
+
+interface ReturnOptions extends NoteOptions {
+  readonly return?: string
+  readonly amount?: string
+  readonly dismiss?: true
+}
+
+/** Adds the command with which a person decides about a return that is held. */
+export function addResolveReturn(transfers: Command, perform: Perform): void {
+  withNote(transfers.command('resolve-return'))
+    .description('decide about money that the service says came back, and that contradicts its transfer')
+    .argument('<transfer>', 'id')
+    .option('--return <text>', 'which return, as "transfers show" has it; not needed when one is held')
+    .option('--amount <value>', 'so much came back, in the currency of the transfer; handlers get transfer.returned')
+    .option('--dismiss', 'nothing came back, or it was dealt with elsewhere; no handler gets it')
+    .action((id: string, options: ReturnOptions, command: Command) => {
+      const resolution = readReturnResolution(options)
+      return perform(command, (session, { resolveHeldReturn }) => resolveHeldReturn(session, id, resolution))
+    })
+}
+
+function readReturnResolution({ return: identity, amount, dismiss, reason, actor }: ReturnOptions): ReturnResolution {
+  const which = { identity, reason, actor }
+  if (amount !== undefined && dismiss === undefined) return { amount, ...which }
+  if (amount === undefined && dismiss) return { dismissed: true, ...which }
+  throw new Misuse('What came back is missing.', 'Give either --amount <value> or --dismiss.')
 }
 
 function readResolution(options: ResolveOptions): Resolution {

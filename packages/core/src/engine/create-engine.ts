@@ -33,6 +33,7 @@ import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { compareTransfer, resolveTransfer } from './resolving.ts'
+import { resolveReturn } from './resolving-returns.ts'
 import { decideReturnReading, longestReturnWindowMs } from './return-reading.ts'
 import {
   anyClient,
@@ -195,6 +196,7 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
       isText(accountId) && isText(key) ? backend.getByKey(accountId, key) : undefined,
     cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
+    resolveReturn: (tx, transferId, resolution) => resolveReturn(backend, tx, transferId, resolution),
     compare: (transferId, remoteId, { signal = new AbortController().signal } = {}) =>
       compareTransfer({ backend, gateway }, transferId, remoteId, signal),
     async resubmit(tx, transferId, options = {}) {

@@ -3,7 +3,15 @@ import type { AccountLimitsChange, AccountState } from '../ports/accounts.ts'
 import type { Backlog } from '../ports/backlog.ts'
 import type { Observation } from '../ports/gateway.ts'
 import type { EventHandler, EventsHandler } from '../ports/handlers.ts'
-import type { Adoption, OperatorNote, Resolution, SendingState, Stop, StopTarget } from '../ports/safety.ts'
+import type {
+  Adoption,
+  OperatorNote,
+  Resolution,
+  ReturnResolution,
+  SendingState,
+  Stop,
+  StopTarget,
+} from '../ports/safety.ts'
 import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
@@ -79,6 +87,15 @@ export interface Transfers<Tx> {
    *   it is not blocked, or when another transfer of the account has that id at the service and is not named by `insteadOf`.
    */
   resolve(tx: Tx, transferId: string, resolution: Resolution): Promise<void>
+  /**
+   * Decides about a return that is held because it contradicts its transfer. With `amount` so much came back: handlers get
+   * `transfer.returned` with that amount. With `dismissed` they get nothing. Either way the same report of the service changes nothing
+   * any more; a report that says something else is another return. A refusal of the input happens before any SQL.
+   * @throws OutlayError `missing_field`, `invalid_amount`, `amount_not_positive`, `invalid_request` with the field; `transfer_not_found`; `conflict` when no
+   *   return is held, with the field `identity` when several are, and with the field `amount` when the transfer is not complete or when
+   *   that is more than the transfer with what came back before.
+   */
+  resolveReturn(tx: Tx, transferId: string, resolution: ReturnResolution): Promise<void>
   /**
    * Asks the service whether it has a transfer of this amount and these legs under an id. Use it before {@link
    * Transfers.resolve}: an id may be mistyped. Runs outside of any transaction; changes nothing. Accepts the id when the

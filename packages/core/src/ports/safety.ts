@@ -30,6 +30,23 @@ export type Resolution = OperatorNote &
       }
   )
 
+/** What a person found out about a return that is held, with who and why. Exactly one of `amount` and `dismissed`. */
+export type ReturnResolution = OperatorNote & {
+  /** Which return, as `inspect().evidence` has it. Not needed when the transfer has one held return. */
+  readonly identity?: string | undefined
+} & (
+    | {
+        /** How much came back, in the currency of the transfer: a decimal string greater than zero. */
+        readonly amount: string
+        readonly dismissed?: undefined
+      }
+    | {
+        /** Nothing came back, or handlers are not to get it. */
+        readonly dismissed: true
+        readonly amount?: undefined
+      }
+  )
+
 /** A committed stop. */
 export interface Stop {
   readonly scope: StopTarget['scope']

@@ -1,0 +1,91 @@
+import { amountProblem } from '../amount.ts'
+import { OutlayError } from '../error.ts'
+import { Id } from '../id.ts'
+import { closeInput, type Input, member, openInput, read, readText, refuse } from '../input.ts'
+import type { ReturnResolution } from '../ports/safety.ts'
+import type { ReturnObstacle, TransferCommandPort } from '../ports/transfer-commands.ts'
+import { findTransfer, type TransferReader } from './commands.ts'
+import { longestText } from './foreign-value.ts'
+
+const members = {
+  identity: member('identity'),
+  amount: member('amount'),
+  dismissed: member('dismissed'),
+  reason: member('reason'),
+  actor: member('actor'),
+} as const
+
+/** Decides about a return that is held, or says why it cannot. A refusal of the input happens before any SQL. */
+export async function resolveReturn<Tx>(
+  backend: TransferReader<Tx> & TransferCommandPort<Tx>,
+  tx: Tx,
+  transferId: string,
+  resolution: ReturnResolution,
+): Promise<void> {
+  const id = Id.parse(transferId, 'transferId')
+  const obstacle = await backend.resolveReturn(tx, id, readDecision(resolution))
+  if (obstacle === null) return
+  const { status, request } = await findTransfer(backend, tx, id)
+  const { message, field } = obstacles[obstacle]
+  const { value, currency } = request.amount
+  throw new OutlayError('conflict', message({ id, status, whole: `${value} ${currency}` }), field ? { field } : {})
+}
+
+interface Circumstances {
+  readonly id: string
+  readonly status: string
+  readonly whole: string
+}
+
+const obstacles: Readonly<
+  Record<ReturnObstacle, { readonly message: (of: Circumstances) => string; readonly field?: string }>
+> = {
+  not_held: {
+    message: ({ id }) => `No such return of the transfer ${id} is held; "outlay transfers show" lists its returns.`,
+  },
+  several: {
+    message: ({ id }) =>
+      `Several returns of the transfer ${id} are held; say which one. "outlay transfers show" lists them.`,
+    field: 'identity',
+  },
+  not_complete: {
+    message: ({ id, status }) =>
+      `The transfer ${id} is ${status}, and only of a complete one comes money back; dismiss the return.`,
+    field: 'amount',
+  },
+  exceeds_transfer: {
+    message: ({ id, whole }) =>
+      `With what came back before, that is more than the ${whole} of the transfer ${id}; give what is left of it at most, or dismiss the return.`,
+    field: 'amount',
+  },
+}
+
+function readDecision(resolution: ReturnResolution) {
+  const input = openInput(resolution, { spelling: 'camel' })
+  const identity = readText(input, members.identity, { optional: true, max: longestText }) ?? null
+  const amount = readAmount(input)
+  const reason = readText(input, members.reason, { optional: true, max: longestText })
+  const actor = readText(input, members.actor, { optional: true })
+  closeInput(input)
+  return { identity, amount, reason, actor }
+}
+
+/** Null for a return that is dismissed. */
+function readAmount(input: Input): string | null {
+  const amount = read(input.record, members.amount)
+  const dismissed = read(input.record, members.dismissed)
+  const both = 'give either amount or dismissed: true'
+  if (dismissed !== undefined && dismissed !== true) {
+    refuse(input, members.dismissed, 'invalid_request', 'must be true; give amount when money came back')
+  } else if (amount === undefined && dismissed === undefined) {
+    refuse(input, members.amount, 'missing_field', both)
+  } else if (amount !== undefined && dismissed === true) {
+    refuse(input, members.dismissed, 'invalid_request', `${both}, not both`)
+  } else if (amount !== undefined) {
+    const problem = amountProblem(amount)
+    if (problem !== undefined) refuse(input, members.amount, problem.code, problem.message)
+    else if (!/[1-9]/.test(String(amount)))
+      refuse(input, members.amount, 'amount_not_positive', 'must be more than zero')
+  }
+  return typeof amount === 'string' ? amount : null
+}
