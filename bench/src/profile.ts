@@ -11,6 +11,7 @@ import { openOutlayEnqueue } from './contenders/outlay-enqueue.ts'
 import { openServiceStage } from './contenders/service-stage.ts'
 import { describeMachine } from './machine.ts'
 import { table } from './report.ts'
+import { describeRows, measureRows } from './rows-of-a-create.ts'
 import { openServer } from './server.ts'
 import { createContender } from './workloads/service-requests.ts'
 
@@ -151,10 +152,24 @@ async function profileCreate(serverUrl: string): Promise<void> {
   await stage.close()
 }
 
+/** What the rows of a create cost by themselves; nobody works meanwhile. */
+async function profileRows(serverUrl: string): Promise<void> {
+  const stage = await openServiceStage(serverUrl, { template: 'bench_rows', accountCount: 20, transfersEach: 30 })
+  const { template, encryptionKey } = stage
+  const options = { name: 'rows', kind: 'service', hasEngine: false, connections: clients } as const
+  const http = await openHttpContender(serverUrl, { ...options, template, encryptionKey })
+  await createContender(http, stage, { next: stage.transferIds.length }).round(1)
+  const { rows, bare } = await measureRows(http.database.admin)
+  process.stdout.write(`${describeRows(rows, bare)}\n`)
+  await http.close()
+  await stage.close()
+}
+
 const server = await openServer(undefined, seen)
 for (const line of [...describeMachine(), ...server.description]) process.stdout.write(`- ${line}\n`)
 process.stdout.write('\nCounting statements and sampling the process cost time themselves; compare the shares.\n\n')
 await profileEnqueue(server.url)
 await profileDispatch(server.url)
 await profileCreate(server.url)
+await profileRows(server.url)
 await server.close()

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Client } from 'pg'
 
 /** Length of one tick of the kernel's process clock, in microseconds; the same on every Linux that Node runs on. */
-const tickUs = 10_000
+export const tickUs = 10_000
 
 /**
  * Processor time that the sessions of this database have used so far, in microseconds; null where it cannot be read: the
