@@ -105,6 +105,13 @@ export const hostileRoutes: readonly HostileRoute[] = [
   send('POST', `${account}/transfer`, payout),
   get(`${account}/transfers/{transfer_id}`),
   send('POST', `${account}/transfers/{transfer_id}/cancel`),
+  get(`${account}/quotes`),
+  send('POST', `${account}/quotes`, () => ({
+    amount: { value: '0.01', currency: 'USDC' },
+    source: { value_type: 'USDC' },
+    destination: { value_type: 'MXN' },
+  })),
+  get(`${account}/quotes/{quote_id}`),
   get(`${account}/automations`),
   send('POST', `${account}/automations`, ({ walletId }) => ({
     name: 'Deposits',

@@ -59,6 +59,10 @@ interface Shard {
 }
 
 declare global {
+  function askDesk(
+    pair: string,
+    deal: { readonly id: string; readonly amount: Amount; readonly signal: AbortSignal },
+  ): Promise<{ readonly rate: string; readonly expiresAt: string; readonly reference: string } | undefined>
   const accountId: string
   const app: App
   const backend: Backend<PoolClient>

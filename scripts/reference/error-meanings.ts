@@ -45,8 +45,12 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
   ],
   ach_limit_exceeded: ['The amount exceeds the limit of an ACH payment.', 'Split it, or use a wire.'],
   peg_mismatch: [
-    'The two value types are not worth the same, and the service has no rate between them.',
-    'Use value types with the same peg.',
+    'The two value types are not worth the same, and the request has no quote.',
+    'Get a quote and send its `quote_id`, or use value types with the same peg.',
+  ],
+  quote_mismatch: [
+    'The quote is for other value types or for another amount.',
+    'Send one of its two amounts, or get a quote for this transfer.',
   ],
   swap_chain_mismatch: ['A swap does not stay on its chain.', 'Use one chain for both legs.'],
   brand_not_supported: ['A brand was given for a transfer that is not ACH.', 'Leave it out.'],
@@ -67,6 +71,15 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'The destination is a wallet of another account here, which cannot receive money now.',
     'Send it again later, or use another address.',
   ],
+  quote_refused: [
+    'There is no rate for this pair or this amount.',
+    'Ask for another amount, or ask later with a new key.',
+  ],
+  quote_expired: [
+    'The quote had expired when the transfer was created.',
+    'Get a new quote, and create the transfer with a new key.',
+  ],
+  quote_used: ['Another transfer has used the quote.', 'Get a new quote for this transfer.'],
   address_archived: ['The address is archived.', 'Use another one.'],
   bank_login_required: [
     'The owner of a linked bank account has to log in again.',

@@ -16,6 +16,8 @@ export interface ParseOptions {
 export interface PegOptions extends ParseOptions {
   /** Refuses value types with different pegs, because value moves one to one. Default false. */
   readonly samePeg?: boolean | undefined
+  /** How somebody gets a rate, for the message about two pegs whose source is a token. Default: that no rate is known. */
+  readonly pegHint?: string | undefined
 }
 
 /** A plain object from outside. */

@@ -51,6 +51,8 @@ export interface TransferRequest {
   readonly brand?: { readonly accountId: string } | undefined
   /** Free text, at most 255 characters. */
   readonly note?: string | undefined
+  /** The quote at whose rate value of one peg becomes value of another. */
+  readonly quoteId?: string | undefined
 }
 
 /** Where value goes, given in full: an address that the service does not know yet. */
@@ -84,6 +86,7 @@ const members = {
   brand: member('brand'),
   accountId: member('accountId'),
   note: member('note'),
+  quoteId: member('quoteId'),
 } as const
 
 const responseOnly = ['id', 'status', 'failure', 'createdAt', 'updatedAt', 'automationId', 'wireInstructions'].map(
@@ -177,7 +180,9 @@ const readAmount = (
   const input = enter(parent, members.amount)
   if (input === undefined) return undefined
   const currency = readName(input, members.currency, valueTypeOf(catalog))
-  const scales = [currency, source?.value, destination?.value].flatMap((type) =>
+  // With a quote, the other side has an amount of its own.
+  const isQuoted = read(parent.record, members.quoteId) !== undefined
+  const scales = (isQuoted ? [currency] : [currency, source?.value, destination?.value]).flatMap((type) =>
     type === undefined ? [] : [type.scale],
   )
   const value = read(input.record, members.value)
@@ -237,9 +242,9 @@ const checkLimit = (input: Input, amount: Amount | undefined, source: Leg | unde
   refuse(prefix, members.value, 'ach_limit_exceeded', `must be at most ${limit} for ${source?.rail?.name}`)
 }
 
-const checkPeg = (source: Leg | undefined, destination: Leg | undefined): void => {
+const checkPeg = (source: Leg | undefined, destination: Leg | undefined, hint: string | undefined): void => {
   if (source?.value === undefined || destination?.value === undefined) return
-  const message = pegProblem(source.value, destination.value)
+  const message = pegProblem(source.value, destination.value, source.value.kind === 'token' ? hint : undefined)
   if (message !== undefined) refuse(destination.input, members.valueType, 'peg_mismatch', message)
 }
 
@@ -269,7 +274,7 @@ const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void 
  * `unknown_transfer_type`, `transfer_type_not_supported`, `invalid_amount`, `amount_not_positive`, `amount_too_large`,
  * `amount_too_precise`, `currency_mismatch`, `ach_limit_exceeded`, `unsupported_flow`,
  * `swap_chain_mismatch`, `mixed_environments`, `wire_memo_not_supported`, `wire_memo_too_long`, `brand_not_supported`,
- * `note_too_long`; with `options.samePeg`, `peg_mismatch`.
+ * `note_too_long`; with `options.samePeg` and without a quote, `peg_mismatch`.
  */
 export const parseTransferRequest = (body: unknown, catalog: Catalog, options: PegOptions = {}): TransferRequest => {
   const { destination, ...rest } = parse(body, catalog, options, false)
@@ -303,7 +308,8 @@ const parse = (
   const amount = readAmount(input, catalog, source, destination)
   checkLimit(input, amount, source)
   checkFlow(source, destination)
-  if (options.samePeg === true) checkPeg(source, destination)
+  const quoteId = readId(input, members.quoteId, true)
+  if (options.samePeg === true && quoteId === undefined) checkPeg(source, destination, options.pegHint)
   if (source !== undefined && has(source.input.record, members.wireMemo)) {
     refuse(source.input, members.wireMemo, 'wire_memo_not_supported', 'belongs to the destination')
   }
@@ -325,6 +331,7 @@ const parse = (
       ...(wireMemo === undefined ? {} : { wireMemo }),
     },
     ...(note === undefined ? {} : { note }),
+    ...(quoteId === undefined ? {} : { quoteId }),
     source: {
       ...(source.addressId === undefined ? {} : { addressId: source.addressId }),
       transferType: source.rail.name,

@@ -1,5 +1,6 @@
 import type { Amount } from './amount.ts'
 import type { PaymentDetails, WireInstructions } from './payment.ts'
+import type { TransferQuote } from './quote.ts'
 import type { TransferFailure } from './transfer-failure.ts'
 import type { TransferReturn } from './transfer-return.ts'
 import type { TransferStatus } from './transfer-status.ts'
@@ -45,4 +46,6 @@ export interface Transfer {
   readonly wireInstructions?: WireInstructions | undefined
   /** What came back of it after it was complete; absent where nothing did. The status stays. */
   readonly returns?: readonly TransferReturn[] | undefined
+  /** The rate at which it changes value, and the amounts of both sides; absent where value moves one to one. */
+  readonly quote?: TransferQuote | undefined
 }

@@ -30,7 +30,9 @@ export const defaultValueTypes: readonly ValueTypeInput[] = [
 ]
 
 /** Why value of one type cannot become value of the other one to one; `undefined` when it can. */
-export const pegProblem = (source: ValueType, destination: ValueType): string | undefined =>
-  source.peg === destination.peg
-    ? undefined
-    : `must be worth ${source.peg}, as ${source.name} is: value moves one to one only, and no rate is known`
+export const pegProblem = (
+  source: ValueType,
+  destination: ValueType,
+  hint = 'value moves one to one only, and no rate is known',
+): string | undefined =>
+  source.peg === destination.peg ? undefined : `must be worth ${source.peg}, as ${source.name} is: ${hint}`

@@ -7,6 +7,7 @@ import { type AutomationsResource, createAutomations } from './resources/automat
 import { type BalancesResource, createBalances } from './resources/balances.ts'
 import { type BankLinkPaths, type BankLinksResource, createBankLinks } from './resources/bank-links.ts'
 import { createFinancialInstitutions, type FinancialInstitutionsResource } from './resources/financial-institutions.ts'
+import { createQuotes, type QuotesResource } from './resources/quotes.ts'
 import type { ResourceContext } from './resources/resource.ts'
 import { createTransfers, type TransfersResource } from './resources/transfers.ts'
 import { createWebhooks, type WebhooksResource } from './resources/webhooks.ts'
@@ -34,6 +35,7 @@ export interface Client {
   readonly balances: BalancesResource
   readonly bankLinks: BankLinksResource
   readonly financialInstitutions: FinancialInstitutionsResource
+  readonly quotes: QuotesResource
   readonly transfers: TransfersResource
   readonly webhooks: WebhooksResource
   /** Closes connections when their requests are done. A dispatcher from the options stays open. */
@@ -68,6 +70,7 @@ export function createClient(options: ClientOptions): Client {
     balances: createBalances(context),
     bankLinks: createBankLinks(context, options.bankLinkPaths),
     financialInstitutions: createFinancialInstitutions(context),
+    quotes: createQuotes(context),
     transfers: createTransfers(context),
     webhooks: createWebhooks(context),
     close: () => connection.close(),

@@ -16,6 +16,7 @@ export type { AutomationChange, AutomationsResource, CreatedAutomation } from '.
 export type { BalanceFilters, BalancesResource } from './resources/balances.ts'
 export type { BankLinkPaths, BankLinksResource, RegisteredAccount } from './resources/bank-links.ts'
 export type { CreatedFinancialInstitution, FinancialInstitutionsResource } from './resources/financial-institutions.ts'
+export type { CreatedQuote, QuotesResource } from './resources/quotes.ts'
 export type { CallOptions, CreateOptions } from './resources/resource.ts'
 export type { CreatedTransfer, TransferFilters, TransfersResource } from './resources/transfers.ts'
 export type {

@@ -6,6 +6,7 @@ import type { WalletCustody } from './addresses/custody.ts'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
 import { beginAs, settingOf } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
+import type { Quotes } from './quotes/port.ts'
 import type { AmountPolicy } from './rail-facts/fact-kind.ts'
 import type { Rails } from './rails/port.ts'
 import type { Secrets } from './secrets.ts'
@@ -33,6 +34,8 @@ export interface ServiceContext {
   readonly secrets: Secrets
   /** Keeps the keys of custodial wallets. Without it, accounts have none. */
   readonly custody?: WalletCustody | undefined
+  /** Gives rates between value types that are not worth the same. Without it, there are no quotes. */
+  readonly quotes?: Quotes | undefined
   readonly logger: Logger
   /** Traces and metrics. Absent without telemetry. */
   readonly telemetry?: Telemetry | undefined
@@ -62,6 +65,8 @@ export interface ServiceContext {
   readonly idempotencyWaitMs?: number | undefined
   /** How long a create waits for one answer of the rails, in milliseconds. Default 10,000. */
   readonly railTimeoutMs?: number | undefined
+  /** How long a create waits for a quote, in milliseconds. Default 10,000. */
+  readonly quoteTimeoutMs?: number | undefined
   /** How long a transfer may stay pending, by its rail. */
   readonly transferExpiryHours?: TransferExpiry | undefined
   /** How long a stop of the service waits for each of its parts, in milliseconds. Default 30,000. */

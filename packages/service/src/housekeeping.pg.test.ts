@@ -88,6 +88,23 @@ it('deletes the results of expired public tokens, and no exchange in progress', 
   expect(await count('bank_link_exchange')).toBe(1)
 })
 
+it('deletes unused quotes some time after they have expired, and none that was used', async () => {
+  const days = (number: number) => new Date(clock.now().getTime() + number * 24 * 3_600_000)
+  const insert = `insert into ${testSchema}.quote
+    (id, account_id, source_value_type, source_value, destination_value_type, destination_value, rate, fixed_side, reference,
+     transfer_id, created_at, expires_at)
+    values ($1, 'a', 'USDC', 1, 'MXN', 18.5, 18.5, 'source', 'r', $2, $3, $3)`
+  await inspect(pool).query(insert, ['old', null, days(-31)])
+  await inspect(pool).query(insert, ['used', 'transfer', days(-31)])
+  await inspect(pool).query(insert, ['recent', null, days(-29)])
+  const ids = async () =>
+    (await inspect(pool).query(`select id from ${testSchema}.quote order by id`)).rows.map(({ id }) => id)
+  await keepHouse(context)
+  expect(await ids()).toEqual(['recent', 'used'])
+  await keepHouse(context, { unusedQuoteDays: 20 })
+  expect(await ids()).toEqual(['used'])
+})
+
 it('schedules itself in its own queue and stops', async () => {
   await expect(startHousekeeping(context)).rejects.toThrow()
   await migrateHousekeeping(context)

@@ -4,6 +4,7 @@ import { pruneTokens } from './clients/tokens.ts'
 import type { ServiceContext } from './context.ts'
 import { asSystem } from './database/tenant.ts'
 import { pruneKeys } from './idempotency/keys.ts'
+import { pruneQuotes } from './quotes/quotes.ts'
 import { expireTransfers } from './transfers/expiry.ts'
 import { pruneEndpoints } from './webhooks/delivery-endpoints.ts'
 import { pruneEvents } from './webhooks/delivery-store.ts'
@@ -17,6 +18,8 @@ export interface Retention {
   readonly webhookEventDays?: number | undefined
   /** Results of the public tokens of bank linking. Default 30. */
   readonly bankLinkExchangeDays?: number | undefined
+  /** Quotes that no transfer has used, from their expiry on. Default 30. */
+  readonly unusedQuoteDays?: number | undefined
 }
 
 const queue = 'housekeeping'
@@ -26,7 +29,7 @@ const dayMs = 24 * 3_600_000
 const endpointDays = 7
 
 /**
- * Deletes expired keys, tokens, events, exchanges of public tokens and replaced webhook secrets, and cancels transfers that are pending
+ * Deletes expired keys, tokens, events, unused quotes, exchanges of public tokens and replaced webhook secrets, and cancels transfers that are pending
  * for too long.
  */
 export async function keepHouse(context: ServiceContext, retention: Retention = {}): Promise<void> {
@@ -36,6 +39,7 @@ export async function keepHouse(context: ServiceContext, retention: Retention = 
   await pruneEvents(asSystem(context), context, daysAgo(retention.webhookEventDays ?? 30))
   await pruneEndpoints(asSystem(context), context, new Date(Date.now() - endpointDays * dayMs))
   await pruneExchanges(asSystem(context), context, daysAgo(retention.bankLinkExchangeDays ?? 30))
+  await pruneQuotes(asSystem(context), context, daysAgo(retention.unusedQuoteDays ?? 30))
   await prunePreviousSecrets(asSystem(context), context, daysAgo(0))
   await expireTransfers(context)
 }

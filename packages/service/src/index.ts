@@ -33,6 +33,8 @@ export type { Connection, ConnectionSocket } from './http/connection.ts'
 export { limitedServer, type ServerLimits } from './http/server-limits.ts'
 export { type Deposit, deposit, type NewDeposit } from './ledger/deposits.ts'
 export { collectReceivables, listReceivables, type Receivable } from './ledger/receivables.ts'
+export type { QuoteAnswer, QuoteOrder, QuoteProvider } from './quotes/port.ts'
+export type { QuoteResource } from './quotes/quotes.ts'
 export {
   listRailExceptions,
   type RailException,
@@ -42,7 +44,7 @@ export {
 export { type RailResolution, resolveRailException } from './rail-exceptions/resolution.ts'
 export type { AmountPolicy, RailExceptionReason, RailFactKind } from './rail-facts/fact-kind.ts'
 export * from './rails/port.ts'
-export { achReturns, magicInputs, type Spell } from './rails/simulated/magic.ts'
+export { achReturns, magicInputs, type QuoteSpell, type Spell } from './rails/simulated/magic.ts'
 export {
   createSimulatedRails,
   type RailSimulation,
@@ -53,4 +55,9 @@ export { type Caller, type Environment, type Scope, scopes } from './schema/call
 export type { Secrets, WrappingKey } from './secrets.ts'
 export { createService, type Service } from './service.ts'
 export type { EncryptionKeys, ServiceOptions } from './service-options.ts'
-export type { TransferEndpointResource, TransferResource, TransferReturnResource } from './transfers/view.ts'
+export type {
+  TransferEndpointResource,
+  TransferQuoteResource,
+  TransferResource,
+  TransferReturnResource,
+} from './transfers/view.ts'

@@ -6,6 +6,7 @@ import type { WalletCustody } from './addresses/custody.ts'
 import type { BankLinkingOptions } from './bank-links/linking.ts'
 import type { ServiceContext, TransferExpiry } from './context.ts'
 import type { Retention } from './housekeeping.ts'
+import type { QuoteProvider } from './quotes/port.ts'
 import type { AmountPolicy } from './rail-facts/fact-kind.ts'
 import type { Rails } from './rails/port.ts'
 import type { WrappingKey } from './secrets.ts'
@@ -32,6 +33,11 @@ export interface ServiceOptions {
    * is one, accounts without wallets get theirs.
    */
   readonly custody?: WalletCustody | undefined
+  /**
+   * Gives rates between value types with different pegs, such as for a payout of USDC in pesos. Default: simulated with simulated rails, with
+   * fixed rates and their clock; otherwise none, and value moves within a peg only.
+   */
+  readonly quotes?: QuoteProvider | undefined
   /** How banks are linked. Default: simulated with simulated rails, otherwise no bank linking. */
   readonly bankLinking?: BankLinkingOptions | undefined
   /** 32 octets, or keys to rotate. */
@@ -98,6 +104,7 @@ const names = [
   'schema',
   'rails',
   'custody',
+  'quotes',
   'bankLinking',
   'encryptionKey',
   'catalog',
@@ -126,7 +133,12 @@ const rateRanges = { perSecond: { min: 0.000_001 }, burst: { min: 1 } }
 
 const hours: NumberRange = { min: 0, max: 100_000 }
 
-const retentionRanges = { idempotencyKeyDays: days, webhookEventDays: days, bankLinkExchangeDays: days }
+const retentionRanges = {
+  idempotencyKeyDays: days,
+  webhookEventDays: days,
+  bankLinkExchangeDays: days,
+  unusedQuoteDays: days,
+}
 
 const webhookRanges = {
   concurrency: { min: 1, max: 10_000, integer: true },

@@ -1,5 +1,5 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
-import { createEngine, defaultCatalog, type Engine } from '@outlay/core'
+import { type Clock, createEngine, defaultCatalog, type Engine } from '@outlay/core'
 import { type Onboarding, startOnboarding } from './accounts/onboarding.ts'
 import { accountsRoutes } from './accounts/routes.ts'
 import { addressesRoutes } from './addresses/routes.ts'
@@ -21,6 +21,9 @@ import { migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
 import type { Connection } from './http/connection.ts'
 import type { RouteModule } from './http/request.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
+import type { Quotes } from './quotes/port.ts'
+import { quotesRoutes } from './quotes/routes.ts'
+import { createSimulatedDesk } from './quotes/simulated.ts'
 import { countOpenExceptions } from './rail-exceptions/rail-exceptions.ts'
 import { createInboundWires } from './rail-facts/inbound-wires.ts'
 import { railsGateway } from './rails/gateway.ts'
@@ -192,6 +195,7 @@ function routesOf(
 ): readonly RouteModule[] {
   const simulation = 'simulation' in rails ? rails.simulation : undefined
   const routes = simulation === undefined ? [...shell] : [...shell, simulationsRoutes(simulation, mayMoveClock)]
+  if (context.quotes !== undefined) routes.push(quotesRoutes(context.quotes))
   const options = bankLinking ?? (simulation === undefined ? undefined : { provider: 'simulated' as const })
   if (options === undefined) return routes
   const links = createBankLinking(options, context, simulation ?? context.clock)
@@ -229,6 +233,7 @@ function createContext(
     rails,
     secrets,
     custody: options.custody ?? (options.rails === 'simulated' ? createSimulatedCustody() : undefined),
+    quotes: quotesOf(options, rails, clock),
     logger,
     telemetry: options.telemetry,
     isRunning,
@@ -244,6 +249,14 @@ function createContext(
     webhookPorts: options.webhookPorts,
   }
   return { context, engine, rails }
+}
+
+/** The simulated desk lives in the time of the simulated rails. */
+function quotesOf({ quotes }: ServiceOptions, rails: Rails | SimulatedRails, clock: Clock): Quotes | undefined {
+  if (quotes !== undefined) return { provider: quotes, now: () => clock.now() }
+  if (!('simulation' in rails)) return undefined
+  const { simulation } = rails
+  return { provider: createSimulatedDesk(simulation), now: () => simulation.now() }
 }
 
 function secretsOf(given: ServiceOptions['encryptionKey'], random: ServiceContext['random']): Secrets {

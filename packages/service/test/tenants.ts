@@ -43,6 +43,11 @@ async function useEverything(api: TestSandbox): Promise<string> {
     destination: { address_id: bank, value_type: 'USD', transfer_type: 'wire' },
   })
   await create('transfers', { amount, source: { value_type: 'USD', transfer_type: 'wire' }, destination: wallet })
+  await create('quotes', {
+    amount: { value: '10', currency: 'USDC' },
+    source: { value_type: 'USDC' },
+    destination: { value_type: 'MXN' },
+  })
   const automations = testAutomations(api)
   const automation = await automations.open()
   await automations.wire(automation, { amount: '5' })

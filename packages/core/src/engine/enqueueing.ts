@@ -22,7 +22,8 @@ export function checkAccountId(accountId: unknown, field = 'accountId'): void {
 }
 
 /** Members of a request, for a message. */
-const memberNames = 'accountId, id, idempotencyKey, notBefore, expiresAt, amount, source, destination, note and brand'
+const memberNames =
+  'accountId, id, idempotencyKey, notBefore, expiresAt, amount, source, destination, note, brand and quoteId'
 
 /**
  * Validates a request and completes it with id, key and fingerprint. No I/O: a refusal leaves the transaction usable.

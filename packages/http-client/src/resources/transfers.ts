@@ -52,7 +52,7 @@ export interface TransfersResource {
 }
 
 /** Members of a request, for a message. */
-const memberNames = 'amount, source, destination, note and brand'
+const memberNames = 'amount, source, destination, note, brand and quoteId'
 
 /** Makes the transfers resource of a client. */
 export function createTransfers(context: ResourceContext): TransfersResource {

@@ -27,13 +27,14 @@ import {
   type WithRaw,
 } from './json.ts'
 import { decodePaymentDetails, decodeWireInstructions } from './payment.ts'
+import { decodeTransferQuote } from './quote.ts'
 
 /**
  * Writes the body of a create. The order of the members is fixed, so that a retry sends the same bytes.
  * Specification: "POST /accounts/{account_id}/transfers".
  */
 export function encodeTransferRequest(request: TransferRequest): JsonRecord {
-  const { amount, source, destination, brand, note } = request
+  const { amount, source, destination, brand, note, quoteId } = request
   return {
     amount: { value: amount.value, currency: amount.currency },
     source: { address_id: source.addressId, value_type: source.valueType, transfer_type: source.transferType },
@@ -45,6 +46,7 @@ export function encodeTransferRequest(request: TransferRequest): JsonRecord {
     },
     brand: brand === undefined ? undefined : { account_id: brand.accountId },
     note,
+    quote_id: quoteId,
   }
 }
 
@@ -74,6 +76,7 @@ export function decodeTransfer(value: unknown, catalog: Catalog = defaultCatalog
     automationId: readOptionalText(value, 'automation_id'),
     wireInstructions: decodeWireInstructions(value, 'wire_instructions'),
     ...decodeReturns(value, catalog),
+    ...decodeTransferQuote(value, catalog),
   }
   return attachRaw(transfer, value)
 }

@@ -1,7 +1,8 @@
 -- Locks facts that were neither applied nor refused yet, and their transfers. Returns each with what is known of its transfer, in
--- columns that are null where there is none. Facts are locked before transfers, and transfers in the order in which events of the engine
--- lock them, so that nobody deadlocks. Each statement reads anew, since a lock may have waited for another fact of the same transfer. Rows
--- are found by arrays and lateral queries, since a join with a table that was never analyzed would read all of it.
+-- columns that are null where there is none. The amount is the one that its rail has: with a quote, that of the destination. Facts are
+-- locked before transfers, and transfers in the order in which events of the engine lock them, so that nobody deadlocks. Each statement
+-- reads anew, since a lock may have waited for another fact of the same transfer. Rows are found by arrays and lateral queries, since a
+-- join with a table that was never analyzed would read all of it.
 create or replace function {{schema}}.rail_fact_claim(p_ids text[]) returns table (
   fact_id text, id text, account_id text, status text, failure jsonb, flow text, automation_id text, amount_value text,
   amount_currency text, source_transfer_type text, destination_transfer_type text, destination_address_id text, post jsonb,
@@ -23,7 +24,9 @@ begin
     order by t.account_id, t.id
       for no key update;
   return query
-    select f.id, t.id, t.account_id, t.status, t.failure, t.flow, t.automation_id, t.amount_value::text, t.amount_currency,
+    select f.id, t.id, t.account_id, t.status, t.failure, t.flow, t.automation_id,
+           coalesce(t.quote #>> '{destinationAmount,value}', t.amount_value::text),
+           coalesce(t.quote #>> '{destinationAmount,currency}', t.amount_currency),
            t.source_transfer_type, t.destination_transfer_type, t.destination_address_id, t.plan -> 'post',
            t.wire_instructions is not null, t.reference is not null, coalesce(t.reference, e.expected),
            coalesce(e.applied, '{}'), coalesce(e.held, '{}'), coalesce(r.value, 0)::text

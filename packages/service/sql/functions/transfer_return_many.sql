@@ -1,6 +1,6 @@
--- Books what came back of complete transfers, {id, transfer_id, account_id, code, amount, currency, occurred_at, lines} each; the lines
--- reverse the end of the transfer. A wallet that does not cover its line pays what it has, and its account owes the rest. The wallets are
--- locked in the order of every posting.
+-- Books what came back of complete transfers, {id, transfer_id, account_id, code, amount, currency, source_value, occurred_at, lines} each;
+-- the lines reverse the end of the transfer. A wallet that does not cover its line pays what it has, and its account owes the rest. The
+-- wallets are locked in the order of every posting.
 create or replace function {{schema}}.transfer_return_many(p_returns jsonb, p_blocks_sends boolean, p_now timestamptz)
 returns void language plpgsql
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -20,7 +20,8 @@ begin
 
   for v_return in
     select * from jsonb_to_recordset(p_returns) as r(
-      id text, transfer_id text, account_id text, code text, amount numeric, currency text, occurred_at timestamptz, lines jsonb
+      id text, transfer_id text, account_id text, code text, amount numeric, currency text, source_value numeric,
+      occurred_at timestamptz, lines jsonb
     )
   loop
     v_lines := {{schema}}.receivable_split(v_return.lines);
@@ -35,9 +36,9 @@ begin
            blocks_sends = excluded.blocks_sends or (r.amount > 0 and r.blocks_sends),
            since = case when r.amount > 0 then r.since else excluded.since end;
     insert into {{schema}}.transfer_return
-      (id, transfer_id, account_id, code, amount_value, amount_currency, occurred_at, created_at)
+      (id, transfer_id, account_id, code, amount_value, amount_currency, source_value, occurred_at, created_at)
     values (v_return.id, v_return.transfer_id, v_return.account_id, v_return.code, v_return.amount, v_return.currency,
-            v_return.occurred_at, p_now);
+            v_return.source_value, v_return.occurred_at, p_now);
   end loop;
 
   update {{schema}}.transfer t

@@ -2,58 +2,32 @@ import { waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ClientCall, signInClient } from '../../test/client-caller.ts'
+import { signInClient } from '../../test/client-caller.ts'
 import { checkedFetch } from '../../test/contract.ts'
 import { type GatedPool, gatedPool, statementSchedulers } from '../../test/gated-pool.ts'
+import { inspect } from '../../test/inspection.ts'
+import {
+  bodyOf,
+  end,
+  furnishAccount,
+  type Holding,
+  holdings,
+  type Model,
+  type Plan,
+  planned,
+  type Real,
+  refused,
+  stalls,
+  type TransferModel,
+} from '../../test/ledger-model.ts'
 import { modelRuns } from '../../test/model.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import { createApp } from '../app.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { transfersRoutes } from '../transfers/routes.ts'
 
-/** The simulated rails leave a transfer of this amount alone, in cents, until a person ends it. */
-const stalls = 666_004
-/** A wire of this amount is refused by the other bank, in cents. */
-const refused = 666_001
 /** Longer than any wire lasts. */
 const threeHours = 3 * 3_600
-
-/** A wallet of one of two accounts, for one of two tokens: `0 USDC`. */
-type Holding = `${0 | 1} ${'USDC' | 'SBC'}`
-const holdings = ['0 USDC', '0 SBC', '1 USDC', '1 SBC'] as const satisfies readonly Holding[]
-
-interface TransferModel {
-  readonly id: string
-  readonly from: Holding | undefined
-  readonly to: Holding | undefined
-  readonly cents: number
-  /** How it ends when time passes: never, successfully, or with a failure. */
-  readonly fate: 'stall' | 'settle' | 'fail'
-  status: 'open' | 'waiting' | 'complete' | 'failed'
-  returned: boolean
-}
-
-interface Model {
-  readonly available: Record<Holding, number>
-  readonly held: Record<Holding, number>
-  readonly transfers: TransferModel[]
-}
-
-interface Account {
-  readonly accountId: string
-  readonly walletId: string
-  /** The wallet of the other account as this one knows it. */
-  readonly otherId: string
-  readonly bankId: string
-}
-
-interface Real {
-  readonly accounts: readonly [Account, Account]
-  readonly call: ClientCall
-  /** Sends through the gate. */
-  readonly create: ClientCall
-  readonly scheduler: fc.Scheduler
-}
 
 const database = await testDatabase()
 let sandbox: Sandbox
@@ -68,68 +42,13 @@ beforeAll(async () => {
 })
 afterAll(() => sandbox.stop())
 
-const postal = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }
-
 async function open(scheduler: fc.Scheduler): Promise<Real> {
   const accounts = [{ businessName: 'Acme' }, { businessName: 'Beta' }]
   const client = await signInClient(sandbox, { name: 'Acme', accounts })
   const { accounts: made } = client.seeded
   const call = client.caller(checkedFetch(sandbox.service.fetch))
-  const furnish = async (at: 0 | 1): Promise<Account> => {
-    const accountId = made[at]?.accountId ?? ''
-    const register = async (body: unknown) =>
-      String((await call(`/accounts/${accountId}/addresses/external`, body)).json['id'])
-    const other = made[1 - at]?.wallets[0]?.address
-    const bank = { owner: 'Roe', name: 'Bank', account_number: '445566770077', routing_number: '021000021' }
-    return {
-      accountId,
-      walletId: made[at]?.wallets[0]?.addressId ?? '',
-      otherId: await register({ name: 'Other', address: other, transfer_types: ['base'] }),
-      bankId: await register({
-        ...bank,
-        account_type: 'checking',
-        bank_address: postal,
-        beneficiary_address: postal,
-        transfer_types: ['wire'],
-      }),
-    }
-  }
+  const furnish = (at: 0 | 1) => furnishAccount(call, made, at)
   return { accounts: [await furnish(0), await furnish(1)], call, create: client.caller(gatedFetch), scheduler }
-}
-
-/** A transfer that is about to be created. */
-interface Plan {
-  readonly kind: 'payout' | 'swap' | 'offramp' | 'onramp'
-  readonly at: 0 | 1
-  readonly token: 'USDC' | 'SBC'
-  readonly cents: number
-}
-
-/** What the model makes of a plan: where its money comes from and where it goes. */
-function planned({ kind, at, token, cents }: Plan): Omit<TransferModel, 'id' | 'status' | 'returned'> {
-  const own: Holding = `${at} ${token}`
-  const fate = cents === stalls ? 'stall' : cents === refused ? 'fail' : 'settle'
-  if (kind === 'payout') return { from: own, to: `${at === 0 ? 1 : 0} ${token}`, cents: stalls, fate: 'stall' }
-  if (kind === 'swap')
-    return { from: own, to: `${at} ${token === 'USDC' ? 'SBC' : 'USDC'}`, cents: stalls, fate: 'stall' }
-  if (kind === 'onramp') return { from: undefined, to: own, cents, fate: 'settle' }
-  return { from: own, to: undefined, cents, fate }
-}
-
-function bodyOf({ kind, at, token }: Plan, cents: number, real: Real): unknown {
-  const { walletId, otherId, bankId } = real.accounts[at]
-  const onBase = { value_type: token, transfer_type: 'base' }
-  const wire = { value_type: 'USD', transfer_type: 'wire' }
-  const wallet = { address_id: walletId, ...onBase }
-  const swapped = { ...wallet, value_type: token === 'USDC' ? 'SBC' : 'USDC' }
-  const ends = {
-    payout: { source: wallet, destination: { address_id: otherId, ...onBase } },
-    swap: { source: wallet, destination: swapped },
-    offramp: { source: wallet, destination: { address_id: bankId, ...wire } },
-    onramp: { source: wire, destination: wallet },
-  }[kind]
-  const currency = kind === 'payout' || kind === 'swap' ? token : 'USD'
-  return { amount: { value: (cents / 100).toFixed(2), currency }, ...ends }
 }
 
 abstract class Command implements fc.AsyncCommand<Model, Real> {
@@ -192,6 +111,53 @@ class Create extends Command {
   }
 }
 
+/** Pays pesos with one quote, by several requests at once: one of them pays, if the wallet covers it. */
+class Exchange extends Command {
+  readonly at: 0 | 1
+  readonly cents: number
+  readonly writers: number
+
+  constructor(at: 0 | 1, cents: number, writers: number) {
+    super()
+    this.at = at
+    this.cents = cents
+    this.writers = writers
+  }
+
+  protected async apply(model: Model, real: Real): Promise<void> {
+    const { accountId, walletId, clabeId } = real.accounts[this.at]
+    const amount = { value: (this.cents / 100).toFixed(2), currency: 'USDC' }
+    const pair = { source: { value_type: 'USDC' }, destination: { value_type: 'MXN' } }
+    const { json: quote } = await real.call(`/accounts/${accountId}/quotes`, { amount, ...pair })
+    const body = {
+      amount,
+      source: { address_id: walletId, value_type: 'USDC', transfer_type: 'base' },
+      destination: { address_id: clabeId, value_type: 'MXN', transfer_type: 'spei' },
+      quote_id: quote['id'],
+    }
+    const from: Holding = `${this.at} USDC`
+    const isCovered = model.available[from] >= this.cents
+    const answers = await gate.under(real.scheduler, () =>
+      Promise.all(Array.from({ length: this.writers }, () => real.create(`/accounts/${accountId}/transfers`, body))),
+    )
+    const paid = answers.filter(({ status }) => status === 201)
+    const lost = answers.filter(({ status }) => status !== 201)
+    expect(paid).toHaveLength(isCovered ? 1 : 0)
+    for (const { json } of lost) expect(json['code']).toBe(isCovered ? 'quote_used' : 'insufficient_balance')
+    const centavos = Math.floor((this.cents * 37) / 2)
+    expect(quote['destination_amount']).toEqual({ value: (centavos / 100).toFixed(2), currency: 'MXN' })
+    if (!isCovered) return
+    const transfer = { from, to: undefined, cents: this.cents, centavos, fate: 'settle' } as const
+    model.transfers.push({ ...transfer, id: String(paid[0]?.json['id']), status: 'open', returned: false })
+    model.available[from] -= this.cents
+    model.held[from] += this.cents
+  }
+
+  toString(): string {
+    return `exchange(${this.at} ${this.cents} by ${this.writers})`
+  }
+}
+
 class Deposit extends Command {
   readonly at: 0 | 1
   readonly token: 'USDC' | 'SBC'
@@ -249,6 +215,7 @@ class End extends Command {
     if (transfer.status === 'open') end(model, transfer, this.ending === 'settle' ? 'complete' : 'failed')
     else if (transfer.from !== undefined) {
       transfer.returned = true
+      model.pesos -= transfer.centavos ?? 0
       model.available[transfer.from] += transfer.cents
     }
     // A payment ends once: a second end is refused, whether it is the same or another.
@@ -289,14 +256,6 @@ class Advance extends Command {
   toString(): string {
     return this.wires ? 'advance(wires arrive)' : 'advance()'
   }
-}
-
-function end(model: Model, transfer: TransferModel, status: 'complete' | 'failed'): void {
-  const { from, to, cents } = transfer
-  transfer.status = status
-  if (from !== undefined) model.held[from] -= cents
-  const payee = status === 'complete' ? to : from
-  if (payee !== undefined) model.available[payee] += cents
 }
 
 async function statuses({ accounts, call }: Real): Promise<ReadonlyMap<string, unknown>> {
@@ -340,7 +299,19 @@ async function expectAsModelled(model: Model, real: Real): Promise<void> {
     const available = model.available[holding]
     expect(found[holding] ?? [0, 0], holding).toEqual([available, available + model.held[holding]])
   }
-  await expectSoundLedger(sandbox.service.context)
+  const { context } = sandbox.service
+  await expectSoundLedger(context)
+  // What one account does is seen beside what earlier ones did, so the pesos are those of the postings of this one.
+  const { rows } = await inspect(context.pool).query(
+    `select coalesce(-sum(e.amount) * 100, 0)::float as pesos
+       from ${context.schema}.ledger_entry e
+       join ${context.schema}.ledger_account a on a.id = e.ledger_account_id
+       left join ${context.schema}.transfer_return r on r.id = e.posting_id
+       join ${context.schema}.transfer t on t.id = coalesce(r.transfer_id, e.posting_id)
+      where a.kind = 'exchange' and a.value_type = 'MXN' and t.account_id = any ($1)`,
+    [real.accounts.map(({ accountId }) => accountId)],
+  )
+  expect(rows[0].pesos).toBeCloseTo(model.pesos, 3)
 }
 
 const at = fc.constantFrom(0 as const, 1 as const)
@@ -357,6 +328,9 @@ const commands = fc.commands(
   [
     fc.array(plan, { minLength: 1, maxLength: 4 }).map((plans) => new Create(plans)),
     fc.array(plan, { minLength: 1, maxLength: 4 }).map((plans) => new Create(plans)),
+    fc
+      .tuple(at, fc.integer({ min: 1, max: 1_500_000 }), fc.integer({ min: 1, max: 3 }))
+      .map(([account, cents, writers]) => new Exchange(account, cents, writers)),
     deposits.map(([account, one, cents]) => new Deposit(account, one, cents)),
     fc.tuple(endings, fc.nat(7)).map(([ending, pick]) => new End(ending, pick)),
     fc.boolean().map((wires) => new Advance(wires)),
@@ -368,7 +342,7 @@ const { parameters, timeoutMs } = modelRuns(6)
 
 describe('the balances of the ledger', () => {
   it(
-    'equal those of a model in memory, for creates, deposits, settlements, rejections and returns in any order',
+    'equal those of a model in memory, for creates, quotes, deposits, settlements, rejections and returns in any order',
     async () => {
       await fc.assert(
         fc.asyncProperty(commands, statementSchedulers(), async (sequence, scheduler) => {
@@ -378,6 +352,7 @@ describe('the balances of the ledger', () => {
             available: { '0 USDC': 0, '0 SBC': 0, '1 USDC': 0, '1 SBC': 0 },
             held: { '0 USDC': 0, '0 SBC': 0, '1 USDC': 0, '1 SBC': 0 },
             transfers: [],
+            pesos: 0,
           }
           await new Deposit(0, 'USDC', start['0 USDC']).run(model, real)
           await new Deposit(1, 'SBC', start['1 SBC']).run(model, real)

@@ -11,8 +11,9 @@ import type { RailFlow } from '../rails/port.ts'
  * - `settlement`: the service's own money at a rail, in transit
  * - `outside`: external accounts at a rail or a chain
  * - `receivable`: what an account owes, as an amount below zero
+ * - `exchange`: the desk that gives the rates of quotes, one per value type; it takes one and gives another
  */
-export type LedgerAccountKind = 'custodial' | 'issuer' | 'settlement' | 'outside' | 'receivable'
+export type LedgerAccountKind = 'custodial' | 'issuer' | 'settlement' | 'outside' | 'receivable' | 'exchange'
 
 /** One step of a posting. `hold` ends in `post` or `void`; `reverse` undoes a `post`. */
 export type LedgerStep = 'hold' | 'post' | 'void' | 'deposit' | 'reverse'
@@ -133,7 +134,8 @@ export function planReturn(transfer: ReturnedTransfer, amount: string): readonly
   return [...lines.slice(0, -1), { ...last, kind: 'receivable', account, address }]
 }
 
-function walletLine(leg: LedgerLeg, bucket: LedgerLine['bucket'], amount: string): LedgerLine | undefined {
+/** The line of a wallet; `undefined` for a leg that is not one of the service. */
+export function walletLine(leg: LedgerLeg, bucket: LedgerLine['bucket'], amount: string): LedgerLine | undefined {
   if (leg.custodial === undefined) return undefined
   const { accountId, addressId } = leg.custodial
   return {
@@ -147,7 +149,8 @@ function walletLine(leg: LedgerLeg, bucket: LedgerLine['bucket'], amount: string
   }
 }
 
-function systemLine(kind: 'settlement' | 'outside', leg: LedgerLeg, amount: string): LedgerLine {
+/** The line of an account of the service itself, on the rail of a leg. */
+export function systemLine(kind: 'settlement' | 'outside', leg: LedgerLeg, amount: string): LedgerLine {
   return {
     kind,
     account: '',

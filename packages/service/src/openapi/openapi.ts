@@ -10,6 +10,7 @@ const tags: Readonly<Record<OperationTag, string>> = {
   Addresses: 'Sources and destinations of value: custodial wallets and registered counterparties.',
   Balances: 'Holdings of custodial wallets.',
   Transfers: 'Movements of money.',
+  Quotes: 'Rates between value types that are not worth the same, each guaranteed for one transfer.',
   Automations: 'Virtual bank accounts whose deposits become transfers.',
   'Financial institutions': 'Bank accounts in their older form. Use addresses instead.',
   'Bank linking': 'Bank accounts that their owners link through a provider, for ACH debits.',

@@ -6,6 +6,7 @@ import { bankLinkSimulationsOperations, bankLinksOperations } from '../bank-link
 import { oauthOperations } from '../clients/oauth-schema.ts'
 import { financialInstitutionsOperations } from '../financial-institutions/schema.ts'
 import { serviceOperations } from '../health/schema.ts'
+import { quotesOperations } from '../quotes/schema.ts'
 import type { Operation } from '../schema/operation.ts'
 import { simulationsOperations } from '../simulations/schema.ts'
 import { transfersOperations } from '../transfers/schema.ts'
@@ -17,6 +18,7 @@ export const operations: readonly Operation[] = [
   ...addressesOperations,
   ...balancesOperations,
   ...transfersOperations,
+  ...quotesOperations,
   ...automationsOperations,
   ...bankLinksOperations,
   ...financialInstitutionsOperations,

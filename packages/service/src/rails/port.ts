@@ -32,6 +32,7 @@ export interface RailInstruction {
   readonly transferId: string
   readonly accountId: string
   readonly flow: RailFlow
+  /** What the rail moves. With a quote, it is what arrives at the destination, in its value type. */
   readonly amount: Amount
   readonly source: RailLeg
   readonly destination: RailLeg
@@ -43,6 +44,8 @@ export interface RailInstruction {
   readonly statementName: string
   /** The deposit at a virtual account that funds it. The money has arrived; only the mint is left. */
   readonly deposit?: { readonly reference: string } | undefined
+  /** The desk's side of a transfer between value types that are not worth the same: its reference, and what the source has given. */
+  readonly quote?: { readonly reference: string; readonly rate: string; readonly sourceAmount: Amount } | undefined
 }
 
 /** A rail's answer to one submission. */

@@ -28,6 +28,7 @@ export type OperationTag =
   | 'Addresses'
   | 'Balances'
   | 'Transfers'
+  | 'Quotes'
   | 'Automations'
   | 'Financial institutions'
   | 'Bank linking'

@@ -4,12 +4,14 @@ import type { PipelineWork } from '../database/pipeline.ts'
 import { run, statement } from '../database/statement.ts'
 import type { PlannedWrite } from '../idempotency/decision.ts'
 import type { CreateInput } from '../idempotency/idempotent.ts'
+import { planConversion } from '../ledger/conversions.ts'
 import { type LedgerLeg, type LedgerPlan, planTransfer } from '../ledger/ledger.ts'
+import { type AgreedQuote, claimQuote, findAgreedQuote, quoteHint } from '../quotes/use.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { findBrand } from './brands.ts'
 import { findExpiry } from './expiry.ts'
 import { newRow } from './new-row.ts'
-import { findParties, type Party } from './parties.ts'
+import { findParties, type Party, type TransferParties } from './parties.ts'
 import { findWireInstructions, newInstruction, validateWithRail } from './rail-check.ts'
 import type { TransferRow } from './row.ts'
 import { transferView } from './view.ts'
@@ -28,44 +30,56 @@ export interface NewTransfer {
  *
  * @throws OutlayError what `parseTransferRequest`, `findParties` and `TransferFlow.classify` throw, then `invalid_id` for a foreign
  *   brand, `invalid_account_number` and the like from the rail, `service_unavailable` when the rail does not answer, and from the
- *   write `insufficient_balance`.
+ *   write `insufficient_balance`. With a quote what `findAgreedQuote` and `claimQuote`
+ *   throw.
  */
 export async function createTransfer(
   context: ServiceContext,
   { body, caller, accountId, reads }: CreateInput,
 ): Promise<PlannedWrite> {
-  const request = parseTransferRequest(body, context.catalog, { samePeg: true })
+  const request = parseTransferRequest(body, context.catalog, { samePeg: true, pegHint: quoteHint(context) })
   const parties = await findParties(reads, context, accountId, caller.environment, request)
+  const quote = await findAgreedQuote(reads, context, accountId, request)
   const { source, destination } = parties
   const flow = TransferFlow.classify(request, context.catalog, { source: source?.type, destination: destination.type })
   const brand = await findBrand(reads, context, caller.clientId, request.brand)
   const id = Id.generate(context.clock, context.random)
-  const instruction = newInstruction({ id, accountId, flow, request, parties, brand })
+  const instruction = newInstruction({ id, accountId, flow, request, parties, brand, quote })
   await validateWithRail(context, instruction)
   const wireInstructions = await findWireInstructions(context, instruction, parties)
-  const plan = planTransfer({
-    flow,
-    amount: request.amount.value,
-    source: ledgerLeg(request.source, source),
-    destination: ledgerLeg(request.destination, destination),
-  })
+  const plan = planOf(flow, request, parties, quote)
   const now = context.clock.now()
   const expiresAt = findExpiry(context, flow, request, now)
-  const row = newRow({ id, accountId, flow, request, plan, wireInstructions, expiresAt, now })
+  const row = newRow({ id, accountId, flow, request, plan, wireInstructions, expiresAt, quote, now })
   const transfer = { row, hold: plan.hold, request }
   return { resource: transferView(row), works: transferWorks(context, transfer) }
 }
 
+function planOf(
+  flow: TransferFlow,
+  request: TransferRequest,
+  parties: TransferParties,
+  quote: AgreedQuote | undefined,
+): LedgerPlan {
+  const source = ledgerLeg(request.source, parties.source)
+  const destination = ledgerLeg(request.destination, parties.destination)
+  if (quote === undefined) return planTransfer({ flow, amount: request.amount.value, source, destination })
+  const { sourceAmount, destinationAmount } = quote
+  const amounts = { sourceAmount: sourceAmount.value, destinationAmount: destinationAmount.value }
+  return planConversion({ source, destination, ...amounts })
+}
+
 /**
- * The works that write a transfer, in order: its event, the engine's job, and the transfer with its hold. The hold is last because
- * it locks the wallet until the commit.
+ * The works that write a transfer, in order: its event, the engine's job, the use of its quote, and the transfer with its hold. The hold is
+ * last because it locks the wallet until the commit.
  */
 export function transferWorks(context: ServiceContext, transfer: NewTransfer): readonly PipelineWork[] {
   const { row, request } = transfer
-  const { id, account_id: accountId } = row
+  const { id, account_id: accountId, quote } = row
   return [
     (tx) => recordEvent(tx, context, { accountId, type: 'transfer.created', data: transferView(row) }),
     (tx) => context.engine.transfers.enqueue(tx, { ...request, id, accountId, idempotencyKey: id }),
+    ...(quote === null ? [] : [(tx: Tx) => claimQuote(tx, context, row, quote.id)]),
     (tx) => writeTransfer(tx, context, transfer),
   ]
 }
@@ -85,7 +99,8 @@ async function writeTransfer(tx: Tx, context: ServiceContext, { row, hold }: New
       throw new OutlayError('insufficient_balance', message, { field: 'amount.value' })
     }
     if (constraint !== 'ledger_hold_covered') throw error
-    const message = `The wallet does not have ${row.amount_value} ${row.source_value_type} on ${row.source_transfer_type} available.`
+    const needed = row.quote?.sourceAmount.value ?? row.amount_value
+    const message = `The wallet does not have ${needed} ${row.source_value_type} on ${row.source_transfer_type} available.`
     throw new OutlayError('insufficient_balance', message, { field: 'amount.value' })
   }
 }

@@ -6,6 +6,7 @@ import { asSystem } from '../database/tenant.ts'
 import type { ReadInstruction } from '../rails/gateway.ts'
 import type { RailInstruction } from '../rails/port.ts'
 import { bankAccountOf, readBankAccount } from './parties.ts'
+import { paidBy } from './rail-check.ts'
 import { readTransfer } from './row.ts'
 
 /** Makes the reader of rail instructions: it reads simultaneous submissions in one statement. */
@@ -28,7 +29,7 @@ function instructionOf(context: Pick<ServiceContext, 'secrets'>, row: Instructio
     transferId: row.id,
     accountId: row.account_id,
     flow: row.flow,
-    amount: { value: row.amount_value, currency: row.amount_currency },
+    ...paidBy(row.quote ?? undefined, { value: row.amount_value, currency: row.amount_currency }),
     source: {
       addressId: row.source_address_id ?? undefined,
       valueType: row.source_value_type,

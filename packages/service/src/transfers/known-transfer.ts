@@ -1,4 +1,4 @@
-import type { TransferFailure, TransferStatus } from '@outlay/core'
+import type { Amount, TransferFailure, TransferStatus } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Row, run, statement } from '../database/statement.ts'
@@ -15,6 +15,8 @@ export interface KnownTransfer extends JudgedTransfer {
   readonly destinationAddressId: string
   /** The rail of the deposit that funded it; null for one that an automation has not created. */
   readonly depositRail: string | null
+  /** What its source has given, with a quote; its amount is that of the destination then. */
+  readonly sourceAmount?: Amount | undefined
   /** Ledger lines of its end. */
   readonly post: readonly LedgerLine[]
   /** True once the engine knows the reference. */
@@ -40,7 +42,14 @@ function knownOf(row: Row): KnownTransfer {
     amount: { value: amountValue, currency: amountCurrency },
     rail: isIncoming ? sourceTransferType : destinationTransferType,
     depositRail: automationId === null ? null : sourceTransferType,
+    sourceAmount: sourceAmountOf(transfer.post),
   }
+}
+
+/** A transfer with a quote takes from its source what the exchange account gets. */
+function sourceAmountOf(post: readonly LedgerLine[]): Amount | undefined {
+  const taken = post.find(({ kind, amount }) => kind === 'exchange' && !amount.startsWith('-'))
+  return taken && { value: taken.amount, currency: taken.value }
 }
 
 const readTransfer = rowDecoder('transfer', {

@@ -1,5 +1,6 @@
 import type { TransferRequest, WireInstructions } from '@outlay/core'
 import type { LedgerPlan } from '../ledger/ledger.ts'
+import type { AgreedQuote } from '../quotes/use.ts'
 import type { RailFlow } from '../rails/port.ts'
 import type { TransferRow } from './row.ts'
 
@@ -19,9 +20,10 @@ export function newRow(transfer: {
   readonly plan: LedgerPlan
   readonly wireInstructions: WireInstructions | null
   readonly expiresAt?: Date | undefined
+  readonly quote?: AgreedQuote | undefined
   readonly now: Date
 }): TransferRow {
-  const { id, accountId, flow, request, plan, wireInstructions, expiresAt, now } = transfer
+  const { id, accountId, flow, request, plan, wireInstructions, expiresAt, quote, now } = transfer
   const { amount, source, destination } = request
   return {
     id,
@@ -51,6 +53,7 @@ export function newRow(transfer: {
     reference_legs: referenceLegs(flow, wireInstructions !== null),
     reference: null,
     expires_at: expiresAt ?? null,
+    quote: quote ?? null,
     created_at: now,
     updated_at: now,
     returns: null,

@@ -1,6 +1,7 @@
-import { OutlayError, type TransferRequest, type WireInstructions } from '@outlay/core'
+import { type Amount, OutlayError, type TransferRequest, type WireInstructions } from '@outlay/core'
 import type { PostalAddress } from '../addresses/addresses.ts'
 import type { ServiceContext } from '../context.ts'
+import type { AgreedQuote } from '../quotes/use.ts'
 import type { RailInstruction, RailLeg } from '../rails/port.ts'
 import { askRail, railOf } from '../rails/rail-call.ts'
 import type { Party, TransferParties } from './parties.ts'
@@ -13,19 +14,27 @@ export function newInstruction(transfer: {
   readonly request: TransferRequest
   readonly parties: TransferParties
   readonly brand?: { readonly business_name: string } | undefined
+  readonly quote?: AgreedQuote | undefined
 }): RailInstruction {
-  const { id, accountId, flow, request, parties, brand } = transfer
+  const { id, accountId, flow, request, parties, brand, quote } = transfer
   return {
     transferId: id,
     accountId,
     flow,
-    amount: request.amount,
+    ...paidBy(quote, request.amount),
     source: railLeg(request.source, parties.source),
     destination: railLeg(request.destination, parties.destination),
     wireMemo: request.destination.wireMemo,
     brandAccountId: request.brand?.accountId,
     statementName: brand?.business_name ?? parties.businessName,
   }
+}
+
+/** What a rail pays: with a quote, the amount of the destination. */
+export function paidBy(quote: AgreedQuote | undefined, amount: Amount): Pick<RailInstruction, 'amount' | 'quote'> {
+  if (quote === undefined) return { amount }
+  const { reference, rate, sourceAmount, destinationAmount } = quote
+  return { amount: destinationAmount, quote: { reference, rate, sourceAmount } }
 }
 
 function railLeg(

@@ -1,5 +1,6 @@
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
+import { planConversionReturn } from '../ledger/conversions.ts'
 import { planReturn } from '../ledger/ledger.ts'
 import type { RailFact } from '../rails/port.ts'
 import { recordEvents } from '../webhooks/events.ts'
@@ -24,7 +25,7 @@ export async function writeReturns(tx: Tx, context: ServiceContext, returns: rea
   const { receivablePolicy = 'block' } = context
   const now = context.clock.now()
   await run(tx, context, insertReturns, [
-    JSON.stringify(returns.map((one) => rowOf(one, now))),
+    JSON.stringify(returns.map((one) => rowOf(context, one, now))),
     receivablePolicy === 'block',
     now,
   ])
@@ -40,10 +41,8 @@ export async function writeReturns(tx: Tx, context: ServiceContext, returns: rea
   await recordEvents(tx, context, events)
 }
 
-function rowOf({ id, fact, transfer }: NewReturn, now: Date) {
+function rowOf(context: ServiceContext, { id, fact, transfer }: NewReturn, now: Date) {
   const { amount, failure, reachedAt } = fact
-  const { depositRail } = transfer
-  const receipt = depositRail === null ? undefined : { valueType: amount.currency, transferType: depositRail }
   return {
     id,
     transfer_id: transfer.id,
@@ -52,8 +51,22 @@ function rowOf({ id, fact, transfer }: NewReturn, now: Date) {
     amount: amount.value,
     currency: amount.currency,
     occurred_at: failure?.occurredAt ?? reachedAt ?? now.toISOString(),
-    lines: planReturn({ ...transfer, receipt }, amount.value),
+    ...reversalOf(context, fact, transfer),
   }
+}
+
+/** The desk bears the rate: what comes back is changed back at the rate of the quote, and the source gets its share. */
+function reversalOf({ catalog }: ServiceContext, { amount }: RailFact, transfer: KnownTransfer) {
+  const { depositRail, post, returnedValue, sourceAmount } = transfer
+  if (sourceAmount !== undefined) {
+    const quote = { sourceAmount, destinationAmount: transfer.amount }
+    const scale = catalog.valueType(sourceAmount.currency)?.scale ?? 18
+    const part = { before: returnedValue, now: amount.value }
+    const { lines, sourceValue } = planConversionReturn(post, quote, part, scale)
+    return { lines, source_value: sourceValue }
+  }
+  const receipt = depositRail === null ? undefined : { valueType: amount.currency, transferType: depositRail }
+  return { lines: planReturn({ ...transfer, receipt }, amount.value) }
 }
 
 const insertReturns = statement('transfer_return_many', 'select {{schema}}.transfer_return_many($1::jsonb, $2, $3)')

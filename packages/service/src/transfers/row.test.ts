@@ -31,6 +31,7 @@ const transfer: TransferRow = {
   reference: null,
   created_at: at,
   expires_at: null,
+  quote: null,
   updated_at: at,
   returns: null,
 }

@@ -1,6 +1,7 @@
 import type { Amount, PaymentDetails, TransferFailure, TransferStatus, WireInstructions } from '@outlay/core'
 import { Column, type RowDecoder, rowDecoder } from '@outlay/core/adapter'
 import type { LedgerPlan } from '../ledger/ledger.ts'
+import type { AgreedQuote } from '../quotes/use.ts'
 import type { RailFlow } from '../rails/port.ts'
 
 /** A row of the table `transfer`. */
@@ -37,6 +38,8 @@ export interface TransferRow {
   readonly reference: string | null
   /** When it ends by itself if it is still pending; null for never. */
   readonly expires_at: Date | null
+  /** Null where value moves one to one. */
+  readonly quote: AgreedQuote | null
   readonly created_at: Date
   readonly updated_at: Date
   /** What came back after it was complete, oldest first; null for nothing, and where the statement does not read it. */
@@ -48,6 +51,8 @@ export interface TransferReturn {
   /** The rail's code, such as `R10`. */
   readonly code: string
   readonly amount: Amount
+  /** What the source got for it; null without a quote, where that is the same. */
+  readonly sourceAmount: Amount | null
   /** ISO 8601. */
   readonly occurredAt: string
 }
@@ -81,6 +86,7 @@ export const readTransfer: RowDecoder<TransferRow> = rowDecoder('transfer', {
   reference_legs: Column.word<TransferRow['reference_legs']>(),
   reference: Column.nullable(Column.text),
   expires_at: Column.nullable(Column.date),
+  quote: Column.nullable(Column.json<AgreedQuote>()),
   created_at: Column.date,
   updated_at: Column.date,
   returns: Column.or(Column.json<readonly TransferReturn[]>(), null),

@@ -1,5 +1,6 @@
 import { transferStatuses } from '@outlay/core'
 import { z } from 'zod'
+import { transferQuoteSchema } from '../quotes/schema.ts'
 import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import {
@@ -17,6 +18,7 @@ import {
 const text = textSchema.nullish()
 const wireMemo = text.meta({ maxLength: 140, description: 'Outbound wire only.' })
 const note = text.meta({ maxLength: 255, description: 'Free text.' })
+const quoteId = text.meta({ description: 'A quote, where the two value types are not worth the same.' })
 const brandNote = 'ACH only: the account whose business name the receiving bank shows.'
 
 /** Instructions for an inbound wire. Specification: "Wire instructions". */
@@ -52,6 +54,7 @@ const newTransfer = component(
     }),
     brand: z.object({ account_id: textSchema }).nullish().meta({ description: brandNote }),
     note,
+    quote_id: quoteId,
   }),
   {
     description: 'A transfer to create. Members that exist only in answers are refused. Unknown members are ignored.',
@@ -89,6 +92,7 @@ const newTransferCamel = component(
     }),
     brand: z.object({ accountId: textSchema }).nullish().meta({ description: brandNote }),
     note,
+    quoteId,
   }),
   {
     description: 'The same as `NewTransfer` in camelCase.',
@@ -148,6 +152,9 @@ const returnSchema = component(
   z.object({
     code: z.string().meta({ description: 'Return code of the rail.' }),
     amount: amountSchema,
+    source_amount: amountSchema
+      .optional()
+      .meta({ description: 'With a quote: what the source got for it, at the rate of the quote.' }),
     occurred_at: timestampSchema,
   }),
   {
@@ -172,6 +179,7 @@ export const transferSchema = component(
     automation_id: idSchema.optional(),
     wire_instructions: instructionsSchema.optional(),
     returns: z.array(returnSchema).optional(),
+    quote: transferQuoteSchema.optional(),
   }),
   {
     description:
@@ -220,7 +228,8 @@ export const transfersOperations: readonly Operation[] = [
     id: 'createTransfer',
     path: '/accounts/:account_id/transfers',
     summary: 'Create a transfer',
-    description: 'Holds the money at once. A request with the same key returns the same transfer.',
+    description:
+      'Holds the money at once. A request with the same key returns the same transfer. Value types that are not worth the same need a quote: the amount is one of its two, and each quote is used once.',
     body: { schema: newTransfer },
   },
   {

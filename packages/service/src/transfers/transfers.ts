@@ -90,6 +90,9 @@ const withReturns = `select ${listOf(readTransfer, 't')}, (
       select jsonb_agg(jsonb_build_object(
                'code', r.code,
                'amount', jsonb_build_object('value', r.amount_value::text, 'currency', r.amount_currency),
+               'sourceAmount', case when r.source_value is not null then
+                 jsonb_build_object('value', r.source_value::text, 'currency', t.source_value_type)
+               end,
                'occurredAt', r.occurred_at
              ) order by r.id)
         from {{schema}}.transfer_return r

@@ -1,4 +1,5 @@
 import type { PaymentDetails, TransferFailure, WireInstructions } from '@outlay/core'
+import type { AgreedQuote } from '../quotes/use.ts'
 import type { TransferReturn, TransferRow } from './row.ts'
 
 /** One leg of a transfer as the API returns it. Specification: "TransferEndpoint". */
@@ -40,12 +41,24 @@ export interface TransferResource {
   readonly wire_instructions?: WireInstructionsResource
   /** What came back after it was complete, oldest first. */
   readonly returns?: readonly TransferReturnResource[]
+  /** The rate, and the amounts of both sides; absent where value moves one to one. */
+  readonly quote?: TransferQuoteResource
+}
+
+/** The quote of a transfer as the API returns it. */
+export interface TransferQuoteResource {
+  readonly id: string
+  readonly rate: string
+  readonly source_amount: { readonly value: string; readonly currency: string }
+  readonly destination_amount: { readonly value: string; readonly currency: string }
 }
 
 /** Money of a complete transfer that came back, as the API returns it. */
 export interface TransferReturnResource {
   readonly code: string
   readonly amount: { readonly value: string; readonly currency: string }
+  /** What the source got for it, at the rate of the quote; absent without one. */
+  readonly source_amount?: { readonly value: string; readonly currency: string }
   readonly occurred_at: string
 }
 
@@ -78,6 +91,7 @@ export function transferView(row: TransferRow): TransferResource {
     ...given('automation_id', row.automation_id),
     ...given('wire_instructions', row.wire_instructions && instructionsView(row.wire_instructions)),
     ...given('returns', row.returns === null ? null : row.returns.map(returnView)),
+    ...given('quote', row.quote && quoteView(row.quote)),
   }
 }
 
@@ -85,9 +99,18 @@ function given<Name extends string, Value>(name: Name, value: Value | null): { r
   return (value === null ? {} : { [name]: value }) as { readonly [K in Name]?: Value }
 }
 
-function returnView({ code, amount, occurredAt }: TransferReturn): TransferReturnResource {
+function returnView({ code, amount, sourceAmount, occurredAt }: TransferReturn): TransferReturnResource {
   const { value, currency } = amount
-  return { code, amount: { value, currency }, occurred_at: new Date(occurredAt).toISOString() }
+  return {
+    code,
+    amount: { value, currency },
+    ...given('source_amount', sourceAmount),
+    occurred_at: new Date(occurredAt).toISOString(),
+  }
+}
+
+function quoteView({ id, rate, sourceAmount, destinationAmount }: AgreedQuote): TransferQuoteResource {
+  return { id, rate, source_amount: sourceAmount, destination_amount: destinationAmount }
 }
 
 function failureView(failure: TransferFailure): Readonly<Record<string, unknown>> {

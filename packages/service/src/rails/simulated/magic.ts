@@ -35,6 +35,15 @@ export type Spell =
   /** Never becomes final on its own; `/simulations` can end it. */
   | { readonly effect: 'stall' }
 
+/** Effect of a magic input on a simulated quote. */
+export type QuoteSpell =
+  /** 422 `quote_refused`. */
+  | 'refuse'
+  /** The quote expires a second later. */
+  | 'expire'
+  /** The desk never answers: 503 at the time limit. */
+  | 'hang'
+
 /** Return codes for which an ACH debit is presented again, because the money may arrive later. */
 export const retriableReturns: readonly string[] = ['R01', 'R09']
 
@@ -45,11 +54,13 @@ export const maxPresentments = 3
  * Magic inputs, complete. Of the account numbers, `00nn` returns every presentment with `Rnn`, `01nn` only the first and
  * `02nn` the first two, for the `Rnn` of {@link retriableReturns}: `0101` is an ACH debit that bounces once and settles.
  *
- * An account number is matched by its last four digits, an amount exactly. Account numbers go first.
+ * An account number is matched by its last four digits, an amount exactly: for a transfer with a quote the one that arrives, and for a
+ * quote the one that was asked for. Account numbers go first.
  */
 export const magicInputs: {
   readonly accountNumberEndsWith: Readonly<Record<string, Spell>>
   readonly amountIs: Readonly<Record<string, Spell>>
+  readonly quotedAmountIs: Readonly<Record<string, QuoteSpell>>
 } = {
   accountNumberEndsWith: {
     '0422': { effect: 'refuse' },
@@ -69,6 +80,7 @@ export const magicInputs: {
     '6660.03': { effect: 'throttle_once' },
     '6660.04': { effect: 'stall' },
   },
+  quotedAmountIs: { '6661.01': 'refuse', '6661.02': 'expire', '6661.03': 'hang' },
 }
 
 /** The magic input of an instruction, if any. A return code has no effect outside of the ACH network. */

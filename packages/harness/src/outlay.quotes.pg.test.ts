@@ -1,0 +1,57 @@
+import { usBankAccount } from '@outlay/testing'
+import { testDatabase } from '@outlay/testing/vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Duration } from './duration.ts'
+import { startOutlay } from './outlay.ts'
+
+describe('a payout that is enqueued with a quote', async () => {
+  const { adminUrl } = await testDatabase()
+  const outlay = await startOutlay({ postgres: { url: adminUrl } })
+  afterAll(() => outlay.stop())
+  const { routingNumber: _, ...bank } = usBankAccount
+  const pay = async (value: string, pause: Duration = 0) => {
+    const account = await outlay.account({ funds: '10000' })
+    const clabe = { ...bank, accountNumber: '032180000118359719', transferTypes: ['spei'] }
+    const payee = await outlay.payee(account, clabe)
+    const amount = { value, currency: 'USDC' }
+    const pair = { source: { valueType: 'USDC' }, destination: { valueType: 'MXN' } }
+    const { id: quoteId } = await outlay.client.quotes.create(account.id, { amount, ...pair })
+    await outlay.advance(pause)
+    const transfer = await outlay.transaction((tx) =>
+      outlay.engine.transfers.enqueue(tx, {
+        accountId: account.id,
+        amount,
+        source: account.source(),
+        destination: payee.destination('MXN', 'spei'),
+        quoteId,
+      }),
+    )
+    return { account, transfer }
+  }
+
+  it('takes and pays the amounts of the quote, once, even when the answer of the create is lost', async () => {
+    const lost = outlay.faults.dropAnswer()
+    const { account, transfer } = await pay('100')
+    await outlay.drain()
+    await outlay.advance('1 hour')
+    expect(lost.applied).toBe(1)
+    expect(await outlay.engine.transfers.get(transfer.id)).toMatchObject({ status: 'complete', attempt: 2 })
+    expect(await account.balance()).toBe('9900.00')
+    const { items } = await outlay.client.transfers.list(account.id)
+    expect(items.map(({ quote }) => quote)).toMatchObject([
+      { rate: '18.5', destinationAmount: { value: '1850.00', currency: 'MXN' } },
+    ])
+  })
+
+  it('fails when the quote has expired before it was sent, and is not sent again', async () => {
+    const { account, transfer } = await pay('100', '6 minutes')
+    await outlay.drain()
+    expect(await outlay.engine.transfers.get(transfer.id)).toMatchObject({
+      stage: 'settled',
+      status: 'failed',
+      attempt: 1,
+      failure: { code: 'quote_expired', retriable: false },
+    })
+    expect(await account.balance()).toBe('10000.00')
+  })
+})
