@@ -286,6 +286,7 @@ test.each<[number, unknown, string, string]>([
     'insufficient_balance',
     'amount',
   ],
+  [400, { type: 'error', detail: 'No.', status: 400, values: ['invalid_address'] }, 'rejected_by_service', ''],
   [422, { type: 'insufficient_balance', message: 'No.' }, 'insufficient_balance', ''],
   [
     422,

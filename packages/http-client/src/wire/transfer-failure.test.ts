@@ -6,6 +6,7 @@ const at = '2026-01-02T03:05:05.678Z'
 test('a failure may be null, a code, a sentence or an object', () => {
   expect(decodeFailure(null, at)).toBeNull()
   expect(decodeFailure(undefined, at)).toBeNull()
+  expect(decodeFailure([], at)).toBeNull()
   const unknown = { type: 'unknown', occurredAt: at, retriable: false }
   expect(decodeFailure('account_closed', at)).toEqual({ ...unknown, code: 'account_closed', detail: 'account_closed' })
   expect(decodeFailure('The account is closed.', at)).toEqual({

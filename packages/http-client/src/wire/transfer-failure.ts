@@ -25,7 +25,7 @@ export function decodeFailure(
     const code = isCode(failure) ? failure : 'unknown'
     return { type: 'unknown', code, detail: failure, occurredAt: updatedAt, retriable: dialect === 'public' }
   }
-  const record = Array.isArray(failure) ? { errors: failure } : failure
+  const record = Array.isArray(failure) && failure.length > 0 ? { errors: failure } : failure
   if (!isRecord(record)) return null
   const errors = readErrors(record)
   const achReturn = decodeAchReturn(readMember(record, 'ach_return'))

@@ -9,6 +9,13 @@ export interface Override {
   readonly body: unknown
 }
 
+/** A request that keeps to the contract. */
+export interface Accepted {
+  readonly method: string
+  readonly path: string
+  readonly body: unknown
+}
+
 /** What the server answers. */
 interface Answered extends Override {
   readonly headers?: Readonly<Record<string, string>>
@@ -26,6 +33,8 @@ export interface ContractServer {
   answerBy(document: 'published' | 'own'): void
   /** Answers the next requests so, in order. */
   override(...answers: readonly Override[]): void
+  /** Answers requests that keep to the contract by a function, and by the examples where it returns nothing. */
+  answerWith(answer: (request: Accepted) => Override | undefined): void
   close(): Promise<void>
 }
 
@@ -96,6 +105,7 @@ export async function startContractServer(): Promise<ContractServer> {
   const violations: string[] = []
   const overrides: Override[] = []
   let document: 'published' | 'own' = 'published'
+  let answerAccepted: (request: Accepted) => Override | undefined = () => undefined
   const answer = (request: Request): Answered => {
     const operation = findOperation(request)
     const wrong = 'method' in operation ? checkRequest(operation, request) : operation
@@ -103,7 +113,9 @@ export async function startContractServer(): Promise<ContractServer> {
       violations.push(`${request.method} ${request.url.pathname}: ${wrong.detail}`)
       return { status: wrong.status, body: answers.error.parse(writeProblem(wrong)) }
     }
-    return overrides.shift() ?? chooseAnswer(operation as Operation, document)
+    const { method, url, body } = request
+    const given = overrides.shift() ?? answerAccepted({ method, path: url.pathname, body: parse(body) })
+    return given ?? chooseAnswer(operation as Operation, document)
   }
   const server = createServer(async (incoming, response) => {
     const url = new URL(incoming.url ?? '', 'http://contract')
@@ -121,6 +133,9 @@ export async function startContractServer(): Promise<ContractServer> {
     },
     override: (...next) => {
       overrides.push(...next)
+    },
+    answerWith: (next) => {
+      answerAccepted = next
     },
     close: () =>
       new Promise((resolve) => {
