@@ -15,6 +15,8 @@ const results: Readonly<Record<string, readonly [Expected, Expected?]>> = {
   'accounts.get': [{ id: accountId, businessName: 'Acme', status: 'complete', updated: examples.summary.updated }],
   'accounts.list': [[accountId]],
   'addresses.createExternal': [{ address: undefined }, { address: { type: 'external', needsUpdate: true } }],
+  'addresses.createInternal': [{ address: undefined }, { address: { type: 'internal', isPrimary: true } }],
+  'addresses.createUpdateLinkToken': [{ linkToken: 'link-1', callbackUrl: examples.linkToken.callback_url }],
   'addresses.get': [
     { type: 'internal', isPrimary: true },
     { type: 'external', routingNumber: '021000021' },

@@ -13,6 +13,7 @@ export type {
   BankAccountWithoutWire,
   CreatedAddress,
   ExternalAddressInput,
+  InternalAddressInput,
   PublicAddressInput,
 } from './resources/addresses.ts'
 export type { AutomationChange, AutomationsResource, CreatedAutomation } from './resources/automations.ts'

@@ -45,6 +45,9 @@ export const everyMethod: Readonly<Record<string, Readonly<Record<string, (clien
   addresses: {
     createExternal: ({ addresses }) =>
       addresses.createExternal(accountId, { ...bankAccount, name: 'Payroll', transferTypes: ['wire'] }),
+    createInternal: ({ addresses }) =>
+      addresses.createInternal(accountId, { name: 'Savings', transferTypes: ['base', 'polygon'] }),
+    createUpdateLinkToken: ({ addresses }) => addresses.createUpdateLinkToken(accountId, id),
     get: ({ addresses }) => addresses.get(accountId, id),
     list: ({ addresses }) => addresses.list(accountId),
     iterate: ({ addresses }) => all(addresses.iterate(accountId)),

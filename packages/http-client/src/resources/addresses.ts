@@ -1,4 +1,5 @@
 import {
+  Address,
   type BankAccountRequest,
   type CantonPartyRequest,
   OutlayError,
@@ -10,6 +11,7 @@ import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest 
 import { path } from '../request.ts'
 import { decodeAddress, type ReadAddress } from '../wire/address.ts'
 import { encodeAddressInput } from '../wire/address-input.ts'
+import { decodeLinkToken, type ReadLinkToken } from '../wire/bank-link.ts'
 import type { WithRaw } from '../wire/json.ts'
 import { encodePostalAddress } from '../wire/postal-address.ts'
 import {
@@ -17,6 +19,7 @@ import {
   type CreateOptions,
   create,
   type IterateOptions,
+  post,
   type ResourceContext,
   readLoosely,
 } from './resource.ts'
@@ -39,6 +42,13 @@ export interface PublicAddressInput {
  */
 export type BankAccountWithoutWire = Omit<BankAccountRequest, 'kind' | 'name' | 'bankAddress' | 'beneficiaryAddress'> &
   Partial<Pick<BankAccountRequest, 'name' | 'bankAddress' | 'beneficiaryAddress'>>
+
+/** A custodial wallet to create. */
+export interface InternalAddressInput {
+  readonly name: string
+  /** Canonical names of chains of one environment. */
+  readonly transferTypes: readonly string[]
+}
 
 /** Filters of addresses. They match exactly and are combined with AND. */
 export interface AddressFilters extends PageRequest {
@@ -82,6 +92,15 @@ export interface AddressesResource {
     address: (ExternalAddressInput | BankAccountWithoutWire) & PublicAddressInput,
     options?: CreateOptions,
   ): Promise<CreatedAddress>
+  /**
+   * Creates a custodial wallet besides those that each account has. Takes effect once per idempotency key. Public contract only.
+   *
+   * @throws OutlayError `missing_field`, `unknown_transfer_type`, `mixed_chains`, `mixed_environments`, before anything is sent; then
+   *   the refusals of the service
+   */
+  createInternal(accountId: string, address: InternalAddressInput, options?: CreateOptions): Promise<CreatedAddress>
+  /** Requests the token that opens the provider's flow for a linked bank account that needs it. Public contract only. */
+  createUpdateLinkToken(accountId: string, addressId: string, options?: CreateOptions): Promise<WithRaw<ReadLinkToken>>
   /** One address; `undefined` when the account has none with this id. */
   get(accountId: string, addressId: string, options?: CallOptions): Promise<WithRaw<ReadAddress> | undefined>
   /** One page of the addresses of an account: its custodial wallets, and other addresses that the service lists. */
@@ -122,6 +141,17 @@ export function createAddresses(context: ResourceContext): AddressesResource {
       const input = { accountId, path: path`/accounts/${accountId}/addresses/external`, body }
       const { full, ...created } = await create(context, input, options, decode)
       return { ...created, address: full }
+    },
+    async createInternal(accountId, { name, transferTypes }, options = {}) {
+      const body = { name, transfer_types: Address.checkTransferTypes(transferTypes, catalog) }
+      const input = { accountId, path: path`/accounts/${accountId}/addresses/internal`, body }
+      const { full, ...created } = await create(context, input, options, decode)
+      return { ...created, address: full }
+    },
+    async createUpdateLinkToken(accountId, addressId, options = {}) {
+      const where = path`/accounts/${accountId}/addresses/${addressId}/update-link-token`
+      const { body } = await post(context, { accountId, path: where, body: {} }, options)
+      return decodeLinkToken(body)
     },
     async get(accountId, addressId, options = {}) {
       const call = { accountId, method: 'GET', path: path`/accounts/${accountId}/addresses/${addressId}` } as const

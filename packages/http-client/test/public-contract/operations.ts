@@ -91,6 +91,17 @@ const addresses = [
     made(answers.created, examples.created),
     made(answers.address, examples.bankAddress),
   ),
+  post(
+    '/{account}/addresses/internal',
+    requests.newInternalAddress,
+    made(answers.created, examples.created),
+    made(answers.address, examples.walletAddress),
+  ),
+  post(
+    '/{account}/addresses/{id}/update-link-token',
+    requests.newUpdateToken,
+    ok(answers.linkToken, examples.linkToken),
+  ),
   get(
     '/{account}/addresses',
     requests.pageQuery,

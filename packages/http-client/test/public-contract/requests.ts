@@ -75,6 +75,9 @@ export const newExternalAddress = z.union([
     ),
 ])
 
+/** Creates a custodial wallet. */
+export const newInternalAddress = z.strictObject({ name: text, transfer_types: texts })
+
 /** Changes an address. */
 export const addressChange = z.strictObject({
   additional_transfer_types: texts.optional(),
