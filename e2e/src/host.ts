@@ -24,7 +24,7 @@ export interface Host {
 /** Options of a host for a test. Every member has a default. */
 export interface HostOptions
   extends Partial<Pick<EngineOptions<pg.PoolClient>, 'catalog' | 'webhooks' | 'polling' | 'telemetry'>>,
-    Partial<Pick<HttpGatewayOptions, 'timeouts'>>,
+    Partial<Pick<HttpGatewayOptions, 'timeouts' | 'dialect'>>,
     Pick<PostgresOptions<pg.PoolClient>, 'logger'> {
   /** Default: the pair in the settings. */
   readonly credentials?: HttpGatewayOptions['credentials'] | undefined
@@ -56,6 +56,7 @@ export function openHost(
     credentials: options.credentials ?? { clientId: settings.clientId, clientSecret: settings.clientSecret },
     timeouts: options.timeouts ?? { headersMs: 30_000, bodyMs: 30_000 },
     telemetry: options.telemetry,
+    dialect: options.dialect,
   })
   const gateway = withRegistrationPoints(options.around?.(http) ?? http, crash)
   const backend = postgres({ driver, logger: options.logger })

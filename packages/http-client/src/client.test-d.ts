@@ -1,7 +1,8 @@
-import type { Automation, Gateway, Transfer } from '@outlay/core'
+import type { Gateway, Transfer } from '@outlay/core'
 import { expectTypeOf, test } from 'vitest'
 import type { Client } from './client.ts'
 import type { httpGateway } from './gateway.ts'
+import type { ReadAutomation } from './wire/automation.ts'
 import type { WithRaw } from './wire/json.ts'
 
 test('the gateway is the one of the engine', () => {
@@ -10,7 +11,7 @@ test('the gateway is the one of the engine', () => {
 
 test('a transfer and an automation come out canonical, with what was sent beside it', () => {
   expectTypeOf<Awaited<ReturnType<Client['transfers']['get']>>>().toEqualTypeOf<WithRaw<Transfer> | undefined>()
-  expectTypeOf<Awaited<ReturnType<Client['automations']['get']>>>().toEqualTypeOf<WithRaw<Automation> | undefined>()
+  expectTypeOf<Awaited<ReturnType<Client['automations']['get']>>>().toEqualTypeOf<WithRaw<ReadAutomation> | undefined>()
   expectTypeOf<WithRaw<Transfer>['raw']>().toEqualTypeOf<unknown>()
 })
 

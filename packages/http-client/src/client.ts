@@ -1,5 +1,6 @@
 import { type Catalog, defaultCatalog } from '@outlay/core'
 import { type ConnectionOptions, createConnection } from './connection.ts'
+import { type Dialect, readDialect } from './dialect.ts'
 import type { ForwardCursor } from './pagination.ts'
 import { type AccountsResource, createAccounts } from './resources/accounts.ts'
 import { type AddressesResource, createAddresses } from './resources/addresses.ts'
@@ -21,7 +22,12 @@ export interface ClientOptions extends ConnectionOptions {
   readonly forwardCursor?: ForwardCursor | undefined
   /** Value types and transfer types that requests are checked against and whose spelling answers get. Default: the catalog of core. */
   readonly catalog?: Catalog | undefined
-  /** Paths of bank linking at the service. Default: `banklink` below the account. */
+  /**
+   * The contract that requests follow where one request cannot satisfy both. Answers of both are read whatever it is. Default:
+   * `specification`.
+   */
+  readonly dialect?: Dialect | undefined
+  /** Paths of bank linking at the service. Default: `banklink` below the account, by the public contract `plaid`. */
   readonly bankLinkPaths?: BankLinkPaths | undefined
   /** How the client waits between attempts. Default: a timer. */
   readonly wait?: Wait | undefined
@@ -57,11 +63,20 @@ export interface Client {
  * })
  */
 export function createClient(options: ClientOptions): Client {
-  const connection = createConnection(options, ['retries', 'forwardCursor', 'catalog', 'bankLinkPaths', 'wait'])
+  const dialect = readDialect(options.dialect)
+  const connection = createConnection(options, [
+    'retries',
+    'forwardCursor',
+    'catalog',
+    'dialect',
+    'bankLinkPaths',
+    'wait',
+  ])
   const context: ResourceContext = {
     requester: createRequester(connection, options.retries ?? {}, options.wait),
     forwardCursor: options.forwardCursor ?? 'page[after]',
     catalog: options.catalog ?? defaultCatalog,
+    dialect,
   }
   return {
     accounts: createAccounts(context),

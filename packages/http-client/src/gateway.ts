@@ -11,6 +11,7 @@ import {
 } from '@outlay/core'
 import { classifyAnswer } from '@outlay/core/adapter'
 import { type Attempt, type Connection, type ConnectionOptions, createConnection } from './connection.ts'
+import { type Dialect, readDialect } from './dialect.ts'
 import { createAttemptError, readAttemptRefusal, type ServiceAnswer } from './errors.ts'
 import type { HttpAnswer } from './exchange.ts'
 import { decodePage, encodePageQuery, type ForwardCursor } from './pagination.ts'
@@ -27,6 +28,12 @@ export interface HttpGatewayOptions extends ConnectionOptions {
   readonly forwardCursor?: ForwardCursor | undefined
   /** Value types and transfer types whose spelling transfers get. Default: the catalog of core. */
   readonly catalog?: Catalog | undefined
+  /**
+   * The contract that requests follow where one request cannot satisfy both, and that says whether a failure may be retried where the
+   * service does not. Do not change it while outcomes are unknown: the same payment would have another body. Default:
+   * `specification`.
+   */
+  readonly dialect?: Dialect | undefined
   /**
    * How long the service is guaranteed to keep idempotency keys, in milliseconds. Default 24 hours. For the service of this
    * project, use {@link outlayKeyLifetimeMs}.
@@ -57,8 +64,10 @@ export const outlayKeyLifetimeMs = 20 * 24 * 3_600_000
  * const gateway = httpGateway({ baseUrl: 'https://api.example.com', credentials: (accountId) => vault.read(accountId) })
  */
 export function httpGateway(options: HttpGatewayOptions): Gateway {
-  const connection = createConnection(options, ['forwardCursor', 'catalog', 'keyLifetimeMs'])
+  const dialect = readDialect(options.dialect)
+  const connection = createConnection(options, ['forwardCursor', 'catalog', 'dialect', 'keyLifetimeMs'])
   const { forwardCursor = 'page[after]', catalog = defaultCatalog, keyLifetimeMs } = options
+  const observeItem = (item: unknown) => observe(decodeTransfer(item, catalog, dialect))
   return {
     keyLifetimeMs,
     reportsReturns: true,
@@ -69,11 +78,12 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
         accountId: submission.accountId,
         method: 'POST',
         path: path`/accounts/${submission.accountId}/transfers`,
-        body: JSON.stringify(encodeTransferRequest(submission.request)),
+        body: JSON.stringify(encodeTransferRequest(submission.request, dialect)),
         idempotencyKey: submission.idempotencyKey,
         client: submission.client,
       }
-      return readSubmitResult(call, await connection.attempt(call, signal, mayBegin), connection.clock.now(), catalog)
+      const attempt = await connection.attempt(call, signal, mayBegin)
+      return readSubmitResult(call, attempt, connection.clock.now(), catalog, dialect)
     },
     async registerAddress(registration, { signal, mayBegin }) {
       const call: Call = {
@@ -88,25 +98,22 @@ export function httpGateway(options: HttpGatewayOptions): Gateway {
     async get(accountId, remoteId, { signal }) {
       const call: Call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers/${remoteId}` }
       const body = await read(connection, call, signal)
-      return body === undefined ? undefined : observe(decodeTransfer(body, catalog))
+      return body === undefined ? undefined : observeItem(body)
     },
     async list(accountId, { cursor, limit, signal }) {
       const query = encodePageQuery({}, { pageSize: Math.min(Math.max(limit, 1), 100), after: cursor }, forwardCursor)
       const call: Call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers` + query }
-      const page = decodePage(await readKnown(connection, call, signal), 'transfers', (item) =>
-        observeLoosely(item, catalog),
-      )
-      const observations = page.items.filter((item) => item !== undefined)
-      return { observations, next: page.next, unreadable: page.items.length - observations.length }
+      const page = decodePage(await readKnown(connection, call, signal), 'transfers', observeItem)
+      return { observations: page.items, next: page.next, unreadable: page.unreadable.length }
     },
     close: () => connection.close(),
   }
 }
 
-/** One unreadable transfer must not hide the others of its page. The engine then polls that transfer alone. */
-const observeLoosely = (item: unknown, catalog: Catalog): Observation | undefined => {
+/** Undefined for what cannot be read, which is no outcome. The engine then polls that transfer alone. */
+const observeLoosely = (item: unknown, catalog: Catalog, dialect: Dialect): Observation | undefined => {
   try {
-    return observe(decodeTransfer(item, catalog))
+    return observe(decodeTransfer(item, catalog, dialect))
   } catch (error) {
     if (OutlayError.is(error, 'unreadable_response')) return undefined
     throw error
@@ -144,8 +151,9 @@ export function readSubmitResult(
   attempt: Attempt,
   now: Date,
   catalog: Catalog = defaultCatalog,
+  dialect: Dialect = 'specification',
 ): SubmitResult {
-  return readCreateResult(call, attempt, now, '', (body) => observeLoosely(body, catalog))
+  return readCreateResult(call, attempt, now, '', (body) => observeLoosely(body, catalog, dialect))
 }
 
 /**

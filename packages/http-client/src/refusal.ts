@@ -47,6 +47,8 @@ const vague = new Set([
   'unprocessable_content',
   'error',
   'invalid_request',
+  'invalid_request_error',
+  'api_error',
 ])
 
 /** Other names of codes that matter to the caller. */
@@ -83,16 +85,26 @@ const readPointer = (pointer: string): string =>
     .map((part) => part.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()))
     .join('.')
 
+/** A pointer is not always marked as one. */
+const readName = (name: string): string => (name.startsWith('/') ? readPointer(name) : name)
+
 const readIssue = (entry: unknown): RefusalIssue | undefined => {
   if (typeof entry === 'string')
     return { field: '', code: isCode(entry) ? normalize(entry) : undefined, message: entry }
   if (!isRecord(entry)) return undefined
   const source = isRecord(entry.source) ? entry.source : entry
   const pointer = text(source.pointer)
-  const field = pointer === undefined ? (text(source.parameter, entry.field, entry.path) ?? '') : readPointer(pointer)
+  const named = text(source.parameter, entry.field, entry.path, entry.source, entry.name) ?? ''
+  const field = pointer === undefined ? readName(named) : readPointer(pointer)
   const code = [entry.code, entry.type].find(isCode)
   const message = text(entry.detail, entry.message, entry.title, entry.description) ?? code ?? 'refused'
   return { field, code: code === undefined ? undefined : normalize(code), message }
+}
+
+/** Entries about members: `errors`, or `values` without it. A text in `values` may be what was sent, and says nothing about it. */
+const readIssues = (entries: readonly unknown[], values: unknown): readonly RefusalIssue[] => {
+  const chosen = entries.length === 0 && Array.isArray(values) ? values.filter(isRecord) : entries
+  return chosen.map(readIssue).filter((issue) => issue !== undefined)
 }
 
 /** Last part of a problem type, `https://example.com/problems/insufficient-balance` or `urn:problem:insufficient-balance`. */
@@ -114,7 +126,7 @@ const readBody = (body: unknown): Body => {
   if (!isRecord(body)) return { code: undefined, detail: undefined, issues: [] }
   const inner = isRecord(body.error) ? body.error : {}
   const entries = [body.errors, inner.errors, inner.details].find(Array.isArray) ?? []
-  const issues = entries.map(readIssue).filter((issue) => issue !== undefined)
+  const issues = readIssues(entries, body.values)
   const codes = [body.code, inner.code, body.error_code, body.error, ...issues.map((issue) => issue.code)]
     .concat(inner.type, readProblemType(body.type))
     .filter(isCode)
@@ -138,8 +150,8 @@ const parse = (answer: HttpAnswer): unknown => {
 }
 
 /**
- * Reads an answer other than success: problem+json, `{code}`, `{error: {code}}`, `{error: "code"}`, `{errors: [{code}]}`,
- * `{message}`, plain text, a proxy's page, or nothing.
+ * Reads an answer other than success: problem+json, `{code, values: […]}`, `{error: {code}}`, `{error: "code"}`,
+ * `{errors: [{code}]}`, `{type, message}`, plain text, a proxy's page, or nothing.
  *
  * `confidential` lists values that a message must not contain: the token, the client secret, account numbers that were sent.
  */

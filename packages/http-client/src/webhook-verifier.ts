@@ -1,5 +1,6 @@
 import { type Catalog, type Clock, OutlayError, type WebhookVerifier } from '@outlay/core'
 import { checkNames, checkNumbers } from '@outlay/core/adapter'
+import { type Dialect, readDialect } from './dialect.ts'
 import { readObservation, verifyWebhook } from './webhooks.ts'
 
 /** Options of {@link httpWebhooks}. */
@@ -17,6 +18,8 @@ export interface HttpWebhooksOptions {
   readonly clock?: Clock | undefined
   /** Value types and transfer types whose spelling transfers get. Default: the catalog of core. */
   readonly catalog?: Catalog | undefined
+  /** That of the gateway. Default: `specification`. */
+  readonly dialect?: Dialect | undefined
 }
 
 /**
@@ -27,7 +30,8 @@ export interface HttpWebhooksOptions {
  * const engine = createEngine({ backend, gateway, webhooks })
  */
 export function httpWebhooks(options: HttpWebhooksOptions): WebhookVerifier {
-  checkNames(options, ['secrets', 'toleranceMs', 'clock', 'catalog'])
+  checkNames(options, ['secrets', 'toleranceMs', 'clock', 'catalog', 'dialect'])
+  const dialect = readDialect(options.dialect)
   checkNumbers({ toleranceMs: options.toleranceMs }, { toleranceMs: { min: 0 } })
   return {
     async verify({ body, headers }, accountId) {
@@ -38,7 +42,7 @@ export function httpWebhooks(options: HttpWebhooksOptions): WebhookVerifier {
         throw new OutlayError('webhook_signature_invalid', message)
       }
       const timing = { now: options.clock?.now(), toleranceMs: options.toleranceMs }
-      return readObservation(verifyWebhook(body, headers, secrets, timing), options.catalog)
+      return readObservation(verifyWebhook(body, headers, secrets, timing), options.catalog, dialect)
     },
   }
 }

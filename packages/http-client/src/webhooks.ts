@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Catalog, defaultCatalog, type Observation, OutlayError, type WebhookHeaders } from '@outlay/core'
 import { checkNames } from '@outlay/core/adapter'
+import type { Dialect } from './dialect.ts'
 import {
   attachRaw,
   isRecord,
@@ -14,7 +15,10 @@ import { decodeTransfer, observe } from './wire/transfer.ts'
 
 /** A webhook with a valid signature. */
 export interface WebhookEvent {
-  /** The same on every delivery of one event. Use it to detect duplicates. */
+  /**
+   * The same on every delivery of one event. Use it to detect duplicates. From the body, or else from the header `webhook-id` or
+   * `idempotency-key`. The signature covers the latter header in no scheme, and the former in that of Standard Webhooks.
+   */
   readonly id: string | undefined
   /** For example `transfer.completed`. */
   readonly type: string
@@ -39,8 +43,8 @@ const mostSignatures = 16
  *
  * It supports two schemes. If the headers of Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`) are
  * present, they must be valid. `x-request-signature-sha-256`, the hex HMAC-SHA256 of the body, has no timestamp: with it alone,
- * the caller must detect duplicates by the event's id. Any of the secrets may have signed. A secret is text, or `whsec_` and
- * base64.
+ * the caller must detect duplicates by the event's id. Any of the secrets may have signed. A secret is text, base64 with or
+ * without `whsec_`, or base64url.
  *
  * @throws OutlayError `webhook_signature_invalid`; `webhook_timestamp_out_of_tolerance` for a genuine webhook that is too old
  * or too new; `unreadable_response` for a genuine webhook that is not a JSON object. Error when there is no secret.
@@ -62,7 +66,7 @@ export function verifyWebhook(
     verifyStandard(body, { id, timestamp: readHeader(headers, 'webhook-timestamp'), signatures }, keys, options)
   } else if (digest !== undefined) verifyDigest(body, digest, keys)
   else throw invalid('it has no signature')
-  return readEvent(body, id)
+  return readEvent(body, id ?? readHeader(headers, 'idempotency-key'))
 }
 
 const invalid = (why: string): OutlayError =>
@@ -70,10 +74,13 @@ const invalid = (why: string): OutlayError =>
 
 const noMatch = 'no signature matches; check the secret, and that the body is the received bytes'
 
-/** A secret is used as text. Base64, with or without its prefix, is also used as the octets that it encodes. */
+/** A secret is used as text. Base64 of either alphabet, with or without its prefix, is also used as the octets that it encodes. */
 const readKeys = (secret: string): Buffer[] => {
   if (secret === '') throw new Error('a webhook secret must not be empty')
-  const encoded = secret.replace(/^whsec_/, '')
+  const encoded = secret
+    .replace(/^whsec_/, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
   const octets = Buffer.from(encoded, 'base64')
   const isBase64 = octets.length >= 16 && octets.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '')
   return isBase64 ? [octets, Buffer.from(secret)] : [Buffer.from(secret)]
@@ -148,18 +155,22 @@ const readEvent = (body: Uint8Array, headerId: string | undefined): WithRaw<Webh
 
 /**
  * Reads the observation of a transfer from a verified webhook; `undefined` when the webhook is about something else or says too
- * little, in which case a poll finds the status. `engine.webhook` includes this step. Use this function behind an event bus.
+ * little, in which case a poll finds the status. `dialect` is that of the gateway. `engine.webhook` includes this step. Use this function behind an event bus.
  *
  * @example
  * const event = verifyWebhook(rawBody, headers, secrets)
  * const observation = readObservation(event)
  * if (observation) await engine.transfers.observe(tx, accountId, [observation])
  */
-export function readObservation(event: WebhookEvent, catalog: Catalog = defaultCatalog): Observation | undefined {
+export function readObservation(
+  event: WebhookEvent,
+  catalog: Catalog = defaultCatalog,
+  dialect: Dialect = 'specification',
+): Observation | undefined {
   if (!event.type.startsWith('transfer.') || !isRecord(event.data)) return undefined
   const data: JsonRecord = event.data
   try {
-    return observe(decodeTransfer(isRecord(data.transfer) ? data.transfer : data, catalog))
+    return observe(decodeTransfer(isRecord(data.transfer) ? data.transfer : data, catalog, dialect))
   } catch (error) {
     if (OutlayError.is(error, 'unreadable_response')) return undefined
     throw error

@@ -1,7 +1,12 @@
-import type { Account } from '@outlay/core'
-import { decodePage } from '../pagination.ts'
+import { decodePage, type Rows, toRows } from '../pagination.ts'
 import { path } from '../request.ts'
-import { type AccountRequest, decodeAccount, decodeAccountId, encodeAccountRequest } from '../wire/account.ts'
+import {
+  type AccountRequest,
+  decodeAccount,
+  decodeAccountId,
+  encodeAccountRequest,
+  type ReadAccount,
+} from '../wire/account.ts'
 import type { WithRaw } from '../wire/json.ts'
 import { type CallOptions, type CreateOptions, create, type ResourceContext } from './resource.ts'
 
@@ -11,7 +16,7 @@ export interface CreatedAccount {
   /** The key that was sent: the caller's, or the generated one. */
   readonly idempotencyKey: string
   /** The account; `undefined` when the service returned only its id. */
-  readonly account: WithRaw<Account> | undefined
+  readonly account: WithRaw<ReadAccount> | undefined
 }
 
 /** Businesses and their end customers. Specification: "Accounts". */
@@ -19,17 +24,17 @@ export interface AccountsResource {
   /** Registers an account that this account manages. The service also creates its custodial wallets. */
   create(accountId: string, request: AccountRequest, options?: CreateOptions): Promise<CreatedAccount>
   /** One account; `undefined` when no account has this id. */
-  get(accountId: string, options?: CallOptions): Promise<WithRaw<Account> | undefined>
+  get(accountId: string, options?: CallOptions): Promise<WithRaw<ReadAccount> | undefined>
   /** Ids of the accounts that this account's credentials may read, its own first. */
-  list(accountId: string, options?: CallOptions): Promise<readonly string[]>
+  list(accountId: string, options?: CallOptions): Promise<Rows<string>>
 }
 
 /** Makes the accounts resource of a client. */
 export function createAccounts(context: ResourceContext): AccountsResource {
-  const { requester } = context
+  const { requester, dialect } = context
   return {
     async create(accountId, request, options = {}) {
-      const input = { accountId, path: '/accounts', body: encodeAccountRequest(request) }
+      const input = { accountId, path: '/accounts', body: encodeAccountRequest(request, dialect) }
       const { full, ...created } = await create(context, input, options, decodeAccount)
       return { ...created, account: full }
     },
@@ -40,7 +45,7 @@ export function createAccounts(context: ResourceContext): AccountsResource {
     },
     async list(accountId, options = {}) {
       const body = await requester.perform({ accountId, method: 'GET', path: '/accounts' }, options.signal)
-      return decodePage(body, 'accounts', decodeAccountId).items
+      return toRows(decodePage(body, 'accounts', decodeAccountId))
     },
   }
 }

@@ -1,9 +1,16 @@
-import { type Automation, type AutomationRequest, parseAutomationRequest } from '@outlay/core'
+import { type AutomationRequest, parseAutomationRequest } from '@outlay/core'
 import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest } from '../pagination.ts'
 import { path } from '../request.ts'
-import { decodeAutomation, encodeAutomationRequest } from '../wire/automation.ts'
+import { decodeAutomation, encodeAutomationRequest, type ReadAutomation } from '../wire/automation.ts'
 import type { WithRaw } from '../wire/json.ts'
-import { type CallOptions, type CreateOptions, create, type ResourceContext, readLoosely } from './resource.ts'
+import {
+  type CallOptions,
+  type CreateOptions,
+  create,
+  type IterateOptions,
+  type ResourceContext,
+  readLoosely,
+} from './resource.ts'
 
 /** Changes to an automation. */
 export interface AutomationChange {
@@ -18,7 +25,7 @@ export interface CreatedAutomation {
   /** The key that was sent: the caller's, or the generated one. */
   readonly idempotencyKey: string
   /** The automation; `undefined` when the service returned only its id. */
-  readonly automation: WithRaw<Automation> | undefined
+  readonly automation: WithRaw<ReadAutomation> | undefined
 }
 
 /** Virtual bank accounts whose deposits become transfers. Specification: "Automations". */
@@ -30,18 +37,18 @@ export interface AutomationsResource {
    */
   create(accountId: string, request: AutomationRequest, options?: CreateOptions): Promise<CreatedAutomation>
   /** One automation; `undefined` when the account has none with this id. */
-  get(accountId: string, automationId: string, options?: CallOptions): Promise<WithRaw<Automation> | undefined>
+  get(accountId: string, automationId: string, options?: CallOptions): Promise<WithRaw<ReadAutomation> | undefined>
   /** The automations of an account. One page if the service paginates. */
-  list(accountId: string, page?: PageRequest, options?: CallOptions): Promise<Page<WithRaw<Automation>>>
+  list(accountId: string, page?: PageRequest, options?: CallOptions): Promise<Page<WithRaw<ReadAutomation>>>
   /** All automations of an account. The next page is read when the previous one is consumed. */
-  iterate(accountId: string, page?: PageRequest, options?: CallOptions): AsyncIterable<WithRaw<Automation>>
+  iterate(accountId: string, page?: PageRequest, options?: IterateOptions): AsyncIterable<WithRaw<ReadAutomation>>
   /** Changes an automation. Returns the new record, or `undefined` when the service does not return it. */
   update(
     accountId: string,
     automationId: string,
     change: AutomationChange,
     options?: CallOptions,
-  ): Promise<WithRaw<Automation> | undefined>
+  ): Promise<WithRaw<ReadAutomation> | undefined>
 }
 
 /** Makes the automations resource of a client. */
@@ -67,7 +74,7 @@ export function createAutomations(context: ResourceContext): AutomationsResource
     },
     list,
     iterate: (accountId, page = {}, options = {}) =>
-      iteratePages((after) => list(accountId, { ...page, after }, options), page.after),
+      iteratePages((after) => list(accountId, { ...page, after }, options), page.after, options.onUnreadable),
     async update(accountId, automationId, { name, status }, options = {}) {
       const where = path`/accounts/${accountId}/automations/${automationId}`
       const call = { accountId, method: 'PATCH', path: where, body: JSON.stringify({ name, status }) } as const

@@ -1,5 +1,5 @@
 import type { Balance } from '@outlay/core'
-import { decodePage, encodeQuery } from '../pagination.ts'
+import { decodePage, encodeQuery, type Rows, toRows } from '../pagination.ts'
 import { path } from '../request.ts'
 import { decodeBalance } from '../wire/balance.ts'
 import type { WithRaw } from '../wire/json.ts'
@@ -14,9 +14,9 @@ export interface BalanceFilters {
 /** Holdings of custodial wallets. External addresses have none. Specification: "GET /balances". */
 export interface BalancesResource {
   /** The balances of one account. */
-  list(accountId: string, filters?: BalanceFilters, options?: CallOptions): Promise<readonly WithRaw<Balance>[]>
+  list(accountId: string, filters?: BalanceFilters, options?: CallOptions): Promise<Rows<WithRaw<Balance>>>
   /** The balances of every account that this account's credentials may read. */
-  listAll(accountId: string, filters?: BalanceFilters, options?: CallOptions): Promise<readonly WithRaw<Balance>[]>
+  listAll(accountId: string, filters?: BalanceFilters, options?: CallOptions): Promise<Rows<WithRaw<Balance>>>
   /** One wallet's holdings of one token on one chain; `undefined` when the account has no such address. */
   get(
     accountId: string,
@@ -31,7 +31,7 @@ export function createBalances({ requester, catalog }: ResourceContext): Balance
   const decode = (value: unknown) => decodeBalance(value, catalog)
   const list = async (accountId: string, where: string, filters: BalanceFilters, options: CallOptions) => {
     const call = { accountId, method: 'GET', path: where + encodeFilters(filters) } as const
-    return decodePage(await requester.perform(call, options.signal), 'balances', decode).items
+    return toRows(decodePage(await requester.perform(call, options.signal), 'balances', decode))
   }
   return {
     list: (accountId, filters = {}, options = {}) =>

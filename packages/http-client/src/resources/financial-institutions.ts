@@ -1,7 +1,7 @@
 import { type BankAccount, parseExternalAddress } from '@outlay/core'
 import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest } from '../pagination.ts'
 import { path } from '../request.ts'
-import { decodeUpdateLinkToken } from '../wire/bank-link.ts'
+import { decodeLinkToken, type ReadLinkToken } from '../wire/bank-link.ts'
 import {
   decodeFinancialInstitution,
   decodeFinancialInstitutionState,
@@ -10,7 +10,14 @@ import {
   type ReadFinancialInstitutionState,
 } from '../wire/financial-institution.ts'
 import type { WithRaw } from '../wire/json.ts'
-import { type CallOptions, type CreateOptions, create, post, type ResourceContext } from './resource.ts'
+import {
+  type CallOptions,
+  type CreateOptions,
+  create,
+  type IterateOptions,
+  post,
+  type ResourceContext,
+} from './resource.ts'
 
 /** The result of a registration. */
 export interface CreatedFinancialInstitution {
@@ -41,7 +48,7 @@ export interface FinancialInstitutionsResource {
   iterate(
     accountId: string,
     page?: PageRequest,
-    options?: CallOptions,
+    options?: IterateOptions,
   ): AsyncIterable<WithRaw<ReadFinancialInstitution>>
   /** Whether its owner has to link it again; `undefined` when the account has none with this id. */
   getStatus(
@@ -54,7 +61,7 @@ export interface FinancialInstitutionsResource {
     accountId: string,
     financialInstitutionId: string,
     options?: CreateOptions,
-  ): Promise<{ readonly linkToken: string }>
+  ): Promise<WithRaw<ReadLinkToken>>
 }
 
 /** Makes the financial institutions resource of a client. */
@@ -84,7 +91,7 @@ export function createFinancialInstitutions(context: ResourceContext): Financial
     },
     list,
     iterate: (accountId, page = {}, options = {}) =>
-      iteratePages((after) => list(accountId, { ...page, after }, options), page.after),
+      iteratePages((after) => list(accountId, { ...page, after }, options), page.after, options.onUnreadable),
     async getStatus(accountId, id, options = {}) {
       const body = await find(accountId, path`/accounts/${accountId}/financial-institutions/${id}/status`, options)
       return body === undefined ? undefined : decodeFinancialInstitutionState(body, id)
@@ -92,7 +99,7 @@ export function createFinancialInstitutions(context: ResourceContext): Financial
     async createUpdateLinkToken(accountId, id, options = {}) {
       const where = path`/accounts/${accountId}/financial-institutions/${id}/update-link-token`
       const { body } = await post(context, { accountId, path: where, body: {} }, options)
-      return decodeUpdateLinkToken(body)
+      return decodeLinkToken(body)
     },
   }
 }

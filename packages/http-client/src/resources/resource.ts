@@ -1,13 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { type Catalog, IdempotencyKey, OutlayError } from '@outlay/core'
-import type { ForwardCursor } from '../pagination.ts'
+import type { Dialect } from '../dialect.ts'
+import type { ForwardCursor, OnUnreadable } from '../pagination.ts'
 import type { Requester } from '../retry.ts'
-import { readId } from '../wire/json.ts'
+import { isRecord, readId } from '../wire/json.ts'
 
 /** The last argument of every method of a resource. */
 export interface CallOptions {
   /** Aborts the call, including its delays between attempts. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** The last argument of a method that walks all pages of a list. */
+export interface IterateOptions extends CallOptions {
+  /**
+   * Gets the rows that could not be read, each before the items of its page. Without it, the walk ends with `unreadable_response` after
+   * the last item when there were any, so that no row is missing in silence.
+   */
+  readonly onUnreadable?: OnUnreadable | undefined
 }
 
 /** The last argument of a create. */
@@ -20,6 +30,7 @@ export interface CreateOptions extends CallOptions {
 export interface ResourceContext {
   readonly requester: Requester
   readonly forwardCursor: ForwardCursor
+  readonly dialect: Dialect
   /** The catalog that requests are checked against before they are sent, and whose spelling answers get. */
   readonly catalog: Catalog
 }
@@ -56,8 +67,10 @@ export async function create<T>(
   const { body, idempotencyKey } = await post(context, input, options)
   const id = readId(body)
   if (id === undefined) throw missingId(idempotencyKey)
-  return { id, idempotencyKey, full: readLoosely(body, decode) }
+  return { id, idempotencyKey, full: isOnlyId(body) ? undefined : readLoosely(body, decode) }
 }
+
+const isOnlyId = (body: unknown): boolean => isRecord(body) && Object.keys(body).length === 1
 
 /** Makes the error of a create that the service accepted without an id. */
 export function missingId(idempotencyKey: string): OutlayError {

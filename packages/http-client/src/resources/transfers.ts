@@ -4,7 +4,7 @@ import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest 
 import { path } from '../request.ts'
 import type { WithRaw } from '../wire/json.ts'
 import { decodeTransfer, encodeTransferRequest } from '../wire/transfer.ts'
-import { type CallOptions, type CreateOptions, create, type ResourceContext } from './resource.ts'
+import { type CallOptions, type CreateOptions, create, type IterateOptions, type ResourceContext } from './resource.ts'
 
 /** Filters of transfers. They match exactly, are case-sensitive and are combined with AND. */
 export interface TransferFilters extends PageRequest {
@@ -48,7 +48,7 @@ export interface TransfersResource {
   /** One page. */
   list(accountId: string, filters?: TransferFilters, options?: CallOptions): Promise<Page<WithRaw<Transfer>>>
   /** All transfers from the first page, or from `after`, on. The next page is read when the previous one is consumed. */
-  iterate(accountId: string, filters?: TransferFilters, options?: CallOptions): AsyncIterable<WithRaw<Transfer>>
+  iterate(accountId: string, filters?: TransferFilters, options?: IterateOptions): AsyncIterable<WithRaw<Transfer>>
 }
 
 /** Members of a request, for a message. */
@@ -56,8 +56,8 @@ const memberNames = 'amount, source, destination, note, brand and quoteId'
 
 /** Makes the transfers resource of a client. */
 export function createTransfers(context: ResourceContext): TransfersResource {
-  const { requester, forwardCursor, catalog } = context
-  const decode = (value: unknown) => decodeTransfer(value, catalog)
+  const { requester, forwardCursor, catalog, dialect } = context
+  const decode = (value: unknown) => decodeTransfer(value, catalog, dialect)
   const list: TransfersResource['list'] = async (accountId, filters = {}, options = {}) => {
     const query = encodePageQuery(encodeFilters(filters), filters, forwardCursor)
     const call = { accountId, method: 'GET', path: path`/accounts/${accountId}/transfers` + query } as const
@@ -67,7 +67,7 @@ export function createTransfers(context: ResourceContext): TransfersResource {
     async create(accountId, request, options = {}) {
       const parsed = parseTransferRequest(request, catalog)
       refuseUnread(request, parsed, memberNames)
-      const body = encodeTransferRequest(parsed)
+      const body = encodeTransferRequest(parsed, dialect)
       const input = { accountId, path: path`/accounts/${accountId}/transfers`, body }
       const { full, ...created } = await create(context, input, options, decode)
       return { ...created, transfer: full }
@@ -79,12 +79,15 @@ export function createTransfers(context: ResourceContext): TransfersResource {
     },
     async cancel(accountId, transferId, options = {}) {
       const where = path`/accounts/${accountId}/transfers/${transferId}/cancel`
-      const body = await requester.find({ accountId, method: 'POST', path: where }, options.signal)
+      const call = { accountId, method: 'POST', path: where } as const
+      // The public contract has no such path. Its 404 says nothing about the transfer.
+      const cancel = dialect === 'public' ? requester.perform : requester.find
+      const body = await cancel(call, options.signal)
       return body === undefined ? undefined : decode(body)
     },
     list,
     iterate: (accountId, filters = {}, options = {}) =>
-      iteratePages((after) => list(accountId, { ...filters, after }, options), filters.after),
+      iteratePages((after) => list(accountId, { ...filters, after }, options), filters.after, options.onUnreadable),
   }
 }
 

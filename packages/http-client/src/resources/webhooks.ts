@@ -1,5 +1,14 @@
 import { OutlayError } from '@outlay/core'
-import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest } from '../pagination.ts'
+import type { Dialect } from '../dialect.ts'
+import {
+  decodePage,
+  encodePageQuery,
+  iteratePages,
+  type Page,
+  type PageRequest,
+  type Rows,
+  toRows,
+} from '../pagination.ts'
 import { path } from '../request.ts'
 import { isRecord, readOptionalText, type WithRaw } from '../wire/json.ts'
 import {
@@ -10,7 +19,14 @@ import {
   type WebhookDelivery,
   type WebhookSubscription,
 } from '../wire/webhook-subscription.ts'
-import { type CallOptions, type CreateOptions, create, type ResourceContext, readLoosely } from './resource.ts'
+import {
+  type CallOptions,
+  type CreateOptions,
+  create,
+  type IterateOptions,
+  type ResourceContext,
+  readLoosely,
+} from './resource.ts'
 
 /** A URL that receives events. */
 export interface WebhookRequest {
@@ -22,7 +38,8 @@ export interface WebhookRequest {
 
 /** Changes to a subscription. */
 export interface WebhookChange extends Partial<WebhookRequest> {
-  readonly status?: 'active' | 'disabled' | undefined
+  /** `disabled` by the specification, `archived` by the public contract. */
+  readonly status?: 'active' | 'disabled' | 'archived' | undefined
 }
 
 /** Filters of deliveries. They match exactly and are combined with AND. */
@@ -65,7 +82,7 @@ export interface WebhooksResource {
     options?: CallOptions,
   ): Promise<WithRaw<WebhookSubscription> | undefined>
   /** The subscriptions of an account. */
-  list(accountId: string, options?: CallOptions): Promise<readonly WithRaw<WebhookSubscription>[]>
+  list(accountId: string, options?: CallOptions): Promise<Rows<WithRaw<WebhookSubscription>>>
   /** Changes a subscription. Returns the new record, or `undefined` when the service does not return it. */
   update(
     accountId: string,
@@ -82,7 +99,7 @@ export interface WebhooksResource {
   remove(accountId: string, subscriptionId: string, options?: CallOptions): Promise<void>
   /** Event types to subscribe to. */
   listEventTypes(accountId: string, options?: CallOptions): Promise<readonly string[]>
-  /** One page of the log of deliveries. */
+  /** One page of the log of deliveries. By the public contract each attempt is a row of its own. */
   listDeliveries(
     accountId: string,
     filters?: WebhookDeliveryFilters,
@@ -92,7 +109,7 @@ export interface WebhooksResource {
   iterateDeliveries(
     accountId: string,
     filters?: WebhookDeliveryFilters,
-    options?: CallOptions,
+    options?: IterateOptions,
   ): AsyncIterable<WithRaw<WebhookDelivery>>
   /** Sends an event again, with the same id. Returns how many webhooks receive it, or `undefined` when the service does not say. */
   resend(accountId: string, eventId: string, options?: CallOptions): Promise<number | undefined>
@@ -100,10 +117,12 @@ export interface WebhooksResource {
 
 /** Makes the webhooks resource of a client. */
 export function createWebhooks(context: ResourceContext): WebhooksResource {
-  const { requester, forwardCursor } = context
+  const { requester, forwardCursor, dialect } = context
   const read = (accountId: string, where: string, options: CallOptions) =>
     requester.perform({ accountId, method: 'GET', path: where }, options.signal)
   const subscriptionPath = (accountId: string, id: string) => path`/accounts/${accountId}/webhooks/subscriptions/${id}`
+  const onePath = (accountId: string, id: string) =>
+    dialect === 'public' ? path`/accounts/${accountId}/webhooks/${id}` : subscriptionPath(accountId, id)
   const listDeliveries: WebhooksResource['listDeliveries'] = async (accountId, filters = {}, options = {}) => {
     const query = encodePageQuery(encodeFilters(filters), filters, forwardCursor)
     const body = await read(accountId, path`/accounts/${accountId}/webhooks/deliveries` + query, options)
@@ -111,21 +130,23 @@ export function createWebhooks(context: ResourceContext): WebhooksResource {
   }
   return {
     async create(accountId, request, options = {}) {
-      const input = { accountId, path: path`/accounts/${accountId}/webhooks`, body: encodeWebhook(request) }
+      const { url, eventTypes = dialect === 'public' ? ['*'] : undefined } = request
+      const body = encodeWebhook({ url, eventTypes }, dialect)
+      const input = { accountId, path: path`/accounts/${accountId}/webhooks`, body }
       const { full, ...created } = await create(context, input, options, decodeCreated)
       return { ...created, secret: full?.secret, subscription: full?.subscription }
     },
     async get(accountId, id, options = {}) {
-      const call = { accountId, method: 'GET', path: subscriptionPath(accountId, id) } as const
+      const call = { accountId, method: 'GET', path: onePath(accountId, id) } as const
       const body = await requester.find(call, options.signal)
       return body === undefined ? undefined : decodeWebhookSubscription(body)
     },
     async list(accountId, options = {}) {
       const body = await read(accountId, path`/accounts/${accountId}/webhooks`, options)
-      return decodePage(body, 'webhooks', decodeWebhookSubscription).items
+      return toRows(decodePage(body, ['webhooks', 'subscriptions'], decodeWebhookSubscription))
     },
     async update(accountId, id, change, options = {}) {
-      const body = JSON.stringify({ ...encodeWebhook(change), status: change.status })
+      const body = JSON.stringify({ ...encodeWebhook(change, dialect), status: checkStatus(change.status, dialect) })
       const call = { accountId, method: 'PATCH', path: subscriptionPath(accountId, id), body } as const
       return readLoosely(await requester.perform(call, options.signal), decodeWebhookSubscription)
     },
@@ -143,7 +164,11 @@ export function createWebhooks(context: ResourceContext): WebhooksResource {
     },
     listDeliveries,
     iterateDeliveries: (accountId, filters = {}, options = {}) =>
-      iteratePages((after) => listDeliveries(accountId, { ...filters, after }, options), filters.after),
+      iteratePages(
+        (after) => listDeliveries(accountId, { ...filters, after }, options),
+        filters.after,
+        options.onUnreadable,
+      ),
     async resend(accountId, eventId, options = {}) {
       const where = path`/accounts/${accountId}/webhooks/events/${eventId}/resend`
       return decodeResent(await requester.perform({ accountId, method: 'POST', path: where }, options.signal))
@@ -157,15 +182,22 @@ const encodeFilters = ({ subscriptionId, eventId, status }: WebhookDeliveryFilte
   status,
 })
 
-const encodeWebhook = ({ url, eventTypes }: WebhookChange) => {
+const encodeWebhook = ({ url, eventTypes }: WebhookChange, dialect: Dialect) => {
   if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) {
     throw new OutlayError('invalid_request', 'url: must be an http or https URL', { field: 'url' })
   }
-  return { url, event_types: eventTypes }
+  return { url, [dialect === 'public' ? 'events' : 'event_types']: eventTypes }
+}
+
+const checkStatus = (status: WebhookChange['status'], dialect: Dialect) => {
+  const [other, instead] = dialect === 'public' ? ['disabled', 'archived'] : ['archived', 'disabled']
+  if (status !== other) return status
+  const message = `status: the ${dialect} contract has no ${other} webhooks; use ${instead}`
+  throw new OutlayError('invalid_request', message, { field: 'status' })
 }
 
 const decodeCreated = (body: unknown) => ({
-  secret: isRecord(body) ? readOptionalText(body, 'secret') : undefined,
+  secret: isRecord(body) ? (readOptionalText(body, 'secret') ?? readOptionalText(body, 'shared_secret')) : undefined,
   subscription: readLoosely(body, decodeWebhookSubscription),
 })
 

@@ -13,6 +13,7 @@ import {
   isRecord,
   type JsonRecord,
   readChoice,
+  readFlag,
   readMember,
   readOptionalText,
   readText,
@@ -39,12 +40,24 @@ export function encodeExternalAddress(request: ExternalAddressRequest): JsonReco
   }
 }
 
+/** Members of an address that the public contract has and the specification does not. */
+interface PublicAddressMembers {
+  /** True for the address that the service prefers among those of its kind. */
+  readonly isPrimary: boolean
+  /** True when the owner of a linked bank account has to go through the provider's flow again. */
+  readonly needsUpdate: boolean
+  /** ISO 8601, UTC. */
+  readonly lastUpdated: string
+}
+
+type AddressMembers = AddressRecord & PublicAddressMembers
+
 /**
- * An address as the service returns it. The specification guarantees only `id` and `type`, so the rest may be missing.
- * Specification: "Address".
+ * An address as the service returns it. The specification guarantees only `id` and `type`, so the rest may be missing. A bank
+ * account without a type is external. Specification: "Address".
  */
 export type ReadAddress = Pick<AddressRecord, 'id' | 'type' | 'transferTypes'> & {
-  readonly [Member in keyof AddressRecord]?: AddressRecord[Member] | undefined
+  readonly [Member in keyof AddressMembers]?: AddressMembers[Member] | undefined
 }
 
 /**
@@ -54,15 +67,14 @@ export type ReadAddress = Pick<AddressRecord, 'id' | 'type' | 'transferTypes'> &
  */
 export function decodeAddress(value: unknown, catalog: Catalog = defaultCatalog): WithRaw<ReadAddress> {
   if (!isRecord(value)) throw unreadable('', 'an address')
-  const type = readChoice(value, 'type', addressTypes)
-  if (type === undefined) throw unreadable('type', 'internal or external')
+  const transferTypes = readTransferTypes(value, catalog)
   const address: ReadAddress = {
     id: readText(value, 'id', 'id'),
-    type,
+    type: readType(value, transferTypes, catalog),
     status: readChoice(value, 'status', addressStatuses),
     name: readOptionalText(value, 'name'),
     address: readOptionalText(value, 'address') ?? (readMember(value, 'address') === '' ? '' : undefined),
-    transferTypes: readTransferTypes(value, catalog),
+    transferTypes,
     created: readTimestamp(value, 'created') ?? readTimestamp(value, 'created_at'),
     ownership: readOptionalText(value, 'ownership'),
     owner: readOptionalText(value, 'owner'),
@@ -71,6 +83,22 @@ export function decodeAddress(value: unknown, catalog: Catalog = defaultCatalog)
     beneficiaryAddress: decodePostalAddress(value, 'beneficiary_address'),
     routingNumber: readRoutingNumber(value, 'routing_number') ?? undefined,
     accountNumber: readOptionalText(value, 'account_number'),
+    isPrimary: readFlag(value, 'is_primary'),
+    needsUpdate: readFlag(value, 'needs_update'),
+    lastUpdated: readTimestamp(value, 'last_updated') ?? readTimestamp(value, 'updated'),
   }
   return attachRaw(address, value)
+}
+
+const bankMembers = ['account_number', 'routing_number', 'account_type', 'bank_address']
+
+/** Some services leave out the type of bank accounts, and custodial wallets are never bank accounts. */
+const readType = (address: JsonRecord, transferTypes: readonly string[], catalog: Catalog): AddressRecord['type'] => {
+  const type = readChoice(address, 'type', addressTypes)
+  if (type !== undefined) return type
+  const isBank =
+    bankMembers.some((name) => (readMember(address, name) ?? null) !== null) ||
+    transferTypes.some((name) => catalog.transferType(name)?.family === 'bank')
+  if (isBank && (readMember(address, 'type') ?? null) === null) return 'external'
+  throw unreadable('type', 'internal or external')
 }

@@ -76,11 +76,31 @@ test('the JSON of the service is reachable but not enumerable', () => {
 test.each([
   ['status', '"status": "complete"', '"status": "asleep"'],
   ['id', '"id": "01BX5ZZKBKACTAV9WEVGEMMVRZ"', '"id": null'],
-  ['created_at', '"created_at"', '"forgotten_at"'],
+  ['created_at', '"created_at": "2026', '"created_at": "in 2026'],
   ['destination', '"destinationAddress"', '"somewhere"'],
   ['destination.address_id', '"address_id"', '"nothing"'],
 ])('an automation with an invalid %s is unreadable, by its member', (field, from, to) => {
   const run = () => decodeAutomation(parseJson(flat('complete', instructions).replace(from, to)))
   expect(run).toThrow(expect.objectContaining({ code: 'unreadable_response', field }))
   expect(() => decodeAutomation([])).toThrow(OutlayError)
+})
+
+test('a flat automation without times is read, and has none', () => {
+  const sent = {
+    id: 'm',
+    name: 'Treasury',
+    status: 'active',
+    destination_address: { address_id: 'a', value_type: 'sbc', transfer_type: 'Base' },
+    brand: { account_id: 'b' },
+  }
+  expect(decodeAutomation(sent)).toEqual({
+    id: 'm',
+    name: 'Treasury',
+    status: 'active',
+    source: { valueType: 'USD', transferType: null, fundingInstructions: null },
+    destination: { addressId: 'a', valueType: 'SBC', transferType: 'base' },
+    createdAt: undefined,
+    updatedAt: undefined,
+    brand: { accountId: 'b' },
+  })
 })

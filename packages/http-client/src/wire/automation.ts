@@ -36,18 +36,32 @@ export function encodeAutomationRequest({ name, source, destination, brand }: Au
 }
 
 /**
+ * An automation as the service returns it. By the public contract, the flat form has neither of the times.
+ * Specification: "Automation".
+ */
+export interface ReadAutomation extends Omit<Automation, 'createdAt' | 'updatedAt'> {
+  /** ISO 8601, UTC; `undefined` when the service does not say. */
+  readonly createdAt: string | undefined
+  /** ISO 8601, UTC; `undefined` when the service says neither this nor `createdAt`. */
+  readonly updatedAt: string | undefined
+  /** The account whose name is on the funding instructions, where the service repeats it. */
+  readonly brand?: AutomationRequest['brand']
+}
+
+/**
  * Reads one automation, nested (`source`, `destination`) or flat (`wire_instructions`, `destinationAddress`), into one
  * form; `complete` is `active`. Specification: "Automation".
  *
  * @throws OutlayError `unreadable_response`, with the member
  */
-export function decodeAutomation(value: unknown, catalog: Catalog = defaultCatalog): WithRaw<Automation> {
+export function decodeAutomation(value: unknown, catalog: Catalog = defaultCatalog): WithRaw<ReadAutomation> {
   if (!isRecord(value)) throw unreadable('', 'an automation')
   const createdAt = readTimestamp(value, 'created_at') ?? readTimestamp(value, 'created')
-  if (createdAt === undefined) throw unreadable('created_at', 'a timestamp')
+  if (createdAt === undefined && (readMember(value, 'created_at') ?? null) !== null)
+    throw unreadable('created_at', 'a timestamp')
   const nested = readMember(value, 'source')
   const source = isRecord(nested) ? nested : {}
-  const automation: Automation = {
+  const automation: ReadAutomation = {
     id: readText(value, 'id', 'id'),
     name: readOptionalText(value, 'name') ?? '',
     status: decodeStatus(value),
@@ -63,6 +77,7 @@ export function decodeAutomation(value: unknown, catalog: Catalog = defaultCatal
     destination: decodeDestination(value, catalog),
     createdAt,
     updatedAt: readTimestamp(value, 'updated_at') ?? readTimestamp(value, 'updated') ?? createdAt,
+    ...decodeBrand(value),
   }
   return attachRaw(automation, value)
 }
@@ -71,6 +86,12 @@ const decodeStatus = (automation: JsonRecord): AutomationStatus => {
   const status = Automation.readStatus(readText(automation, 'status', 'status').toLowerCase())
   if (status === undefined) throw unreadable('status', 'a status of an automation')
   return status
+}
+
+const decodeBrand = (automation: JsonRecord): Pick<ReadAutomation, 'brand'> => {
+  const brand = readMember(automation, 'brand')
+  const accountId = isRecord(brand) ? readOptionalText(brand, 'account_id') : undefined
+  return accountId === undefined ? {} : { brand: { accountId } }
 }
 
 const decodeFundingInstructions = (automation: JsonRecord, source: JsonRecord): WireInstructions | null =>

@@ -1,6 +1,6 @@
 import { OutlayError } from '@outlay/core'
 import { expect, test } from 'vitest'
-import { decodeLinkToken, decodeRegisteredIds, decodeUpdateLinkToken } from './bank-link.ts'
+import { decodeLinkToken, decodeRegistration } from './bank-link.ts'
 import { parseJson } from './json.ts'
 
 test('a link token is read with its expiry and its callback', () => {
@@ -13,21 +13,28 @@ test('a link token is read with its expiry and its callback', () => {
   })
 })
 
-test('an update token is read alone', () => {
-  expect(decodeUpdateLinkToken(parseJson('{"link_token": "link-2"}'))).toEqual({ linkToken: 'link-2' })
-  expect(decodeLinkToken({ link_token: 'link-3' })).toEqual({ linkToken: 'link-3' })
+test('a token is read alone', () => {
+  expect(decodeLinkToken(parseJson('{"link_token": "link-2"}'))).toEqual({ linkToken: 'link-2' })
 })
 
 test('an answer without a token is unreadable, by its member', () => {
-  for (const decode of [decodeLinkToken, decodeUpdateLinkToken]) {
-    expect(() => decode({})).toThrow(expect.objectContaining({ code: 'unreadable_response', field: 'link_token' }))
-    expect(() => decode('link-1')).toThrow(OutlayError)
-  }
+  expect(() => decodeLinkToken({})).toThrow(
+    expect.objectContaining({ code: 'unreadable_response', field: 'link_token' }),
+  )
+  expect(() => decodeLinkToken('link-1')).toThrow(OutlayError)
 })
 
 test('a registration returns one id, or the first of several', () => {
-  expect(decodeRegisteredIds(parseJson('{"financial_institution_id": "fi-1"}'))).toEqual(['fi-1'])
+  expect(decodeRegistration(parseJson('{"financial_institution_id": "fi-1"}')).ids).toEqual(['fi-1'])
   const text = '{"financial_institution_id": "fi-1", "financial_institution_ids": ["fi-1", "fi-2"]}'
-  expect(decodeRegisteredIds(parseJson(text))).toEqual(['fi-1', 'fi-2'])
-  expect(decodeRegisteredIds(['fi-1'])).toEqual([])
+  expect(decodeRegistration(parseJson(text)).ids).toEqual(['fi-1', 'fi-2'])
+  expect(decodeRegistration(['fi-1']).ids).toEqual([])
+})
+
+test('a registration returns the id of an address, alone or beside that of an institution', () => {
+  expect(decodeRegistration({ address_id: 'a' })).toEqual({ addressId: 'a', ids: ['a'] })
+  expect(decodeRegistration({ address_id: 'a', financial_institution_id: 'fi' })).toEqual({
+    addressId: 'a',
+    ids: ['fi'],
+  })
 })

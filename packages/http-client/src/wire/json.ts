@@ -82,6 +82,12 @@ export function readChoice<T extends string>(record: JsonRecord, name: string, c
   return choices.find((choice) => choice === text)
 }
 
+/** A member that may be true or false. Anything else is `undefined`. */
+export function readFlag(record: JsonRecord, name: string): boolean | undefined {
+  const value = readMember(record, name)
+  return typeof value === 'boolean' ? value : undefined
+}
+
 /** A member that may be a string or null. A missing one is `undefined`. */
 export function readNullableText(record: JsonRecord, name: string): string | null | undefined {
   return readMember(record, name) === null ? null : readOptionalText(record, name)

@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import { expect, test } from 'vitest'
 import { parseJson } from './json.ts'
-import { decodeFailure, decodeTransfer, encodeTransferRequest, observe } from './transfer.ts'
+import { decodeTransfer, encodeTransferRequest, observe } from './transfer.ts'
 
 const base = {
   id: '01BX5ZZKBKACTAV9WEVGEMMVRZ',
@@ -156,41 +156,6 @@ test.each([
   [[base], ''],
 ])('what cannot be read names its member, and shows no value (%#)', (value, field) => {
   expect(code(() => decodeTransfer(value))).toBe(`unreadable_response ${field}`)
-})
-
-const at = '2026-01-02T03:05:05.678Z'
-
-test('a failure may be null, a code, a sentence or an object', () => {
-  expect(decodeFailure(null, at)).toBeNull()
-  expect(decodeFailure(undefined, at)).toBeNull()
-  const unknown = { type: 'unknown', occurredAt: at, retriable: false }
-  expect(decodeFailure('account_closed', at)).toEqual({ ...unknown, code: 'account_closed', detail: 'account_closed' })
-  expect(decodeFailure('The account is closed.', at)).toEqual({
-    ...unknown,
-    code: 'unknown',
-    detail: 'The account is closed.',
-  })
-  expect(decodeFailure({ reason: 'closed' }, at)).toMatchObject({ ...unknown, code: 'closed', detail: 'closed' })
-  expect(
-    decodeFailure(
-      {
-        type: 'returned',
-        code: 'R02',
-        detail: 'Account closed',
-        occurred_at: '2026-01-01T00:00:00Z',
-        retriable: true,
-        ach_return: { code: 'R02', reason: 'Account closed', category: 'account' },
-      },
-      at,
-    ),
-  ).toEqual({
-    type: 'returned',
-    code: 'R02',
-    detail: 'Account closed',
-    occurredAt: '2026-01-01T00:00:00Z',
-    retriable: true,
-    achReturn: { code: 'R02', reason: 'Account closed', category: 'account' },
-  })
 })
 
 test('a failed transfer without a reason still has a failure', () => {

@@ -5,12 +5,12 @@ import {
   OutlayError,
   type Transfer,
   type TransferEndpoint,
-  type TransferFailure,
   type TransferRequest,
   type TransferReturn,
   type TransferStatus,
   transferStatuses,
 } from '@outlay/core'
+import type { Dialect } from '../dialect.ts'
 import { decodeAmount } from './amount.ts'
 import { readTransferType, readValueType } from './catalog.ts'
 import {
@@ -28,12 +28,13 @@ import {
 } from './json.ts'
 import { decodePaymentDetails, decodeWireInstructions } from './payment.ts'
 import { decodeTransferQuote } from './quote.ts'
+import { decodeFailure, isCode, unexplainedFailure } from './transfer-failure.ts'
 
 /**
- * Writes the body of a create. The order of the members is fixed, so that a retry sends the same bytes.
- * Specification: "POST /accounts/{account_id}/transfers".
+ * Writes the body of a create. The order of the members is fixed, so that a retry sends the same bytes. The memo of a wire is
+ * `memo` by the public contract. Specification: "POST /accounts/{account_id}/transfers".
  */
-export function encodeTransferRequest(request: TransferRequest): JsonRecord {
+export function encodeTransferRequest(request: TransferRequest, dialect: Dialect = 'specification'): JsonRecord {
   const { amount, source, destination, brand, note, quoteId } = request
   return {
     amount: { value: amount.value, currency: amount.currency },
@@ -42,7 +43,7 @@ export function encodeTransferRequest(request: TransferRequest): JsonRecord {
       address_id: destination.addressId,
       value_type: destination.valueType,
       transfer_type: destination.transferType,
-      wire_memo: destination.wireMemo,
+      [dialect === 'public' ? 'memo' : 'wire_memo']: destination.wireMemo,
     },
     brand: brand === undefined ? undefined : { account_id: brand.accountId },
     note,
@@ -52,11 +53,16 @@ export function encodeTransferRequest(request: TransferRequest): JsonRecord {
 
 /**
  * Reads one transfer into its canonical form. Value types and transfer types get the spelling of the catalog; unknown ones stay
- * unchanged. Specification: "Transfer".
+ * unchanged. The dialect decides about one thing: whether a failure that says nothing about it is retriable; by the specification
+ * it is not. Specification: "Transfer".
  *
  * @throws OutlayError `unreadable_response`, with the member
  */
-export function decodeTransfer(value: unknown, catalog: Catalog = defaultCatalog): WithRaw<Transfer> {
+export function decodeTransfer(
+  value: unknown,
+  catalog: Catalog = defaultCatalog,
+  dialect: Dialect = 'specification',
+): WithRaw<Transfer> {
   if (!isRecord(value)) throw unreadable('', 'a transfer')
   const createdAt = readTimestamp(value, 'created_at') ?? readTimestamp(value, 'created')
   if (createdAt === undefined) throw unreadable('created_at', 'a timestamp')
@@ -66,7 +72,8 @@ export function decodeTransfer(value: unknown, catalog: Catalog = defaultCatalog
     id: readText(value, 'id', 'id'),
     status,
     failure:
-      decodeFailure(readMember(value, 'failure'), updatedAt) ?? (status === 'failed' ? unexplained(updatedAt) : null),
+      decodeFailure(readMember(value, 'failure'), updatedAt, dialect) ??
+      (status === 'failed' ? unexplainedFailure(updatedAt, dialect) : null),
     amount: decodeAmount(value, 'amount', catalog),
     source: decodeEndpoint(value, 'source', catalog),
     destination: decodeEndpoint(value, 'destination', catalog),
@@ -89,7 +96,7 @@ const decodeEndpoint = (transfer: JsonRecord, name: string, catalog: Catalog): T
     transferType: readTransferType(endpoint, 'transfer_type', `${name}.transfer_type`, catalog),
     financialInstitutionId: readOptionalText(endpoint, 'financial_institution_id'),
     transactionId: readOptionalText(endpoint, 'transaction_id'),
-    wireMemo: readOptionalText(endpoint, 'wire_memo'),
+    wireMemo: readOptionalText(endpoint, 'wire_memo') ?? readOptionalText(endpoint, 'memo'),
     paymentDetails: decodePaymentDetails(endpoint),
   }
 }
@@ -105,49 +112,6 @@ function decodeStatus(transfer: JsonRecord): TransferStatus {
   const status = statusAliases.get(readText(transfer, 'status', 'status').toLowerCase())
   if (status === undefined) throw unreadable('status', 'a status of a transfer')
   return status
-}
-
-const failureTypes = ['rejected', 'returned', 'expired', 'insufficient_balance', 'service_error', 'unknown'] as const
-
-const isCode = (text: string): boolean => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(text)
-
-/** Reads a failure that is null, a code, a sentence, or an object of any known spelling. */
-export function decodeFailure(failure: unknown, updatedAt: string): TransferFailure | null {
-  if (typeof failure === 'string' && failure !== '') {
-    const code = isCode(failure) ? failure : 'unknown'
-    return { type: 'unknown', code, detail: failure, occurredAt: updatedAt, retriable: false }
-  }
-  if (!isRecord(failure)) return null
-  const text = (...names: string[]) => names.map((name) => readOptionalText(failure, name)).find((t) => t !== undefined)
-  const type = text('type')
-  const code = text('code', 'reason', 'error') ?? type ?? 'unknown'
-  return {
-    type: failureTypes.find((known) => known === type) ?? 'unknown',
-    code,
-    detail: text('detail', 'message', 'description', 'reason') ?? code,
-    occurredAt: readTimestamp(failure, 'occurred_at') ?? updatedAt,
-    retriable: readMember(failure, 'retriable') === true,
-    achReturn: decodeAchReturn(readMember(failure, 'ach_return')),
-  }
-}
-
-const unexplained = (occurredAt: string): TransferFailure => ({
-  type: 'unknown',
-  code: 'unknown',
-  detail: 'the service gave no reason',
-  occurredAt,
-  retriable: false,
-})
-
-const decodeAchReturn = (value: unknown): TransferFailure['achReturn'] => {
-  if (!isRecord(value)) return undefined
-  const code = readOptionalText(value, 'code')
-  if (code === undefined) return undefined
-  return {
-    code,
-    reason: readOptionalText(value, 'reason') ?? code,
-    category: readOptionalText(value, 'category') ?? 'unknown',
-  }
 }
 
 /**

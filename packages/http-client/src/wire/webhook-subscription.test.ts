@@ -72,3 +72,17 @@ test('a record without its id is unreadable', () => {
   expect(() => decodeWebhookDelivery({ status: 'pending' })).toThrow('id')
   expect(() => decodeWebhookDelivery([])).toThrow('delivery')
 })
+
+test('the forms of the public contract are read', () => {
+  const subscription = { id: 'w', url: 'https://example.com/hook', events: ['transfer.*'], status: 'archived' }
+  expect(decodeWebhookSubscription(subscription)).toMatchObject({ eventTypes: ['transfer.*'], status: 'archived' })
+  expect(decodeEventTypes([{ event_type: 'transfer.completed', summary: 'A transfer completed.' }])).toEqual([
+    'transfer.completed',
+  ])
+  expect(() => decodeEventTypes([{ summary: 'A transfer completed.' }])).toThrow('event_types')
+  expect(decodeWebhookDelivery({ id: 'd', attempt_number: 3, status_code: 503 })).toMatchObject({
+    attempts: 3,
+    attemptNumber: 3,
+    lastStatus: 503,
+  })
+})

@@ -18,7 +18,7 @@ export interface WebhookSubscription {
   /** Event types, `noun.*` or `*`. */
   readonly eventTypes: readonly string[]
   /** `undefined` when it is unknown. */
-  readonly status: 'active' | 'disabled' | undefined
+  readonly status: 'active' | 'disabled' | 'archived' | undefined
   /** Why the service disabled it. */
   readonly disabledReason: string | undefined
   /** ISO 8601, UTC. */
@@ -27,7 +27,7 @@ export interface WebhookSubscription {
   readonly updated: string | undefined
 }
 
-/** The delivery of one event to one subscription. */
+/** The delivery of one event to one subscription, or by the public contract one attempt of it. */
 export interface WebhookDelivery {
   readonly id: string
   readonly subscriptionId: string | undefined
@@ -36,7 +36,10 @@ export interface WebhookDelivery {
   readonly eventType: string | undefined
   /** `undefined` when it is unknown. */
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled' | undefined
+  /** Attempts so far. */
   readonly attempts: number | undefined
+  /** The attempt that this row is about, from 1, where each attempt has a row. */
+  readonly attemptNumber: number | undefined
   /** HTTP status of the last answer; `undefined` when there was none. */
   readonly lastStatus: number | undefined
   /** Why the last attempt failed. */
@@ -59,8 +62,8 @@ export function decodeWebhookSubscription(value: unknown): WithRaw<WebhookSubscr
   const subscription: WebhookSubscription = {
     id: readText(value, 'id', 'id'),
     url: readText(value, 'url', 'url'),
-    eventTypes: decodeEventTypes(readMember(value, 'event_types') ?? []),
-    status: readChoice(value, 'status', ['active', 'disabled']),
+    eventTypes: decodeEventTypes(readMember(value, 'event_types') ?? readMember(value, 'events') ?? []),
+    status: readChoice(value, 'status', ['active', 'disabled', 'archived']),
     disabledReason: readOptionalText(value, 'disabled_reason'),
     created: readTimestamp(value, 'created') ?? readTimestamp(value, 'created_at'),
     updated: readTimestamp(value, 'updated') ?? readTimestamp(value, 'updated_at'),
@@ -83,8 +86,9 @@ export function decodeWebhookDelivery(value: unknown): WithRaw<WebhookDelivery> 
     eventId: readOptionalText(value, 'event_id'),
     eventType: readOptionalText(value, 'event_type'),
     status: readChoice(value, 'status', ['pending', 'delivered', 'failed', 'canceled']),
-    attempts: readCount(value, 'attempts'),
-    lastStatus: readCount(value, 'last_status'),
+    attempts: readCount(value, 'attempts') ?? readCount(value, 'attempt_number'),
+    attemptNumber: readCount(value, 'attempt_number'),
+    lastStatus: readCount(value, 'last_status') ?? readCount(value, 'status_code'),
     lastError: readOptionalText(value, 'last_error'),
     lastAttemptAt: readTimestamp(value, 'last_attempt_at'),
     nextAttemptAt: readTimestamp(value, 'next_attempt_at'),
@@ -94,16 +98,20 @@ export function decodeWebhookDelivery(value: unknown): WithRaw<WebhookDelivery> 
 }
 
 /**
- * Reads a list of event types: `{event_types: […]}`, or a bare array.
+ * Reads a list of event types: `{event_types: […]}`, or a bare array. An entry is a text, or an object with the `event_type`.
  *
  * @throws OutlayError `unreadable_response`
  */
 export function decodeEventTypes(value: unknown): readonly string[] {
   const types: unknown = isRecord(value) ? readMember(value, 'event_types') : value
-  if (!Array.isArray(types) || !types.every((type) => typeof type === 'string')) {
-    throw unreadable('event_types', 'a list of strings')
-  }
-  return types
+  const names = Array.isArray(types) ? types.map(readEventType) : [undefined]
+  if (!names.every((name) => name !== undefined)) throw unreadable('event_types', 'a list of event types')
+  return names
+}
+
+const readEventType = (type: unknown): string | undefined => {
+  if (isRecord(type)) return readOptionalText(type, 'event_type')
+  return typeof type === 'string' ? type : undefined
 }
 
 /** How many webhooks receive an event again; `undefined` when the service does not say. */
