@@ -84,6 +84,10 @@ const absent = [
   'automations.update',
   'balances.list',
   'balances.listAll',
+  'quotes.create',
+  'quotes.get',
+  'quotes.iterate',
+  'quotes.list',
   'transfers.cancel',
   'webhooks.rotate',
 ]

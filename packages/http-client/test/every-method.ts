@@ -79,6 +79,17 @@ export const everyMethod: Readonly<Record<string, Readonly<Record<string, (clien
     getStatus: ({ financialInstitutions }) => financialInstitutions.getStatus(accountId, id),
     createUpdateLinkToken: ({ financialInstitutions }) => financialInstitutions.createUpdateLinkToken(accountId, id),
   },
+  quotes: {
+    create: ({ quotes }) =>
+      quotes.create(accountId, {
+        amount: { value: '1', currency: 'USDC' },
+        source: { valueType: 'USDC' },
+        destination: { valueType: 'MXN' },
+      }),
+    get: ({ quotes }) => quotes.get(accountId, id),
+    list: ({ quotes }) => quotes.list(accountId),
+    iterate: ({ quotes }) => all(quotes.iterate(accountId)),
+  },
   transfers: {
     create: ({ transfers }) =>
       transfers.create(accountId, { amount: { value: '1', currency: 'USD' }, source: leg, destination: bank }),

@@ -4,7 +4,7 @@ import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest 
 import { path } from '../request.ts'
 import type { WithRaw } from '../wire/json.ts'
 import { decodeQuote, encodeQuoteRequest } from '../wire/quote.ts'
-import { type CallOptions, type CreateOptions, create, type ResourceContext } from './resource.ts'
+import { type CallOptions, type CreateOptions, create, type IterateOptions, type ResourceContext } from './resource.ts'
 
 /** The result of a create. */
 export interface CreatedQuote {
@@ -28,7 +28,7 @@ export interface QuotesResource {
   /** One page, newest first. */
   list(accountId: string, page?: PageRequest, options?: CallOptions): Promise<Page<WithRaw<Quote>>>
   /** All quotes of an account. The next page is read when the previous one is consumed. */
-  iterate(accountId: string, page?: PageRequest, options?: CallOptions): AsyncIterable<WithRaw<Quote>>
+  iterate(accountId: string, page?: PageRequest, options?: IterateOptions): AsyncIterable<WithRaw<Quote>>
 }
 
 /** Makes the quotes resource of a client. */
@@ -55,6 +55,6 @@ export function createQuotes(context: ResourceContext): QuotesResource {
     },
     list,
     iterate: (accountId, page = {}, options = {}) =>
-      iteratePages((after) => list(accountId, { ...page, after }, options), page.after),
+      iteratePages((after) => list(accountId, { ...page, after }, options), page.after, options.onUnreadable),
   }
 }
