@@ -33,7 +33,7 @@ export interface QuotesResource {
 
 /** Makes the quotes resource of a client. */
 export function createQuotes(context: ResourceContext): QuotesResource {
-  const { requester, forwardCursor, catalog } = context
+  const { requester, forwardCursor, catalog, dialect } = context
   const decode = (value: unknown) => decodeQuote(value, catalog)
   const list: QuotesResource['list'] = async (accountId, page = {}, options = {}) => {
     const where = path`/accounts/${accountId}/quotes` + encodePageQuery({}, page, forwardCursor)
@@ -50,7 +50,9 @@ export function createQuotes(context: ResourceContext): QuotesResource {
     },
     async get(accountId, quoteId, options = {}) {
       const call = { accountId, method: 'GET', path: path`/accounts/${accountId}/quotes/${quoteId}` } as const
-      const body = await requester.find(call, options.signal)
+      // The public contract has no such path. Its 404 says nothing about the quote.
+      const find = dialect === 'public' ? requester.perform : requester.find
+      const body = await find(call, options.signal)
       return body === undefined ? undefined : decode(body)
     },
     list,
