@@ -118,6 +118,10 @@ describe('Quote.sourceShare', () => {
     expect(share('0', '0.000001')).toBe('0.000000')
   })
 
+  it('has the digits that the amount has, where its value type has fewer by now', () => {
+    expect(Quote.sourceShare(quote, { before: '0', now: '100' }, 2).value).toBe('5.405406')
+  })
+
   it('of three thirds is the whole, with the remainder in the last one', () => {
     expect([share('0', '33.33'), share('33.33', '33.33'), share('66.66', '33.34')]).toEqual([
       '1.801621',

@@ -187,9 +187,11 @@ const sourceShare = (
   const [whole, before, now] = [destinationAmount.value, part.before, part.now].map((value) =>
     Amount.toUnits({ value, currency: destinationAmount.currency }, parts),
   ) as [bigint, bigint, bigint]
-  const source = Amount.toUnits(sourceAmount, sourceScale)
+  // The digits of a value type may be fewer today than when the quote was given.
+  const scale = Math.max(sourceScale, sourceAmount.value.split('.')[1]?.length ?? 0)
+  const source = Amount.toUnits(sourceAmount, scale)
   const units = (source * (before + now)) / whole - (source * before) / whole
-  return Amount.fromUnits(units, sourceAmount.currency, sourceScale)
+  return Amount.fromUnits(units, sourceAmount.currency, scale)
 }
 
 /** Exact arithmetic of quotes. */

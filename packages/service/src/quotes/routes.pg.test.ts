@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signInClient } from '../../test/client-caller.ts'
 import { checkedFetch } from '../../test/contract.ts'
 import { inspect } from '../../test/inspection.ts'
-import { type TestQuotes, testQuotes } from '../../test/quotes.ts'
+import { type QuoteRefusal, type TestQuotes, testQuotes } from '../../test/quotes.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { createApp } from '../app.ts'
 import type { QuoteAnswer, QuoteProvider, Quotes } from './port.ts'
@@ -52,6 +52,17 @@ describe('a quote', () => {
       'destination',
       usdc('5.405406'),
       mxn('100.00'),
+    ])
+  })
+
+  it('is asked for in camelCase too, and refused in the same spelling', async () => {
+    const path = `/accounts/${api.accountId}/quotes`
+    const body = { amount: mxn('100'), source: { valueType: 'USDC' }, destination: { valueType: 'mxn' } }
+    expect((await api.call('POST', path, { body })).status).toBe(201)
+    const refused = await api.call<QuoteRefusal>('POST', path, { body: { ...body, source: { valueType: 'USD' } } })
+    expect([refused.body.code, refused.body.errors?.[0]?.source?.pointer]).toEqual([
+      'unsupported_flow',
+      '/source/valueType',
     ])
   })
 
