@@ -10,6 +10,7 @@ const pages: Readonly<Record<Operation['tag'], string>> = {
   Addresses: 'addresses',
   Balances: 'balances',
   Transfers: 'transfers',
+  Tokens: 'tokens',
   Automations: 'automations',
   'Bank linking': 'bank-links',
   'Financial institutions': 'financial-institutions',

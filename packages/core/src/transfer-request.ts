@@ -243,7 +243,7 @@ const checkPeg = (source: Leg | undefined, destination: Leg | undefined): void =
   if (message !== undefined) refuse(destination.input, members.valueType, 'peg_mismatch', message)
 }
 
-const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void => {
+const checkFlow = (source: Leg | undefined, destination: Leg | undefined, { movesBetweenChains }: Catalog): void => {
   if (source?.value === undefined || source.rail === undefined) return
   if (destination?.value === undefined || destination.rail === undefined) return
   const legs = {
@@ -254,7 +254,7 @@ const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void 
       transferType: destination.rail.name,
     },
   }
-  const flow = flowOf(legs, source.rail, destination.rail)
+  const flow = flowOf(legs, source.rail, destination.rail, { movesBetweenChains })
   if (typeof flow === 'string') return
   const { input } = flow.side === 'source' ? source : destination
   refuse(input, members[flow.member], flow.code, flow.message)
@@ -302,7 +302,7 @@ const parse = (
   const destination = readLeg(input, 'destination', catalog, mayBeInline)
   const amount = readAmount(input, catalog, source, destination)
   checkLimit(input, amount, source)
-  checkFlow(source, destination)
+  checkFlow(source, destination, catalog)
   if (options.samePeg === true) checkPeg(source, destination)
   if (source !== undefined && has(source.input.record, members.wireMemo)) {
     refuse(source.input, members.wireMemo, 'wire_memo_not_supported', 'belongs to the destination')

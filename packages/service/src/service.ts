@@ -1,5 +1,5 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
-import { createEngine, defaultCatalog, type Engine } from '@outlay/core'
+import { type Catalog, createEngine, defaultCatalog, type Engine } from '@outlay/core'
 import { type Onboarding, startOnboarding } from './accounts/onboarding.ts'
 import { accountsRoutes } from './accounts/routes.ts'
 import { addressesRoutes } from './addresses/routes.ts'
@@ -33,6 +33,7 @@ import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
 import { simulationsRoutes } from './simulations/routes.ts'
 import { type Part, stopInStages } from './stopping.ts'
 import { gaugeRailExceptions } from './telemetry.ts'
+import { tokensRoutes } from './tokens/routes.ts'
 import { applyFacts } from './transfers/facts.ts'
 import { instructionReader } from './transfers/instructions.ts'
 import { subscribeToEngine } from './transfers/progress.ts'
@@ -69,6 +70,7 @@ const shell: readonly RouteModule[] = [
   accountsRoutes,
   addressesRoutes,
   transfersRoutes,
+  tokensRoutes,
   balancesRoutes,
   automationsRoutes,
   webhooksRoutes,
@@ -194,7 +196,11 @@ function routesOf(
   const routes = simulation === undefined ? [...shell] : [...shell, simulationsRoutes(simulation, mayMoveClock)]
   const options = bankLinking ?? (simulation === undefined ? undefined : { provider: 'simulated' as const })
   if (options === undefined) return routes
-  const links = createBankLinking(options, context, simulation ?? context.clock)
+  const links = createBankLinking(
+    { ...options, pathAliases: context.bankLinkAliases },
+    context,
+    simulation ?? context.clock,
+  )
   routes.push(bankLinkRoutes(links.linking))
   if (links.simulation !== undefined) routes.push(bankLinkSimulationsRoutes(links.simulation))
   return routes
@@ -208,7 +214,8 @@ function createContext(
   readonly engine: Engine<Tx>
   readonly rails: Rails | SimulatedRails
 } {
-  const { pool, schema = 'outlay_service', catalog = defaultCatalog } = options
+  const { pool, schema = 'outlay_service', dialect } = options
+  const catalog = catalogOf(options)
   // The service handles the engine's events as the system, in the engine's own transaction.
   const driver: Driver<Tx> = { ...pgDriver(pool), transaction: (work) => inTransaction({ pool }, work) }
   const backend = postgres({ driver, schema: `${schema}_engine`, logger: options.logger })
@@ -228,7 +235,7 @@ function createContext(
     engine,
     rails,
     secrets,
-    custody: options.custody ?? (options.rails === 'simulated' ? createSimulatedCustody() : undefined),
+    custody: options.custody ?? (options.rails === 'simulated' ? createSimulatedCustody(catalog) : undefined),
     logger,
     telemetry: options.telemetry,
     isRunning,
@@ -242,8 +249,21 @@ function createContext(
     transferExpiryHours: options.transferExpiryHours,
     allowPrivateWebhooks: options.allowPrivateWebhooks,
     webhookPorts: options.webhookPorts,
+    dialect,
+    bankLinkAliases: aliasesOf(options),
   }
   return { context, engine, rails }
+}
+
+/** In the public dialect, a token moves between chains. */
+function catalogOf({ catalog = defaultCatalog, dialect }: ServiceOptions): Catalog {
+  return dialect === 'public' ? { ...catalog, movesBetweenChains: true } : catalog
+}
+
+/** Path segments of bank linking beside the main one. Programs of the public contract expect the name of a provider. */
+function aliasesOf({ bankLinking, dialect }: ServiceOptions): readonly string[] {
+  const { pathSegment = 'banklink', pathAliases = dialect === 'public' ? ['plaid'] : [] } = bankLinking ?? {}
+  return pathAliases.filter((alias) => alias !== pathSegment)
 }
 
 function secretsOf(given: ServiceOptions['encryptionKey'], random: ServiceContext['random']): Secrets {
