@@ -90,9 +90,16 @@ export const hostileRoutes: readonly HostileRoute[] = [
   get('/accounts'),
   send('POST', '/accounts', () => newAccount),
   get(account),
+  send('PATCH', account, () => ({ email: 'other@roe.example', website: '' })),
   get('/addresses'),
   get(`${account}/addresses`),
-  send('POST', `${account}/addresses/external`, () => ({ ...bank, transfer_types: ['wire', 'ach_debit'] })),
+  send('POST', `${account}/addresses/external`, () => ({
+    ...bank,
+    transfer_types: ['wire', 'ach_debit'],
+    ownership: 'customer-owned',
+  })),
+  send('POST', `${account}/addresses/internal`, () => ({ name: 'Payroll', transfer_types: ['base', 'polygon'] })),
+  send('POST', `${account}/addresses/{address_id}/update-link-token`),
   get('/addresses/{address_id}'),
   get(`${account}/addresses/{address_id}`),
   send('PATCH', '/addresses/{address_id}', () => ({ transfer_types: ['polygon'], name: 'Other' })),
@@ -112,6 +119,9 @@ export const hostileRoutes: readonly HostileRoute[] = [
     destination: { value_type: 'MXN' },
   })),
   get(`${account}/quotes/{quote_id}`),
+  ...['mints', 'burns', 'transfers'].flatMap((move) =>
+    ['', account].flatMap((scope) => [get(`${scope}/tokens/${move}`), get(`${scope}/tokens/${move}/{transfer_id}`)]),
+  ),
   get(`${account}/automations`),
   send('POST', `${account}/automations`, ({ walletId }) => ({
     name: 'Deposits',
@@ -127,7 +137,10 @@ export const hostileRoutes: readonly HostileRoute[] = [
   send('POST', `${institution}/update-link-token`),
   send('POST', `${account}/banklink/link_token`, () => ({ legal_name: 'Ada Roe', date_of_birth: '1980-02-29' })),
   send('POST', `${account}/financial-institutions/banklink/link_token`, () => ({ phone_number: '+12175550100' })),
-  send('POST', `${account}/banklink/register-account`, ({ publicToken }) => ({ public_token: publicToken })),
+  send('POST', `${account}/banklink/register-account`, ({ publicToken }) => ({
+    public_token: publicToken,
+    transfer_types: ['ach_debit'],
+  })),
   send('POST', `${account}/financial-institutions/register-account`, ({ publicToken }) => ({
     public_token: publicToken,
     customer_webhook_url: url,
@@ -136,6 +149,8 @@ export const hostileRoutes: readonly HostileRoute[] = [
   send('POST', `${account}/webhooks`, () => ({ url, event_types: ['account.updated'] })),
   get(`${account}/webhooks/event_types`),
   get(`${account}/webhooks/deliveries`),
+  get(`${account}/webhooks/deliveries/{delivery_id}/attempts`),
+  get(`${account}/webhooks/{subscription_id}`),
   send('POST', `${account}/webhooks/events/{event_id}/resend`),
   send('POST', `${webhook}/rotate`),
   get(webhook),

@@ -11,6 +11,7 @@ const pages: Readonly<Record<Operation['tag'], string>> = {
   Balances: 'balances',
   Transfers: 'transfers',
   Quotes: 'quotes',
+  Tokens: 'tokens',
   Automations: 'automations',
   'Bank linking': 'bank-links',
   'Financial institutions': 'financial-institutions',

@@ -5,6 +5,7 @@
 import { join, resolve } from 'node:path'
 import { pinoLogger } from '@outlay/service/logging'
 import { startSandbox } from '@outlay/service/sandbox'
+import { readCatalog } from './catalog.ts'
 import { provideCredentials } from './credentials.ts'
 import { openDatabase } from './database.ts'
 import { provideKey } from './encryption-key.ts'
@@ -45,7 +46,7 @@ async function run(options: Options): Promise<void> {
   running.defer(() => database.stop())
   const logger = pinoLogger({ level: options.logLevel, destination: process.stderr })
   if (key?.isNew === true) logger.warn({ path: key.path }, keyWarning)
-  const { port, allowPrivateWebhooks, publicUrl } = options
+  const { port, allowPrivateWebhooks, publicUrl, dialect, bankLinkAliases } = options
   let ownClient: string | undefined
   const sandbox = running.use(
     await startSandbox({
@@ -54,6 +55,9 @@ async function run(options: Options): Promise<void> {
       logger,
       allowPrivateWebhooks,
       publicUrl,
+      dialect,
+      bankLinkAliases,
+      catalog: await readCatalog(options.catalogModule),
       // One clock moves the payments of all clients, so that only the client of this command moves it.
       mayMoveClock: (clientId) => clientId === ownClient,
       encryptionKey: key?.key,

@@ -13,6 +13,12 @@ export interface Options {
   readonly encryptionKey: string | undefined
   /** Whether webhooks may go to private addresses. */
   readonly allowPrivateWebhooks: boolean
+  /** What decides where the two contracts contradict each other. */
+  readonly dialect: (typeof dialects)[number]
+  /** Path segments of bank linking beside `banklink`; `undefined` for those of the dialect. */
+  readonly bankLinkAliases: readonly string[] | undefined
+  /** A module that exports `catalog`; `undefined` for the built-in value types and transfer types. */
+  readonly catalogModule: string | undefined
   /** Base URL for clients; `undefined` for the address that listens. */
   readonly publicUrl: string | undefined
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -24,6 +30,9 @@ export const usage = `Runs the money-movement service on this machine, with simu
   --port <number>         default 4010
   --data-dir <directory>  where the data stay; default .outlay/service in the repository
   --database-url <url>    a PostgreSQL of your own, instead of the embedded one; default DATABASE_URL
+  --dialect <name>        specification, or public for programs of the public contract; default specification
+  --bank-link-alias <segment>  a path of bank linking beside banklink, any number of times; default plaid in the public dialect
+  --catalog <module>      a module that exports catalog, made with createCatalog; default the built-in one
   --public-url <url>      base URL for clients, such as behind a proxy; default the address that listens
   --private-webhooks      webhooks may go to private addresses and over plain HTTP; always so with the embedded database
   --log-level <level>     debug, info, warn, error or silent; default info
@@ -31,6 +40,8 @@ export const usage = `Runs the money-movement service on this machine, with simu
 OUTLAY_ENCRYPTION_KEY has the key for what is encrypted at rest, 32 octets in base64. Without it, the service makes one and keeps it in
 the data directory.
 `
+
+const dialects = ['specification', 'public'] as const
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
@@ -55,6 +66,9 @@ export function readOptions(
       port: { type: 'string', default: '4010' },
       'data-dir': { type: 'string' },
       'database-url': { type: 'string' },
+      dialect: { type: 'string', default: 'specification' },
+      'bank-link-alias': { type: 'string', multiple: true },
+      catalog: { type: 'string' },
       'public-url': { type: 'string' },
       'private-webhooks': { type: 'boolean', default: false },
       'log-level': { type: 'string', default: 'info' },
@@ -65,12 +79,17 @@ export function readOptions(
   if (port > 65_535) throw new Error('--port must be a number from 0 to 65535.')
   const logLevel = levels.find((level) => level === values['log-level'])
   if (logLevel === undefined) throw new Error(`--log-level must be one of ${levels.join(', ')}.`)
+  const dialect = dialects.find((one) => one === values.dialect)
+  if (dialect === undefined) throw new Error(`--dialect must be ${dialects.join(' or ')}.`)
   const databaseUrl = values['database-url'] ?? (variables.databaseUrl || undefined)
   return {
     port,
     logLevel,
     dataDir: values['data-dir'] ?? defaultDataDir(variables),
     databaseUrl,
+    dialect,
+    bankLinkAliases: values['bank-link-alias'],
+    catalogModule: values.catalog,
     publicUrl: values['public-url'],
     encryptionKey: variables.encryptionKey || undefined,
     allowPrivateWebhooks: values['private-webhooks'] || databaseUrl === undefined,

@@ -1,13 +1,14 @@
 import { parseCantonParty } from './address-canton.ts'
 import { parseEvmAddress } from './address-evm.ts'
+import { parseByFamily } from './address-family.ts'
 import { parseSolanaAddress } from './address-solana.ts'
 import { parseStellarAddress } from './address-stellar.ts'
 import { parseXrpAddress } from './address-xrp.ts'
 import type { BankAccountType } from './bank-account.ts'
-import type { Catalog } from './catalog.ts'
+import { type Catalog, defaultCatalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
 import type { PostalAddress } from './postal-address.ts'
-import type { ChainFamily, TransferType } from './transfer-type.ts'
+import type { BuiltInChainFamily, ChainFamily, TransferType } from './transfer-type.ts'
 
 /** Kinds of address. Specification: "Address". */
 export const addressTypes = ['internal', 'external'] as const
@@ -52,11 +53,17 @@ const parsers = {
   stellar: parseStellarAddress,
   xrp: parseXrpAddress,
   canton: parseCantonParty,
-} as const satisfies Record<ChainFamily, (value: string, field: string) => string>
+} as const satisfies Record<BuiltInChainFamily, (value: string, field: string) => string>
 
-const parse = (family: ChainFamily, value: unknown, field = 'address'): string => {
-  if (typeof value === 'string') return parsers[family](value, field)
-  throw OutlayError.fromIssues([{ field, code: 'invalid_address', message: 'must be a string' }])
+const isBuiltIn = (family: ChainFamily): family is BuiltInChainFamily => Object.hasOwn(parsers, family)
+
+const parse = (family: ChainFamily, value: unknown, field = 'address', catalog: Catalog = defaultCatalog): string => {
+  if (typeof value !== 'string')
+    throw OutlayError.fromIssues([{ field, code: 'invalid_address', message: 'must be a string' }])
+  if (isBuiltIn(family)) return parsers[family](value, field)
+  const added = catalog.family(family)
+  if (added === undefined) throw new Error(`The catalog has no family ${family}.`)
+  return parseByFamily(added, value, field)
 }
 
 const resolved = (names: readonly string[], catalog: Catalog, field: string): TransferType[] =>
@@ -105,7 +112,10 @@ const allows = (transferTypes: readonly string[], transferType: string, catalog:
 
 /** Rules of addresses. */
 export const Address = {
-  /** Reads an on-chain address or a Canton party into its canonical spelling; throws `invalid_address` or `address_checksum_mismatch`. */
+  /**
+   * Reads an on-chain address or a Canton party into its canonical spelling; throws `invalid_address` or `address_checksum_mismatch`. The
+   * family is a built-in one, or one of the catalog.
+   */
   parse,
   /**
    * Resolves the transfer types of one address entry to canonical names, each once. Throws `unknown_transfer_type`,

@@ -2,6 +2,7 @@ import type { Catalog } from './catalog.ts'
 import {
   closeInput,
   enter,
+  has,
   type Input,
   member,
   notInCatalog,
@@ -68,6 +69,7 @@ const members = {
   name: member('name'),
   source: member('source'),
   destination: member('destination'),
+  destinationAddress: member('destinationAddress'),
   brand: member('brand'),
   accountId: member('accountId'),
   addressId: member('addressId'),
@@ -112,7 +114,8 @@ const readDestination = (
   catalog: Catalog,
   source: ValueType | undefined,
 ): AutomationDestination | undefined => {
-  const input = enter(parent, members.destination)
+  const isAlias = !has(parent.record, members.destination) && has(parent.record, members.destinationAddress)
+  const input = enter(parent, isAlias ? members.destinationAddress : members.destination)
   if (input === undefined) return undefined
   const addressId = readId(input, members.addressId)
   const valueName = readText(input, members.valueType)
@@ -135,7 +138,8 @@ const readDestination = (
 }
 
 /**
- * Reads the body that creates an automation; members in either spelling. Throws one OutlayError whose `issues` name every
+ * Reads the body that creates an automation; members in either spelling, and the destination as `destination` or as
+ * `destination_address`. Throws one OutlayError whose `issues` name every
  * broken rule: `missing_field`, `invalid_request`, `invalid_id`, `unknown_value_type`, `unknown_transfer_type`,
  * `transfer_type_not_supported`, `unsupported_flow`; with `options.samePeg`, `peg_mismatch`.
  */

@@ -80,6 +80,23 @@ describe('createCatalog', () => {
     expect(defaultCatalog.valueType('EUR')).toBeUndefined()
   })
 
+  it('keeps names in mixed case, and those with a plus', () => {
+    const catalog = createCatalog({
+      valueTypes: [
+        { name: 'MXNe', kind: 'token', scale: 6, peg: 'MXN' },
+        { name: 'USD+', kind: 'token', scale: 6, peg: 'USD' },
+        { name: 'dUSD', kind: 'token', scale: 6, peg: 'USD' },
+      ],
+    })
+    expect(['mxne', 'MXNe', 'usd+', 'DUSD'].map((name) => catalog.valueType(name)?.name)).toEqual([
+      'MXNe',
+      'MXNe',
+      'USD+',
+      'dUSD',
+    ])
+    expect(() => createCatalog({ transferTypes: [{ name: 'a+', family: 'evm', expectedMs: 1 }] })).toThrow(/letters/)
+  })
+
   it('says what each value type is worth one of', () => {
     const pegs = Object.fromEntries(defaultCatalog.valueTypes.map(({ name, peg }) => [name, peg]))
     expect(pegs).toMatchObject({ USD: 'USD', USDC: 'USD', YSBC: 'USD', MXN: 'MXN' })

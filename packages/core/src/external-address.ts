@@ -51,6 +51,18 @@ export type ExternalAddressDetails =
   | Omit<CantonPartyRequest, 'kind'>
   | Omit<BankAccountRequest, 'kind'>
 
+/** Whose an external address is, as the client says. */
+export const addressOwnerships = ['self-owned', 'customer-owned'] as const
+
+/** A bank account to register with a service: it needs the postal addresses for wires only. */
+export type BankAccountRegistration = Omit<BankAccountRequest, 'bankAddress' | 'beneficiaryAddress'> &
+  Partial<Pick<BankAccountRequest, 'bankAddress' | 'beneficiaryAddress'>>
+
+/** An external address as a service registers it. */
+export type AddressRegistration = (WalletAddressRequest | CantonPartyRequest | BankAccountRegistration) & {
+  readonly ownership?: (typeof addressOwnerships)[number] | undefined
+}
+
 const members = {
   name: member('name'),
   address: member('address'),
@@ -61,6 +73,7 @@ const members = {
   accountType: member('accountType'),
   bankAddress: member('bankAddress'),
   beneficiaryAddress: member('beneficiaryAddress'),
+  ownership: member('ownership'),
 } as const
 
 const bankMembers: readonly Member[] = [
@@ -72,7 +85,7 @@ const bankMembers: readonly Member[] = [
   members.beneficiaryAddress,
 ]
 
-const responseOnly = ['id', 'type', 'status', 'created', 'ownership'].map(member)
+const responseOnly = ['id', 'type', 'status', 'created'].map(member)
 
 const readTransferTypes = (input: Input, catalog: Catalog): readonly string[] | undefined => {
   const value = read(input.record, members.transferTypes)
@@ -98,7 +111,7 @@ const readChainAddress = (
     return refuse(input, members.transferTypes, 'transfer_type_not_supported', 'a wallet cannot list bank rails')
   }
   if (family === undefined || address === undefined) return undefined
-  const canonical = gather(input, () => Address.parse(family, address, pathOf(input, members.address)))
+  const canonical = gather(input, () => Address.parse(family, address, pathOf(input, members.address), catalog))
   if (name === undefined || canonical === undefined || transferTypes === undefined) return undefined
   return { kind: family === 'canton' ? 'canton_party' : 'wallet', name, address: canonical, transferTypes }
 }
@@ -134,23 +147,55 @@ const readBankAccount = (
   input: Input,
   catalog: Catalog,
   transferTypes: readonly string[] | undefined,
-): BankAccountRequest | undefined => {
+  isRegistration: boolean,
+): BankAccountRegistration | undefined => {
   const first = catalog.transferType(transferTypes?.[0] ?? '')
   if (first !== undefined && first.family !== 'bank') {
     refuse(input, members.transferTypes, 'transfer_type_not_supported', 'a bank account lists bank rails only')
   }
   const owner = readText(input, members.owner)
-  const name = readText(input, members.name)
+  const name = readText(input, members.name, { optional: isRegistration }) ?? owner
   const numbers = readNumbers(input, first?.valueTypes?.includes('MXN') ?? false)
   const accountType = readAccountType(input)
-  const bankAddress = readPostalAddress(input, members.bankAddress)
-  const beneficiaryAddress = readPostalAddress(input, members.beneficiaryAddress)
+  const isWire = transferTypes?.some((one) => catalog.transferType(one)?.wire === true) ?? true
+  const bankAddress = readPostalAddress(input, members.bankAddress, isRegistration && !isWire)
+  const beneficiaryAddress = readPostalAddress(input, members.beneficiaryAddress, isRegistration && !isWire)
   const { accountNumber } = numbers
   if (owner === undefined || name === undefined || accountNumber === undefined || accountType === undefined)
     return undefined
-  if (bankAddress === undefined || beneficiaryAddress === undefined || transferTypes === undefined) return undefined
-  const parts = { owner, name, ...numbers, accountNumber, accountType, bankAddress, beneficiaryAddress, transferTypes }
-  return { kind: 'bank_account', ...parts }
+  if (transferTypes === undefined) return undefined
+  const addresses = {
+    ...(bankAddress === undefined ? {} : { bankAddress }),
+    ...(beneficiaryAddress === undefined ? {} : { beneficiaryAddress }),
+  }
+  return { kind: 'bank_account', owner, name, ...numbers, accountNumber, accountType, ...addresses, transferTypes }
+}
+
+const readOwnership = (input: Input): AddressRegistration['ownership'] => {
+  const text = readText(input, members.ownership, { optional: true })
+  const ownership = addressOwnerships.find((known) => known === text)
+  if (text === undefined || ownership !== undefined) return ownership
+  return refuse(input, members.ownership, 'invalid_request', `must be ${addressOwnerships.join(' or ')}`)
+}
+
+const parse = (
+  body: unknown,
+  catalog: Catalog,
+  options: ParseOptions,
+  isRegistration: boolean,
+): AddressRegistration => {
+  const input = openInput(body, options)
+  for (const at of isRegistration ? responseOnly : [...responseOnly, members.ownership]) {
+    if (has(input.record, at)) refuse(input, at, 'response_only_field', 'is set by the service')
+  }
+  const transferTypes = readTransferTypes(input, catalog)
+  const request = isBankShaped(input)
+    ? readBankAccount(input, catalog, transferTypes, isRegistration)
+    : readChainAddress(input, catalog, transferTypes)
+  const ownership = isRegistration ? readOwnership(input) : undefined
+  closeInput(input)
+  if (request === undefined) throw new Error('parseExternalAddress: nothing was refused and nothing was read')
+  return ownership === undefined ? request : { ...request, ownership }
 }
 
 /**
@@ -166,14 +211,22 @@ export const parseExternalAddress = (
   catalog: Catalog,
   options: ParseOptions = {},
 ): ExternalAddressRequest => {
-  const input = openInput(body, options)
-  for (const at of responseOnly) {
-    if (has(input.record, at)) refuse(input, at, 'response_only_field', 'is set by the service')
-  }
-  const transferTypes = readTransferTypes(input, catalog)
-  const readBody = isBankShaped(input) ? readBankAccount : readChainAddress
-  const request = readBody(input, catalog, transferTypes)
-  closeInput(input)
-  if (request === undefined) throw new Error('parseExternalAddress: nothing was refused and nothing was read')
-  return request
+  const request = parse(body, catalog, options, false)
+  if (request.kind !== 'bank_account') return request
+  const { bankAddress, beneficiaryAddress } = request
+  if (bankAddress === undefined || beneficiaryAddress === undefined)
+    throw new Error('parseExternalAddress: nothing was refused and an address was not read')
+  return { ...request, bankAddress, beneficiaryAddress }
 }
+
+/**
+ * Reads such a body as a service does: a bank account needs its postal addresses for wires only, is named after its owner where it has no
+ * name, and `ownership` says whose the address is.
+ *
+ * Throws what {@link parseExternalAddress} throws.
+ */
+export const parseAddressRegistration = (
+  body: unknown,
+  catalog: Catalog,
+  options: ParseOptions = {},
+): AddressRegistration => parse(body, catalog, options, true)

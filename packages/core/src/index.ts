@@ -1,5 +1,8 @@
 export * from './account.ts'
 export * from './address.ts'
+export { type Bech32FamilyOptions, bech32Family } from './address-bech32.ts'
+export type { AddressFamily } from './address-family.ts'
+export { tronFamily } from './address-tron.ts'
 export { Amount, type AmountOptions } from './amount.ts'
 export * from './automation.ts'
 export * from './balance.ts'

@@ -17,9 +17,9 @@ const state = member('state')
 const zip = member('zip')
 const country = member('country')
 
-/** Reads a postal address member; records every broken rule in the input. */
-export const readPostalAddress = (parent: Input, at: Member): PostalAddress | undefined => {
-  const input = enter(parent, at)
+/** Reads a postal address member; records every broken rule in the input. An optional one may be absent. */
+export const readPostalAddress = (parent: Input, at: Member, optional = false): PostalAddress | undefined => {
+  const input = enter(parent, at, optional)
   if (input === undefined) return undefined
   const before = input.issues.length
   const second = readText(input, streetLine2, { optional: true, empty: true })

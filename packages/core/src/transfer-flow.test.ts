@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultCatalog } from './catalog.ts'
+import { createCatalog, defaultCatalog } from './catalog.ts'
 import { type KnownAddressTypes, TransferFlow } from './transfer-flow.ts'
 
 const legs = (from: string, to: string) => {
@@ -58,5 +58,34 @@ describe('TransferFlow.classify', () => {
         { spelling: 'snake', fieldPrefix: '2' },
       ),
     ).toThrow(expect.objectContaining({ field: '2.source.transfer_type' }))
+  })
+})
+
+describe('where the catalog moves a token between chains', () => {
+  const catalog = createCatalog({ movesBetweenChains: true })
+  const codeOf = (from: string, to: string, known: KnownAddressTypes = {}) => {
+    try {
+      return TransferFlow.classify(legs(from, to), catalog, known)
+    } catch (error) {
+      return (error as { readonly code: string }).code
+    }
+  }
+
+  it('a move to a wallet of the service is a swap, also at the same address', () => {
+    expect(codeOf('USDC base a', 'USDC polygon a')).toBe('swap')
+    expect(codeOf('USDC base a', 'USDC solana b', { source: 'internal', destination: 'internal' })).toBe('swap')
+    expect(() => TransferFlow.classify(legs('USDC base a', 'USDC polygon a'), defaultCatalog)).toThrow(
+      expect.objectContaining({ code: 'swap_chain_mismatch' }),
+    )
+  })
+
+  it.each<[string, string, KnownAddressTypes, string]>([
+    ['USDC base a', 'USDC polygon b', { destination: 'external' }, 'unsupported_flow'],
+    ['USDC base a', 'USDT polygon a', {}, 'swap_chain_mismatch'],
+    ['USDC base a', 'USDC base_sepolia a', {}, 'mixed_environments'],
+    ['USDC base a', 'USDC base a', {}, 'unsupported_flow'],
+    ['USDC base a', 'USDC polygon a', { source: 'external' }, 'unsupported_flow'],
+  ])('%s to %s with %j is refused as %s', (from, to, known, code) => {
+    expect(codeOf(from, to, known)).toBe(code)
   })
 })

@@ -28,6 +28,12 @@ export interface KnownAddressTypes {
   readonly destination?: 'internal' | 'external' | undefined
 }
 
+/** What else decides about a flow. */
+interface FlowKnowledge extends KnownAddressTypes {
+  /** As the catalog has it. Default false. */
+  readonly movesBetweenChains?: boolean | undefined
+}
+
 /** Why a source and a destination make no flow. */
 export interface FlowProblem {
   readonly side: 'source' | 'destination'
@@ -47,20 +53,28 @@ const betweenChains = (
   { source, destination }: FlowLegs,
   from: TransferType,
   to: TransferType,
-  known: KnownAddressTypes,
+  { destination: kind, movesBetweenChains }: FlowKnowledge,
 ): TransferFlow | FlowProblem => {
   if (from.environment !== to.environment) {
     return problem('destination', 'transferType', `must be in the environment of ${from.name}`, 'mixed_environments')
+  }
+  const converts = source.valueType !== destination.valueType
+  if (from.name !== to.name && movesBetweenChains === true && !converts) {
+    if (kind !== 'external') return 'swap'
+    return problem(
+      'destination',
+      'addressId',
+      `must be a wallet of the service, or on the chain of the source, ${from.name}`,
+    )
   }
   if (from.name !== to.name) {
     const message = `must be on the chain of the source, ${from.name}`
     return problem('destination', 'transferType', message, 'swap_chain_mismatch')
   }
-  const converts = source.valueType !== destination.valueType
   if (!converts && source.addressId === destination.addressId) {
     return problem('destination', 'addressId', 'must differ from the source')
   }
-  return converts && known.destination !== 'external' ? 'swap' : 'payout'
+  return converts && kind !== 'external' ? 'swap' : 'payout'
 }
 
 /** The flow of two legs whose rails are given, or the problem. */
@@ -68,7 +82,7 @@ export const flowOf = (
   legs: FlowLegs,
   from: TransferType,
   to: TransferType,
-  known: KnownAddressTypes = {},
+  known: FlowKnowledge = {},
 ): TransferFlow | FlowProblem => {
   if (!from.inbound) return problem('source', 'transferType', `${from.name} cannot be a source`)
   if (!to.outbound) return problem('destination', 'transferType', `${to.name} cannot be a destination`)
@@ -93,7 +107,12 @@ const classify = (
 ): TransferFlow => {
   const from = railOf(catalog, legs, 'source')
   const to = railOf(catalog, legs, 'destination')
-  const flow = 'code' in from ? from : 'code' in to ? to : flowOf(legs, from, to, known)
+  const flow =
+    'code' in from
+      ? from
+      : 'code' in to
+        ? to
+        : flowOf(legs, from, to, { ...known, movesBetweenChains: catalog.movesBetweenChains })
   if (typeof flow === 'string') return flow
   const field = pathUnder(options, flow.side, flow.member)
   throw OutlayError.fromIssues([{ field, code: flow.code, message: flow.message }])
@@ -103,7 +122,7 @@ const classify = (
 export const TransferFlow = {
   /**
    * Classifies source and destination, whose names are canonical or aliases. Where the kind of the destination is not
-   * known, two value types on one chain are a swap. Throws `unsupported_flow`, `swap_chain_mismatch`,
+   * known, two value types on one chain are a swap, and so is one token on two chains where the catalog moves it between them. Throws `unsupported_flow`, `swap_chain_mismatch`,
    * `mixed_environments` or `unknown_transfer_type`, with the field in camelCase unless `options.spelling` says snake.
    */
   classify,

@@ -248,7 +248,7 @@ const checkPeg = (source: Leg | undefined, destination: Leg | undefined, hint: s
   if (message !== undefined) refuse(destination.input, members.valueType, 'peg_mismatch', message)
 }
 
-const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void => {
+const checkFlow = (source: Leg | undefined, destination: Leg | undefined, { movesBetweenChains }: Catalog): void => {
   if (source?.value === undefined || source.rail === undefined) return
   if (destination?.value === undefined || destination.rail === undefined) return
   const legs = {
@@ -259,7 +259,7 @@ const checkFlow = (source: Leg | undefined, destination: Leg | undefined): void 
       transferType: destination.rail.name,
     },
   }
-  const flow = flowOf(legs, source.rail, destination.rail)
+  const flow = flowOf(legs, source.rail, destination.rail, { movesBetweenChains })
   if (typeof flow === 'string') return
   const { input } = flow.side === 'source' ? source : destination
   refuse(input, members[flow.member], flow.code, flow.message)
@@ -307,7 +307,7 @@ const parse = (
   const destination = readLeg(input, 'destination', catalog, mayBeInline)
   const amount = readAmount(input, catalog, source, destination)
   checkLimit(input, amount, source)
-  checkFlow(source, destination)
+  checkFlow(source, destination, catalog)
   const quoteId = readId(input, members.quoteId, true)
   if (options.samePeg === true && quoteId === undefined) checkPeg(source, destination, options.pegHint)
   if (source !== undefined && has(source.input.record, members.wireMemo)) {

@@ -3,11 +3,17 @@ import { Limits } from './limits.ts'
 /** Kinds of rail: banks, and families of chains that share an address format. */
 export const families = ['evm', 'solana', 'stellar', 'xrp', 'canton', 'bank'] as const
 
-/** The family of a rail. */
-export type Family = (typeof families)[number]
+/** A family that every catalog has. */
+export type BuiltInFamily = (typeof families)[number]
 
-/** A family of chains. */
-export type ChainFamily = Exclude<Family, 'bank'>
+/** The family of a rail: a built-in one, or the name of one that a host adds. */
+export type Family = BuiltInFamily | (string & {})
+
+/** A built-in family of chains. */
+export type BuiltInChainFamily = Exclude<BuiltInFamily, 'bank'>
+
+/** A family of chains: a built-in one, or the name of one that a host adds. */
+export type ChainFamily = BuiltInChainFamily | (string & {})
 
 /** Real money or play money. */
 export type Environment = 'mainnet' | 'testnet'

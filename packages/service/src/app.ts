@@ -38,7 +38,7 @@ export function createApp(
     c.set('credentials', credentials)
     c.set('rateLimiter', rateLimiter)
     c.set('inFlight', inFlight)
-    c.set('findOperation', findOperation)
+    c.set('findOperation', (method, path) => findOperation(method, path, context.dialect))
     const startedMs = performance.now()
     await (context.telemetry === undefined ? next() : traceNext(c, context.telemetry, next))
     c.res.headers.set('x-request-id', c.get('requestId'))

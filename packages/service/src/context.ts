@@ -9,6 +9,7 @@ import { beginWith, type TransactionSetting } from './database/transaction-setti
 import type { Quotes } from './quotes/port.ts'
 import type { AmountPolicy } from './rail-facts/fact-kind.ts'
 import type { Rails } from './rails/port.ts'
+import type { Dialect } from './schema/dialect.ts'
 import type { Secrets } from './secrets.ts'
 
 /** A transaction of the service: one connection between `begin` and `commit`. */
@@ -77,6 +78,10 @@ export interface ServiceContext {
   readonly allowPrivateWebhooks?: boolean | undefined
   /** Ports that webhooks may go to. Default 443 and 8443. */
   readonly webhookPorts?: readonly number[] | undefined
+  /** What decides where the two contracts contradict each other. Default `specification`. */
+  readonly dialect?: Dialect | undefined
+  /** Path segments of bank linking beside the main one. Default: none. */
+  readonly bankLinkAliases?: readonly string[] | undefined
 }
 
 /**

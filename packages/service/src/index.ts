@@ -52,6 +52,7 @@ export {
   type SimulatedRailsOptions,
 } from './rails/simulated/simulated-rails.ts'
 export { type Caller, type Environment, type Scope, scopes } from './schema/caller.ts'
+export type { Dialect } from './schema/dialect.ts'
 export type { Secrets, WrappingKey } from './secrets.ts'
 export { createService, type Service } from './service.ts'
 export type { EncryptionKeys, ServiceOptions } from './service-options.ts'

@@ -28,6 +28,7 @@ it('a service refuses a text for true or false: "false" would let webhooks reach
 
 it('a service refuses a policy that it does not have', () => {
   expect(make({ amountPolicy: 'credit' })).toThrow('amountPolicy: must be hold or credit_received')
+  expect(make({ dialect: 'public-2026' })).toThrow('dialect: must be specification or public')
   expect(make({ receivablePolicy: true })).toThrow('receivablePolicy: must be block or allow')
 })
 

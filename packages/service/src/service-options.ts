@@ -9,6 +9,7 @@ import type { Retention } from './housekeeping.ts'
 import type { QuoteProvider } from './quotes/port.ts'
 import type { AmountPolicy } from './rail-facts/fact-kind.ts'
 import type { Rails } from './rails/port.ts'
+import { type Dialect, dialects } from './schema/dialect.ts'
 import type { WrappingKey } from './secrets.ts'
 import type { WebhookDeliveryOptions } from './webhooks/delivery-worker.ts'
 
@@ -44,6 +45,12 @@ export interface ServiceOptions {
   readonly encryptionKey: Uint8Array | EncryptionKeys
   /** Value types and transfer types. Default: the built-in ones. */
   readonly catalog?: Catalog | undefined
+  /**
+   * What decides where the specification and the public contract contradict each other. `public`: the list of addresses has external ones too, a
+   * token moves one to one between chains, `destination.memo` is the memo of a wire, webhooks are `archived`, deliveries are listed by
+   * attempts, and bank linking is at `plaid` too. Everything else is answered for both. Default `specification`.
+   */
+  readonly dialect?: Dialect | undefined
   /** Default: the system's clock. */
   readonly clock?: Clock | undefined
   /** Default: no logs. */
@@ -108,6 +115,7 @@ const names = [
   'bankLinking',
   'encryptionKey',
   'catalog',
+  'dialect',
   'clock',
   'logger',
   'telemetry',
@@ -154,6 +162,7 @@ export function checkServiceOptions(options: ServiceOptions): void {
   checkNames(options, names)
   const { rateLimit, webhooks, retention, allowPrivateWebhooks, catalog = defaultCatalog } = options
   const { amountPolicy, receivablePolicy } = options
+  checkWord(options.dialect, 'dialect', dialects)
   checkWord(amountPolicy, 'amountPolicy', ['hold', 'credit_received'])
   checkWord(receivablePolicy, 'receivablePolicy', ['block', 'allow'])
   if (allowPrivateWebhooks !== undefined) checkFlag(allowPrivateWebhooks, 'allowPrivateWebhooks')

@@ -1,5 +1,5 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
-import { type Clock, createEngine, defaultCatalog, type Engine } from '@outlay/core'
+import { type Catalog, type Clock, createEngine, defaultCatalog, type Engine } from '@outlay/core'
 import { type Onboarding, startOnboarding } from './accounts/onboarding.ts'
 import { accountsRoutes } from './accounts/routes.ts'
 import { addressesRoutes } from './addresses/routes.ts'
@@ -36,6 +36,7 @@ import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
 import { simulationsRoutes } from './simulations/routes.ts'
 import { type Part, stopInStages } from './stopping.ts'
 import { gaugeRailExceptions } from './telemetry.ts'
+import { tokensRoutes } from './tokens/routes.ts'
 import { applyFacts } from './transfers/facts.ts'
 import { instructionReader } from './transfers/instructions.ts'
 import { subscribeToEngine } from './transfers/progress.ts'
@@ -72,6 +73,7 @@ const shell: readonly RouteModule[] = [
   accountsRoutes,
   addressesRoutes,
   transfersRoutes,
+  tokensRoutes,
   balancesRoutes,
   automationsRoutes,
   webhooksRoutes,
@@ -198,7 +200,11 @@ function routesOf(
   if (context.quotes !== undefined) routes.push(quotesRoutes(context.quotes))
   const options = bankLinking ?? (simulation === undefined ? undefined : { provider: 'simulated' as const })
   if (options === undefined) return routes
-  const links = createBankLinking(options, context, simulation ?? context.clock)
+  const links = createBankLinking(
+    { ...options, pathAliases: context.bankLinkAliases },
+    context,
+    simulation ?? context.clock,
+  )
   routes.push(bankLinkRoutes(links.linking))
   if (links.simulation !== undefined) routes.push(bankLinkSimulationsRoutes(links.simulation))
   return routes
@@ -212,7 +218,8 @@ function createContext(
   readonly engine: Engine<Tx>
   readonly rails: Rails | SimulatedRails
 } {
-  const { pool, schema = 'outlay_service', catalog = defaultCatalog } = options
+  const { pool, schema = 'outlay_service', dialect } = options
+  const catalog = catalogOf(options)
   // The service handles the engine's events as the system, in the engine's own transaction.
   const driver: Driver<Tx> = { ...pgDriver(pool), transaction: (work) => inTransaction({ pool }, work) }
   const backend = postgres({ driver, schema: `${schema}_engine`, logger: options.logger })
@@ -232,7 +239,7 @@ function createContext(
     engine,
     rails,
     secrets,
-    custody: options.custody ?? (options.rails === 'simulated' ? createSimulatedCustody() : undefined),
+    custody: options.custody ?? (options.rails === 'simulated' ? createSimulatedCustody(catalog) : undefined),
     quotes: quotesOf(options, rails, clock),
     logger,
     telemetry: options.telemetry,
@@ -247,6 +254,8 @@ function createContext(
     transferExpiryHours: options.transferExpiryHours,
     allowPrivateWebhooks: options.allowPrivateWebhooks,
     webhookPorts: options.webhookPorts,
+    dialect,
+    bankLinkAliases: aliasesOf(options),
   }
   return { context, engine, rails }
 }
@@ -257,6 +266,17 @@ function quotesOf({ quotes }: ServiceOptions, rails: Rails | SimulatedRails, clo
   if (!('simulation' in rails)) return undefined
   const { simulation } = rails
   return { provider: createSimulatedDesk(simulation), now: () => simulation.now() }
+}
+
+/** In the public dialect, a token moves between chains. */
+function catalogOf({ catalog = defaultCatalog, dialect }: ServiceOptions): Catalog {
+  return dialect === 'public' ? { ...catalog, movesBetweenChains: true } : catalog
+}
+
+/** Path segments of bank linking beside the main one. Programs of the public contract expect the name of a provider. */
+function aliasesOf({ bankLinking, dialect }: ServiceOptions): readonly string[] {
+  const { pathSegment = 'banklink', pathAliases = dialect === 'public' ? ['plaid'] : [] } = bankLinking ?? {}
+  return pathAliases.filter((alias) => alias !== pathSegment)
 }
 
 function secretsOf(given: ServiceOptions['encryptionKey'], random: ServiceContext['random']): Secrets {

@@ -22,6 +22,7 @@ export interface TestBankLinking {
 
 /** Answer of a registration. */
 export interface RegisterAnswer {
+  readonly address_id: string
   readonly financial_institution_id: string
   readonly financial_institution_ids?: readonly string[]
   readonly code?: string

@@ -1,4 +1,11 @@
-import { Address, BankAccount, type ChainFamily, defaultCatalog, OutlayError, parseExternalAddress } from '@outlay/core'
+import {
+  Address,
+  BankAccount,
+  type BuiltInChainFamily,
+  defaultCatalog,
+  OutlayError,
+  parseExternalAddress,
+} from '@outlay/core'
 import { describe, expect, test } from 'vitest'
 import {
   accountNumbers,
@@ -11,7 +18,7 @@ import {
   usBankAccount,
 } from './fixtures.ts'
 
-describe.each(Object.keys(addresses) as ChainFamily[])('%s', (family) => {
+describe.each(Object.keys(addresses) as BuiltInChainFamily[])('%s', (family) => {
   test('addresses are valid and differ', () => {
     for (const address of addresses[family]) expect(Address.parse(family, address)).toBe(address)
     expect(new Set(addresses[family]).size).toBe(2)

@@ -7,7 +7,7 @@ import { type Executor, listOf, type Row, run, statement } from '../database/sta
 import type { Environment } from '../schema/caller.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { hasNoCustodian } from './custody-moves.ts'
-import type { NewAccount } from './input.ts'
+import type { AccountChange, NewAccount } from './input.ts'
 import type { AccountSubmission } from './reviewer.ts'
 
 /** An account as the API returns it: `ein` and each `ssn` are masked, except the last four digits. Specification: "Account". */
@@ -15,6 +15,8 @@ export interface AccountResource {
   readonly id: string
   readonly status: AccountStatus
   readonly business_name: string
+  /** The same as `business_name`. */
+  readonly name: string
   readonly ein: string
   readonly address: PostalAddress
   readonly phone_number: string
@@ -25,6 +27,10 @@ export interface AccountResource {
     readonly ssn: string
     readonly address: PostalAddress
   }[]
+  readonly account_type?: NonNullable<NewAccount['account_type']>
+  readonly entity_type?: NonNullable<NewAccount['entity_type']>
+  readonly created: string
+  readonly updated: string
 }
 
 /** What a new account has before its transaction begins. */
@@ -77,6 +83,8 @@ export async function createAccount(
     business_controller:
       controller === undefined ? null : context.secrets.seal(JSON.stringify(controller), controllerPlace(id)),
     tos_attestation: account.tos_attestation ?? null,
+    account_type: account.account_type ?? null,
+    entity_type: account.entity_type ?? null,
     wallets_at: wallets === undefined ? now : null,
     review_at: isComplete ? null : now,
     created_at: now,
@@ -120,6 +128,24 @@ export async function setAccountStatus(
   return true
 }
 
+/**
+ * Changes how the business is reached, in the caller's transaction, and records `account.updated`. `undefined` when the account does not
+ * exist.
+ */
+export async function changeAccount(
+  tx: Tx,
+  context: ServiceContext,
+  accountId: string,
+  { phone_number: phone, email, website }: AccountChange,
+): Promise<AccountResource | undefined> {
+  const values = [accountId, phone ?? null, email ?? null, website ?? null, context.clock.now()]
+  const [row] = await run(tx, context, updateContact, values)
+  if (row === undefined) return undefined
+  const account = accountOf(context, row)
+  await recordEvent(tx, context, { accountId, type: 'account.updated', data: account })
+  return account
+}
+
 const readAccount = rowDecoder('account', {
   id: Column.text,
   status: Column.word<AccountStatus>(),
@@ -130,6 +156,10 @@ const readAccount = rowDecoder('account', {
   email: Column.text,
   website: Column.text,
   ultimate_beneficial_owners: Column.json<AccountResource['ultimate_beneficial_owners']>(),
+  account_type: Column.nullable(Column.word<NonNullable<NewAccount['account_type']>>()),
+  entity_type: Column.nullable(Column.word<NonNullable<NewAccount['entity_type']>>()),
+  created_at: Column.isoTime,
+  updated_at: Column.isoTime,
 })
 
 /** A row of the table, whose `ein` and each `ssn` are sealed. */
@@ -140,6 +170,7 @@ function accountOf(context: ServiceContext, row: StoredAccount): AccountResource
     id: row.id,
     status: row.status,
     business_name: row.business_name,
+    name: row.business_name,
     ein: Account.maskEin(context.secrets.open(row.ein, einPlace(row.id))),
     address: row.address,
     phone_number: row.phone_number,
@@ -150,6 +181,10 @@ function accountOf(context: ServiceContext, row: StoredAccount): AccountResource
       ssn: Account.maskSsn(context.secrets.open(owner.ssn, ssnPlace(row.id, at))),
       address: owner.address,
     })),
+    ...(row.account_type === null ? {} : { account_type: row.account_type }),
+    ...(row.entity_type === null ? {} : { entity_type: row.entity_type }),
+    created: row.created_at,
+    updated: row.updated_at,
   }
 }
 
@@ -157,10 +192,13 @@ function accountOf(context: ServiceContext, row: StoredAccount): AccountResource
 export function submissionOf(context: Pick<ServiceContext, 'secrets'>, row: Row): AccountSubmission {
   const { ultimate_beneficial_owners: owners, ...account } = readAccount(row)
   const { environment, business_controller: controller, tos_attestation: attestation } = readSubmitted(row)
-  const { id, status: _status, ein, ...rest } = account
+  const { id, status: _, ein, created_at: __, updated_at: ___, account_type: accountType, ...others } = account
+  const { entity_type: entityType, ...rest } = others
   const { secrets } = context
   return {
     ...rest,
+    ...(accountType === null ? {} : { account_type: accountType }),
+    ...(entityType === null ? {} : { entity_type: entityType }),
     accountId: id,
     environment,
     ein: secrets.open(ein, einPlace(id)),
@@ -214,6 +252,16 @@ const updateStatus = statement(
       set status = $2, updated_at = $3, review_at = null,
           wallets_at = case when $2 = 'complete' and ${hasNoCustodian} then coalesce(a.wallets_at, $3) else a.wallets_at end
     where a.id = $1 and a.status <> $2
+   returning ${columns}`,
+  readAccount,
+)
+
+const updateContact = statement(
+  'account_update_contact',
+  `update {{schema}}.account
+      set phone_number = coalesce($2, phone_number), email = coalesce($3, email), website = coalesce($4, website),
+          updated_at = $5
+    where id = $1
    returning ${columns}`,
   readAccount,
 )

@@ -1,10 +1,12 @@
 import { notFound, requireAccount, requireClient } from '../clients/authenticate.ts'
 import { listAccountIds } from '../clients/clients.ts'
+import { inClientTransaction } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
+import { readJson } from '../http/body.ts'
 import type { RouteModule } from '../http/request.ts'
 import { answerOnce } from '../idempotency/idempotent.ts'
-import { createAccount, findAccount, prepareAccount } from './accounts.ts'
-import { parseNewAccount } from './input.ts'
+import { changeAccount, createAccount, findAccount, prepareAccount } from './accounts.ts'
+import { parseAccountChange, parseNewAccount } from './input.ts'
 
 /** Mounts registration and reading of accounts. Specification: "Accounts". */
 export const accountsRoutes: RouteModule = (app, context) => {
@@ -12,7 +14,7 @@ export const accountsRoutes: RouteModule = (app, context) => {
     const caller = await requireClient(c, context, 'accounts:write')
     // The answer contains the owners of the business, so it is stored sealed.
     return await answerOnce(c, context, caller, { sealed: true }, async (body, reads) => {
-      const account = parseNewAccount(body)
+      const account = parseNewAccount(body, { ownersOptional: context.dialect === 'public' })
       const prepared = await prepareAccount(reads, context, caller)
       return (tx) => createAccount(tx, context, caller, account, prepared)
     })
@@ -26,6 +28,14 @@ export const accountsRoutes: RouteModule = (app, context) => {
   app.get('/accounts/:account_id', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'accounts:read')
     const account = await findAccount(asClient(context, clientId), context, accountId)
+    if (account === undefined) throw notFound('account')
+    return c.json(account)
+  })
+
+  app.patch('/accounts/:account_id', async (c) => {
+    const { accountId, clientId } = await requireAccount(c, context, 'accounts:write')
+    const change = parseAccountChange(await readJson(c))
+    const account = await inClientTransaction(context, clientId, (tx) => changeAccount(tx, context, accountId, change))
     if (account === undefined) throw notFound('account')
     return c.json(account)
   })

@@ -2,8 +2,8 @@ import { accountStatuses } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
-import { idSchema, postalAddressSchema, sample } from '../schema/primitive.ts'
-import { newAccountSchema } from './input.ts'
+import { idSchema, postalAddressSchema, sample, timestampSchema } from '../schema/primitive.ts'
+import { accountChangeSchema, accountTypes, entityTypes, newAccountSchema } from './input.ts'
 
 const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }
 const fields = {
@@ -22,6 +22,11 @@ const newAccount = component('NewAccount', newAccountSchema, {
   examples: [fields],
 })
 
+const accountChange = component('AccountChange', accountChangeSchema, {
+  description: 'How the business is reached. What its review is about cannot be changed.',
+  examples: [{ email: 'payments@acme.example' }],
+})
+
 /** An account in an answer. Specification: "Account". */
 const accountSchema = component(
   'Account',
@@ -29,6 +34,7 @@ const accountSchema = component(
     id: idSchema,
     status: z.enum(accountStatuses).meta({ description: 'Status of the onboarding review.' }),
     business_name: z.string(),
+    name: z.string().meta({ description: 'The same as `business_name`.' }),
     ein: z.string().meta({ description: 'Masked, except the last four digits.' }),
     address: postalAddressSchema,
     phone_number: z.string(),
@@ -41,6 +47,10 @@ const accountSchema = component(
         address: postalAddressSchema,
       }),
     ),
+    account_type: z.enum(accountTypes).optional(),
+    entity_type: z.enum(entityTypes).optional(),
+    created: timestampSchema,
+    updated: timestampSchema,
   }),
   {
     description: 'A business, or one of its end customers.',
@@ -49,8 +59,11 @@ const accountSchema = component(
         id: sample.accountId,
         status: 'complete',
         ...fields,
+        name: fields.business_name,
         ein: '**-***6789',
         ultimate_beneficial_owners: [{ name: 'Ada Roe', ssn: '***-**-4321', address: place }],
+        created: sample.time,
+        updated: sample.time,
       },
     ],
   },
@@ -91,6 +104,17 @@ export const accountsOperations: readonly Operation[] = [
     tag: 'Accounts',
     summary: 'Read an account',
     access: 'accounts:read',
+    answers: { 200: { description: 'The account.', schema: accountSchema } },
+  },
+  {
+    id: 'changeAccount',
+    method: 'patch',
+    path: '/accounts/:account_id',
+    tag: 'Accounts',
+    summary: 'Change how an account is reached',
+    description: 'Sends `account.updated`.',
+    access: 'accounts:write',
+    body: { schema: accountChange, check: 'route' },
     answers: { 200: { description: 'The account.', schema: accountSchema } },
   },
 ]

@@ -14,14 +14,14 @@ export interface PostalAddress {
   readonly country?: string | undefined
 }
 
-/** The bank side of an address, without its account number. */
+/** The bank side of an address, without its account number. The postal addresses are needed for wires only. */
 export interface BankRow {
   readonly owner: string
   readonly accountType: string
   readonly routingNumber: string
   readonly accountNumberLast4: string
-  readonly bankAddress: PostalAddress
-  readonly beneficiaryAddress: PostalAddress
+  readonly bankAddress: PostalAddress | undefined
+  readonly beneficiaryAddress: PostalAddress | undefined
 }
 
 /** A stored address of an account. Specification: "Address". */
@@ -41,6 +41,14 @@ export interface AddressRow {
   readonly environment: Environment
   /** ISO 8601, UTC. */
   readonly createdAt: string
+  /** ISO 8601, UTC. */
+  readonly updatedAt: string
+  /** True for a wallet that a client has asked for, beside those that its account has anyway. */
+  readonly additional: boolean
+  /** Whose an external address is, as the client says; null when it does not. */
+  readonly ownership: 'self-owned' | 'customer-owned' | null
+  /** Since when the owner of a linked bank account has to log in again; null while the link works. */
+  readonly bankLoginRequiredAt: Date | null
   readonly bank?: BankRow | undefined
 }
 
@@ -86,7 +94,7 @@ export function accountNumberPlace(addressId: string) {
 
 /** What a statement selects of the table for {@link readAddress}. */
 export const addressColumns = `id, account_id, type, kind, family, status, name, address, transfer_types, environment,
-  created_at, bank_owner, bank_account_type, bank_routing_number, bank_account_last4, bank_address,
+  created_at, updated_at, additional, ownership, bank_login_required_at, bank_owner, bank_account_type, bank_routing_number, bank_account_last4, bank_address,
   beneficiary_address`
 
 /** Reads a row of the table. */
@@ -106,18 +114,22 @@ const readColumns = rowDecoder('address', {
   transferTypes: Column.texts,
   environment: Column.word<Environment>(),
   createdAt: Column.isoTime,
+  updatedAt: Column.isoTime,
+  additional: Column.boolean,
+  ownership: Column.nullable(Column.word<NonNullable<AddressRow['ownership']>>()),
+  bankLoginRequiredAt: Column.nullable(Column.date),
 })
 
 function readBank(row: Row): BankRow | undefined {
   const { owner, bankAddress, beneficiaryAddress, ...rest } = readBankColumns(row)
-  if (owner === null || bankAddress === null || beneficiaryAddress === null) return undefined
+  if (owner === null) return undefined
   return {
     owner,
     accountType: rest.accountType ?? '',
     routingNumber: rest.routingNumber ?? '',
     accountNumberLast4: rest.accountNumberLast4 ?? '',
-    bankAddress,
-    beneficiaryAddress,
+    bankAddress: bankAddress ?? undefined,
+    beneficiaryAddress: beneficiaryAddress ?? undefined,
   }
 }
 

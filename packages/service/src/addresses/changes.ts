@@ -2,7 +2,7 @@ import { Address, type Issue, OutlayError } from '@outlay/core'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
-import { mostTransferTypes } from '../schema/primitive.ts'
+import { mostTransferTypes, postalAddressSchema } from '../schema/primitive.ts'
 import { type AddressRow, addressColumns, readAddress } from './addresses.ts'
 import { checkEnvironment } from './external.ts'
 
@@ -14,6 +14,8 @@ export const addressChangeSchema = z.object({
   additional_transfer_types: names.optional(),
   name: z.string().trim().min(1).max(255).optional(),
   status: z.enum(['active', 'archived']).optional(),
+  bank_address: postalAddressSchema.optional(),
+  beneficiary_address: postalAddressSchema.optional(),
 })
 
 /** Changes to an address. */
@@ -51,10 +53,32 @@ export async function changeAddress(
   if (change.status !== undefined && address.type === 'internal')
     throw new OutlayError('invalid_request', 'The status of a custodial wallet cannot be set.', { field: 'status' })
   const added = addedTransferTypes(context, address, change)
-  const values = [address.id, added, change.name ?? null, change.status ?? null, context.clock.now()]
+  checkBankAddresses(context, address, change, added)
+  const bankAddress = change.bank_address === undefined ? null : JSON.stringify(change.bank_address)
+  const beneficiaryAddress =
+    change.beneficiary_address === undefined ? null : JSON.stringify(change.beneficiary_address)
+  const names = [change.name ?? null, change.status ?? null]
+  const values = [address.id, added, ...names, context.clock.now(), bankAddress, beneficiaryAddress]
   const [changed] = await run(tx, context, updateAddress, values)
   if (changed === undefined) throw new Error('The address no longer exists.')
   return changed
+}
+
+/** Only a bank account has postal addresses, and one that sends wires needs both. */
+function checkBankAddresses(
+  context: ServiceContext,
+  { kind, bank }: AddressRow,
+  change: AddressChange,
+  added: readonly string[],
+): void {
+  const isWire = added.some((name) => context.catalog.transferType(name)?.wire === true)
+  const stored = { bank_address: bank?.bankAddress, beneficiary_address: bank?.beneficiaryAddress }
+  for (const field of ['bank_address', 'beneficiary_address'] as const) {
+    if (change[field] !== undefined && kind !== 'bank')
+      throw new OutlayError('invalid_request', 'Only a bank account has this member.', { field })
+    if (isWire && change[field] === undefined && stored[field] === undefined)
+      throw new OutlayError('missing_field', 'A bank account needs this member for wires.', { field })
+  }
 }
 
 function addedTransferTypes(context: ServiceContext, address: AddressRow, change: AddressChange): readonly string[] {
@@ -80,6 +104,8 @@ const updateAddress = statement(
                  where t <> all (transfer_types)),
           name = coalesce($3, name),
           status = coalesce($4, status),
+          bank_address = coalesce($6, bank_address),
+          beneficiary_address = coalesce($7, beneficiary_address),
           updated_at = $5
     where id = $1
    returning ${addressColumns}`,

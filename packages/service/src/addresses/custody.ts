@@ -8,11 +8,13 @@ export interface WalletPlan {
   readonly transferTypes: readonly string[]
 }
 
-/** The custodial wallets of one account. */
+/** Custodial wallets of one account. */
 export interface WalletOrder {
   /** ULID of the account; the custodian's idempotency key. */
   readonly accountId: string
   readonly environment: Environment
+  /** ULID of a further wallet, for which a client has asked; part of the key then. Absent for the wallets that every account has. */
+  readonly walletId?: string | undefined
   readonly wallets: readonly WalletPlan[]
 }
 
@@ -24,8 +26,8 @@ export interface WalletCustody {
   /** Names who keeps the keys; stored with each wallet. */
   readonly name: string
   /**
-   * Provides the wallets of an account, and resolves with their on-chain addresses in the order of the plans. A repeat for the same
-   * account gives the same addresses. Called outside any transaction as an account is registered; the registration may still be refused,
+   * Provides wallets of an account, and resolves with their on-chain addresses in the order of the plans. A repeat for the same
+   * account and `walletId` gives the same addresses. Called outside any transaction as an account is registered; the registration may still be refused,
    * and then nobody sees the wallets. When this rejects or takes longer than 10 seconds, the account has no wallets yet, and the
    * service asks again until it has.
    */

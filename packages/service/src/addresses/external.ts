@@ -1,10 +1,10 @@
 import {
-  type BankAccountRequest,
-  type ExternalAddressRequest,
+  type AddressRegistration,
+  type BankAccountRegistration,
   Id,
   OutlayError,
   type PostalAddress as PostalAddressInput,
-  parseExternalAddress,
+  parseAddressRegistration,
 } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
@@ -12,33 +12,35 @@ import type { Environment } from '../schema/caller.ts'
 import {
   type AddressRow,
   accountNumberPlace,
+  addressColumns,
   bankAccountIndex,
   normalAddress,
   type PostalAddress,
+  readAddress,
 } from './addresses.ts'
 
 const kinds = { wallet: 'wallet', canton_party: 'canton', bank_account: 'bank' } as const satisfies Record<
-  ExternalAddressRequest['kind'],
+  AddressRegistration['kind'],
   AddressRow['kind']
 >
 
 /**
- * Registers a counterparty's wallet, Canton party or bank account in the caller's transaction, and returns its id. The
+ * Registers a counterparty's wallet, Canton party or bank account in the caller's transaction, and returns it. The
  * account number is stored sealed, beside a keyed digest. Specification: "POST /accounts/{account_id}/addresses/external".
- * @throws OutlayError what `parseExternalAddress` throws; `mixed_environments` for chains of the other environment.
+ * @throws OutlayError what `parseAddressRegistration` throws; `mixed_environments` for chains of the other environment.
  */
 export async function createExternalAddress(
   tx: Tx,
   context: ServiceContext,
   owner: { readonly accountId: string; readonly environment: Environment },
   body: unknown,
-): Promise<{ readonly id: string }> {
-  const request = parseExternalAddress(body, context.catalog, { spelling: 'snake' })
+): Promise<AddressRow> {
+  const request = parseAddressRegistration(body, context.catalog, { spelling: 'snake' })
   checkEnvironment(context, owner.environment, request.transferTypes)
   const id = Id.generate(context.clock, context.random)
   const bank = request.kind === 'bank_account' ? request : undefined
   const address = request.kind === 'bank_account' ? '' : request.address
-  await run(tx, context, insertAddress, [
+  const [written] = await run(tx, context, insertAddress, [
     id,
     owner.accountId,
     owner.environment,
@@ -50,8 +52,10 @@ export async function createExternalAddress(
     request.transferTypes,
     ...bankValues(context, id, bank),
     context.clock.now(),
+    request.ownership ?? null,
   ])
-  return { id }
+  if (written === undefined) throw new Error('The address was not written.')
+  return written
 }
 
 /** Refuses chains of another environment than the client's; bank rails belong to both. */
@@ -69,7 +73,11 @@ export function checkEnvironment(
   }
 }
 
-function bankValues(context: ServiceContext, id: string, bank: BankAccountRequest | undefined): readonly unknown[] {
+function bankValues(
+  context: ServiceContext,
+  id: string,
+  bank: BankAccountRegistration | undefined,
+): readonly unknown[] {
   if (bank === undefined) return [null, null, null, null, null, null, null, null]
   const routingNumber = bank.routingNumber ?? ''
   return [
@@ -79,8 +87,8 @@ function bankValues(context: ServiceContext, id: string, bank: BankAccountReques
     context.secrets.seal(bank.accountNumber, accountNumberPlace(id)),
     bank.accountNumber.slice(-4),
     bankAccountIndex(context, { routingNumber, accountNumber: bank.accountNumber }),
-    JSON.stringify(postalAddressOf(bank.bankAddress)),
-    JSON.stringify(postalAddressOf(bank.beneficiaryAddress)),
+    bank.bankAddress === undefined ? null : JSON.stringify(postalAddressOf(bank.bankAddress)),
+    bank.beneficiaryAddress === undefined ? null : JSON.stringify(postalAddressOf(bank.beneficiaryAddress)),
   ]
 }
 
@@ -101,6 +109,8 @@ const insertAddress = statement(
   `insert into {{schema}}.address
      (id, account_id, environment, type, kind, family, status, name, address, address_normal, transfer_types,
       bank_owner, bank_account_type, bank_routing_number, bank_account_number, bank_account_last4, bank_account_index,
-      bank_address, beneficiary_address, created_at, updated_at)
-   values ($1, $2, $3, 'external', $4, $5, 'active', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)`,
+      bank_address, beneficiary_address, created_at, updated_at, ownership)
+   values ($1, $2, $3, 'external', $4, $5, 'active', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $19)
+   returning ${addressColumns}`,
+  readAddress,
 )

@@ -3,7 +3,7 @@ import { serviceDatabase } from '../../test/database.ts'
 import { sampleBankAddress, testContext, testService } from '../../test/service.ts'
 import { asSystem } from '../database/tenant.ts'
 import { findAddress } from './addresses.ts'
-import type { AddressResource } from './routes.ts'
+import type { AddressResource } from './view.ts'
 
 const { pool } = await serviceDatabase()
 const system = asSystem({ pool })
@@ -34,10 +34,10 @@ const evm = {
 }
 const party = `supplier::1220${'ab'.repeat(32)}`
 
-it('registers a wallet, a Canton party and a bank account, and answers with the id alone', async () => {
+it('registers a wallet, a Canton party and a bank account, and answers with their records', async () => {
   const wallet = await register({ ...evm, transfer_types: ['sepolia', 'base_sepolia', 'amoy'] })
   expect(wallet.status).toBe(201)
-  expect(Object.keys(wallet.json)).toEqual(['id'])
+  expect((await read(wallet.json.id)).json).toEqual(wallet.json)
   expect((await read(wallet.json.id)).json).toMatchObject({
     type: 'external',
     status: 'active',

@@ -5,47 +5,41 @@ import { readJson } from '../http/body.ts'
 import { pageOf, readPage } from '../http/pagination.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
-import { type AddressRow, findAddress, findAddressOfClient, type PostalAddress } from './addresses.ts'
+import { type AddressRow, findAddress, findAddressOfClient } from './addresses.ts'
 import { changeAddress, parseAddressChange } from './changes.ts'
 import { createExternalAddress } from './external.ts'
+import { createInternalAddress, prepareInternalAddress } from './internal.ts'
 import { listAddresses } from './list.ts'
-
-/** An address as the API returns it. The account number is masked, except the last four digits. Specification: "Address". */
-export interface AddressResource {
-  readonly id: string
-  readonly account_id: string
-  readonly type: 'internal' | 'external'
-  readonly name: string
-  readonly status: 'pending' | 'active' | 'archived'
-  readonly address: string
-  readonly transfer_types: readonly string[]
-  readonly created: string
-  readonly ownership: 'custodial' | 'counterparty'
-  readonly owner?: string
-  readonly account_type?: string
-  readonly routing_number?: string
-  readonly account_number?: string
-  readonly bank_address?: PostalAddress
-  readonly beneficiary_address?: PostalAddress
-}
+import { addressView } from './view.ts'
 
 /** Mounts registration, reading and change of addresses. Specification: "Addresses". */
 export const addressesRoutes: RouteModule = (app, context) => {
+  const defaultType = context.dialect === 'public' ? undefined : 'internal'
+
   app.post('/accounts/:account_id/addresses/external', (c) =>
     createIdempotently(
       c,
       context,
-      { scope: 'addresses:write' },
+      // The answer contains the owner of a bank account, so it is stored sealed.
+      { scope: 'addresses:write', sealed: true },
       ({ body, caller, accountId }) =>
-        (tx) =>
-          createExternalAddress(tx, context, { accountId, environment: caller.environment }, body),
+        async (tx) =>
+          addressView(await createExternalAddress(tx, context, { accountId, environment: caller.environment }, body)),
     ),
   )
 
-  // Without a filter, the account's list contains its custodial wallets, as the specification requires.
+  app.post('/accounts/:account_id/addresses/internal', (c) =>
+    createIdempotently(c, context, { scope: 'addresses:write' }, async ({ body, caller, accountId, reads }) => {
+      const owner = { accountId, environment: caller.environment }
+      const wallet = await prepareInternalAddress(reads, context, owner, body)
+      return async (tx) => addressView(await createInternalAddress(tx, context, owner, wallet))
+    }),
+  )
+
+  // Without a filter, the account's list contains its custodial wallets, as the specification requires. The public contract has all of them.
   app.get('/accounts/:account_id/addresses', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'addresses:read')
-    return c.json(await readList(c, context, { accountId, clientId, type: 'internal' }))
+    return c.json(await readList(c, context, { accountId, clientId, type: defaultType }))
   })
 
   app.get('/addresses', async (c) => {
@@ -55,13 +49,15 @@ export const addressesRoutes: RouteModule = (app, context) => {
 
   app.get('/accounts/:account_id/addresses/:address_id', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'addresses:read')
-    return c.json(resourceOf(found(await findAddress(asClient(context, clientId), context, accountId, addressIdOf(c)))))
+    return c.json(
+      addressView(found(await findAddress(asClient(context, clientId), context, accountId, addressIdOf(c)))),
+    )
   })
 
   app.get('/addresses/:address_id', async (c) => {
     const { clientId } = await requireClient(c, context, 'addresses:read')
     return c.json(
-      resourceOf(found(await findAddressOfClient(asClient(context, clientId), context, clientId, addressIdOf(c)))),
+      addressView(found(await findAddressOfClient(asClient(context, clientId), context, clientId, addressIdOf(c)))),
     )
   })
 
@@ -76,36 +72,10 @@ export const addressesRoutes: RouteModule = (app, context) => {
   })
 }
 
-/** Writes an address as the API returns it. */
-function resourceOf(row: AddressRow): AddressResource {
-  const { bank } = row
-  return {
-    id: row.id,
-    account_id: row.accountId,
-    type: row.type,
-    name: row.name,
-    status: row.status,
-    address: row.address,
-    transfer_types: row.transferTypes,
-    created: row.createdAt,
-    ownership: row.type === 'internal' ? 'custodial' : 'counterparty',
-    ...(bank === undefined
-      ? {}
-      : {
-          owner: bank.owner,
-          account_type: bank.accountType,
-          routing_number: bank.routingNumber,
-          account_number: `****${bank.accountNumberLast4}`,
-          bank_address: bank.bankAddress,
-          beneficiary_address: bank.beneficiaryAddress,
-        }),
-  }
-}
-
 async function readList(
   c: ServiceRequest,
   context: ServiceContext,
-  owner: { readonly clientId: string; readonly accountId?: string; readonly type?: string },
+  owner: { readonly clientId: string; readonly accountId?: string; readonly type?: string | undefined },
 ) {
   const page = readPage(c, context, ['type', 'transfer_type', 'address'])
   const { type, transfer_type: transferType, address } = page.filters
@@ -119,7 +89,7 @@ async function readList(
     limit: page.size + 1,
   })
   const { rows: kept, pagination } = pageOf(context, page, rows)
-  return { addresses: kept.map(resourceOf), pagination }
+  return { addresses: kept.map(addressView), pagination }
 }
 
 async function patch(
@@ -132,7 +102,7 @@ async function patch(
   const changed = await inClientTransaction(context, clientId, async (tx) =>
     changeAddress(tx, context, found(await find(tx)), change),
   )
-  return c.json(resourceOf(changed))
+  return c.json(addressView(changed))
 }
 
 function addressIdOf(c: ServiceRequest): string {

@@ -1,3 +1,4 @@
+import { addressOwnerships } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
@@ -13,12 +14,22 @@ import {
   transferTypeSchema,
 } from '../schema/primitive.ts'
 import { addressChangeSchema } from './changes.ts'
+import { mostAdditionalWallets, newInternalSchema } from './internal.ts'
 
 const place = { street_line_1: '1 Main Street', city: 'Springfield', state: 'IL', zip: '62701' }
 
+const ownership = textSchema
+  .nullish()
+  .meta({ description: `Whose the address is: ${addressOwnerships.join(' or ')}.`, examples: [...addressOwnerships] })
+
 const newWallet = component(
   'NewWalletAddress',
-  z.object({ name: textSchema, address: textSchema, transfer_types: z.array(textSchema).max(mostTransferTypes) }),
+  z.object({
+    name: textSchema,
+    address: textSchema,
+    transfer_types: z.array(textSchema).max(mostTransferTypes),
+    ownership,
+  }),
   {
     description:
       'An on-chain wallet or a Canton party. EVM chains of one environment share one entry; every other chain needs its own.',
@@ -30,13 +41,14 @@ const newBank = component(
   'NewBankAddress',
   z.object({
     owner: textSchema,
-    name: textSchema,
+    name: textSchema.nullish().meta({ description: 'Default: the owner.' }),
     account_number: textSchema.meta({ description: '4 to 17 digits; 18 digits for a CLABE (spei).' }),
     routing_number: textSchema.nullish().meta({ description: 'Nine digits; left out for a CLABE.' }),
     account_type: textSchema.meta({ examples: ['checking', 'savings'] }),
-    bank_address: postalAddressSchema,
-    beneficiary_address: postalAddressSchema,
+    bank_address: postalAddressSchema.nullish().meta({ description: 'Required for wires.' }),
+    beneficiary_address: postalAddressSchema.nullish().meta({ description: 'Required for wires.' }),
     transfer_types: z.array(textSchema).max(mostTransferTypes),
+    ownership,
   }),
   {
     description: 'An external bank account.',
@@ -55,18 +67,21 @@ const newBank = component(
   },
 )
 
+const newWireBank = newBank.extend({ bank_address: postalAddressSchema, beneficiary_address: postalAddressSchema })
+
 const newExternal = component('NewExternalAddress', z.union([newWallet, newBank]), {
   description: 'A counterparty: an on-chain wallet, a Canton party or a bank account. The members say which one it is.',
 })
 
-const addressChange = component('AddressChange', addressChangeSchema, {
-  description: 'Adds transfer types; existing ones stay. The status of a custodial wallet cannot be set.',
-  examples: [{ transfer_types: ['polygon'] }],
+const newInternal = component('NewInternalAddress', newInternalSchema, {
+  description: 'A further custodial wallet. EVM chains of one environment share one; every other chain needs its own.',
+  examples: [{ name: 'Payroll wallet', transfer_types: ['base', 'polygon'] }],
 })
 
-const createdSchema = component('Created', z.object({ id: idSchema }), {
-  description: 'The id of the new resource.',
-  examples: [{ id: sample.bankAddressId }],
+const addressChange = component('AddressChange', addressChangeSchema, {
+  description:
+    'Adds transfer types; existing ones stay. The status of a custodial wallet cannot be set. Only a bank account has `bank_address` and `beneficiary_address`, and it needs both for wires.',
+  examples: [{ transfer_types: ['polygon'] }],
 })
 
 const addressSchema = component(
@@ -82,10 +97,16 @@ const addressSchema = component(
     address: z.string().meta({ description: 'On-chain address or Canton party; empty for a bank account.' }),
     transfer_types: z.array(transferTypeSchema),
     created: timestampSchema,
-    ownership: z.enum(['custodial', 'counterparty']),
+    last_updated: timestampSchema,
+    ownership: z.enum(['custodial', 'counterparty', ...addressOwnerships]),
+    is_primary: z.boolean().meta({ description: 'True for the custodial wallets that an account has anyway.' }),
+    needs_update: z
+      .boolean()
+      .meta({ description: 'True when the owner of a linked bank account has to link it again.' }),
     owner: z.string().optional(),
     account_type: z.string().optional(),
     routing_number: z.string().optional(),
+    routingNumber: z.string().optional().meta({ description: 'The same as `routing_number`.' }),
     account_number: z.string().optional().meta({ description: 'Masked, except the last four digits.' }),
     bank_address: postalAddressSchema.optional(),
     beneficiary_address: postalAddressSchema.optional(),
@@ -102,7 +123,10 @@ const addressSchema = component(
         address: sample.address,
         transfer_types: ['ethereum', 'base', 'polygon', 'arbitrum'],
         created: sample.time,
+        last_updated: sample.time,
         ownership: 'custodial',
+        is_primary: true,
+        needs_update: false,
       },
     ],
   },
@@ -130,8 +154,26 @@ const isBankShaped = (body: unknown): boolean =>
   !('address' in body) &&
   Object.keys(body).some((key) => bankMember.test(key))
 
+/** What checks the shape of an external address: its members say which kind it is, and wires need more of them. */
+function checkOf(body: unknown): z.ZodType {
+  if (!isBankShaped(body)) return newWallet
+  const names = (body as Readonly<Record<string, unknown>>)['transfer_types']
+  return Array.isArray(names) && names.includes('wire') ? newWireBank : newBank
+}
+
 const list = { 200: { description: 'A page.', schema: addressListSchema } }
 const one = { 200: { description: 'The address.', schema: addressSchema } }
+
+const accountList = {
+  id: 'listAccountAddresses',
+  method: 'get',
+  path: '/accounts/:account_id/addresses',
+  tag: 'Addresses',
+  summary: 'List the addresses of an account',
+  access: 'addresses:read',
+  query: filters,
+  answers: list,
+} as const
 
 /** Operations on addresses. Specification: "Addresses". */
 export const addressesOperations: readonly Operation[] = [
@@ -143,19 +185,31 @@ export const addressesOperations: readonly Operation[] = [
     summary: 'Register a counterparty',
     access: 'addresses:write',
     keyed: true,
-    body: { schema: newExternal, check: (body) => (isBankShaped(body) ? newBank : newWallet) },
-    answers: { 201: { description: 'Its id. Transfers use it as `address_id`.', schema: createdSchema } },
+    body: { schema: newExternal, check: checkOf },
+    answers: { 201: { description: 'The address. Transfers use its `id` as `address_id`.', schema: addressSchema } },
   },
   {
-    id: 'listAccountAddresses',
-    method: 'get',
-    path: '/accounts/:account_id/addresses',
+    id: 'createInternalAddress',
+    method: 'post',
+    path: '/accounts/:account_id/addresses/internal',
     tag: 'Addresses',
-    summary: 'List the addresses of an account',
+    summary: 'Create a further wallet',
+    description: `Beside the wallets that the account has anyway, up to ${mostAdditionalWallets}.`,
+    access: 'addresses:write',
+    keyed: true,
+    conflicts: true,
+    body: { schema: newInternal, check: 'route' },
+    answers: { 201: { description: 'The wallet.', schema: addressSchema } },
+  },
+  {
+    ...accountList,
+    dialect: 'specification',
     description: 'Without the filter `type`, the list contains the custodial wallets.',
-    access: 'addresses:read',
-    query: filters,
-    answers: list,
+  },
+  {
+    ...accountList,
+    dialect: 'public',
+    description: 'Custodial wallets and counterparties, oldest first. `type` selects one of the two.',
   },
   {
     id: 'listAddresses',

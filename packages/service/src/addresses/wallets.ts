@@ -1,17 +1,19 @@
-import { Address, type Catalog, type ChainFamily, Id } from '@outlay/core'
+import { Address, type BuiltInChainFamily, type Catalog, type ChainFamily, Id } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { callWithin } from '../time-limit.ts'
-import type { WalletPlan } from './custody.ts'
+import type { WalletOrder, WalletPlan } from './custody.ts'
 
-const familyNames: Readonly<Record<ChainFamily, string>> = {
+const familyNames: Readonly<Record<BuiltInChainFamily, string>> = {
   evm: 'EVM',
   solana: 'Solana',
   stellar: 'Stellar',
   xrp: 'XRP Ledger',
   canton: 'Canton',
 }
+
+const nameOf = (family: ChainFamily): string => familyNames[family as BuiltInChainFamily] ?? family
 
 /**
  * The wallets of an account of this environment, EVM first. Specification: "Addresses" rules 1 and 2.
@@ -32,21 +34,34 @@ export function planWallets(catalog: Catalog, environment: Environment): readonl
  */
 export async function provisionWallets(
   executor: Executor,
-  context: Pick<ServiceContext, 'custody' | 'catalog' | 'logger' | 'railTimeoutMs' | 'schema'>,
-  account: { readonly id: string; readonly environment: Environment },
+  context: ProvisioningContext,
+  { id: accountId, environment }: { readonly id: string; readonly environment: Environment },
+): Promise<readonly ProvisionedWallet[] | undefined> {
+  const wallets = planWallets(context.catalog, environment)
+  return await provisionPlans(executor, context, { accountId, environment, wallets })
+}
+
+type ProvisioningContext = Pick<ServiceContext, 'custody' | 'catalog' | 'logger' | 'railTimeoutMs' | 'schema'>
+
+/** Asks the custodian for the wallets of an order, as {@link provisionWallets} does. */
+export async function provisionPlans(
+  executor: Executor,
+  context: ProvisioningContext,
+  order: WalletOrder,
 ): Promise<readonly ProvisionedWallet[] | undefined> {
   const { custody, catalog, logger, railTimeoutMs = 10_000 } = context
   if (custody === undefined) return undefined
-  const wallets = planWallets(catalog, account.environment)
-  const order = { accountId: account.id, environment: account.environment, wallets }
+  const { accountId, environment, wallets } = order
   const refuse = (error: string): undefined => {
-    const message = 'The wallets of an account are not there yet; the worker asks again.'
-    logger.warn({ accountId: account.id, error }, message)
+    logger.warn({ accountId, error }, 'Wallets of an account are not there yet.')
   }
   let provisioned: readonly ProvisionedWallet[]
   try {
     const addresses = await callWithin(railTimeoutMs, (options) => custody.provision(order, options))
-    provisioned = wallets.map((plan, at) => ({ ...plan, address: Address.parse(plan.family, addresses[at] ?? '') }))
+    provisioned = wallets.map((plan, at) => {
+      const address = Address.parse(plan.family, addresses[at] ?? '', 'address', catalog)
+      return { ...plan, address }
+    })
   } catch (error) {
     return refuse(error instanceof Error ? error.name : typeof error)
   }
@@ -56,8 +71,8 @@ export async function provisionWallets(
     transferTypes.map((type) => [normal[at], type] as const),
   )
   const used = await run(executor, context, selectUsed, [
-    account.id,
-    account.environment,
+    accountId,
+    environment,
     places.map(([address]) => address),
     places.map(([, type]) => type),
   ])
@@ -85,7 +100,7 @@ export async function createWallets(
     id: ids[at],
     kind: family === 'canton' ? 'canton' : 'wallet',
     family,
-    name: `${familyNames[family]} wallet`,
+    name: `${nameOf(family)} wallet`,
     address,
     address_normal: normalOf({ family, address }),
     transfer_types: transferTypes,
@@ -101,7 +116,7 @@ export async function createWallets(
 }
 
 /** The form in which a wallet's address is unique. */
-function normalOf({ family, address }: Pick<ProvisionedWallet, 'family' | 'address'>): string {
+export function normalOf({ family, address }: Pick<ProvisionedWallet, 'family' | 'address'>): string {
   return family === 'evm' ? address.toLowerCase() : address
 }
 

@@ -41,6 +41,7 @@ describe('creating an automation', () => {
       status: 'pending',
       source: { value_type: 'USD', transfer_type: null, funding_instructions: null },
       destination: base(api.walletId),
+      destination_address: base(api.walletId),
       created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
       updated_at: body.created_at,
     })

@@ -21,6 +21,10 @@ export interface AutomationResource {
     readonly value_type: string
     readonly transfer_type: string
   }
+  /** The same as `destination`. */
+  readonly destination_address: AutomationResource['destination']
+  /** Only in the public dialect. */
+  readonly brand?: { readonly account_id: string }
   readonly created_at: string
   readonly updated_at: string
 }
@@ -76,7 +80,16 @@ export const readAutomation: RowDecoder<AutomationRow> = rowDecoder('automation'
 })
 
 /** Writes an automation as the API returns it. */
-export function automationView(context: Pick<ServiceContext, 'secrets'>, row: AutomationRow): AutomationResource {
+export function automationView(
+  context: Pick<ServiceContext, 'secrets' | 'dialect'>,
+  row: AutomationRow,
+): AutomationResource {
+  const destination = {
+    address_id: row.destination_address_id,
+    value_type: row.destination_value_type,
+    transfer_type: row.destination_transfer_type,
+  }
+  const brand = context.dialect === 'public' ? row.brand_account_id : null
   return {
     id: row.id,
     name: row.name,
@@ -86,11 +99,9 @@ export function automationView(context: Pick<ServiceContext, 'secrets'>, row: Au
       transfer_type: null,
       funding_instructions: fundingInstructions(context, row),
     },
-    destination: {
-      address_id: row.destination_address_id,
-      value_type: row.destination_value_type,
-      transfer_type: row.destination_transfer_type,
-    },
+    destination,
+    destination_address: destination,
+    ...(brand === null ? {} : { brand: { account_id: brand } }),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   }

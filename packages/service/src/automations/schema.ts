@@ -15,12 +15,15 @@ import { instructionsSchema } from '../transfers/schema.ts'
 const automationId = '01K8AVT0MAT10N5R8T1V4W7X0Y'
 const destination = { address_id: sample.walletId, value_type: 'USDC', transfer_type: 'base' }
 
+const newDestination = z.object({ address_id: textSchema, value_type: textSchema, transfer_type: textSchema })
+
 const newAutomation = component(
   'NewAutomation',
   z.object({
     name: textSchema,
     source: z.object({ value_type: textSchema.meta({ description: '`USD`.' }) }),
-    destination: z.object({ address_id: textSchema, value_type: textSchema, transfer_type: textSchema }),
+    destination: newDestination.optional().meta({ description: 'Required, unless `destination_address` is there.' }),
+    destination_address: newDestination.optional().meta({ description: 'The same as `destination`.' }),
     brand: z
       .object({ account_id: textSchema })
       .nullish()
@@ -44,6 +47,12 @@ const automationChange = component(
   },
 )
 
+const destinationSchema = component(
+  'AutomationDestination',
+  z.object({ address_id: idSchema, value_type: valueTypeSchema, transfer_type: transferTypeSchema }),
+  { description: 'Where the deposits go.', examples: [destination] },
+)
+
 const automationSchema = component(
   'Automation',
   z.object({
@@ -55,7 +64,12 @@ const automationSchema = component(
       transfer_type: z.null(),
       funding_instructions: instructionsSchema.nullable().meta({ description: 'Null until the automation is active.' }),
     }),
-    destination: z.object({ address_id: idSchema, value_type: valueTypeSchema, transfer_type: transferTypeSchema }),
+    destination: destinationSchema,
+    destination_address: destinationSchema.meta({ description: 'The same as `destination`.' }),
+    brand: z
+      .object({ account_id: idSchema })
+      .optional()
+      .meta({ description: 'Only in the public dialect, and only of an automation that has one.' }),
     created_at: timestampSchema,
     updated_at: timestampSchema,
   }),
@@ -68,6 +82,7 @@ const automationSchema = component(
         status: 'pending',
         source: { value_type: 'USD', transfer_type: null, funding_instructions: null },
         destination,
+        destination_address: destination,
         created_at: sample.time,
         updated_at: sample.time,
       },

@@ -33,42 +33,47 @@ export async function listBalances(
   return rows.map((row) => balanceView(context, row))
 }
 
+/** The holding of a wallet that a client asks for. */
+export interface HoldingQuery {
+  /** Default: what the wallet holds, if that is one. */
+  readonly valueType: string | undefined
+  /** Default: the chain on which it holds it; of an empty wallet its first one. */
+  readonly transferType: string | undefined
+}
+
 /**
- * The holding of one value type in one wallet on one chain; zero when the wallet is empty.
+ * One holding of a wallet: of one value type on one chain; zero when there is none. What is not named has to be clear from what the wallet
+ * holds.
  * @throws OutlayError `not_found` for an unknown address, `balance_not_available` for an external one,
- *   `transfer_type_not_supported` for a chain that the wallet is not on.
+ *   `transfer_type_not_supported` for a chain that the wallet is not on, and `invalid_request` when the wallet has several such holdings.
  */
 export async function findBalance(
   executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
   addressId: string,
-  holding: { readonly valueType: string; readonly transferType: string },
+  wanted: HoldingQuery,
 ): Promise<BalanceResource> {
   const address = await findAddress(executor, context, accountId, addressId)
   if (address === undefined) throw new OutlayError('not_found', 'The address does not exist.')
-  checkHolding(context, address, holding)
-  const [row] = await run(executor, context, selectBalances, [
-    [accountId],
-    holding.valueType,
-    holding.transferType,
-    addressId,
-  ])
-  return balanceView(context, row ?? emptyHolding(address, holding))
+  checkHolding(context, address, wanted)
+  const values = [[accountId], wanted.valueType ?? null, wanted.transferType ?? null, addressId]
+  const [row, another] = await run(executor, context, selectBalances, values)
+  if (row !== undefined && another !== undefined) {
+    const field = wanted.valueType === undefined ? '?value_type' : '?transfer_type'
+    throw new OutlayError('invalid_request', 'The wallet has several such holdings; name one.', { field })
+  }
+  return balanceView(context, row ?? emptyHolding(context, address, wanted))
 }
 
-function checkHolding(
-  context: ServiceContext,
-  address: AddressRow,
-  { valueType, transferType }: { readonly valueType: string; readonly transferType: string },
-): void {
+function checkHolding(context: ServiceContext, address: AddressRow, { valueType, transferType }: HoldingQuery): void {
   if (address.type !== 'internal') {
     throw new OutlayError('balance_not_available', 'Only custodial wallets have balances; this address is external.')
   }
-  if (context.catalog.valueType(valueType)?.name !== valueType) {
+  if (valueType !== undefined && context.catalog.valueType(valueType)?.name !== valueType) {
     throw new OutlayError('unknown_value_type', 'The value type does not exist.', { field: '?value_type' })
   }
-  if (!address.transferTypes.includes(transferType)) {
+  if (transferType !== undefined && !address.transferTypes.includes(transferType)) {
     const message = 'The wallet is not on such a chain; its transfer_types say on which it is.'
     throw new OutlayError('transfer_type_not_supported', message, { field: '?transfer_type' })
   }
@@ -87,10 +92,14 @@ const readHolding = rowDecoder('balance', {
 type Holding = ReturnType<typeof readHolding>
 
 function emptyHolding(
-  { id, address }: AddressRow,
-  holding: { readonly valueType: string; readonly transferType: string },
+  context: ServiceContext,
+  { id, address, transferTypes }: AddressRow,
+  wanted: HoldingQuery,
 ): Holding {
-  return { addressId: id, address, ...holding, available: '0', total: '0' }
+  const transferType = wanted.transferType ?? transferTypes[0] ?? ''
+  const moves = context.catalog.valueTypes.find(({ name }) => context.catalog.pairs(name, transferType))
+  const valueType = wanted.valueType ?? moves?.name ?? ''
+  return { addressId: id, address, valueType, transferType, available: '0', total: '0' }
 }
 
 /** Amounts have at least two decimals. */

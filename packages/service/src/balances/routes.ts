@@ -2,7 +2,6 @@ import { isId, notFound, requireAccount, requireClient } from '../clients/authen
 import { listAccountIds } from '../clients/clients.ts'
 import { asClient } from '../database/tenant.ts'
 import { readParameter } from '../http/pagination.ts'
-import { parameterError } from '../http/problem.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { type BalanceFilters, balanceFilters, findBalance, listBalances } from './balances.ts'
 
@@ -23,7 +22,7 @@ export const balancesRoutes: RouteModule = (app, context) => {
     const { accountId, clientId } = await requireAccount(c, context, 'addresses:read')
     const addressId = c.req.param('address_id')
     if (!isId(addressId)) throw notFound('address')
-    const holding = { valueType: required(c, 'value_type'), transferType: required(c, 'transfer_type') }
+    const holding = { valueType: readParameter(c, 'value_type'), transferType: readParameter(c, 'transfer_type') }
     return c.json(await findBalance(asClient(context, clientId), context, accountId, addressId, holding))
   })
 }
@@ -35,10 +34,4 @@ function readFilters(c: ServiceRequest): BalanceFilters {
     if (value !== undefined) filters[name] = value
   }
   return filters
-}
-
-function required(c: ServiceRequest, name: string): string {
-  const value = readParameter(c, name)
-  if (value === undefined) throw parameterError(name, 'The parameter is required.')
-  return value
 }

@@ -64,11 +64,12 @@ export const balancesOperations: readonly Operation[] = [
     path: '/accounts/:account_id/addresses/:address_id/balance',
     tag: 'Balances',
     summary: 'Read one holding of a wallet',
-    description: 'Zero when the wallet is empty. External addresses have no balances.',
+    description:
+      'Zero when the wallet is empty. Name the value type and the chain of a wallet that has several holdings. External addresses have no balances.',
     access: 'addresses:read',
     query: {
-      value_type: z.string().meta({ description: 'Exact value type.' }),
-      transfer_type: z.string().meta({ description: 'Chain of the wallet.' }),
+      value_type: z.string().optional().meta({ description: 'Exact value type. Default: what the wallet holds.' }),
+      transfer_type: z.string().optional().meta({ description: 'Chain. Default: where the wallet holds it.' }),
     },
     answers: { 200: { description: 'The holding.', schema: balanceSchema } },
   },

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestBankLinking, testBankLinking } from '../../test/bank-link.ts'
 import { inspect } from '../../test/inspection.ts'
 import { type Json, type TestSandbox, testSandbox } from '../../test/sandbox.ts'
-import type { AddressResource } from '../addresses/routes.ts'
+import type { AddressResource } from '../addresses/view.ts'
 import type { FinancialInstitutionResource } from '../financial-institutions/financial-institutions.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
@@ -93,8 +93,10 @@ describe('registering', () => {
     const given = account({ name: 'Everyday', owner: 'Jane Roe', routing_number: '021000021' })
     const answer = await bank.register(await bank.complete(await bank.linkToken(), [given]))
     expect(answer.status).toBe(201)
-    expect(Object.keys(answer.body)).toEqual(['financial_institution_id'])
+    expect(Object.keys(answer.body)).toEqual(['address_id', 'financial_institution_id'])
     const { financial_institution_id: id } = answer.body
+    expect(answer.body.address_id).toBe(id)
+    expect(answer.headers.get('location')).toBe(`${api.sandbox.url}/accounts/${api.accountId}/addresses/${id}`)
     const masked = `****${String(given['account_number']).slice(-4)}`
     const place = { street_line_1: '1 Sandbox Plaza', city: 'Chicago', state: 'IL', zip: '60601', country: 'US' }
     const institution = await bank.institution(id)

@@ -1,4 +1,4 @@
-import { type LinkTokenRequest, OutlayError, type RegisterAccountRequest } from '@outlay/core'
+import { OutlayError, type RegisterAccountRequest } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import { bankAccountIndex } from '../addresses/addresses.ts'
 import { createExternalAddress, postalAddressOf } from '../addresses/external.ts'
@@ -7,15 +7,25 @@ import { type Executor, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { type Exchange, findRegistered, markRegistered, publicTokenRefused } from './exchanges.ts'
 import { findItemOfAddress, saveItem } from './items.ts'
-import type { BankLinking, LinkedBankAccount, OpenedFlow } from './port.ts'
+import type { BankLinking, LinkedBankAccount, LinkFlow, OpenedFlow } from './port.ts'
 import { askProvider } from './provider-call.ts'
 
 /** The financial institutions of a public token. Specification: "Bank-linking", 3. */
 export interface RegisteredAccounts {
-  /** The first one. */
+  /** The first one: the address of its bank account. */
+  readonly address_id: string
+  /** The same. */
   readonly financial_institution_id: string
   /** All of them, when several bank accounts were selected. */
+  readonly address_ids?: readonly string[]
+  /** The same. */
   readonly financial_institution_ids?: readonly string[]
+}
+
+/** What a client registers. */
+export interface Registration extends RegisterAccountRequest {
+  /** Canonical names of the transfer types that the bank accounts get. Default: debits and credits by ACH. */
+  readonly transferTypes?: readonly string[] | undefined
 }
 
 /** Transfer types of a linked bank account. */
@@ -25,10 +35,9 @@ const linkedTransferTypes = ['ach_debit', 'ach_credit'] as const
 export async function openLinkFlow(
   context: ServiceContext,
   { provider }: BankLinking,
-  accountId: string,
-  person: LinkTokenRequest,
+  flow: Omit<LinkFlow, 'accessToken'>,
 ): Promise<OpenedFlow> {
-  return await askProvider(context, (options) => provider.openFlow({ ownerId: accountId, person }, options))
+  return await askProvider(context, (options) => provider.openFlow(flow, options))
 }
 
 /**
@@ -63,7 +72,7 @@ export async function registerAccounts(
   tx: Tx,
   context: ServiceContext,
   owner: { readonly accountId: string; readonly environment: Environment },
-  request: RegisterAccountRequest,
+  request: Registration,
   exchange: Exchange | undefined,
 ): Promise<RegisteredAccounts> {
   const { accountId } = owner
@@ -74,9 +83,10 @@ export async function registerAccounts(
   if (exchange.accounts.length === 0)
     throw new OutlayError('invalid_request', 'No bank account was selected.', { field: 'public_token' })
   await saveItem(tx, context, accountId, exchange.item, request.customerWebhookUrl)
+  const { transferTypes = linkedTransferTypes } = request
   const ids = new Set<string>()
   for (const account of exchange.accounts) {
-    ids.add(await linkBankAccount(tx, context, owner, exchange.item.itemId, account))
+    ids.add(await linkBankAccount(tx, context, owner, exchange.item.itemId, { account, transferTypes }))
   }
   await markRegistered(tx, context, accountId, request.publicToken, [...ids])
   return answerOf([...ids])
@@ -91,7 +101,8 @@ async function repeat(tx: Tx, context: ServiceContext, ids: readonly string[]): 
 function answerOf(ids: readonly string[]): RegisteredAccounts {
   const [first] = ids
   if (first === undefined) throw new Error('A registered public token has no financial institution.')
-  return { financial_institution_id: first, ...(ids.length === 1 ? {} : { financial_institution_ids: ids }) }
+  const all = ids.length === 1 ? {} : { address_ids: ids, financial_institution_ids: ids }
+  return { address_id: first, financial_institution_id: first, ...all }
 }
 
 async function linkBankAccount(
@@ -99,12 +110,12 @@ async function linkBankAccount(
   context: ServiceContext,
   owner: { readonly accountId: string; readonly environment: Environment },
   itemId: string,
-  account: LinkedBankAccount,
+  { account, transferTypes }: { readonly account: LinkedBankAccount; readonly transferTypes: readonly string[] },
 ): Promise<string> {
   const { bankName, routingNumber = '', accountNumber, ...rest } = account
   const index = bankAccountIndex(context, { routingNumber, accountNumber })
   const [found] = await run(tx, context, selectSameBankAccount, [owner.accountId, index])
-  const { id } = found ?? (await createExternalAddress(tx, context, owner, newAddress(account)))
+  const { id } = found ?? (await createExternalAddress(tx, context, owner, newAddress(account, transferTypes)))
   await run(tx, context, updateLinked, [
     id,
     itemId,
@@ -113,14 +124,14 @@ async function linkBankAccount(
     rest.accountType,
     JSON.stringify(postalAddressOf(rest.bankAddress)),
     JSON.stringify(postalAddressOf(rest.beneficiaryAddress)),
-    linkedTransferTypes,
+    transferTypes,
     context.clock.now(),
   ])
   return id
 }
 
-function newAddress({ bankName: _, ...account }: LinkedBankAccount) {
-  return { ...account, transferTypes: linkedTransferTypes }
+function newAddress({ bankName: _, ...account }: LinkedBankAccount, transferTypes: readonly string[]) {
+  return { ...account, transferTypes }
 }
 
 // Registrations of an account run one after the other, so that none misses a bank account that another one writes.

@@ -6,7 +6,7 @@ import { inspect } from '../../test/inspection.ts'
 import { startReceiver } from '../../test/receiver.ts'
 import { type Json, type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import type { TransferResource } from '../transfers/view.ts'
-import type { DeliveryResource } from '../webhooks/delivery-store.ts'
+import type { DeliveryResource } from '../webhooks/view.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
 const pool = new Pool({ connectionString: database.url, max: 1 })
@@ -146,12 +146,17 @@ describe('a linked bank account', () => {
     expect((await debit(id)).status).toBe(201)
   })
 
-  it('answers update-link-token with a link token alone', async () => {
+  it('answers update-link-token with a whole link token, also by the address', async () => {
     const id = await bank.link()
-    const path = `/accounts/${api.accountId}/financial-institutions/${id}/update-link-token`
-    const answer = await api.call('POST', path)
-    expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({ link_token: expect.stringMatching(/^link-sandbox-/) })
+    for (const noun of ['financial-institutions', 'addresses']) {
+      const answer = await api.call('POST', `/accounts/${api.accountId}/${noun}/${id}/update-link-token`)
+      expect(answer.status).toBe(200)
+      expect(answer.body).toEqual({
+        link_token: expect.stringMatching(/^link-sandbox-/),
+        expiration: expect.stringMatching(/Z$/),
+        callback_url: expect.stringContaining(`/accounts/${api.accountId}/`),
+      })
+    }
     const foreign = `/accounts/${api.otherAccountId}/financial-institutions/${id}/update-link-token`
     expect((await api.call('POST', foreign)).status).toBe(404)
   })

@@ -6,6 +6,10 @@ export interface LinkFlow {
   readonly ownerId: string
   /** Known data of the person who will link. Personal data: never log it. */
   readonly person: LinkTokenRequest
+  /** Where the flow continues in the client's app or page, as the client says. */
+  readonly redirectUri?: string | undefined
+  /** The client's Android app, as the client says. */
+  readonly androidPackageName?: string | undefined
   /** Access token of the item whose login the flow renews; absent for a flow that creates a new item. */
   readonly accessToken?: string | undefined
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { institutionStateSchema } from '../financial-institutions/schema.ts'
 import { component } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
-import { idSchema, sample, textSchema, timestampSchema } from '../schema/primitive.ts'
+import { idSchema, mostTransferTypes, sample, textSchema, timestampSchema } from '../schema/primitive.ts'
 
 const text = textSchema.nullish()
 
@@ -13,6 +13,8 @@ const linkTokenRequest = component(
     email_address: text,
     phone_number: text,
     date_of_birth: text.meta({ description: 'YYYY-MM-DD.' }),
+    redirect_uri: text.meta({ description: 'Where the flow continues; for the provider.' }),
+    android_package_name: text.meta({ description: "The client's Android app; for the provider." }),
   }),
   { description: 'Personal data to pass to the provider in advance.', examples: [{ legal_name: 'Ada Roe' }] },
 )
@@ -36,14 +38,17 @@ const linkTokenSchema = component(
   },
 )
 
-const updateTokenSchema = component('UpdateLinkToken', z.object({ link_token: z.string() }), {
-  description: 'Opens the flow of the provider that renews a link.',
-  examples: [{ link_token: 'link-8Rn3' }],
-})
-
 const registration = component(
   'BankLinkRegistration',
-  z.object({ public_token: textSchema, customer_webhook_url: text }),
+  z.object({
+    public_token: textSchema,
+    customer_webhook_url: text,
+    transfer_types: z
+      .array(textSchema)
+      .max(mostTransferTypes)
+      .nullish()
+      .meta({ description: 'Rails that the bank accounts are for. Default: debits and credits by ACH.' }),
+  }),
   {
     description: 'The public token of a flow. The service notifies the URL when the owner has to log in again.',
     examples: [{ public_token: 'public-4Kd9', customer_webhook_url: 'https://acme.example/banks' }],
@@ -52,11 +57,16 @@ const registration = component(
 
 const registeredSchema = component(
   'BankLinkRegistered',
-  z.object({ financial_institution_id: idSchema, financial_institution_ids: z.array(idSchema).optional() }),
+  z.object({
+    address_id: idSchema,
+    financial_institution_id: idSchema.meta({ description: 'The same as `address_id`.' }),
+    address_ids: z.array(idSchema).optional(),
+    financial_institution_ids: z.array(idSchema).optional(),
+  }),
   {
     description:
-      'The financial institution that was created or updated. All of them when several accounts were selected.',
-    examples: [{ financial_institution_id: sample.bankAddressId }],
+      'The address that was created or updated, also as a financial institution. All of them when several accounts were selected.',
+    examples: [{ address_id: sample.bankAddressId, financial_institution_id: sample.bankAddressId }],
   },
 )
 
@@ -71,7 +81,18 @@ const register = {
   ...link,
   keyed: true,
   body: { schema: registration },
-  answers: { 201: { description: 'Registered.', schema: registeredSchema } },
+  answers: { 201: { description: 'Registered. `Location` has the address.', schema: registeredSchema } },
+} as const
+const olderRegister = {
+  ...register,
+  id: 'registerAccountAtInstitutions',
+  path: `${account}/financial-institutions/register-account`,
+  summary: 'Register the linked accounts, at the older path',
+} as const
+const update = {
+  ...link,
+  answers: { 200: { description: 'The link token.', schema: linkTokenSchema } },
+  conflicts: true,
 } as const
 
 /** Operations that link bank accounts. Specification: "Bank-linking". The path segment `banklink` can be configured. */
@@ -95,19 +116,23 @@ export const bankLinksOperations: readonly Operation[] = [
     path: `${account}/banklink/register-account`,
     summary: 'Register the linked accounts',
   },
+  { ...olderRegister, dialect: 'specification' },
   {
-    ...register,
-    id: 'registerAccountAtInstitutions',
-    path: `${account}/financial-institutions/register-account`,
-    summary: 'Register the linked accounts, at the older path',
+    ...olderRegister,
+    dialect: 'public',
+    answers: { 200: { description: 'Registered. `Location` has the address.', schema: registeredSchema } },
   },
   {
-    ...link,
+    ...update,
     id: 'createUpdateLinkToken',
     path: `${account}/financial-institutions/:financial_institution_id/update-link-token`,
     summary: 'Open a flow that renews a link',
-    answers: { 200: { description: 'The link token.', schema: updateTokenSchema } },
-    conflicts: true,
+  },
+  {
+    ...update,
+    id: 'createAddressUpdateLinkToken',
+    path: `${account}/addresses/:address_id/update-link-token`,
+    summary: 'Open a flow that renews the link of an address',
   },
 ]
 

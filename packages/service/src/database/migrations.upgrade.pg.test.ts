@@ -8,7 +8,7 @@ import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { sampleBankAddress } from '../../test/service.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import { onboardDue } from '../accounts/onboarding.ts'
-import type { AddressResource } from '../addresses/routes.ts'
+import type { AddressResource } from '../addresses/view.ts'
 import type { TransferResource } from '../transfers/view.ts'
 
 // A database that an earlier release has written, migrated to this one: what was under way continues.

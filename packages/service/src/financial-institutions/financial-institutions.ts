@@ -22,10 +22,10 @@ export interface FinancialInstitutionResource {
     /** Name of the bank; the name of the account if the bank's is unknown. */
     readonly name: string
     readonly account_type: string
-    /** Of the bank; the same as `bank_address`. */
-    readonly address: PostalAddress
-    readonly bank_address: PostalAddress
-    readonly beneficiary_address: PostalAddress
+    /** Of the bank; the same as `bank_address`. Absent where it was not given, since only wires need it. */
+    readonly address?: PostalAddress
+    readonly bank_address?: PostalAddress
+    readonly beneficiary_address?: PostalAddress
   }
 }
 
@@ -106,10 +106,6 @@ export async function findFinancialInstitutionState(
 /** A bank address with what the older form shows besides. */
 export interface InstitutionRow extends AddressRow {
   readonly bankName: string | null
-  /** Since when its owner has to log in again; null while the link works. */
-  readonly bankLoginRequiredAt: Date | null
-  /** ISO 8601, UTC. */
-  readonly updatedAt: string
 }
 
 /** Reads a bank address with the columns of the older form. */
@@ -117,14 +113,10 @@ export function readInstitution(row: Row): InstitutionRow {
   return { ...readAddress(row), ...readOlderForm(row) }
 }
 
-const readOlderForm = rowDecoder('address', {
-  bankName: Column.nullable(Column.text),
-  bankLoginRequiredAt: Column.nullable(Column.date),
-  updatedAt: Column.isoTime,
-})
+const readOlderForm = rowDecoder('address', { bankName: Column.nullable(Column.text) })
 
 /** What a statement selects of the addresses for {@link readInstitution}. */
-export const institutionColumns = `${addressColumns}, bank_name, bank_login_required_at, updated_at`
+export const institutionColumns = `${addressColumns}, bank_name`
 
 /** The state of the bank address of a row. */
 export function stateOf(row: InstitutionRow): FinancialInstitutionStateResource {
@@ -144,7 +136,8 @@ function statusOf(row: InstitutionRow): FinancialInstitutionStatus {
 
 function institutionOf(row: InstitutionRow): FinancialInstitutionResource {
   const { bank } = row
-  if (bank === undefined) throw new Error('A bank address has no address of its bank.')
+  if (bank === undefined) throw new Error('A bank address has no bank account.')
+  const { bankAddress, beneficiaryAddress } = bank
   return {
     id: row.id,
     name: row.name,
@@ -156,9 +149,8 @@ function institutionOf(row: InstitutionRow): FinancialInstitutionResource {
       routing_number: bank.routingNumber,
       name: row.bankName ?? row.name,
       account_type: bank.accountType,
-      address: bank.bankAddress,
-      bank_address: bank.bankAddress,
-      beneficiary_address: bank.beneficiaryAddress,
+      ...(bankAddress === undefined ? {} : { address: bankAddress, bank_address: bankAddress }),
+      ...(beneficiaryAddress === undefined ? {} : { beneficiary_address: beneficiaryAddress }),
     },
   }
 }

@@ -53,9 +53,11 @@ const institutionSchema = component(
       routing_number: z.string(),
       name: z.string().meta({ description: 'Name of the bank.' }),
       account_type: z.string(),
-      address: postalAddressSchema.meta({ description: 'Of the bank; the same as `bank_address`.' }),
-      bank_address: postalAddressSchema,
-      beneficiary_address: postalAddressSchema,
+      address: postalAddressSchema
+        .optional()
+        .meta({ description: 'Of the bank; the same as `bank_address`. Absent where it was not given.' }),
+      bank_address: postalAddressSchema.optional(),
+      beneficiary_address: postalAddressSchema.optional(),
     }),
   }),
   {

@@ -14,6 +14,9 @@ export interface Problem {
   /** The same sentence as `detail`. */
   readonly message: string
   readonly request_id: string
+  /** The members that break a rule, as the pointers, parameters and headers of `errors` have them. */
+  readonly values: readonly string[]
+  /** At least one. */
   readonly errors: readonly {
     readonly code: string
     readonly status: string
@@ -98,15 +101,26 @@ export function problemOf(error: unknown, requestId: string): ProblemResponse {
       code: error.code,
       message: error.message,
       request_id: requestId,
-      errors: error.issues.slice(0, mostErrors).map((issue) => ({
-        code: issue.code,
-        status: String(statusOf(issue.code)),
-        title: titles[statusOf(issue.code)] ?? title,
-        detail: issue.message,
-        ...sourceOf(issue),
-      })),
+      ...partsOf(error, status, title),
     },
   }
+}
+
+/** Every broken rule. A refusal of the request as a whole is one. */
+function partsOf(
+  { issues, code, message }: OutlayError,
+  status: number,
+  title: string,
+): Pick<Problem, 'values' | 'errors'> {
+  if (issues.length === 0) return { values: [], errors: [{ code, status: String(status), title, detail: message }] }
+  const errors = issues.slice(0, mostErrors).map((issue) => ({
+    code: issue.code,
+    status: String(statusOf(issue.code)),
+    title: titles[statusOf(issue.code)] ?? title,
+    detail: issue.message,
+    ...sourceOf(issue),
+  }))
+  return { values: errors.flatMap(({ source }) => (source === undefined ? [] : Object.values(source))), errors }
 }
 
 function isRefusal(status: number | undefined): status is number {
@@ -126,7 +140,8 @@ function internal(requestId: string): ProblemResponse {
       code: 'internal_error',
       message: detail,
       request_id: requestId,
-      errors: [],
+      values: [],
+      errors: [{ code: 'internal_error', status: '500', title: 'Internal error', detail }],
     },
   }
 }

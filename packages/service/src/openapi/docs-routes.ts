@@ -2,18 +2,21 @@ import { readFile } from 'node:fs/promises'
 import { OutlayError } from '@outlay/core'
 import { routesOf } from '../app.ts'
 import type { RouteModule, ServiceApp, ServiceRequest } from '../http/request.ts'
+import type { Operation } from '../schema/operation.ts'
 import { writeOpenApi } from './openapi.ts'
-import { operations } from './operations.ts'
+import { operationsOf } from './operations.ts'
 
 /**
  * Mounts `GET /openapi.json`, the OpenAPI 3.1 document of the mounted routes, and `GET /docs`, a page that displays it.
  * The page uses `swagger-ui-dist` and loads it on the first request. Without that package, `/docs` is not found.
  * The page loads nothing from another origin; its content security policy forbids it.
  */
-export const docsRoutes: RouteModule = (app) => {
+export const docsRoutes: RouteModule = (app, { dialect, bankLinkAliases }) => {
   let document: string | undefined
   app.get('/openapi.json', (c) => {
-    document ??= JSON.stringify(writeOpenApi({ operations: mounted(app) }))
+    document ??= JSON.stringify(
+      writeOpenApi({ operations: mounted(app, operationsOf(dialect ?? 'specification', bankLinkAliases)) }),
+    )
     return c.body(document, 200, { 'content-type': 'application/json', 'cache-control': 'no-cache' })
   })
   app.get('/docs', async (c) => {
@@ -86,7 +89,7 @@ async function readAsset(name: string): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-function mounted(app: ServiceApp) {
+function mounted(app: ServiceApp, operations: readonly Operation[]) {
   const routes = new Set(routesOf(app).map(({ method, path }) => `${method} ${path}`))
   return operations.filter((one) => routes.has(`${one.method.toUpperCase()} ${one.path}`))
 }

@@ -11,6 +11,7 @@ const tags: Readonly<Record<OperationTag, string>> = {
   Balances: 'Holdings of custodial wallets.',
   Transfers: 'Movements of money.',
   Quotes: 'Rates between value types that are not worth the same, each guaranteed for one transfer.',
+  Tokens: 'The same transfers by what they do to tokens: mints, burns, and moves of tokens.',
   Automations: 'Virtual bank accounts whose deposits become transfers.',
   'Financial institutions': 'Bank accounts in their older form. Use addresses instead.',
   'Bank linking': 'Bank accounts that their owners link through a provider, for ACH debits.',
@@ -117,13 +118,25 @@ function securityOf(access: Operation['access']): readonly JsonObject[] {
 function writeParameters({ path, query, keyed }: Operation): readonly JsonObject[] {
   const names = [...path.matchAll(/:([a-z_]+)/g)].flatMap(([, name]) => name ?? [])
   return [
-    ...names.map((name) => ({ name, in: 'path', required: true, schema: { $ref: '#/components/schemas/Id' } })),
+    ...names.map((name) => ({ name, in: 'path', required: true, ...describeParameter(name) })),
     ...(keyed === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
     ...Object.entries(query ?? {}).map(([name, schema]) => {
       const { description, ...rest } = writeSchema(schema)
       return { name, in: 'query', required: !schema.safeParse(undefined).success, description, schema: rest }
     }),
   ]
+}
+
+/** Ids of resources, except for what has a format of its own. */
+function describeParameter(name: string): JsonObject {
+  const noun = name.replace(/_id$/, '').replaceAll('_', ' ')
+  const schema = Object.hasOwn(ownFormats, name) ? ownFormats[name] : { $ref: '#/components/schemas/Id' }
+  return { description: name.endsWith('_id') ? `Id of the ${noun}.` : `The ${noun}.`, schema }
+}
+
+const ownFormats: Readonly<Record<string, JsonObject>> = {
+  delivery_id: { type: 'string', pattern: '^[0-9]{1,18}$' },
+  link_token: { type: 'string' },
 }
 
 function writeBody({ body, form }: Operation): JsonObject {
@@ -165,7 +178,7 @@ function writeEvent(): JsonObject {
   return {
     summary: 'An event',
     description:
-      'Sent to every webhook that subscribes to its type. It is signed as Standard Webhooks specifies (`webhook-id`, `webhook-timestamp`, `webhook-signature`) and with the hexadecimal HMAC-SHA256 of the body in `x-request-signature-sha-256`. Any 2xx acknowledges the event. The service retries after any other answer. 410 disables the webhook.',
+      'Sent to every webhook that subscribes to its type. It is signed as Standard Webhooks specifies (`webhook-id`, `webhook-timestamp`, `webhook-signature`) and with the hexadecimal HMAC-SHA256 of the body in `x-request-signature-sha-256`, keyed by the octets of the secret. `idempotency-key` is the id of the event as a UUID. Any 2xx acknowledges the event. The service retries after any other answer. 410 disables the webhook.',
     requestBody: { required: true, content: { 'application/json': writeContent(eventSchema) } },
     responses: { 204: { description: 'The event is acknowledged.' } },
   }

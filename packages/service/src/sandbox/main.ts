@@ -1,16 +1,22 @@
 #!/usr/bin/env node
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Catalog } from '@outlay/core'
+import type { Dialect } from '../schema/dialect.ts'
 import { type SeedClient, startSandbox } from './sandbox.ts'
 
 /*
  * Runs a sandbox as a separate process.
  *
  * Reads DATABASE_URL (required), ENCRYPTION_KEY (32 octets in base64; required for a database on another machine), PORT (default any),
- * HOST (default 127.0.0.1), and SEED: a JSON array of clients to make,
+ * HOST (default 127.0.0.1), DIALECT (`specification` or `public`), BANK_LINK_ALIASES (path segments beside `banklink`, with commas), CATALOG (a
+ * module that exports `catalog`), and SEED: a JSON array of clients to make,
  * each `{name, accounts: [{businessName, funds?: [{valueType, transferType, amount}]}]}`. Prints one line of JSON once it
  * listens: `{"ready": true, "url", "pid", "clients"}`. Errors are lines of JSON on standard error. SIGTERM and SIGINT stop it
  * gracefully; SIGKILL loses nothing.
  */
 const { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: key, PORT: port, HOST: host, SEED: seed } = process.env
+const { DIALECT: dialect, BANK_LINK_ALIASES: aliases, CATALOG: catalogModule } = process.env
 if (databaseUrl === undefined) throw new Error('Set DATABASE_URL to the database of the sandbox.')
 
 const write = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) => {
@@ -18,12 +24,21 @@ const write = (level: string) => (fields: Readonly<Record<string, unknown>>, mes
 }
 const logger = { debug() {}, info() {}, warn: write('warn'), error: write('error') }
 
+async function readCatalog(module: string): Promise<Catalog> {
+  const { catalog } = (await import(pathToFileURL(resolve(module)).href)) as { readonly catalog?: Catalog }
+  if (catalog === undefined) throw new Error(`${module} does not export a catalog.`)
+  return catalog
+}
+
 const sandbox = await startSandbox({
   databaseUrl,
   logger,
   ...(key === undefined ? {} : { encryptionKey: Buffer.from(key, 'base64') }),
   ...(port === undefined ? {} : { port: Number(port) }),
   ...(host === undefined ? {} : { host }),
+  ...(dialect === undefined ? {} : { dialect: dialect as Dialect }),
+  ...(aliases === undefined ? {} : { bankLinkAliases: aliases.split(',') }),
+  ...(catalogModule === undefined ? {} : { catalog: await readCatalog(catalogModule) }),
 })
 
 const end = (): void => {

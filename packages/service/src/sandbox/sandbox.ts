@@ -33,6 +33,10 @@ export interface SandboxOptions {
   readonly allowPrivateWebhooks?: boolean | undefined
   /** Value types and transfer types. Default: the built-in ones. */
   readonly catalog?: Catalog | undefined
+  /** What decides where the two contracts contradict each other. Default `specification`. */
+  readonly dialect?: ServiceOptions['dialect']
+  /** Path segments of bank linking beside `banklink`. Default: none, and `plaid` in the public dialect. */
+  readonly bankLinkAliases?: readonly string[] | undefined
   /** Maximum number of connections to the database. Default 20. */
   readonly poolSize?: number | undefined
   /** Default: no logs. */
@@ -113,6 +117,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     rails: 'simulated',
     encryptionKey,
     catalog: options.catalog,
+    dialect: options.dialect,
+    bankLinking: { provider: 'simulated', pathAliases: options.bankLinkAliases },
     logger: options.logger,
     telemetry: options.telemetry,
     rateLimit: options.rateLimit,

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Scope } from './caller.ts'
+import type { Dialect } from './dialect.ts'
 
 /** The JSON body of a request. */
 export interface OperationBody {
@@ -29,6 +30,7 @@ export type OperationTag =
   | 'Balances'
   | 'Transfers'
   | 'Quotes'
+  | 'Tokens'
   | 'Automations'
   | 'Financial institutions'
   | 'Bank linking'
@@ -39,8 +41,10 @@ export type OperationTag =
 
 /** One operation of the API: its description in the document, and the schemas that check its bodies. */
 export interface Operation {
-  /** Unique. Generated clients name their method after it. */
+  /** Unique in a dialect. Generated clients name their method after it. */
   readonly id: string
+  /** The dialect whose operation it is. Default: both. */
+  readonly dialect?: Dialect | undefined
   readonly method: 'get' | 'post' | 'patch' | 'delete'
   /** As the router has it, for example `/accounts/:account_id`. */
   readonly path: string

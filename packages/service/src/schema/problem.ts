@@ -18,6 +18,10 @@ export const problemSchema = component(
     code: z.string().meta({ description: `Stable code. Known ones: ${codes.join(', ')}.` }),
     message: z.string().meta({ description: 'The same sentence as `detail`.' }),
     request_id: z.string().meta({ description: 'The same as the header `x-request-id`.' }),
+    values: z
+      .array(z.string())
+      .max(mostErrors)
+      .meta({ description: 'The members that break a rule, as `errors` has them.' }),
     errors: z
       .array(
         z.object({
@@ -35,6 +39,7 @@ export const problemSchema = component(
             .meta({ description: 'JSON pointer into the body, or name of the query parameter or header.' }),
         }),
       )
+      .min(1)
       .max(mostErrors),
   }),
   {
@@ -48,6 +53,7 @@ export const problemSchema = component(
         code: 'insufficient_balance',
         message: 'The wallet does not have 1250.00 USDC on base available.',
         request_id: '5f2b8c1de07a4963b1f0c2d4',
+        values: ['/amount/value'],
         errors: [
           {
             code: 'insufficient_balance',

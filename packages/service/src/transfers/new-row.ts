@@ -5,7 +5,13 @@ import type { RailFlow } from '../rails/port.ts'
 import type { TransferRow } from './row.ts'
 
 /** Which legs carry the rail's reference as their transaction id. An incoming wire has its own. */
-function referenceLegs(flow: RailFlow, isWire: boolean): TransferRow['reference_legs'] {
+function referenceLegs(
+  flow: RailFlow,
+  isWire: boolean,
+  { source, destination }: TransferRequest,
+): TransferRow['reference_legs'] {
+  // Between two chains, each has a transaction of its own.
+  if (flow === 'swap' && source.transferType !== destination.transferType) return 'destination'
   if (flow === 'swap' || flow === 'payout') return 'both'
   if (flow === 'offramp') return 'destination'
   return isWire ? 'none' : 'source'
@@ -50,7 +56,7 @@ export function newRow(transfer: {
     automation_id: null,
     note: request.note ?? null,
     plan: { post: plan.post, void: plan.void },
-    reference_legs: referenceLegs(flow, wireInstructions !== null),
+    reference_legs: referenceLegs(flow, wireInstructions !== null, request),
     reference: null,
     expires_at: expiresAt ?? null,
     quote: quote ?? null,

@@ -95,7 +95,7 @@ function checkParty(
     throw new OutlayError('payee_not_ready', message, { field })
   }
   // Only a debit pulls money through the link.
-  if (side === 'source' && stored.bankLoginRequiredAt !== null) {
+  if (side === 'source' && address.bankLoginRequiredAt !== null) {
     throw new OutlayError('bank_login_required', 'The bank account has to be linked again before it is debited.', {
       field,
     })
@@ -139,7 +139,6 @@ const readAccount = rowDecoder('account', {
 })
 
 const readLinks = rowDecoder('address', {
-  bankLoginRequiredAt: Column.nullable(Column.date),
   payeeAccountId: Column.nullable(Column.text),
   payeeAddressId: Column.nullable(Column.text),
   payeeIsOpen: Column.nullable(Column.boolean),
@@ -163,7 +162,7 @@ const selectParties = statement(
           {{schema}}.wallet_is_open(p.account_id, p.address_id) as payee_is_open
      from {{schema}}.account o
      left join lateral (
-       select ${addressColumns}, bank_account_number, bank_login_required_at, address_normal
+       select ${addressColumns}, bank_account_number, address_normal
          from {{schema}}.address
         where account_id = o.id and id = any ($2)
      ) a on true

@@ -5,6 +5,7 @@ import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
 import { cancelTransfer } from './cancellation.ts'
 import { createTransfer } from './creation.ts'
+import { transferBodyOf } from './public-body.ts'
 import { findTransfer, listTransfers, transferFilters } from './transfers.ts'
 import { transferView } from './view.ts'
 
@@ -12,7 +13,7 @@ import { transferView } from './view.ts'
 export const transfersRoutes: RouteModule = (app, context) => {
   const create = (c: ServiceRequest): Promise<Response> =>
     createIdempotently(c, context, { scope: 'transfers:write', readsKeyLate: true }, (input) =>
-      createTransfer(context, input),
+      createTransfer(context, context.dialect === 'public' ? { ...input, body: transferBodyOf(input.body) } : input),
     )
   app.post('/accounts/:account_id/transfers', create)
   app.post('/accounts/:account_id/transfer', create)

@@ -79,6 +79,40 @@ const newTransfer = component(
   },
 )
 
+/** What the public contract has beside: the names of two members. */
+const publicLeg = {
+  address_id: text.meta({ description: 'Or `financial_institution_id`.' }),
+  financial_institution_id: text.meta({ description: 'In place of `address_id`.' }),
+  value_type: textSchema,
+  transfer_type: textSchema,
+}
+
+const newPublicTransfer = component(
+  'PublicNewTransfer',
+  z.object({
+    amount: amountSchema,
+    source: z.object(publicLeg),
+    destination: z.object({ ...publicLeg, memo: wireMemo, wire_memo: wireMemo }),
+    brand: z.object({ account_id: textSchema }).nullish().meta({ description: brandNote }),
+    note,
+  }),
+  {
+    description: 'A transfer to create. The memo of an outbound wire is `destination.memo` or `destination.wire_memo`.',
+    examples: [
+      {
+        amount: { value: '1250.00', currency: 'USD' },
+        source: { address_id: sample.walletId, value_type: 'USDC', transfer_type: 'base' },
+        destination: {
+          financial_institution_id: sample.bankAddressId,
+          value_type: 'USD',
+          transfer_type: 'wire',
+          memo: 'INV-42',
+        },
+      },
+    ],
+  },
+)
+
 const newTransferCamel = component(
   'NewTransferCamelCase',
   z.object({
@@ -163,6 +197,26 @@ const returnSchema = component(
   },
 )
 
+const transferExample = {
+  id: sample.transferId,
+  status: 'pending',
+  failure: null,
+  amount: { value: '1250.00', currency: 'USD' },
+  source: { address_id: sample.walletId, value_type: 'USDC', transfer_type: 'base' },
+  destination: {
+    address_id: sample.bankAddressId,
+    value_type: 'USD',
+    transfer_type: 'wire',
+    wire_memo: 'INV-42',
+  },
+  note: null,
+  created_at: sample.time,
+  updated_at: sample.time,
+}
+
+/** A page of transfers. */
+export const transferListExample = { transfers: [transferExample], pagination: { next: null, prev: null } }
+
 /** A transfer in an answer. Specification: "Transfer". */
 export const transferSchema = component(
   'Transfer',
@@ -184,31 +238,14 @@ export const transferSchema = component(
   {
     description:
       'A movement of money from a source to a destination. `updated_at` is when the status last changed, or money came back.',
-    examples: [
-      {
-        id: sample.transferId,
-        status: 'pending',
-        failure: null,
-        amount: { value: '1250.00', currency: 'USD' },
-        source: { address_id: sample.walletId, value_type: 'USDC', transfer_type: 'base' },
-        destination: {
-          address_id: sample.bankAddressId,
-          value_type: 'USD',
-          transfer_type: 'wire',
-          wire_memo: 'INV-42',
-        },
-        note: null,
-        created_at: sample.time,
-        updated_at: sample.time,
-      },
-    ],
+    examples: [transferExample],
   },
 )
 
 const transferListSchema = component(
   'TransferList',
   z.object({ transfers: z.array(transferSchema), pagination: paginationSchema }),
-  { description: 'One page of transfers, newest first.' },
+  { description: 'One page of transfers, newest first.', examples: [transferListExample] },
 )
 
 const create = {
@@ -221,6 +258,9 @@ const create = {
   },
 } as const
 
+const holdsAtOnce =
+  'Holds the money at once. A request with the same key returns the same transfer. Value types that are not worth the same need a quote: the amount is one of its two, and each quote is used once.'
+
 /** Operations on transfers. Specification: "Transfers". */
 export const transfersOperations: readonly Operation[] = [
   {
@@ -228,12 +268,31 @@ export const transfersOperations: readonly Operation[] = [
     id: 'createTransfer',
     path: '/accounts/:account_id/transfers',
     summary: 'Create a transfer',
-    description:
-      'Holds the money at once. A request with the same key returns the same transfer. Value types that are not worth the same need a quote: the amount is one of its two, and each quote is used once.',
+    description: holdsAtOnce,
+    dialect: 'specification',
     body: { schema: newTransfer },
   },
   {
     ...create,
+    id: 'createTransfer',
+    path: '/accounts/:account_id/transfers',
+    summary: 'Create a transfer',
+    description: holdsAtOnce,
+    dialect: 'public',
+    body: { schema: newPublicTransfer },
+  },
+  {
+    ...create,
+    dialect: 'public',
+    id: 'createTransferCamelCase',
+    path: '/accounts/:account_id/transfer',
+    summary: 'Create a transfer, at the singular path',
+    description: 'The same operation at another path. Both paths accept both spellings. Answers are in snake_case.',
+    body: { schema: newPublicTransfer },
+  },
+  {
+    ...create,
+    dialect: 'specification',
     id: 'createTransferCamelCase',
     path: '/accounts/:account_id/transfer',
     summary: 'Create a transfer, in camelCase',

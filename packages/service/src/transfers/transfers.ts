@@ -85,8 +85,8 @@ export async function findByWireInstructions(
   return row
 }
 
-/** A transfer with what came back of it. */
-const withReturns = `select ${listOf(readTransfer, 't')}, (
+/** Reads transfers `t` with what came back of them: the beginning of a statement. */
+export const withReturns = `select ${listOf(readTransfer, 't')}, (
       select jsonb_agg(jsonb_build_object(
                'code', r.code,
                'amount', jsonb_build_object('value', r.amount_value::text, 'currency', r.amount_currency),

@@ -3,8 +3,8 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, type Row, run, type Statement, statement } from '../database/statement.ts'
 
-/** A delivery as the API returns it. */
-export interface DeliveryResource {
+/** A delivery of an event to a webhook. */
+export interface DeliveryRow {
   readonly id: string
   readonly subscription_id: string
   readonly event_id: string
@@ -21,11 +21,27 @@ export interface DeliveryResource {
   readonly created: string
 }
 
+/** An attempt of a delivery whose result is known. */
+export interface DeliveryAttemptRow {
+  readonly id: string
+  readonly delivery_id: string
+  readonly subscription_id: string
+  readonly event_id: string
+  readonly event_type: string
+  readonly status: 'delivered' | 'failed'
+  /** 1 for the first one. */
+  readonly attempt_number: number
+  /** HTTP status of the answer; null when there was none. */
+  readonly status_code: number | null
+  readonly error: string | null
+  readonly created: string
+}
+
 /** The result of one attempt. */
 export interface DeliveryOutcome {
   readonly id: string
   readonly attempt: number
-  readonly status: DeliveryResource['status']
+  readonly status: DeliveryRow['status']
   /** ISO 8601; null when there is no further attempt. */
   readonly nextAttemptAt: string | null
   readonly lastStatus: number | null
@@ -46,20 +62,23 @@ export async function settleDeliveries(
   return new Set(rows.map(({ id }) => id))
 }
 
+/** A page of the deliveries of an account, or of their attempts. */
+export interface DeliveryQuery {
+  readonly accountId: string
+  readonly subscriptionId?: string | undefined
+  readonly eventId?: string | undefined
+  readonly status?: string | undefined
+  readonly direction: 'forward' | 'backward'
+  readonly position?: string | undefined
+  readonly limit: number
+}
+
 /** Reads the deliveries of an account, newest first. In the direction `backward`, the oldest after the position come first. */
 export function listDeliveries(
   executor: Executor | Tx,
   context: ServiceContext,
-  query: {
-    readonly accountId: string
-    readonly subscriptionId?: string | undefined
-    readonly eventId?: string | undefined
-    readonly status?: string | undefined
-    readonly direction: 'forward' | 'backward'
-    readonly position?: string | undefined
-    readonly limit: number
-  },
-): Promise<readonly DeliveryResource[]> {
+  query: DeliveryQuery,
+): Promise<readonly DeliveryRow[]> {
   return run(executor, context, lists[query.direction], [
     query.accountId,
     query.subscriptionId ?? null,
@@ -68,6 +87,33 @@ export function listDeliveries(
     query.position ?? null,
     query.limit,
   ])
+}
+
+/** Reads the attempts of the deliveries of an account whose results are known, newest first, or backward as {@link listDeliveries}. */
+export function listAttempts(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  query: DeliveryQuery & { readonly deliveryId?: string | undefined },
+): Promise<readonly DeliveryAttemptRow[]> {
+  return run(executor, context, attemptLists[query.direction], [
+    query.accountId,
+    query.subscriptionId ?? null,
+    query.eventId ?? null,
+    query.status ?? null,
+    query.position ?? null,
+    query.limit,
+    query.deliveryId ?? null,
+  ])
+}
+
+/** True when the account has a delivery of this id. */
+export async function hasDelivery(
+  executor: Executor | Tx,
+  context: ServiceContext,
+  accountId: string,
+  deliveryId: string,
+): Promise<boolean> {
+  return (await run(executor, context, selectDelivery, [accountId, deliveryId])).length > 0
 }
 
 /** Sends an event of the account again to every webhook that subscribes to its type now. `undefined` when the event does not exist. */
@@ -104,17 +150,30 @@ interface Pruned {
   readonly last: string | null
 }
 
-const readDelivery: (row: Row) => DeliveryResource = rowDecoder('delivery', {
+const readDelivery: (row: Row) => DeliveryRow = rowDecoder('delivery', {
   id: Column.text,
   subscription_id: Column.text,
   event_id: Column.text,
   event_type: Column.text,
-  status: Column.word<DeliveryResource['status']>(),
+  status: Column.word<DeliveryRow['status']>(),
   attempts: Column.integer,
   last_status: Column.nullable(Column.integer),
   last_error: Column.nullable(Column.text),
   last_attempt_at: Column.nullable(Column.isoTime),
   next_attempt_at: Column.nullable(Column.isoTime),
+  created: Column.isoTime,
+})
+
+const readAttempt: (row: Row) => DeliveryAttemptRow = rowDecoder('delivery attempt', {
+  id: Column.text,
+  delivery_id: Column.text,
+  subscription_id: Column.text,
+  event_id: Column.text,
+  event_type: Column.text,
+  status: Column.word<DeliveryAttemptRow['status']>(),
+  attempt_number: Column.integer,
+  status_code: Column.nullable(Column.integer),
+  error: Column.nullable(Column.text),
   created: Column.isoTime,
 })
 
@@ -132,7 +191,7 @@ const settle = statement(
      select * from jsonb_to_recordset($1::jsonb) as s
        (id bigint, attempt smallint, status text, "nextAttemptAt" timestamptz, "lastStatus" smallint, "lastError" text)
    ), mine as materialized (
-     select d.id from given s join {{schema}}.webhook_delivery d on d.id = s.id and d.attempts = s.attempt
+     select d.id, d.account_id, d.last_attempt_at from given s join {{schema}}.webhook_delivery d on d.id = s.id and d.attempts = s.attempt
       where d.status in ('pending', 'canceled')
       for update of d skip locked
    ), settled as (
@@ -143,13 +202,22 @@ const settle = statement(
             last_error = s."lastError"
        from given s join mine using (id)
       where d.id = s.id
+   ), attempted as (
+     -- What was canceled before it was sent is no attempt.
+     insert into {{schema}}.webhook_delivery_attempt
+       (delivery_id, account_id, attempt_number, status, status_code, error, attempted_at)
+     select s.id, m.account_id, s.attempt, case s.status when 'delivered' then 'delivered' else 'failed' end,
+            s."lastStatus", s."lastError", m.last_attempt_at
+       from given s join mine m using (id)
+      where s.status <> 'canceled'
+     on conflict (delivery_id, attempt_number) do nothing
    )
    select d.id::text as id from given s join {{schema}}.webhook_delivery d on d.id = s.id and d.attempts = s.attempt
     where d.status in ('pending', 'canceled') and d.id not in (select id from mine)`,
   readId,
 )
 
-const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement<DeliveryResource> =>
+const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement<DeliveryRow> =>
   statement(
     name,
     `select d.id::text as id, d.registration_id as subscription_id, d.event_id, e.type as event_type, d.status,
@@ -168,10 +236,40 @@ const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): State
     readDelivery,
   )
 
-const lists: Readonly<Record<'forward' | 'backward', Statement<DeliveryResource>>> = {
+const lists: Readonly<Record<'forward' | 'backward', Statement<DeliveryRow>>> = {
   forward: list('webhook_delivery_list_forward', '<', 'desc'),
   backward: list('webhook_delivery_list_backward', '>', 'asc'),
 }
+
+const attemptList = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement<DeliveryAttemptRow> =>
+  statement(
+    name,
+    `select a.id::text as id, a.delivery_id::text as delivery_id, d.registration_id as subscription_id, d.event_id,
+            e.type as event_type, a.status, a.attempt_number, a.status_code, a.error, a.attempted_at as created
+       from {{schema}}.webhook_delivery_attempt a
+       join {{schema}}.webhook_delivery d on d.id = a.delivery_id
+       join {{schema}}.webhook_event e on e.id = d.event_id
+      where a.account_id = $1
+        and ($2::text is null or d.registration_id = $2)
+        and ($3::text is null or d.event_id = $3)
+        and ($4::text is null or a.status = $4)
+        and ($5::bigint is null or a.id ${comparison} $5)
+        and ($7::bigint is null or a.delivery_id = $7)
+      order by a.id ${order}
+      limit $6`,
+    readAttempt,
+  )
+
+const attemptLists: Readonly<Record<DeliveryQuery['direction'], Statement<DeliveryAttemptRow>>> = {
+  forward: attemptList('webhook_delivery_attempt_list_forward', '<', 'desc'),
+  backward: attemptList('webhook_delivery_attempt_list_backward', '>', 'asc'),
+}
+
+const selectDelivery = statement(
+  'webhook_delivery_select_id',
+  'select id::text as id from {{schema}}.webhook_delivery where account_id = $1 and id = $2::bigint',
+  readId,
+)
 
 const resend = statement(
   'webhook_event_resend',

@@ -8,7 +8,7 @@ import { inTransaction } from '../context.ts'
 import { beginAs } from '../database/tenant.ts'
 import { startWebhookDelivery } from './delivery-worker.ts'
 import { recordEvent } from './events.ts'
-import type { WebhookResource } from './registrations.ts'
+import type { WebhookResource } from './view.ts'
 
 const { pool, open } = await serviceDatabase()
 const canceling = open(1)

@@ -7,10 +7,10 @@ import { startReceiver } from '../../test/receiver.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
 import { inTransaction, type Tx } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
-import type { DeliveryResource } from './delivery-store.ts'
 import { startWebhookDelivery } from './delivery-worker.ts'
 import { recordEvent } from './events.ts'
-import { cancelSize, changeWebhook, disableWebhook, removeWebhook, type WebhookResource } from './registrations.ts'
+import { cancelSize, changeWebhook, disableWebhook, removeWebhook } from './registrations.ts'
+import type { DeliveryResource, WebhookResource } from './view.ts'
 
 const { pool } = await serviceDatabase()
 

@@ -11,10 +11,9 @@ import { testContext, testSchema, testService } from '../../test/service.ts'
 import { setAccountStatus } from '../accounts/accounts.ts'
 import { inTransaction } from '../context.ts'
 import { deliverySchedule } from './delivery-attempt.ts'
-import type { DeliveryResource } from './delivery-store.ts'
 import { startWebhookDelivery, type WebhookDeliveryOptions } from './delivery-worker.ts'
 import { recordEvent } from './events.ts'
-import type { WebhookResource } from './registrations.ts'
+import type { DeliveryResource, WebhookResource } from './view.ts'
 
 const { pool } = await serviceDatabase()
 
@@ -82,7 +81,7 @@ it('shows the secret once and signs every delivery twice', async () => {
   expect(event).toMatchObject({ id: headers['webhook-id'], type: 'transfer.completed', data: { id: 'T', note: 'Zoë' } })
   expect(Object.keys(event)).toEqual(['id', 'type', 'created', 'data'])
   expect(headers['x-request-signature-sha-256']).toBe(
-    createHmac('sha256', webhook.secret)
+    createHmac('sha256', Buffer.from(webhook.secret.slice('whsec_'.length), 'base64'))
       .update(one?.body ?? '')
       .digest('hex'),
   )

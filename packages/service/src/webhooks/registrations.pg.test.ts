@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
-import type { WebhookResource } from './registrations.ts'
+import type { WebhookResource } from './view.ts'
 
 const { pool } = await serviceDatabase()
 

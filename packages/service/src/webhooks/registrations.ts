@@ -8,8 +8,8 @@ import { patternsFor } from './events.ts'
 import { outgoingPolicyOf, parseOutgoingUrl } from './outgoing-url.ts'
 import { newWebhookSecret } from './signature.ts'
 
-/** A webhook as the API returns it. */
-export interface WebhookResource {
+/** A webhook of an account, without its secrets. */
+export interface WebhookRow {
   readonly id: string
   readonly account_id: string
   readonly url: string
@@ -27,14 +27,20 @@ const patterns = z
   .min(1)
   .max(32)
 
+const events = patterns.optional().meta({ description: 'The same as `event_types`.' })
+
 /** The body of `POST /accounts/{account_id}/webhooks`. */
-export const newWebhookSchema = z.object({ url: textSchema, event_types: patterns.default(['*']) })
+export const newWebhookSchema = z.object({ url: textSchema, event_types: patterns.optional(), events })
 
 /** The body of `PATCH /accounts/{account_id}/webhooks/subscriptions/{id}`. */
 export const webhookChangeSchema = z.object({
   url: textSchema.optional(),
   event_types: patterns.optional(),
-  status: z.enum(['active', 'disabled']).optional(),
+  events,
+  status: z
+    .enum(['active', 'disabled', 'archived'])
+    .optional()
+    .meta({ description: '`disabled` and `archived` are the same.' }),
 })
 
 /**
@@ -46,8 +52,9 @@ export async function createWebhook(
   context: ServiceContext,
   accountId: string,
   body: unknown,
-): Promise<WebhookResource & { readonly secret: string }> {
-  const { url, event_types: eventTypes } = parse(newWebhookSchema, body)
+): Promise<WebhookRow & { readonly secret: string }> {
+  const { url, ...given } = parse(newWebhookSchema, body)
+  const eventTypes = eventTypesOf(given) ?? ['*']
   const target = parseOutgoingUrl(url, 'url', outgoingPolicyOf(context))
   const id = Id.generate(context.clock, context.random)
   const secret = newWebhookSecret(context.random)
@@ -66,7 +73,7 @@ export function listWebhooks(
   executor: Executor | Tx,
   context: ServiceContext,
   accountId: string,
-): Promise<readonly WebhookResource[]> {
+): Promise<readonly WebhookRow[]> {
   return run(executor, context, selectWebhooks, [accountId])
 }
 
@@ -76,7 +83,7 @@ export async function findWebhook(
   context: ServiceContext,
   accountId: string,
   webhookId: string,
-): Promise<WebhookResource | undefined> {
+): Promise<WebhookRow | undefined> {
   const [webhook] = await run(executor, context, selectWebhook, [accountId, webhookId])
   return webhook
 }
@@ -91,7 +98,7 @@ export async function changeWebhook(
   accountId: string,
   webhookId: string,
   body: unknown,
-): Promise<WebhookResource | undefined> {
+): Promise<WebhookRow | undefined> {
   const change = parse(webhookChangeSchema, body)
   const policy = outgoingPolicyOf(context)
   const url = change.url === undefined ? null : parseOutgoingUrl(change.url, 'url', policy).href
@@ -99,10 +106,23 @@ export async function changeWebhook(
     await run(tx, context, lockAccount, [accountId])
     await refuseUsedUrl(tx, context, { accountId, url, exceptId: webhookId })
   }
-  const values = [accountId, webhookId, url, change.event_types ?? null, change.status ?? null, context.clock.now()]
+  const status = change.status === 'archived' ? 'disabled' : (change.status ?? null)
+  const values = [accountId, webhookId, url, eventTypesOf(change) ?? null, status, context.clock.now()]
   const [webhook] = await run(tx, context, updateWebhook, values)
   if (webhook?.status === 'disabled') await run(tx, context, cancelDeliveries, [webhookId])
   return webhook
+}
+
+/** What a body asks for, under either name. Both names may say the same. */
+function eventTypesOf(given: {
+  readonly event_types?: readonly string[] | undefined
+  readonly events?: readonly string[] | undefined
+}): readonly string[] | undefined {
+  const { event_types: eventTypes, events } = given
+  if (eventTypes === undefined || events === undefined) return eventTypes ?? events
+  if (new Set([...eventTypes, ...events]).size === new Set(eventTypes).size && events.length === eventTypes.length)
+    return eventTypes
+  throw new OutlayError('invalid_request', 'event_types and events differ; send one of them.', { field: 'events' })
 }
 
 /** Removes a webhook with its deliveries. False when there is none. */
@@ -141,12 +161,12 @@ export function webhookSecretPlace(webhookId: string) {
 }
 
 /** Reads a row of the table, without its secrets. */
-export const readWebhook: (row: Row) => WebhookResource = rowDecoder('webhook', {
+export const readWebhook: (row: Row) => WebhookRow = rowDecoder('webhook', {
   id: Column.text,
   account_id: Column.text,
   url: Column.text,
   event_types: Column.texts,
-  status: Column.word<WebhookResource['status']>(),
+  status: Column.word<WebhookRow['status']>(),
   disabled_reason: Column.nullable(Column.text),
   created: Column.from('created_at', Column.isoTime),
   updated: Column.from('updated_at', Column.isoTime),

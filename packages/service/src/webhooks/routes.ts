@@ -6,38 +6,40 @@ import { readJson } from '../http/body.ts'
 import { pageOf, readPage } from '../http/pagination.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
-import { listDeliveries, resendEvent } from './delivery-store.ts'
+import { hasDelivery, listAttempts, listDeliveries, resendEvent } from './delivery-store.ts'
 import {
   changeWebhook,
   createWebhook,
   findWebhook,
   listWebhooks,
   removeWebhook,
-  type WebhookResource,
+  type WebhookRow,
 } from './registrations.ts'
 import { rotateWebhookSecret } from './secret-rotation.ts'
+import { deliveryView, eventTypesView, secretView, webhookView } from './view.ts'
+
+/** More than a delivery is ever sent. */
+const mostAttempts = 100
 
 /** Mounts registration of webhooks and the log of their deliveries. Specification: "Events". */
 export const webhooksRoutes: RouteModule = (app, context) => {
   app.post('/accounts/:account_id/webhooks', (c) =>
-    createIdempotently(
-      c,
-      context,
-      { scope: 'webhooks:write', sealed: true },
-      ({ body, accountId }) =>
-        (tx) =>
-          createWebhook(tx, context, accountId, body),
-    ),
+    createIdempotently(c, context, { scope: 'webhooks:write', sealed: true }, ({ body, accountId }) => async (tx) => {
+      const { secret, ...webhook } = await createWebhook(tx, context, accountId, body)
+      return { ...webhookView(context, webhook), ...secretView(secret) }
+    }),
   )
 
   app.get('/accounts/:account_id/webhooks', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'webhooks:read')
-    return c.json({ webhooks: await listWebhooks(asClient(context, clientId), context, accountId) })
+    const rows = await listWebhooks(asClient(context, clientId), context, accountId)
+    const webhooks = rows.map((row) => webhookView(context, row))
+    return c.json({ webhooks, subscriptions: webhooks })
   })
 
   app.get('/accounts/:account_id/webhooks/event_types', async (c) => {
     await requireAccount(c, context, 'webhooks:read')
-    return c.json({ event_types: webhookEventTypes })
+    return c.json({ event_types: eventTypesView(context, webhookEventTypes) })
   })
 
   mountSubscriptions(app, context)
@@ -48,13 +50,27 @@ export const webhooksRoutes: RouteModule = (app, context) => {
     const { subscription_id: subscriptionId, event_id: eventId, status } = page.filters
     const { direction, position } = page
     const query = { accountId, subscriptionId, eventId, status, direction, position, limit: page.size + 1 }
-    const { rows, pagination } = pageOf(
-      context,
-      page,
-      await listDeliveries(asClient(context, clientId), context, query),
-    )
+    const client = asClient(context, clientId)
+    // The public contract has a row for each attempt.
+    const { rows, pagination } =
+      context.dialect === 'public'
+        ? pageOf(context, page, await listAttempts(client, context, query))
+        : pageOf(context, page, (await listDeliveries(client, context, query)).map(deliveryView))
     return c.json({ deliveries: rows, pagination })
   })
+
+  app.get('/accounts/:account_id/webhooks/deliveries/:delivery_id/attempts', async (c) => {
+    const { accountId, clientId } = await requireAccount(c, context, 'webhooks:read')
+    const deliveryId = c.req.param('delivery_id')
+    const client = asClient(context, clientId)
+    if (!/^[0-9]{1,18}$/.test(deliveryId) || !(await hasDelivery(client, context, accountId, deliveryId)))
+      throw notFound('delivery')
+    const query = { accountId, deliveryId, direction: 'forward', limit: mostAttempts } as const
+    return c.json({ attempts: await listAttempts(client, context, query) })
+  })
+
+  // Behind the paths that have a name in its place.
+  app.get('/accounts/:account_id/webhooks/:subscription_id', (c) => readOne(c, context))
 
   app.post('/accounts/:account_id/webhooks/events/:event_id/resend', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'webhooks:write')
@@ -68,10 +84,7 @@ export const webhooksRoutes: RouteModule = (app, context) => {
 const mountSubscriptions: RouteModule = (app, context: ServiceContext) => {
   const path = '/accounts/:account_id/webhooks/subscriptions/:subscription_id'
 
-  app.get(path, async (c) => {
-    const { accountId, clientId } = await requireAccount(c, context, 'webhooks:read')
-    return c.json(found(await findWebhook(asClient(context, clientId), context, accountId, subscriptionIdOf(c))))
-  })
+  app.get(path, (c) => readOne(c, context))
 
   app.patch(path, async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'webhooks:write')
@@ -80,7 +93,7 @@ const mountSubscriptions: RouteModule = (app, context: ServiceContext) => {
     const changed = await inClientTransaction(context, clientId, (tx) =>
       changeWebhook(tx, context, accountId, subscriptionId, body),
     )
-    return c.json(found(changed))
+    return c.json(webhookView(context, found(changed)))
   })
 
   app.delete(path, async (c) => {
@@ -95,15 +108,17 @@ const mountSubscriptions: RouteModule = (app, context: ServiceContext) => {
 
   app.post(`${path}/rotate`, (c) => {
     const options = { scope: 'webhooks:write', sealed: true, bodyless: true } as const
-    return createIdempotently(
-      c,
-      context,
-      options,
-      ({ accountId }) =>
-        async (tx) =>
-          found(await rotateWebhookSecret(tx, context, accountId, subscriptionIdOf(c))),
-    )
+    return createIdempotently(c, context, options, ({ accountId }) => async (tx) => {
+      const { secret, ...webhook } = found(await rotateWebhookSecret(tx, context, accountId, subscriptionIdOf(c)))
+      return { ...webhookView(context, webhook), ...secretView(secret) }
+    })
   })
+}
+
+async function readOne(c: ServiceRequest, context: ServiceContext): Promise<Response> {
+  const { accountId, clientId } = await requireAccount(c, context, 'webhooks:read')
+  const webhook = await findWebhook(asClient(context, clientId), context, accountId, subscriptionIdOf(c))
+  return c.json(webhookView(context, found(webhook)))
 }
 
 function subscriptionIdOf(c: ServiceRequest): string {
@@ -116,7 +131,7 @@ function idOf(c: ServiceRequest, parameter: string, noun: string): string {
   return id
 }
 
-function found<Webhook extends WebhookResource>(webhook: Webhook | undefined): Webhook {
+function found<Webhook extends WebhookRow>(webhook: Webhook | undefined): Webhook {
   if (webhook === undefined) throw notFound('webhook')
   return webhook
 }

@@ -1,13 +1,13 @@
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
-import { readWebhook, type WebhookResource, webhookColumns, webhookSecretPlace } from './registrations.ts'
+import { readWebhook, type WebhookRow, webhookColumns, webhookSecretPlace } from './registrations.ts'
 import { newWebhookSecret } from './signature.ts'
 
 /** How long the replaced secret still signs, in milliseconds. */
 export const secretOverlapMs = 24 * 3_600_000
 
 /** A webhook with its new secret. */
-export interface RotatedWebhook extends WebhookResource {
+export interface RotatedWebhook extends WebhookRow {
   readonly secret: string
   /** Until when the previous secret signs deliveries too, ISO 8601. */
   readonly previous_secret_until: string

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Random } from '@outlay/core'
+import { Id, type Random } from '@outlay/core'
 
 const secretPrefix = 'whsec_'
 
@@ -10,8 +10,9 @@ export function newWebhookSecret(random: Random): string {
 
 /**
  * The headers that prove a delivery genuine, by two schemes: those of Standard Webhooks, keyed by the octets of the secret,
- * and `x-request-signature-sha-256`, the hex HMAC-SHA256 of the body keyed by the secret's text. During a rotation,
- * `webhook-signature` has a signature of each secret; the other header has only that of the new secret.
+ * and `x-request-signature-sha-256`, the hex HMAC-SHA256 of the body, keyed by the same octets. During a rotation,
+ * `webhook-signature` has a signature of each secret; the other header has only that of the new secret. `idempotency-key` is the id of the
+ * event as a UUID, the same on every attempt.
  */
 export function signDelivery(
   secret: string,
@@ -29,11 +30,15 @@ export function signDelivery(
     'webhook-id': delivery.eventId,
     'webhook-timestamp': String(delivery.timestampSeconds),
     'webhook-signature': secrets.map((one) => signatureOf(one, content)).join(' '),
-    'x-request-signature-sha-256': createHmac('sha256', secret).update(delivery.body).digest('hex'),
+    'x-request-signature-sha-256': createHmac('sha256', keyOf(secret)).update(delivery.body).digest('hex'),
+    'idempotency-key': Id.toUuid(Id.parse(delivery.eventId)),
   }
 }
 
 function signatureOf(secret: string, content: string): string {
-  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
-  return `v1,${createHmac('sha256', key).update(content).digest('base64')}`
+  return `v1,${createHmac('sha256', keyOf(secret)).update(content).digest('base64')}`
+}
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(secret.slice(secretPrefix.length), 'base64')
 }

@@ -48,9 +48,11 @@ describe('the cases of the service', () => {
     const options = { ...client, baseUrl: 'http://127.0.0.1:9' }
     const all = selectServiceCases({ ...options, second: client, simulations: true })
     const few = selectServiceCases({ ...options, settled: false })
-    expect(all).toEqual(serviceCases)
+    const spoken = selectServiceCases({ ...options, second: client, simulations: true, dialect: 'public' })
+    expect(new Set([...all, ...spoken])).toEqual(new Set(serviceCases))
+    expect(all.filter((one) => !spoken.includes(one)).every(({ needs }) => needs.includes('specification'))).toBe(true)
     expect(few.length).toBeGreaterThan(30)
-    expect(few.every(({ needs }) => needs.length === 0)).toBe(true)
+    expect(few.every(({ needs }) => needs.every((need) => need === 'specification'))).toBe(true)
   })
 })
 

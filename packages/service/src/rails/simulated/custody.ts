@@ -1,24 +1,29 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { Address, type ChainFamily, type Random } from '@outlay/core'
+import { Address, type Catalog, type ChainFamily, defaultCatalog, type Random } from '@outlay/core'
 import { base32nopad, base58, base58xrp } from '@scure/base'
 import type { WalletCustody } from '../../addresses/custody.ts'
 
 /** The custodian of the simulated rails: wallets without keys, since no simulated chain asks for a signature. */
-export function createSimulatedCustody(): WalletCustody {
+export function createSimulatedCustody(catalog: Catalog = defaultCatalog): WalletCustody {
   return {
     name: 'simulated',
-    async provision({ accountId, wallets }) {
+    async provision({ accountId, walletId, wallets }) {
+      const owner = walletId === undefined ? accountId : `${accountId} ${walletId}`
       return wallets.map(({ family, transferTypes }) => {
-        const seed = new TextEncoder().encode(`${accountId} ${transferTypes.join(' ')}`)
-        return deriveAddress(family, { bytes: (length) => sha256(seed).slice(0, length) })
+        const seed = new TextEncoder().encode(`${owner} ${transferTypes.join(' ')}`)
+        return deriveAddress(family, { bytes: (length) => sha256(seed).slice(0, length) }, catalog)
       })
     },
   }
 }
 
 /** A fresh address in the format of a chain family, with a valid checksum. */
-export function deriveAddress(family: ChainFamily, random: Pick<Random, 'bytes'>): string {
+export function deriveAddress(
+  family: ChainFamily,
+  random: Pick<Random, 'bytes'>,
+  catalog: Catalog = defaultCatalog,
+): string {
   switch (family) {
     case 'evm':
       return Address.parse('evm', `0x${bytesToHex(random.bytes(20))}`)
@@ -30,7 +35,15 @@ export function deriveAddress(family: ChainFamily, random: Pick<Random, 'bytes'>
       return xrpAddress(random.bytes(20))
     case 'canton':
       return `wallet-${bytesToHex(random.bytes(4))}::1220${bytesToHex(random.bytes(32))}`
+    default:
+      return addedAddress(catalog, family, random.bytes(32))
   }
+}
+
+function addedAddress(catalog: Catalog, family: string, octets: Uint8Array): string {
+  const added = catalog.family(family)
+  if (added === undefined) throw new Error(`The catalog has no family ${family}.`)
+  return added.fromOctets(octets)
 }
 
 const stellarAccountVersion = 6 << 3

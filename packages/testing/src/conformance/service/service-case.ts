@@ -1,6 +1,9 @@
 import type { ServiceSubject } from './subject.ts'
 
-/** Sections of the specification, by their headings; a part of a long section comes after a colon. */
+/**
+ * Sections of the specification, by their headings; a part of a long section comes after a colon. The last two are about the public contract of
+ * such services: where it agrees with the specification, and where it does not.
+ */
 export const specificationSections = [
   'What the service does',
   'Resources and their fields: Conventions',
@@ -25,6 +28,8 @@ export const specificationSections = [
   'Events',
   'Errors',
   'Limits',
+  'Both contracts',
+  'Public dialect',
 ] as const
 
 /** A section of the specification. */
@@ -38,6 +43,10 @@ export type ServiceNeed =
   | 'second'
   /** The specification leaves it open. The case tests this project's decision. */
   | 'settled'
+  /** A service that decides for the specification where the public contract contradicts it. */
+  | 'specification'
+  /** One that decides for the public contract. */
+  | 'public'
 
 /** One requirement of a service. */
 export interface ServiceCase {

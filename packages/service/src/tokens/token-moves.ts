@@ -1,0 +1,69 @@
+import type { ServiceContext, Tx } from '../context.ts'
+import { type Executor, run, type Statement, statement } from '../database/statement.ts'
+import type { RailFlow } from '../rails/port.ts'
+import { readTransfer, type TransferRow } from '../transfers/row.ts'
+import { withReturns } from '../transfers/transfers.ts'
+
+/** What transfers do to tokens: dollars become tokens, tokens become dollars, or tokens move. */
+export const tokenMoves = ['mints', 'burns', 'transfers'] as const
+
+/** One of them. */
+export type TokenMove = (typeof tokenMoves)[number]
+
+const flows: Readonly<Record<TokenMove, readonly RailFlow[]>> = {
+  mints: ['onramp'],
+  burns: ['offramp'],
+  transfers: ['swap', 'payout'],
+}
+
+/** A page of the transfers of some accounts that do one thing to tokens. */
+export interface TokenMoveQuery {
+  readonly move: TokenMove
+  readonly accountIds: readonly string[]
+  /** `forward` returns older rows, newest first; `backward` returns newer ones, oldest first. */
+  readonly direction: 'forward' | 'backward'
+  /** Id at which the rows start, not included. */
+  readonly position: string | undefined
+  readonly limit: number
+}
+
+/** Transfers of some accounts that do one thing to tokens. */
+export function listTokenMoves(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  { move, accountIds, direction, position, limit }: TokenMoveQuery,
+): Promise<readonly TransferRow[]> {
+  return run(executor, context, lists[direction], [accountIds, flows[move], position ?? null, limit])
+}
+
+/** One of them; `undefined` when there is none. */
+export async function findTokenMove(
+  executor: Executor | Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  { move, accountIds }: Pick<TokenMoveQuery, 'move' | 'accountIds'>,
+  transferId: string,
+): Promise<TransferRow | undefined> {
+  const [row] = await run(executor, context, selectOne, [accountIds, flows[move], transferId])
+  return row
+}
+
+const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement<TransferRow> =>
+  statement(
+    name,
+    `${withReturns}
+      where t.account_id = any ($1) and t.flow = any ($2) and ($3::text is null or t.id ${comparison} $3)
+      order by t.id ${order}
+      limit $4`,
+    readTransfer,
+  )
+
+const lists: Readonly<Record<TokenMoveQuery['direction'], Statement<TransferRow>>> = {
+  forward: list('token_move_list', '<', 'desc'),
+  backward: list('token_move_list_back', '>', 'asc'),
+}
+
+const selectOne = statement(
+  'token_move_select',
+  `${withReturns} where t.account_id = any ($1) and t.flow = any ($2) and t.id = $3`,
+  readTransfer,
+)
