@@ -1,6 +1,6 @@
 import { transferStatuses } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../schema/component.ts'
+import { component, lastPage } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import {
   amountSchema,
@@ -208,7 +208,7 @@ const transferExample = {
 }
 
 /** A page of transfers. */
-export const transferListExample = { transfers: [transferExample], pagination: { next: null, prev: null } }
+export const transferListExample = { transfers: [transferExample], pagination: lastPage }
 
 /** A transfer in an answer. Specification: "Transfer". */
 export const transferSchema = component(
@@ -316,6 +316,7 @@ export const transfersOperations: readonly Operation[] = [
     path: '/accounts/:account_id/transfers/:transfer_id',
     tag: 'Transfers',
     summary: 'Read a transfer',
+    description: 'With its status, its references at rails and chains, and what came back.',
     access: 'transfers:read',
     answers: { 200: { description: 'The transfer.', schema: transferSchema } },
   },
