@@ -1,6 +1,6 @@
 import { addressOwnerships } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../schema/component.ts'
+import { component, exampleOf, lastPage } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import {
   idSchema,
@@ -71,6 +71,7 @@ const newWireBank = newBank.extend({ bank_address: postalAddressSchema, benefici
 
 const newExternal = component('NewExternalAddress', z.union([newWallet, newBank]), {
   description: 'A counterparty: an on-chain wallet, a Canton party or a bank account. The members say which one it is.',
+  examples: [exampleOf(newWallet), exampleOf(newBank)],
 })
 
 const newInternal = component('NewInternalAddress', newInternalSchema, {
@@ -135,7 +136,10 @@ const addressSchema = component(
 const addressListSchema = component(
   'AddressList',
   z.object({ addresses: z.array(addressSchema), pagination: paginationSchema }),
-  { description: 'One page of addresses.' },
+  {
+    description: 'One page of addresses.',
+    examples: [{ addresses: [exampleOf(addressSchema)], pagination: lastPage }],
+  },
 )
 
 const filters = {
@@ -183,6 +187,7 @@ export const addressesOperations: readonly Operation[] = [
     path: '/accounts/:account_id/addresses/external',
     tag: 'Addresses',
     summary: 'Register a counterparty',
+    description: 'A wallet on a chain, a Canton party or a bank account. Its format and check digits are verified.',
     access: 'addresses:write',
     keyed: true,
     body: { schema: newExternal, check: checkOf },
@@ -217,6 +222,7 @@ export const addressesOperations: readonly Operation[] = [
     path: '/addresses',
     tag: 'Addresses',
     summary: 'List the addresses of all accounts',
+    description: 'Custodial wallets and counterparties of every account of the client, oldest first.',
     access: 'addresses:read',
     query: filters,
     answers: list,
@@ -227,6 +233,7 @@ export const addressesOperations: readonly Operation[] = [
     path: '/accounts/:account_id/addresses/:address_id',
     tag: 'Addresses',
     summary: 'Read an address of an account',
+    description: 'A custodial wallet or a counterparty. An account number is masked.',
     access: 'addresses:read',
     answers: one,
   },
@@ -236,6 +243,7 @@ export const addressesOperations: readonly Operation[] = [
     path: '/addresses/:address_id',
     tag: 'Addresses',
     summary: 'Read an address',
+    description: 'An address of any account of the client.',
     access: 'addresses:read',
     answers: one,
   },
@@ -245,6 +253,7 @@ export const addressesOperations: readonly Operation[] = [
     path: '/accounts/:account_id/addresses/:address_id',
     tag: 'Addresses',
     summary: 'Change an address of an account',
+    description: 'Adds transfer types, renames or archives it. A bank account gets its postal addresses here.',
     access: 'addresses:write',
     body: { schema: addressChange, check: 'route' },
     answers: one,
@@ -255,6 +264,7 @@ export const addressesOperations: readonly Operation[] = [
     path: '/addresses/:address_id',
     tag: 'Addresses',
     summary: 'Change an address',
+    description: 'The same as under its account.',
     access: 'addresses:write',
     body: { schema: addressChange, check: 'route' },
     answers: one,

@@ -1,6 +1,6 @@
 import { automationStatuses } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../schema/component.ts'
+import { component, exampleOf } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import {
   idSchema,
@@ -92,6 +92,7 @@ const automationSchema = component(
 
 const automationListSchema = component('AutomationList', z.object({ automations: z.array(automationSchema) }), {
   description: 'The automations of an account.',
+  examples: [{ automations: [exampleOf(automationSchema)] }],
 })
 
 const path = '/accounts/:account_id/automations'
@@ -117,6 +118,7 @@ export const automationsOperations: readonly Operation[] = [
     path,
     tag: 'Automations',
     summary: 'List the automations of an account',
+    description: 'Newest first, archived ones included.',
     access: 'automations:read',
     answers: { 200: { description: 'All automations of the account.', schema: automationListSchema } },
   },
@@ -126,6 +128,7 @@ export const automationsOperations: readonly Operation[] = [
     path: `${path}/:automation_id`,
     tag: 'Automations',
     summary: 'Read an automation',
+    description: 'With funding instructions, once its virtual account is open.',
     access: 'automations:read',
     answers: one,
   },
@@ -135,6 +138,7 @@ export const automationsOperations: readonly Operation[] = [
     path: `${path}/:automation_id`,
     tag: 'Automations',
     summary: 'Change an automation',
+    description: 'Renames, disables, enables or archives it. Deposits to one that is not active are returned.',
     access: 'automations:write',
     body: { schema: automationChange },
     answers: one,

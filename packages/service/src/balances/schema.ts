@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { component } from '../schema/component.ts'
+import { component, exampleOf } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import { amountSchema, idSchema, sample, transferTypeSchema, valueTypeSchema } from '../schema/primitive.ts'
 
@@ -28,6 +28,7 @@ const balanceSchema = component(
 
 const balanceListSchema = component('BalanceList', z.object({ balances: z.array(balanceSchema) }), {
   description: 'Holdings. Empty wallets are omitted.',
+  examples: [{ balances: [exampleOf(balanceSchema)] }],
 })
 
 const filters = {
@@ -44,6 +45,7 @@ export const balancesOperations: readonly Operation[] = [
     path: '/balances',
     tag: 'Balances',
     summary: 'List the holdings of all accounts',
+    description: 'Custodial wallets only. `balance` includes what transfers hold.',
     access: 'addresses:read',
     query: filters,
     answers: { 200: { description: 'Every holding.', schema: balanceListSchema } },
@@ -54,6 +56,7 @@ export const balancesOperations: readonly Operation[] = [
     path: '/accounts/:account_id/balances',
     tag: 'Balances',
     summary: 'List the holdings of an account',
+    description: 'Custodial wallets only. `balance` includes what transfers hold.',
     access: 'addresses:read',
     query: filters,
     answers: { 200: { description: 'Every holding of the account.', schema: balanceListSchema } },

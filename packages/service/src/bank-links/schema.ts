@@ -88,6 +88,7 @@ const olderRegister = {
   id: 'registerAccountAtInstitutions',
   path: `${account}/financial-institutions/register-account`,
   summary: 'Register the linked accounts, at the older path',
+  description: 'The same as at the newer path.',
 } as const
 const update = {
   ...link,
@@ -102,12 +103,14 @@ export const bankLinksOperations: readonly Operation[] = [
     id: 'createLinkToken',
     path: `${account}/banklink/link_token`,
     summary: 'Open a linking flow',
+    description: 'The front end opens the flow of the provider with the token. Every request opens a new flow.',
   },
   {
     ...open,
     id: 'createLinkTokenAtInstitutions',
     path: `${account}/financial-institutions/banklink/link_token`,
     summary: 'Open a linking flow, at the older path',
+    description: 'The same as at the newer path.',
     deprecated: true,
   },
   {
@@ -115,6 +118,8 @@ export const bankLinksOperations: readonly Operation[] = [
     id: 'registerAccount',
     path: `${account}/banklink/register-account`,
     summary: 'Register the linked accounts',
+    description:
+      'Exchanges the public token of a flow for addresses, one for each bank account. A bank account that is linked again keeps its id.',
   },
   { ...olderRegister, dialect: 'specification' },
   {
@@ -127,12 +132,15 @@ export const bankLinksOperations: readonly Operation[] = [
     id: 'createUpdateLinkToken',
     path: `${account}/financial-institutions/:financial_institution_id/update-link-token`,
     summary: 'Open a flow that renews a link',
+    description:
+      'For a bank account whose owner has to log in again. Register the public token of the flow as the first time.',
   },
   {
     ...update,
     id: 'createAddressUpdateLinkToken',
     path: `${account}/addresses/:address_id/update-link-token`,
     summary: 'Open a flow that renews the link of an address',
+    description: 'The same as for the financial institution of this id.',
   },
 ]
 
@@ -164,6 +172,7 @@ export const bankLinkSimulationsOperations: readonly Operation[] = [
     id: 'simulateLinkCompletion',
     path: '/simulations/bank-links/:link_token/complete',
     summary: 'Complete the flow of a link token',
+    description: 'As the person would, in the front end of the provider.',
     body: { schema: completion, optional: true },
     answers: { 201: { description: 'The public token.', schema: publicTokenSchema } },
   },
@@ -172,6 +181,7 @@ export const bankLinkSimulationsOperations: readonly Operation[] = [
     id: 'simulateLoginRequired',
     path: '/simulations/financial-institutions/:financial_institution_id/login-required',
     summary: 'Require a login at the bank',
+    description: 'As the provider would report it. The URL for notices gets a notice.',
     body: { schema: loginRequired, optional: true },
     answers: { 202: { description: 'The current state.', schema: institutionStateSchema } },
   },

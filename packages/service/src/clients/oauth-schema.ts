@@ -21,6 +21,7 @@ const tokenRequest = component(
 
 const revocation = component('RevocationRequest', z.object({ token: textSchema, ...credentials }), {
   description: 'RFC 7009 section 2.1.',
+  examples: [{ token: 'b3Blbi1zZXNhbWUtYW5kLXNvbWUtbW9yZS1vY3RldHM' }],
 })
 
 const tokenSchema = component(
@@ -70,6 +71,7 @@ export const oauthOperations: readonly Operation[] = [
     path: '/oauth2/revoke',
     tag: 'Authentication',
     summary: 'Revoke an access token',
+    description: 'As in RFC 7009. A token that is unknown is revoked already.',
     access: 'client',
     form: revocation,
     answers: { 200: { description: 'The token is no longer valid.', schema: revokedSchema }, ...refusals },

@@ -1,6 +1,6 @@
 import { financialInstitutionStatuses } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../schema/component.ts'
+import { component, exampleOf } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import {
   idSchema,
@@ -86,7 +86,10 @@ const institutionSchema = component(
 const institutionListSchema = component(
   'FinancialInstitutionList',
   z.object({ financial_institutions: z.array(institutionSchema) }),
-  { description: 'The financial institutions of an account, oldest first.' },
+  {
+    description: 'The financial institutions of an account, oldest first.',
+    examples: [{ financial_institutions: [exampleOf(institutionSchema)] }],
+  },
 )
 
 /** The state of a financial institution. */
@@ -139,6 +142,7 @@ export const financialInstitutionsOperations: readonly Operation[] = [
     id: 'listFinancialInstitutions',
     path,
     summary: 'List the financial institutions of an account',
+    description: 'Bank addresses in their older form. A bank account without a routing number is not one.',
     answers: { 200: { description: 'All financial institutions of the account.', schema: institutionListSchema } },
   },
   {
@@ -146,6 +150,7 @@ export const financialInstitutionsOperations: readonly Operation[] = [
     id: 'getFinancialInstitution',
     path: `${path}/:financial_institution_id`,
     summary: 'Read a financial institution',
+    description: 'A bank address in its older form. The account number is masked.',
     answers: { 200: { description: 'The financial institution.', schema: institutionSchema } },
   },
   {
@@ -154,6 +159,7 @@ export const financialInstitutionsOperations: readonly Operation[] = [
     id: 'getFinancialInstitutionStatus',
     path: `${path}/:financial_institution_id/status`,
     summary: 'Check whether the owner has to link again',
+    description: '`needs_update` is true when the owner has to link the bank account again.',
     answers: { 200: { description: 'The state.', schema: institutionStateSchema } },
   },
 ]

@@ -23,6 +23,7 @@ const readinessSchema = component(
 
 const documentSchema = component('OpenApiDocument', z.record(z.string(), z.unknown()), {
   description: 'OpenAPI 3.1.',
+  examples: [{ openapi: '3.1.0' }],
 })
 
 /** Operations that check the process. */
@@ -33,6 +34,7 @@ export const serviceOperations: readonly Operation[] = [
     path: '/health',
     tag: 'Service',
     summary: 'Check whether the process is alive',
+    description: 'It answers as long as the process does. Restart the process when it does not.',
     answers: { 200: { description: 'The process is alive.', schema: healthSchema } },
   },
   {
@@ -41,6 +43,7 @@ export const serviceOperations: readonly Operation[] = [
     path: '/ready',
     tag: 'Service',
     summary: 'Check whether the process is ready',
+    description: 'True when the database answers, its tables are of this release, and the workers run.',
     answers: {
       200: { description: 'The process is ready.', schema: readinessSchema },
       503: { description: 'A dependency is not available.', schema: readinessSchema },
@@ -52,6 +55,7 @@ export const serviceOperations: readonly Operation[] = [
     path: '/openapi.json',
     tag: 'Service',
     summary: 'Read this document',
+    description: 'OpenAPI 3.1, of what this process has and of the dialect that it speaks.',
     answers: { 200: { description: 'The document.', schema: documentSchema } },
   },
 ]

@@ -3,10 +3,10 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { checkedFetch } from '../../test/contract.ts'
-import { components } from '../schema/component.ts'
+import { components, examplesOf } from '../schema/component.ts'
+import { dialects } from '../schema/dialect.ts'
 import { createService } from '../service.ts'
-import { findOperation, operations } from './operations.ts'
-import { examplesOf } from './schemas.ts'
+import { findOperation, operations, operationsOf } from './operations.ts'
 
 /** Nothing here queries, so nothing connects. */
 const pool = new Pool({ connectionString: 'postgres://127.0.0.1:1/none' })
@@ -60,6 +60,35 @@ it('gives examples that have the documented shape', () => {
     }
   }
   expect(wrong).toEqual([])
+})
+
+it.each(dialects)(
+  'gives an example of each body and each answer, and describes each operation, in the dialect %s',
+  (dialect) => {
+    const lacking = operationsOf(dialect).flatMap(({ id, body, form, answers, description }) => {
+      const schemas = [body?.schema ?? form, ...Object.values(answers).map(({ schema }) => schema)]
+      const bare = schemas.filter((schema) => schema !== undefined && examplesOf(schema).length === 0)
+      return description.endsWith('.') && bare.length === 0 ? [] : [id]
+    })
+    expect(lacking).toEqual([])
+  },
+)
+
+it('describes what a service in the public dialect has mounted, and its path of bank linking', async () => {
+  const other = createService({ pool, rails: 'simulated', encryptionKey: randomBytes(32), dialect: 'public' })
+  const { paths } = (await (await other.fetch(new Request('http://test/openapi.json'))).json()) as Document
+  const written = Object.values(paths).flatMap((item) => Object.values(item).map((one) => one.operationId))
+  expect(written.toSorted()).toEqual(
+    operationsOf('public', ['plaid'])
+      .map((one) => one.id)
+      .toSorted(),
+  )
+  expect(paths['/accounts/{account_id}/plaid/link_token']?.['post']?.operationId).toBe('createLinkToken_plaid')
+  const described = new Set(
+    Object.entries(paths).flatMap(([path, item]) => Object.keys(item).map((one) => `${one.toUpperCase()} ${path}`)),
+  )
+  const routes = other.routes.map(({ method, path }) => `${method} ${path}`).filter((route) => !pages.includes(route))
+  expect(routes.filter((route) => !described.has(route.replaceAll(/:([a-z_]+)/g, '{$1}')))).toEqual([])
 })
 
 it('has no dangling references', () => {

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import { scopes } from '../schema/caller.ts'
+import { examplesOf } from '../schema/component.ts'
 import type { Operation, OperationAnswer, OperationTag } from '../schema/operation.ts'
 import { eventSchema } from '../webhooks/schema.ts'
 import { writeHeaderComponents, writeRefusalComponents, writeRefusals } from './refusals.ts'
-import { examplesOf, type JsonObject, writeSchema, writeSchemas } from './schemas.ts'
+import { type JsonObject, writeSchema, writeSchemas } from './schemas.ts'
 
 const tags: Readonly<Record<OperationTag, string>> = {
   Accounts: 'A business has an account and can manage the accounts of its end customers.',
@@ -30,7 +31,10 @@ export interface OpenApiOptions {
 
 /** Writes the OpenAPI 3.1 document of the given operations. */
 export function writeOpenApi({ operations, serverUrl = '/' }: OpenApiOptions): JsonObject {
-  const used = new Set(operations.map((one) => one.tag))
+  const used = new Set<OperationTag>(['Webhooks', ...operations.map((one) => one.tag)])
+  const paths = writePaths(operations)
+  const webhooks = { event: { post: writeEvent() } }
+  const responses = writeRefusalComponents(operations)
   return {
     openapi: '3.1.0',
     info: {
@@ -39,17 +43,18 @@ export function writeOpenApi({ operations, serverUrl = '/' }: OpenApiOptions): J
       summary: 'Moves value between bank rails and blockchains, and holds stablecoins for businesses.',
       description:
         'Every create requires an `Idempotency-Key`. When the outcome of a request is unknown, send it again with the same key: it takes effect once. Requests for ids of other clients are answered with 404.',
+      contact: { name: 'Outlay', url: 'https://github.invalid/outlay/outlay' },
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
     tags: Object.entries(tags).flatMap(([name, description]) =>
       used.has(name as OperationTag) ? [{ name, description }] : [],
     ),
-    paths: writePaths(operations),
-    webhooks: { event: { post: writeEvent() } },
+    paths,
+    webhooks,
     components: {
-      schemas: writeSchemas(),
-      responses: writeRefusalComponents(),
+      schemas: writeSchemas({ paths, webhooks, responses, idempotencyKey }),
+      responses,
       headers: writeHeaderComponents(),
       parameters: { IdempotencyKey: idempotencyKey },
       securitySchemes: securitySchemes(),
@@ -100,7 +105,7 @@ function writeOperation(operation: Operation): JsonObject {
     operationId: id,
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     ...(deprecated === true ? { deprecated } : {}),
     security: securityOf(access),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -176,6 +181,9 @@ function writeContent(schema: z.ZodType): JsonObject {
 
 function writeEvent(): JsonObject {
   return {
+    operationId: 'receiveEvent',
+    tags: ['Webhooks'],
+    security: [],
     summary: 'An event',
     description:
       'Sent to every webhook that subscribes to its type. It is signed as Standard Webhooks specifies (`webhook-id`, `webhook-timestamp`, `webhook-signature`) and with the hexadecimal HMAC-SHA256 of the body in `x-request-signature-sha-256`, keyed by the octets of the secret. `idempotency-key` is the id of the event as a UUID. Any 2xx acknowledges the event. The service retries after any other answer. 410 disables the webhook.',

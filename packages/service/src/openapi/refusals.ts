@@ -1,3 +1,4 @@
+import { exampleOf } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import { problemSchema } from '../schema/problem.ts'
 import { type JsonObject, writeSchema } from './schemas.ts'
@@ -46,15 +47,21 @@ function refusalStatuses(operation: Operation): readonly RefusalStatus[] {
 /** References to the refusals of an operation, by status. */
 export function writeRefusals(operation: Operation): JsonObject {
   const entries = refusalStatuses(operation).map((status) => [status, { $ref: refOf(status) }])
-  return Object.fromEntries(entries)
+  return Object.fromEntries(operation.access === undefined ? [...entries, ['4XX', serverRefusal]] : entries)
 }
 
-/** The members of `components/responses`. */
-export function writeRefusalComponents(): JsonObject {
-  const entries = Object.entries(kinds).map(([status, { name, description }]) => [
-    name,
-    { description, headers: headersOf(Number(status)), content: { 'application/problem+json': problem() } },
-  ])
+/** What a public operation may be refused with: it has no rules of its own. */
+const serverRefusal = { description: 'The server refuses the request, such as for headers that are too large.' }
+
+/** The members of `components/responses` that the operations refer to. */
+export function writeRefusalComponents(operations: readonly Operation[]): JsonObject {
+  const used = new Set(operations.flatMap(refusalStatuses).map(String))
+  const entries = Object.entries(kinds)
+    .filter(([status]) => used.has(status))
+    .map(([status, { name, description }]) => [
+      name,
+      { description, headers: headersOf(Number(status)), content: { 'application/problem+json': problem() } },
+    ])
   return Object.fromEntries(entries)
 }
 
@@ -86,7 +93,7 @@ function headersOf(status: number): JsonObject {
 }
 
 function problem(): JsonObject {
-  return { schema: writeSchema(problemSchema) }
+  return { schema: writeSchema(problemSchema), examples: { example1: { value: exampleOf(problemSchema) } } }
 }
 
 function refOf(status: RefusalStatus): string {

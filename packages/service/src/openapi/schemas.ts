@@ -4,15 +4,34 @@ import { components } from '../schema/component.ts'
 /** A JSON Schema or a part of an OpenAPI document. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Writes every named schema for `components/schemas`. Objects stay open: a client ignores new members. */
-export function writeSchemas(): Readonly<Record<string, JsonObject>> {
+/**
+ * Writes the named schemas for `components/schemas` that a part of the document refers to, directly or through others. Objects stay open: a
+ * client ignores new members.
+ */
+export function writeSchemas(users: unknown): Readonly<Record<string, JsonObject>> {
   const { schemas } = z.toJSONSchema(components, { uri: refOf, io: 'input' })
-  return Object.fromEntries(
+  const all = new Map(
     Object.entries(schemas).map(([id, schema]) => {
       const { $id: _, $schema: __, id: ___, ...rest } = schema as Record<string, unknown>
-      return [id, rest]
+      return [id, rest] as const
     }),
   )
+  const used = new Set<string>()
+  const visit = (part: unknown): void => {
+    for (const id of namesIn(part)) {
+      if (used.has(id)) continue
+      used.add(id)
+      visit(all.get(id))
+    }
+  }
+  visit(users)
+  return Object.fromEntries([...all].filter(([id]) => used.has(id)))
+}
+
+/** The schemas that a part of the document refers to. */
+function namesIn(part: unknown): readonly string[] {
+  const text = JSON.stringify(part) ?? ''
+  return [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].flatMap(([, id]) => id ?? [])
 }
 
 /**
@@ -24,12 +43,6 @@ export function writeSchema(schema: z.ZodType): JsonObject {
   if (id !== undefined) return { $ref: refOf(id) }
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>
   return rest
-}
-
-/** The examples of a schema. */
-export function examplesOf(schema: z.ZodType): readonly unknown[] {
-  const examples = schema.meta()?.['examples']
-  return Array.isArray(examples) ? examples : []
 }
 
 function refOf(id: string): string {

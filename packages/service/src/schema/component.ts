@@ -17,3 +17,22 @@ export function component<Schema extends z.ZodType>(id: string, schema: Schema, 
   components.add(described, { id })
   return described
 }
+
+/** The examples of a schema. */
+export function examplesOf(schema: z.ZodType): readonly unknown[] {
+  const examples = schema.meta()?.['examples']
+  return Array.isArray(examples) ? examples : []
+}
+
+/**
+ * The first example of a schema, as a part of another one.
+ * @throws Error when it has none.
+ */
+export function exampleOf(schema: z.ZodType): unknown {
+  const [first] = examplesOf(schema)
+  if (first === undefined) throw new Error('A schema without an example is part of an example.')
+  return first
+}
+
+/** The example of a page. */
+export const lastPage = { next: null, prev: null } as const

@@ -50,7 +50,8 @@ export interface Operation {
   readonly path: string
   readonly tag: OperationTag
   readonly summary: string
-  readonly description?: string | undefined
+  /** Sentences that say what the summary does not. */
+  readonly description: string
   /** Scope that the bearer token needs; `client` for client credentials; absent for a public operation. */
   readonly access?: Scope | 'client' | undefined
   /** True when the request needs an `Idempotency-Key`. Default false. */

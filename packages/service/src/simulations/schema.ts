@@ -1,6 +1,6 @@
 import { accountStatuses } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../schema/component.ts'
+import { component, exampleOf } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import {
   amountSchema,
@@ -72,7 +72,19 @@ const depositSchema = component(
     transfer_type: transferTypeSchema,
     amount: amountSchema,
   }),
-  { description: 'The deposit.' },
+  {
+    description: 'The deposit.',
+    examples: [
+      {
+        id: sample.eventId,
+        account_id: sample.accountId,
+        address_id: sample.walletId,
+        value_type: 'USDC',
+        transfer_type: 'base',
+        amount: { value: '500', currency: 'USDC' },
+      },
+    ],
+  },
 )
 
 const accountStatus = component('NewAccountStatus', z.object({ status: textSchema }), {
@@ -130,11 +142,25 @@ const arrivalSchema = component(
     transfer_id: idSchema.nullable(),
     return_reason: z.string().nullable(),
   }),
-  { description: 'The result of a payment to a virtual account.' },
+  {
+    description: 'The result of a payment to a virtual account.',
+    examples: [
+      {
+        automation_id: sample.eventId,
+        account_id: sample.accountId,
+        transfer_type: 'wire',
+        bank_reference: '20260115MMQFMP2L000123',
+        status: 'credited',
+        transfer_id: sample.transferId,
+        return_reason: null,
+      },
+    ],
+  },
 )
 
 const arrivedSchema = component('WireOutcome', z.union([transferSchema, arrivalSchema]), {
   description: 'The transfer that waited for the wire, or the result of a payment to a virtual account.',
+  examples: [exampleOf(transferSchema), exampleOf(arrivalSchema)],
 })
 
 const rejection = component('Rejection', z.object({ code: text, detail: text }), {
@@ -183,6 +209,7 @@ export const simulationsOperations: readonly Operation[] = [
     method: 'get',
     path: '/simulations/clock',
     summary: 'Read the clock of the sandbox',
+    description: 'The simulated rails have a clock of their own, one for all clients.',
     answers: { 200: { description: 'The time.', schema: clockSchema } },
   },
   {
@@ -202,6 +229,7 @@ export const simulationsOperations: readonly Operation[] = [
     method: 'post',
     path: '/simulations/deposits',
     summary: 'Simulate a token deposit',
+    description: 'Credits a wallet with play money from outside. A reference is credited once.',
     body: { schema: newDeposit },
     answers: { 201: { description: 'The deposit.', schema: depositSchema } },
   },
@@ -211,6 +239,7 @@ export const simulationsOperations: readonly Operation[] = [
     method: 'post',
     path: '/simulations/accounts/:account_id/status',
     summary: 'Decide the onboarding review of an account',
+    description: 'As a reviewer would. Only a complete account makes transfers.',
     body: { schema: accountStatus },
     answers: { 200: { description: 'The current status.', schema: accountStatusSchema } },
   },
@@ -220,6 +249,7 @@ export const simulationsOperations: readonly Operation[] = [
     method: 'post',
     path: '/simulations/wires',
     summary: 'Simulate an incoming wire',
+    description: 'For a transfer that waits for a wire, or for the virtual account of an automation.',
     body: { schema: newWire },
     answers: { 202: { description: 'The transfer, or the result of the payment.', schema: arrivedSchema } },
   },
@@ -229,6 +259,7 @@ export const simulationsOperations: readonly Operation[] = [
     method: 'post',
     path: '/simulations/ach-credits',
     summary: 'Simulate an incoming ACH credit',
+    description: 'For the virtual account of an automation.',
     body: { schema: newAchCredit },
     answers: { 202: { description: 'The result.', schema: arrivalSchema } },
   },
@@ -238,14 +269,22 @@ export const simulationsOperations: readonly Operation[] = [
     method: 'get',
     path: `${transfer}/statement-line`,
     summary: "Read the other bank's statement line of an ACH transfer",
+    description: 'What the other bank shows its customer, with the name of the brand.',
     answers: { 200: { description: 'The line.', schema: statementLineSchema } },
   },
-  { ...ended, id: 'simulateSettlement', path: `${transfer}/settle`, summary: 'Settle a payment at once' },
+  {
+    ...ended,
+    id: 'simulateSettlement',
+    path: `${transfer}/settle`,
+    summary: 'Settle a payment at once',
+    description: 'The payment of the transfer is final at once, without waiting for its rail.',
+  },
   {
     ...ended,
     id: 'simulateRejection',
     path: `${transfer}/reject`,
     summary: 'Reject a payment',
+    description: 'The receiving side refuses the payment of the transfer, which fails.',
     body: { schema: rejection, optional: true },
   },
   {
@@ -253,7 +292,14 @@ export const simulationsOperations: readonly Operation[] = [
     id: 'simulateReturn',
     path: `${transfer}/return`,
     summary: 'Return an ACH payment',
+    description: 'With a return code of the ACH network, before or after the transfer is complete.',
     body: { schema: achReturn },
   },
-  { ...ended, id: 'simulateAcceptance', path: `${transfer}/accept`, summary: 'Accept a Canton offer' },
+  {
+    ...ended,
+    id: 'simulateAcceptance',
+    path: `${transfer}/accept`,
+    summary: 'Accept a Canton offer',
+    description: 'As the receiving party would, within 72 hours.',
+  },
 ]

@@ -1,7 +1,7 @@
 import { transferStatuses } from '@outlay/core'
 import { z } from 'zod'
 import { transferQuoteSchema } from '../quotes/schema.ts'
-import { component } from '../schema/component.ts'
+import { component, lastPage } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import {
   amountSchema,
@@ -215,7 +215,7 @@ const transferExample = {
 }
 
 /** A page of transfers. */
-export const transferListExample = { transfers: [transferExample], pagination: { next: null, prev: null } }
+export const transferListExample = { transfers: [transferExample], pagination: lastPage }
 
 /** A transfer in an answer. Specification: "Transfer". */
 export const transferSchema = component(
@@ -327,6 +327,7 @@ export const transfersOperations: readonly Operation[] = [
     path: '/accounts/:account_id/transfers/:transfer_id',
     tag: 'Transfers',
     summary: 'Read a transfer',
+    description: 'With its status, its references at rails and chains, and what came back.',
     access: 'transfers:read',
     answers: { 200: { description: 'The transfer.', schema: transferSchema } },
   },

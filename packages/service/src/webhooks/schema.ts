@@ -1,6 +1,6 @@
 import { Limits, webhookEventTypes } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../schema/component.ts'
+import { component, lastPage } from '../schema/component.ts'
 import { type Dialect, dialects } from '../schema/dialect.ts'
 import type { Operation } from '../schema/operation.ts'
 import { idSchema, pageParameters, paginationSchema, sample, timestampSchema } from '../schema/primitive.ts'
@@ -162,14 +162,12 @@ const attemptsSchema = component('DeliveryAttempts', z.object({ attempts: z.arra
   examples: [{ attempts: [attemptExample] }],
 })
 
-const pageExample = { next: null, prev: null }
-
 const deliveryListSchema = component(
   'DeliveryList',
   z.object({ deliveries: z.array(deliverySchema), pagination: paginationSchema }),
   {
     description: 'One page of deliveries, newest first.',
-    examples: [{ deliveries: [deliveryExample], pagination: pageExample }],
+    examples: [{ deliveries: [deliveryExample], pagination: lastPage }],
   },
 )
 
@@ -178,7 +176,7 @@ const attemptListSchema = component(
   z.object({ deliveries: z.array(attemptSchema), pagination: paginationSchema }),
   {
     description: 'One page of attempts, newest first.',
-    examples: [{ deliveries: [attemptExample], pagination: pageExample }],
+    examples: [{ deliveries: [attemptExample], pagination: lastPage }],
   },
 )
 
@@ -235,6 +233,7 @@ function operationsIn(dialect: Dialect): readonly Operation[] {
       id: 'listWebhooks',
       path: base,
       summary: 'List the webhooks of an account',
+      description: 'Also those that are disabled. The secret is not shown.',
       answers: { 200: { description: 'All webhooks of the account.', schema: list } },
     },
     {
@@ -243,6 +242,7 @@ function operationsIn(dialect: Dialect): readonly Operation[] {
       id: 'getWebhook',
       path: `${base}/subscriptions/:subscription_id`,
       summary: 'Read a webhook',
+      description: 'The secret is not shown.',
       answers: { 200: { description: 'The webhook.', schema: one } },
     },
     {
@@ -251,6 +251,7 @@ function operationsIn(dialect: Dialect): readonly Operation[] {
       id: 'getWebhookById',
       path: `${base}/:subscription_id`,
       summary: 'Read a webhook, at the shorter path',
+      description: 'The same as below `subscriptions`.',
       answers: { 200: { description: 'The webhook.', schema: one } },
     },
     {
@@ -259,6 +260,7 @@ function operationsIn(dialect: Dialect): readonly Operation[] {
       method: 'patch',
       path: `${base}/subscriptions/:subscription_id`,
       summary: 'Change a webhook',
+      description: 'Changes the URL, the events or the status.',
       conflicts: true,
       body: { schema: webhookChange, check: 'route' },
       answers: { 200: { description: 'The webhook.', schema: one } },
@@ -285,6 +287,7 @@ export const webhooksOperations: readonly Operation[] = [
     id: 'listEventTypes',
     path: `${base}/event_types`,
     summary: 'List the types of events',
+    description: 'A webhook asks for one of them, for those of a noun, or for all.',
     answers: { 200: { description: 'All event types.', schema: eventTypesSchema } },
   },
   {
@@ -293,6 +296,7 @@ export const webhooksOperations: readonly Operation[] = [
     id: 'listEventTypes',
     path: `${base}/event_types`,
     summary: 'List the types of events',
+    description: 'A webhook asks for one of them, for those of a noun, or for all.',
     answers: { 200: { description: 'All event types.', schema: summarizedTypesSchema } },
   },
   {
@@ -301,6 +305,7 @@ export const webhooksOperations: readonly Operation[] = [
     id: 'listDeliveries',
     path: `${base}/deliveries`,
     summary: 'List deliveries',
+    description: 'Newest first.',
     query: {
       ...filters,
       status: z.string().optional().meta({ description: 'One of pending, delivered, failed, canceled.' }),
@@ -313,6 +318,7 @@ export const webhooksOperations: readonly Operation[] = [
     id: 'listDeliveries',
     path: `${base}/deliveries`,
     summary: 'List attempts of deliveries',
+    description: 'Newest first.',
     query: { ...filters, status: z.string().optional().meta({ description: 'delivered or failed.' }) },
     answers: { 200: { description: 'A page.', schema: attemptListSchema } },
   },
@@ -321,6 +327,7 @@ export const webhooksOperations: readonly Operation[] = [
     id: 'listDeliveryAttempts',
     path: `${base}/deliveries/:delivery_id/attempts`,
     summary: 'List the attempts of a delivery',
+    description: 'With what the endpoint answered to each. An attempt whose result is not known yet is not there.',
     answers: { 200: { description: 'Its attempts.', schema: attemptsSchema } },
   },
   {
@@ -339,6 +346,7 @@ export const webhooksOperations: readonly Operation[] = [
     path: `${base}/subscriptions/:subscription_id`,
     tag: 'Webhooks',
     summary: 'Remove a webhook',
+    description: 'Nothing more is sent to its URL, and the log of its deliveries is gone.',
     access: 'webhooks:write',
     answers: { 204: { description: 'The webhook and its deliveries are deleted.' } },
   },
